@@ -125,11 +125,12 @@ class LowerChecks(ModulePass):
         failing = _Failing(table)
         bodies = [op for op in table.values() if not is_declaration(op)]
         checks = {
-            name: (Check.of(table[name].operation), len(table[name].type.inputs) - 1)
-            for name in failing.checks
+            name: (Check.of(op.operation), len(op.type.inputs) - 1)
+            for name, op in table.items()
+            if name in failing.checks
         }
         asserted = [(_asserted(op), 0) for op in failing.asserts]
-        raisers = Raisers([*checks.values(), *asserted], failing.places(bodies))
+        raisers = Raisers([*checks.values(), *asserted], sorted(failing.places(bodies)))
         raisers.fragment.splice(module)
         known = {name: check for name, (check, _) in checks.items()}
         changing = failing.functions | failing.deferring | failing.leaving

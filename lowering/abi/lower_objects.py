@@ -5,13 +5,14 @@ A value that is only known at run time is a *handle*: the two words of a TVMFFIA
 reference to it, until the function returns. Numbers and short strings lie in the words themselves.
 
 From level T on a module declares what it needs, `func.func private @relax.object.size(i64, index) -> index`, and
-this pass defines it; functions in `FRAMED` get the frame of their caller as first argument here. Functions whose
+this pass defines it; those that are `framed` get the frame of their caller as first argument here. Functions whose
 number of operands varies have it as suffix (`relax.object.tensor.2`, for two dimensions).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import SUPPORT
@@ -300,44 +301,54 @@ def _stack(c: ObjectWriter, count: int) -> None:
     c.give(here, types="i64")
 
 
-_WRITERS: dict[str, Callable[[ObjectWriter, int], None]] = {
-    "rank": _rank,
-    "dtype": _dtype,
-    "device": _device,
-    "size": _size,
-    "bytes": _bytes,
-    "copy": _copy,
-    "tensor": _tensor,
-    "shape": _shape,
-    "shape_rank": _shape_rank,
-    "shape_entry": _shape_entry,
-    "shape_of": _shape_of,
-    "as_shape": _as_shape,
-    "array": _array,
-    "item": _item,
-    "own": _own,
-    "retain": _retain,
-    "take": _take,
-    "drop": _drop,
-    "stack": _stack,
+@dataclass(frozen=True)
+class _ObjectFunction:
+    """An object function: what writes it, and whether it leaves something in the frame of its caller."""
+
+    write: Callable[[ObjectWriter, int], None]
+    framed: bool = False
+
+
+_FUNCTIONS: dict[str, _ObjectFunction] = {
+    "rank": _ObjectFunction(_rank),
+    "dtype": _ObjectFunction(_dtype),
+    "device": _ObjectFunction(_device),
+    "size": _ObjectFunction(_size),
+    "bytes": _ObjectFunction(_bytes, framed=True),
+    "copy": _ObjectFunction(_copy, framed=True),
+    "tensor": _ObjectFunction(_tensor, framed=True),
+    "shape": _ObjectFunction(_shape, framed=True),
+    "shape_rank": _ObjectFunction(_shape_rank),
+    "shape_entry": _ObjectFunction(_shape_entry),
+    "shape_of": _ObjectFunction(_shape_of, framed=True),
+    "as_shape": _ObjectFunction(_as_shape, framed=True),
+    "array": _ObjectFunction(_array, framed=True),
+    "item": _ObjectFunction(_item, framed=True),
+    "own": _ObjectFunction(_own, framed=True),
+    "retain": _ObjectFunction(_retain),
+    "take": _ObjectFunction(_take, framed=True),
+    "drop": _ObjectFunction(_drop),
+    "stack": _ObjectFunction(_stack),
 }
-FRAMED = frozenset(
-    {"bytes", "copy", "tensor", "shape", "shape_of", "as_shape", "array", "item", "own", "take"}
-)
-"""Functions that leave something in the frame of their caller."""
+
+
+def _is_framed(name: str) -> bool:
+    """Whether the object function of this name is; false where there is none."""
+    function = _FUNCTIONS.get(name.removeprefix(PREFIX).partition(".")[0])
+    return function is not None and function.framed
 
 
 def define_object_function(fragment: Fragment, name: str, inputs: list[str], results: list[str]) -> None:
     """Define `name` (with its frame, if it needs one); `inputs` without the frame. CompileError if there is none."""
     stem, _, count = name.removeprefix(PREFIX).partition(".")
-    if stem not in _WRITERS:
-        raise CompileError(f"no object function {name!r}; known: {', '.join(sorted(_WRITERS))}")
+    if stem not in _FUNCTIONS:
+        raise CompileError(f"no object function {name!r}; known: {', '.join(sorted(_FUNCTIONS))}")
     writer = ObjectWriter(name, "", fragment)
     parameters = [f"%a{i}: {type}" for i, type in enumerate(inputs)]
-    if stem in FRAMED:
+    if _FUNCTIONS[stem].framed:
         writer.code.use_frame("%frame")
         parameters.insert(0, "%frame: !llvm.ptr")
-    _WRITERS[stem](writer, int(count or 0))
+    _FUNCTIONS[stem].write(writer, int(count or 0))
     types = f" -> ({', '.join(results)})" if results else ""
     fragment.function(f"private {symbol(name)}({', '.join(parameters)}){types}", writer.code, SUPPORT)
 
@@ -353,7 +364,7 @@ class LowerObjects(ModulePass):
         if not declared:
             return
         declare_release(module)
-        framed = {name for name in declared if name.removeprefix(PREFIX).partition(".")[0] in FRAMED}
+        framed = {name for name in declared if _is_framed(name)}
         for function in table.values():
             calls = [] if is_declaration(function) else calls_of(function, framed)
             for call in calls:

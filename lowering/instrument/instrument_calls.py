@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PACKED, PRIM_FUNC, PROFILE_SITES, SHARED_GROUP
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.instrument.work_formulas import Work
 from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP
@@ -113,25 +114,18 @@ class InstrumentCalls(ModulePass):
         sites.fragment.define(_CLOCK)
         for name, function in table.items():
             whole = not (is_declaration(function) or PRIM_FUNC in function.attributes)
-            if not whole or name.startswith("relax.") or name.endswith(SHAPES_SUFFIX):
+            if not whole or name.endswith(SHAPES_SUFFIX):
                 continue
+            calls = _calls(function)
             _instrument_function(function, sites)
-            for call in _calls(function):
+            for call in calls:
                 _instrument_call(call, table[call.callee.value], sites)
         sites.fragment.splice(module)
         module.operation.attributes[PROFILE_SITES] = ir.ArrayAttr.get(sites.descriptions)
 
 
 def _calls(function: func.FuncOp) -> list[func.CallOp]:
-    found: list[func.CallOp] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if isinstance(op.opview, func.CallOp) and not op.opview.callee.value.startswith("relax.rt."):
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    return found
+    return [op.opview for op in ops_of(function.operation, "func.call")]
 
 
 def _instrument_function(function: func.FuncOp, sites: _Sites) -> None:

@@ -32,8 +32,8 @@ The invariants; errors and tests cite their numbers:
 15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``passthrough``, …), and have
     a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`.
 16. A loop (`scf.for`) counts upwards: its step, where it is known, is positive, and the variable does not pass 64 bits.
-17. A type with symbolic dimensions has as many as its rank; each is an expression whose numbers fit 64 bits, and a known
-    one is not negative.
+17. A type with symbolic dimensions has as many as its rank; each is an expression whose numbers fit 64 bits, and is
+    not a negative number.
 """
 
 from __future__ import annotations

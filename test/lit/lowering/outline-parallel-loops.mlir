@@ -21,11 +21,18 @@
 // CHECK-NOT: constant @relax.parallel
 // CHECK: return
 // CHECK-LABEL: func.func private @relax.parallel.0(
+// CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, relax.job} {
 // CHECK: %[[FIRST:.+]] = arith.addi
 // CHECK: %[[LAST:.+]] = arith.minsi
 // CHECK: scf.for %{{.+}} = %[[FIRST]] to %[[LAST]]
 // CHECK-NEXT: memref.load
+// What a kernel or an epilogue has threads do is marked, and called, as it is.
+// CHECK-LABEL: func.func private @relax.gemm.f32.parallel.0(
+// CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, relax.job, relax.shared_group = "relax.gemm.f32 product"} {
+// CHECK-LABEL: func.func private @relax.gemm.f32.epilogue_0.parallel.0(
+// CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, relax.as_generated, relax.job} {
 // CHECK-LABEL: func.func private @relax.rt.parallel(
+// CHECK-SAME: attributes {relax.shared_group = "relax.rt"} {
 func.func @scale(%x: memref<?xf32>, %y: memref<?xf32>, %factor: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -63,5 +70,27 @@ func.func @gone(%x: memref<?xf32>, %n: index) {
     %next = arith.addi %i, %c1 : index
     memref.store %a, %x[%next] : memref<?xf32>
   }
+  return
+}
+
+func.func private @relax.gemm.f32(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) attributes {relax.shared_group = "relax.gemm.f32 product"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  } {relax.parallel}
+  return
+}
+
+func.func private @relax.gemm.f32.epilogue_0(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) attributes {relax.as_generated} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %y[%i] : memref<?xf32>
+  } {relax.parallel}
   return
 }

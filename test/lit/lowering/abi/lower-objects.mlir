@@ -9,10 +9,10 @@
 // CHECK: call @relax.object.bytes(%[[F]], %[[H]]) : (!llvm.ptr, i64) -> memref<?xi8>
 // CHECK: call @relax.object.array.2(%[[F]], %[[H]], %[[H]], %[[H]], %[[H]])
 // CHECK: call @relax.object.retain(%[[H]], %[[H]])
-// CHECK: func.func private @relax.object.size(%{{.*}}: i64, %{{.*}}: index) -> index {
-// CHECK: func.func private @relax.object.bytes(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> memref<?xi8> {
+// CHECK: func.func private @relax.object.size(%{{.*}}: i64, %{{.*}}: index) -> index attributes {relax.support} {
+// CHECK: func.func private @relax.object.bytes(%{{.*}}: !llvm.ptr, %{{.*}}: i64) -> memref<?xi8> attributes {relax.support} {
 // CHECK: call @relax.rt.dense(
-// CHECK: func.func private @relax.object.array.2(%[[FRAME:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64) -> i64 {
+// CHECK: func.func private @relax.object.array.2(%[[FRAME:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64) -> i64 attributes {relax.support} {
 // CHECK: %[[ARRAY:.*]] = call @relax.rt.construct(
 // CHECK: call @relax.rt.own(%[[FRAME]], %[[ARRAY]])
 // CHECK: func.func private @relax.object.retain(
