@@ -70,8 +70,11 @@ def to_llvm_dialect(low_precision: bool = True, all_vectors: bool = True) -> lis
 
 
 def support_to_flat(is_hot: bool = False) -> list[Pass]:
-    """What is left to do until level F for support functions that are compiled apart (`SEPARATE_SUPPORT`)."""
-    return [*kernels_to_flat(), LowerChecks(), Internalize(is_hot)]
+    """What is left to do until level F for support functions that are compiled apart (`SEPARATE_SUPPORT`).
+
+    The lines of their text are no places that a user knows.
+    """
+    return [known_passes("strip-debuginfo"), *kernels_to_flat(), LowerChecks(), Internalize(is_hot)]
 
 
 def flatten(target: str = "cpu", separate_support: bool = False) -> list[Pass]:

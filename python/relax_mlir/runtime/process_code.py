@@ -139,7 +139,7 @@ def _compile(part: Part, opt_level: int) -> tuple[MachineCode, bytes | None]:
             pass  # LLVM's linker knows more kinds of objects
     with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(part.source.decode())
-        run_native("builtin.module(convert-scf-to-cf)", module)
+        run_native("builtin.module(strip-debuginfo,convert-scf-to-cf)", module)
         if part.has_checks:
             for step in (LowerChecks(), Internalize(part.optimised)):
                 step.run(module, PassContext())

@@ -21,10 +21,12 @@ from relax_mlir.lowering.runtime_lib.support import (
     SEPARATE_SUPPORT,
     define_support,
 )
+from relax_mlir.lowering.runtime_lib.vm_builtins.module import ENTRIES, MEMORY_ADDRESS, builtins_text
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import functions, is_declaration, symbol_name
 from relax_mlir.runtime.compile_parts import PartCompiler
 from relax_mlir.runtime.part_lowering import BODY, lowered_part
+from relax_mlir.runtime.process_code import part_of
 from relax_mlir.spare_context import spare_context
 from relax_mlir.transform import PassContext
 
@@ -79,6 +81,14 @@ def test_part() -> None:
         assert text.count(f"@{name}(") == 0
         assert (text.count(f"@{BODY}{name}(") > 1) == (name in part.used_within)
     assert "relax.propagate" not in text
+
+
+def test_builtins_of_the_machine_say_no_lines_of_their_text() -> None:
+    """Who asks for memory there would else be told ``(at -:802:12)``."""
+    part = part_of(builtins_text(), (MEMORY_ADDRESS, *ENTRIES.values()), has_checks=True)
+    text = str(lowered_part(part, low_precision=False))
+    assert "cannot allocate" in text
+    assert " (at " not in text
 
 
 def test_compiled_once_and_declared(monkeypatch: pytest.MonkeyPatch) -> None:
