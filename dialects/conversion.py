@@ -1,5 +1,7 @@
 """Values given another type that says less, or that is checked at run time: by `match_shape`, field by field."""
 
+from collections.abc import Iterator
+
 from relax_mlir.dialects.structure import MatchShapeOp, pack, unpack
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.mlir import ir
@@ -20,6 +22,27 @@ def is_convertible(have: StructInfo, want: StructInfo) -> bool:
         has_rank = want.shape is not None and (have.shape is None or len(have.shape) == len(want.shape))
         return has_rank and want.dtype == have.dtype
     return False
+
+
+def leaves(value: ir.Value, want: StructInfo) -> list[tuple[ir.Value, StructInfo]]:
+    """What a value is made of, field by field as far as types differ, each with its part of the type wanted.
+
+    Fields are taken out at the insertion point.
+    """
+    have = struct_info(value.type)
+    if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
+        fields = unpack(value, [item.to_type() for item in have.fields])
+        pairs = zip(fields, want.fields, strict=True)
+        return [leaf for item, info in pairs for leaf in leaves(item, info)]
+    return [(value, want)]
+
+
+def rebuilt(have: StructInfo, want: StructInfo, parts: Iterator[ir.Value]) -> ir.Value:
+    """The inverse of `leaves`: a value of the parts that it gave, in order, converted."""
+    if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
+        pairs = zip(have.fields, want.fields, strict=True)
+        return pack([rebuilt(item, info, parts) for item, info in pairs], ir.Location.current)
+    return next(parts)
 
 
 def converted(value: ir.Value, want: StructInfo) -> ir.Value:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir import symbolic
+from relax_mlir.analysis.binding_order import binding_order
 from relax_mlir.analysis.call_graph import call_graph, components, recursion
 from relax_mlir.analysis.call_inference import call_mapping
 from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.dialects.attributes import FORCE_PURE
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.dialects.conversion import converted, is_convertible
+from relax_mlir.dialects.conversion import converted, is_convertible, leaves, rebuilt
 from relax_mlir.dialects.traits import IsConditional, IsLoop, has_trait
-from relax_mlir.dialects.types import struct_info, substitute
+from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
 from relax_mlir.ir_queries import callee_of, entry_block, fresh_name, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
@@ -37,7 +38,8 @@ class InlinePrivateFunctions(ModulePass):
     """Replace calls of private functions by their bodies, and remove the functions that nothing calls then.
 
     The callee's symbols become the call's dimensions; symbols that its body binds get names that the caller
-    does not have. What stays: recursive functions; calls whose dimensions are not proved to lie in the callee's
+    does not have. What stays: recursive functions; calls that leave open what a symbol is, unless a dimension of a
+    parameter is the symbol alone; calls whose dimensions are not proved to lie in the callee's
     bounds; calls in dataflow blocks of functions with control flow, which dataflow blocks cannot hold; functions
     with effects that ``relax.force_pure`` vouches for, since their callers count as pure. Effects are made explicit
     first: what a callee changes of its arguments, it changes for itself. `max_ops`:
@@ -106,6 +108,9 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
             return
     if not all(map(is_convertible, infos, wanted)):
         return
+    order = binding_order(_wanted_leaves(infos, wanted), symbols_of(caller))
+    if order is None:
+        return
     copy = callee.operation.clone(ip=False).opview
     assert isinstance(copy, func.FuncOp)
     substitute_symbols(copy.operation, mapping)
@@ -114,8 +119,10 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     if not is_convertible(struct_info(result.type), struct_info(call.results[0].type)):
         return
     with ir.InsertionPoint(call), call.location:
-        for argument, value, info in zip(block.arguments, arguments, wanted, strict=True):
-            argument.replace_all_uses_with(converted(value, info))
+        for argument, value in zip(
+            block.arguments, _converted_together(arguments, wanted, order), strict=True
+        ):
+            argument.replace_all_uses_with(value)
     result = block.operations[-1].operation.operands[0]
     body = [view.operation for view in block.operations][:-1]
     if call.parent.name == "relax.dataflow":
@@ -129,6 +136,27 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
     old = call.operands[0]
     call.erase()
     erase_if_unused(old)
+
+
+def _wanted_leaves(infos: Sequence[StructInfo], wanted: Sequence[StructInfo]) -> list[StructInfo]:
+    """The types that `leaves` gives for values of these types."""
+    found: list[StructInfo] = []
+    for have, want in zip(infos, wanted, strict=True):
+        if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
+            found += _wanted_leaves(have.fields, want.fields)
+        else:
+            found.append(want)
+    return found
+
+
+def _converted_together(
+    values: Sequence[ir.Value], wanted: Sequence[StructInfo], order: Sequence[int]
+) -> list[ir.Value]:
+    """The values with the types wanted; `order`: in which their leaves are converted."""
+    parts = [leaf for value, info in zip(values, wanted, strict=True) for leaf in leaves(value, info)]
+    done = {place: converted(*parts[place]) for place in order}
+    given = iter([done[place] for place in range(len(parts))])
+    return [rebuilt(struct_info(value.type), info, given) for value, info in zip(values, wanted, strict=True)]
 
 
 def _lies_between(dim: Dim, low: int, high: int | None) -> bool:

@@ -55,3 +55,35 @@ func.func @main(%x: tensor<2xf32>, %c: tensor<i1>) -> tensor<2xf32> {
   %2 = "relax.call"(%u) {callee = @public} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
+
+// -----
+
+// What binds a symbol of the callee comes first, whatever the order of its parameters.
+// CHECK-LABEL: func.func @in_order(
+// CHECK: "relax.match_shape"(%{{[A-Za-z0-9_]+}}) {pattern = ["n_1"]
+// CHECK: "relax.match_shape"(%{{[A-Za-z0-9_]+}}) {pattern = ["2*n_1 - 1"]
+// CHECK-NOT: "relax.call"
+func.func private @formula(%x: tensor<?xf32, #relax.shape<["2*n - 1"]>>, %s: !relax.shape_value<["n"]>) -> tensor<?xf32, #relax.shape<["2*n - 1"]>> {
+  %0 = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["2*n - 1"]>>) -> tensor<?xf32, #relax.shape<["2*n - 1"]>>
+  return %0 : tensor<?xf32, #relax.shape<["2*n - 1"]>>
+}
+func.func @in_order(%x: tensor<?xf32>, %s: !relax.shape_value<["?"]>, %n: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32> {
+  %t = builtin.unrealized_conversion_cast %x, %s : tensor<?xf32>, !relax.shape_value<["?"]> to tuple<tensor<?xf32>, !relax.shape_value<["?"]>>
+  %0 = "relax.call"(%t) {callee = @formula} : (tuple<tensor<?xf32>, !relax.shape_value<["?"]>>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// A parameter tells n by a formula; match_shape cannot, so the call stays.
+// CHECK-LABEL: func.func @by_formula(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @twice}
+func.func private @twice(%x: tensor<?xf32, #relax.shape<["2*n"]>>) -> tensor<?xf32, #relax.shape<["2*n"]>> {
+  %0 = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["2*n"]>>) -> tensor<?xf32, #relax.shape<["2*n"]>>
+  return %0 : tensor<?xf32, #relax.shape<["2*n"]>>
+}
+func.func @by_formula(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
+  %0 = "relax.call"(%t) {callee = @twice} : (tuple<tensor<?xf32>>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

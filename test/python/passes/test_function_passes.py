@@ -19,6 +19,7 @@ from relax_mlir.passes.inline_private_functions import InlinePrivateFunctions
 from relax_mlir.passes.remove_unused_outputs import RemoveUnusedOutputs
 from relax_mlir.passes.remove_unused_parameters import RemoveUnusedParameters
 from relax_mlir.runtime import to_numpy
+from relax_mlir.script import parse
 from relax_mlir.transform import Pass, Sequential
 
 
@@ -109,6 +110,32 @@ def test_everything_is_inlined() -> None:
     InlinePrivateFunctions()(module.mlir)
     assert names(module) == ["main"]
     assert "relax.call" not in str(module)
+
+
+IN_ANY_ORDER = """
+@R.function(private=True)
+def rows(pair: R.Tuple(R.Tensor(("2*k - 1", 4), "float32"), R.Shape(["k"])), x: R.Tensor(("k + j", "j"), "float32")):
+    return R.sum(pair[0]) + R.sum(x) + R.sum(R.full(R.shape(["k", "j"]), 1.0, "float32"))
+
+@R.function
+def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("m", "p"), "float32"), s: R.Tensor((1,), "int64")):
+    unknown = R.match_shape(x, (None, 4))
+    other = R.match_shape(y, (None, None))
+    return cls.rows((unknown, R.tensor_to_shape(s)), other)
+"""
+
+
+def test_symbols_are_bound_before_formulas_use_them() -> None:
+    module = parse(IN_ANY_ORDER)
+    InlinePrivateFunctions()(module.mlir)
+    module.verify()
+    assert names(module) == ["main"]
+    main = rx.build(module)["main"]
+    x, y = random(5, 4), random(7, 4)
+    found = to_numpy(main(x, y, np.array([3])))
+    np.testing.assert_allclose(found, x.sum() + y.sum() + 12.0, rtol=1e-5)
+    with pytest.raises(ShapeError):
+        main(x, y, np.array([2]))
 
 
 def test_large_functions_stay() -> None:

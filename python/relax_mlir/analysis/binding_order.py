@@ -1,0 +1,31 @@
+"""In which order `match_shape` can give values types that bind symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from relax_mlir.analysis.symbols import defined_symbols, free_symbols
+from relax_mlir.analysis.well_formed import defining_symbols
+from relax_mlir.dialects.types import StructInfo
+
+
+def binding_order(infos: Sequence[StructInfo], known: Collection[str]) -> list[int] | None:
+    """The places of `infos` in an order in which each symbol is bound before a formula uses it.
+
+    A `match_shape` binds a symbol where a dimension is the symbol alone. `known`: symbols that are bound already.
+    None: a symbol stands in formulas only.
+    """
+    bound = set(known)
+    left = list(range(len(infos)))
+    order: list[int] = []
+    while left:
+        for place in left:
+            own = set(defining_symbols(infos[place]))
+            if {*free_symbols(infos[place]), *defined_symbols(infos[place])} <= bound | own:
+                bound |= own
+                order.append(place)
+                left.remove(place)
+                break
+        else:
+            return None
+    return order
