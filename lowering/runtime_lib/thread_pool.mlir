@@ -188,6 +188,25 @@ llvm.func internal @parallel(%function: !llvm.ptr, %context: !llvm.ptr, %count: 
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
+  %p_limit = llvm.getelementptr %state[${limit}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %limit = llvm.load %p_limit atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+  %limited = arith.cmpi sgt, %limit, %zero : i64
+  %fewer = arith.minsi %threads, %limit : i64
+  %most = arith.select %limited, %fewer, %threads : i64
+  %several = arith.cmpi sgt, %most, %one : i64
+  scf.if %several {
+    llvm.call @share(%function, %context, %count, %most) : (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
+  } else {
+    llvm.call %function(%context, %zero, %count) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()
+  }
+  llvm.return
+}
+
+// A job for several threads, unless they have one.
+llvm.func internal @share(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %threads: i64) {
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
   %p_lock = llvm.getelementptr %state[${lock}] : (!llvm.ptr) -> !llvm.ptr, i8
   %pair = llvm.cmpxchg %p_lock, %zero, %one acq_rel monotonic : !llvm.ptr, i64
   %free = llvm.extractvalue %pair[1] : !llvm.struct<(i64, i1)>

@@ -8,6 +8,9 @@ caller publishes the job and takes parts like everybody else; a thread that wake
 waits for those only that have joined. So nobody waits for a thread that the system does not run. There is one job at
 a time: who finds another one under way (a call from another thread, or from inside of a job) does all its parts
 itself. Threads look for the next job for a while (`blocktime`), and sleep then (futex).
+
+`limit` is for whoever starts several processes on a machine: where it is not 0, a job runs on at most so many threads,
+whatever the code was compiled for.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ PARTS_PER_THREAD = 4
 
 _OFFSETS = {
     "parallel": 0,
+    "limit": 8,
     "jobs": 64,
     "sleepers": 128,
     "open": 192,

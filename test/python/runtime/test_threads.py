@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import threading
+from typing import Any
 
 import cold_process
 import numpy as np
@@ -128,6 +129,29 @@ def test_every_part_is_done_once() -> None:
         seen: list[tuple[int, int]] = []
         parallel()(BODY(lambda _, begin, end, into=seen: into.append((begin, end))), None, count, 3)
         assert sorted(i for begin, end in seen for i in range(begin, end)) == list(range(count))
+
+
+def test_a_limit_of_threads() -> None:
+    """Where it is 1, the caller does all in one piece; where it is 2, one more thread takes part at most."""
+    limit = threads._word("limit")
+    for most in (1, 2, 3):
+        seen: list[tuple[int, int]] = []
+        workers: set[int] = set()
+
+        def note(_: object, begin: int, end: int, into: Any = (seen, workers)) -> None:
+            into[0].append((begin, end))
+            into[1].add(threading.get_native_id())
+
+        limit.value = most
+        try:
+            for _ in range(20):
+                parallel()(BODY(note), None, 100, 4)
+        finally:
+            limit.value = 0
+        assert sorted(i for begin, end in seen for i in range(begin, end)) == sorted([*range(100)] * 20)
+        assert len(workers) <= most
+        if most == 1:
+            assert workers == {threading.get_native_id()} and set(seen) == {(0, 100)}
 
 
 def test_loops_inside_of_loops() -> None:
