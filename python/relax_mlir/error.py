@@ -25,9 +25,14 @@ class Diagnostic:
 
 
 class RelaxError(Exception):
-    """Base of all errors of relax-mlir; `pass_name` is the pass in which it was raised, if any."""
+    """Base of all errors of relax-mlir.
+
+    Attributes: `pass_name` is the pass in which it was raised, if any; `batch` the number of the batch, counted from
+    0, if it comes from `relax_mlir.distributed.map_batches`.
+    """
 
     pass_name: str | None = None
+    batch: int | None = None
 
     def add_hint(self, hint: str) -> None:
         """Append one line of help to the message."""
@@ -102,6 +107,10 @@ class ArgumentError(RelaxError, TypeError):
 
 class PackedFunctionError(RelaxError, LookupError):
     """A packed function that is not registered, or gave back what its call site does not allow."""
+
+
+class BatchError(RelaxError):
+    """A batch of `map_batches` that has no result: its worker is lost, or a function that the model calls failed."""
 
 
 def expect(where: str, value: object, kinds: type | UnionType, what: str) -> None:

@@ -30,6 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "notebook",
             "spare_context",
             "error",
+            "ffi_errors",
             "diagnostics",
             "ir_queries",
             "isolation",

@@ -1,8 +1,8 @@
 """Running compiled modules: executables, arrays in and out, errors that cross the TVM FFI unchanged."""
 
 from relax_mlir.arrays import to_ffi, to_numpy
+from relax_mlir.ffi_errors import register_errors
 from relax_mlir.runtime import printing
-from relax_mlir.runtime.errors import register_errors
 from relax_mlir.runtime.executable import CompiledFunction, Executable
 from relax_mlir.runtime.fast_call import FastCalls, fast_calls
 from relax_mlir.runtime.live_errors import keep_errors

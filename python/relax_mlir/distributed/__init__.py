@@ -1,0 +1,21 @@
+"""Libraries on several processes or machines (see ``docs/distributed.md``).
+
+Workers import `relax_mlir.distributed.worker` alone, so nothing is imported here before it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relax_mlir.distributed.map_batches import map_batches
+
+__all__ = ["map_batches"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in __all__:
+        raise AttributeError(f"module 'relax_mlir.distributed' has no attribute '{name}'")
+    globals()[name] = getattr(importlib.import_module("relax_mlir.distributed.map_batches"), name)
+    return globals()[name]

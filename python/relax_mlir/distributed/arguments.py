@@ -1,0 +1,76 @@
+"""Batches as arguments that can travel: arrays, shapes, numbers, tuples of them; arrays of Arrow without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.arrays import to_numpy
+from relax_mlir.distributed import arrow
+from relax_mlir.distributed.worker import Sizes
+from relax_mlir.error import ArgumentError
+
+
+def arguments_of(batch: object, parameters: Sequence[str]) -> tuple[Any, ...]:
+    """The arguments that a batch stands for, as they travel.
+
+    Args:
+        batch: a tuple of arguments; a mapping or a record batch of Arrow, which give them by name; or else the only
+            argument.
+        parameters: the names of the function's parameters.
+
+    Raises ArgumentError: an argument is missing or one too many, or a value cannot travel.
+    """
+    if arrow.is_record_batch(batch):
+        batch = arrow.columns_of(batch)
+    if isinstance(batch, Mapping):
+        if set(batch) != set(parameters):
+            raise ArgumentError(
+                f"the batch has {', '.join(map(str, batch)) or 'nothing'}; the function takes {', '.join(parameters)}"
+            )
+        batch = tuple(batch[name] for name in parameters)
+    elif type(batch) is not tuple:
+        batch = (batch,)
+    if len(batch) != len(parameters):
+        counts = "1 argument" if len(batch) == 1 else f"{len(batch)} arguments"
+        raise ArgumentError(
+            f"the batch is {counts}; the function takes {len(parameters)} ({', '.join(parameters)})"
+        )
+    return tuple(
+        _traveller(value, f"argument '{name}'") for name, value in zip(parameters, batch, strict=True)
+    )
+
+
+def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever users give
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise ArgumentError(f"{where} is an array of Python objects; give it a dtype")
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tvm_ffi.Shape):
+        return Sizes(tuple(map(int, value)))
+    if isinstance(value, tuple | list | tvm_ffi.Array):
+        return tuple(_traveller(item, f"{where}, element {index}") for index, item in enumerate(value))
+    if arrow.is_array(value):
+        return arrow.to_numpy(value, where)
+    if hasattr(value, "__dlpack__"):
+        return to_numpy(value)
+    raise ArgumentError(
+        f"{where} is of type {type(value).__name__}, which cannot travel; give an array, a shape, a number, "
+        "or a tuple of them"
+    )
+
+
+def received(value: Any) -> Any:  # noqa: ANN401 - whatever functions give
+    """A result as users get it: shapes are those of the FFI."""
+    if isinstance(value, Sizes):
+        return tvm_ffi.Shape(value.values)
+    if isinstance(value, tuple):
+        return tuple(map(received, value))
+    return value

@@ -1,0 +1,49 @@
+"""A client of Dask as an engine: its scheduler runs the batches of a lost worker on another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.distributed.worker import Done, Failed, LibraryFile, run_batch
+from relax_mlir.error import ArgumentError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+
+class DaskClient:
+    """See `relax_mlir.distributed.engine.Engine`."""
+
+    def __init__(self, client: Client, retries: int | None) -> None:
+        if client.asynchronous:
+            raise ArgumentError(
+                "map_batches: 'engine' is an asynchronous client; make one with asynchronous=False"
+            )
+        self.client = client
+        self.retries = retries
+
+    def workers(self) -> int:
+        return max(1, sum(self.client.nthreads().values()))
+
+    def submit(self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Future:
+        return self.client.submit(
+            run_batch, library, function, threads, arguments, pure=False, retries=self.retries
+        )
+
+    def result(self, future: Future) -> Done | Failed:
+        found: Done | Failed = future.result()
+        return found
+
+    def cancel(self, futures: list[Future]) -> None:
+        self.client.cancel(futures)
+
+    def explain(self, error: Exception) -> str | None:
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            return (
+                f"{error.allowed_failures + 1} workers have ended while they ran it, the last one at "
+                f"{error.last_worker.address}; look into the logs of the workers, or allow more with Dask's setting "
+                "distributed.scheduler.allowed-failures"
+            )
+        return None

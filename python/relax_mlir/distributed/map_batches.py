@@ -1,0 +1,188 @@
+"""`map_batches`: a function of an exported library on many batches, by the processes of an engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from relax_mlir import error as errors
+from relax_mlir.distributed.arguments import arguments_of, received
+from relax_mlir.distributed.engine import Engine, engine_for
+from relax_mlir.distributed.worker import Failed, LibraryFile
+from relax_mlir.error import ArgumentError, BatchError, RelaxError, UnknownNameError, expect
+from relax_mlir.target import MAX_THREADS
+
+if TYPE_CHECKING:
+    from relax_mlir.distributed.progress import ProgressBar
+
+IN_FLIGHT_PER_WORKER = 2
+"""Batches that are under way per worker: one that runs, and one that is there when it is done."""
+
+
+def map_batches(
+    library: str | Path,
+    inputs: Iterable[object],
+    engine: object,
+    *,
+    function: str = "main",
+    threads: int | None = 1,
+    retries: int | None = None,
+    in_flight: int | None = None,
+    progress: bool | None = None,
+) -> Iterator[Any]:
+    """Call a function of a library for each batch, on the workers of an engine.
+
+    Results come in the order of the batches, each as soon as it and those before it are there. Nothing is sent before
+    the first one is asked for. Whoever stops early closes the iterator (``results.close()``), which cancels what has
+    not begun.
+
+    Args:
+        library: a shared library of `Executable.export_library`. Each worker opens it under this path, once.
+        inputs: the batches; an endless stream will do. A batch is a tuple of arguments, a mapping or an Arrow record
+            batch from the names of parameters to arguments, or the only argument. Arguments are arrays (NumPy, Arrow,
+            whatever speaks DLPack), shapes, numbers, and tuples of them.
+        engine: a ``concurrent.futures.ProcessPoolExecutor``, a ``dask.distributed.Client``, or the module ``ray``.
+        function: its name in the library.
+        threads: on how many threads a call may run in its worker; None: on as many as the library is compiled for.
+        retries: how often the engine runs a batch again whose worker failed: Dask's ``retries``, Ray's ``max_retries``;
+            None: as often as it does by itself. Errors of the model are never tried again.
+        in_flight: how many batches are with the engine at most, the one whose result is read included; None: two per
+            worker.
+        progress: whether a bar on stderr says how far it is; None: if that is a terminal.
+
+    Returns:
+        An iterator of results: NumPy arrays, shapes, numbers, and tuples of them.
+
+    Raises:
+        ArgumentError: a value that cannot be, or that the engine cannot do. OSError: the library cannot be read.
+        ParseError: it is no library of this project. UnknownNameError: it has no such function.
+
+    The iterator raises the error of the model (a `ShapeError`, say), or `BatchError` where a worker is lost or
+    a function that is called fails, with the number of the batch in the message and in `RelaxError.batch`.
+    """
+    # Here, as in `_inspect`, since workers may import the script that calls: they need neither compiler nor terminal.
+    from relax_mlir.distributed.progress import ProgressBar
+
+    expect("map_batches: 'library'", library, str | Path, "the path of a library (export_library gives one)")
+    expect("map_batches: 'inputs'", inputs, Iterable, "an iterable of batches")
+    if threads is not None:
+        _expect_count("threads", threads, 1, MAX_THREADS)
+    if retries is not None:
+        _expect_count("retries", retries, 0)
+    if in_flight is not None:
+        _expect_count("in_flight", in_flight, 1)
+    file, parameters = _inspect(Path(library), function)
+    adapter = engine_for(engine, threads or 0, retries)
+    call = _Call(adapter, file, function, threads or 0, parameters)
+    total = len(inputs) if isinstance(inputs, Sized) else None
+    return _results(call, inputs, in_flight, ProgressBar(total, progress))
+
+
+def _expect_count(name: str, value: object, least: int, most: int | None = None) -> None:
+    fits = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if not fits or (most is not None and isinstance(value, int) and value > most):
+        limit = f"{least} or more" if most is None else f"{least} to {most}"
+        raise ArgumentError(f"map_batches: '{name}' is {value!r}, expected a number, {limit}")
+
+
+def _inspect(path: Path, function: str) -> tuple[LibraryFile, list[str]]:
+    """What workers need of a library, and the names of the function's parameters."""
+    from relax_mlir.export.elf_sections import sections
+    from relax_mlir.export.inspect import inspect_library
+    from relax_mlir.export.metadata import SECTION
+
+    if path.suffix != ".so":
+        raise ArgumentError(
+            f"map_batches: 'library' is {str(path)!r}, expected a shared library, whose name ends with .so"
+        )
+    functions = inspect_library(path).facts["functions"]
+    if function not in functions:
+        raise UnknownNameError("function", function, functions, f"of {path}")
+    data = path.read_bytes()
+    offset, length = next((at, size) for name, at, size in sections(data) if name == SECTION)
+    digest = hashlib.sha256(data[offset : offset + length]).hexdigest()
+    names = [str(parameter.get("name", "_")) for parameter in functions[function]["params"]]
+    return LibraryFile(str(path.resolve()), len(data), offset, length, digest), names
+
+
+class _Call(NamedTuple):
+    engine: Engine
+    library: LibraryFile
+    function: str
+    threads: int
+    parameters: list[str]
+
+    def begin(self, batch: object) -> Any:  # noqa: ANN401 - a future of the engine
+        arguments = arguments_of(batch, self.parameters)
+        return self.engine.submit(self.library, self.function, self.threads, arguments)
+
+
+class _Pending(NamedTuple):
+    """A batch with the engine, or the error for which it is not."""
+
+    number: int
+    future: Any
+    error: Exception | None = None
+
+
+def _begin_all(call: _Call, inputs: Iterable[object]) -> Iterator[_Pending]:
+    """Begin the batches one by one. Errors wait for their turn: what is before them arrives."""
+    number = -1
+    try:
+        for number, batch in enumerate(inputs):
+            try:
+                yield _Pending(number, call.begin(batch))
+            except ArgumentError as error:
+                yield _Pending(number, None, _numbered(error, number))
+                return
+    except Exception as error:
+        yield _Pending(number + 1, None, error)
+
+
+def _results(call: _Call, inputs: Iterable[object], in_flight: int | None, bar: ProgressBar) -> Iterator[Any]:
+    begun = _begin_all(call, inputs)
+    pending: deque[_Pending] = deque()
+    try:
+        pending.extend(islice(begun, in_flight or IN_FLIGHT_PER_WORKER * call.engine.workers()))
+        with bar:
+            bar.start()
+            while pending:
+                result = _result(call, pending.popleft())
+                bar.advance()
+                yield result
+                pending.extend(islice(begun, 1))
+    finally:
+        call.engine.cancel([each.future for each in pending if each.error is None])
+
+
+def _result(call: _Call, pending: _Pending) -> Any:  # noqa: ANN401 - whatever the function gives
+    if pending.error is not None:
+        raise pending.error
+    try:
+        outcome = call.engine.result(pending.future)
+    except Exception as error:
+        reason = call.engine.explain(error) or f"its worker cannot run it: {type(error).__name__}: {error}"
+        raise _numbered(BatchError(reason), pending.number) from error
+    if isinstance(outcome, Failed):
+        raise _numbered(_model_error(outcome), pending.number)
+    return received(outcome.value)
+
+
+def _model_error(failed: Failed) -> RelaxError:
+    """An error of the model as what it is in one process, where this project knows its class."""
+    cls = getattr(errors, failed.kind, RelaxError)
+    if isinstance(cls, type) and issubclass(cls, RelaxError) and cls is not RelaxError:
+        with suppress(TypeError):  # a few take more than a message
+            return cls(failed.message)
+    return BatchError(f"{failed.kind}: {failed.message}")
+
+
+def _numbered(error: RelaxError, number: int) -> RelaxError:
+    error.batch = number
+    error.args = (f"batch {number}: {error.args[0]}",)
+    return error

@@ -1,0 +1,143 @@
+"""What runs in the processes of `map_batches`: it needs NumPy and the TVM FFI, not the compiler.
+
+A process loads a library when a batch first asks for it, and keeps it. Its weights lie in the file, which the system
+maps once for all processes of a machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+import tvm_ffi
+
+from relax_mlir.arrays import to_ffi, to_numpy
+from relax_mlir.ffi_errors import register_errors
+
+_TEAMS = "relax_mlir.team."
+"""What the names of the functions begin with that give the teams of threads of a process
+(`lowering.runtime_lib.thread_pool`)."""
+
+LIMIT_OFFSET = 8
+"""Where the limit of a team lies in its state, in bytes."""
+
+
+class LibraryFile(NamedTuple):
+    """An exported library, and what tells it from others.
+
+    Attributes: its path, which is the same on all machines; its size in bytes; where its metadata begins, and their
+    size; their SHA-256. The metadata name the module, the weights and the target.
+    """
+
+    path: str
+    size: int
+    offset: int
+    length: int
+    digest: str
+
+
+class Sizes(NamedTuple):
+    """A shape as it travels."""
+
+    values: tuple[int, ...]
+
+
+class Done(NamedTuple):
+    """The result of a batch: arrays, `Sizes`, numbers, and tuples of them."""
+
+    value: Any
+
+
+class Failed(NamedTuple):
+    """An error of the model: the name of its class, and its message. The engine does not take it for a failure."""
+
+    kind: str
+    message: str
+
+
+register_errors()
+_lock = threading.Lock()
+_libraries: dict[tuple[LibraryFile, int], tvm_ffi.Module] = {}
+
+
+def run_batch(library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Done | Failed:
+    """Call a function of a library.
+
+    Args:
+        threads: on how many threads the function may run, in this process; 0: on as many as it is compiled for.
+        arguments: arrays, `Sizes`, numbers, and tuples of them.
+
+    Raises:
+        OSError: there is no such file on this machine. RuntimeError: it cannot be loaded, or is another one.
+    """
+    call = _load(library).get_function(function)
+    _limit_threads(threads)
+    try:
+        return Done(_sent(call(*map(_given, arguments))))
+    except Exception as error:
+        known = getattr(error, "__tvm_ffi_error__", None)
+        return Failed(type(error).__name__ if known is None else str(known.kind), str(error))
+
+
+def _load(library: LibraryFile) -> tvm_ffi.Module:
+    """The library, loaded unless it is; a file that has been replaced is another one."""
+    inode = os.stat(library.path).st_ino
+    with _lock:
+        if (library, inode) not in _libraries:
+            _require_same(library)
+            _libraries[library, inode] = tvm_ffi.load_module(_spelling(library.path, inode))
+        return _libraries[library, inode]
+
+
+def _spelling(path: str, inode: int) -> str:
+    """The path of a file in words that no other file has had: the bits of its inode are slashes and dots.
+
+    The system's loader goes by the name: of a file that has been replaced it gives what it has loaded before.
+    """
+    folder, name = os.path.split(path)
+    return folder + "".join("/." if bit == "1" else "/" for bit in f"{inode:b}") + "/" + name
+
+
+def _require_same(library: LibraryFile) -> None:
+    with open(library.path, "rb") as stream:
+        stream.seek(library.offset)
+        digest = hashlib.sha256(stream.read(library.length)).hexdigest()
+        size = os.fstat(stream.fileno()).st_size
+    if (size, digest) != (library.size, library.digest):
+        raise RuntimeError(
+            f"{library.path} on {os.uname().nodename} is another library than that of map_batches: "
+            "copy it to all machines"
+        )
+
+
+def _limit_threads(threads: int) -> None:
+    for name in tvm_ffi.registry.list_global_func_names():
+        if name.startswith(_TEAMS):
+            state = tvm_ffi.get_global_func(name)().value
+            ctypes.c_int64.from_address(state + LIMIT_OFFSET).value = threads
+
+
+def _given(value: Any) -> Any:  # noqa: ANN401 - whatever functions take
+    if isinstance(value, Sizes):
+        return tvm_ffi.Shape(value.values)
+    if isinstance(value, tuple):
+        return tuple(map(_given, value))
+    return to_ffi(value)
+
+
+def _sent(value: Any) -> Any:  # noqa: ANN401 - whatever functions give
+    if isinstance(value, tvm_ffi.Tensor):
+        return to_numpy(value)
+    if isinstance(value, tvm_ffi.Shape):
+        return Sizes(tuple(map(int, value)))
+    if isinstance(value, tvm_ffi.Array | tuple | list):
+        return tuple(map(_sent, value))
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return value
+    raise TypeError(
+        f"a result of type {type(value).__name__} cannot leave its process; return tensors, shapes and numbers"
+    )

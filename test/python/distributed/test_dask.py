@@ -1,0 +1,127 @@
+"""`map_batches` on local workers of Dask: values, and workers that are killed while they work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import distributed_programs
+import numpy as np
+import pytest
+import relax_mlir as rx
+import worker_hooks
+from distributed import Client, LocalCluster
+from relax_mlir.distributed import map_batches
+from relax_mlir.error import ArgumentError, BatchError, ShapeError
+from relax_mlir.runtime import to_numpy
+
+
+@pytest.fixture(scope="module")
+def executable() -> rx.Executable:
+    return distributed_programs.build()
+
+
+@pytest.fixture(scope="module")
+def library(executable: rx.Executable, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return executable.export_library(tmp_path_factory.mktemp("library") / "model.so")
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("marks")
+
+
+@pytest.fixture(scope="module")
+def client(marks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = str(tmp_path_factory.mktemp("dask"))
+    with (
+        distributed_programs.hidden_torch(),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=folder
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.register_worker_callbacks(partial(worker_hooks.register, str(marks)))
+        yield client
+
+
+def test_results_are_those_of_one_process(executable: rx.Executable, library: Path, client: Client) -> None:
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal((number % 7, 64), np.float32) for number in range(40)]
+    for x, result in zip(given, map_batches(library, iter(given), client, function="layer"), strict=True):
+        np.testing.assert_array_equal(result, to_numpy(executable["layer"](x)), strict=True)
+    assert list(map_batches(library, [], client, function="layer")) == []
+    large = rng.standard_normal((300, 400))
+    (product,) = map_batches(library, [(large, large.T)], client, function="product")
+    np.testing.assert_allclose(product, large @ large.T, rtol=1e-10)
+    imported = client.run(worker_hooks.loaded_modules, {"relax_mlir", "torch_mlir", "rich"})
+    assert set(map(tuple, imported.values())) == {("relax_mlir",)}
+
+
+def test_errors_of_the_model_are_not_tried_again(library: Path, client: Client) -> None:
+    given = [np.zeros((2, 64), np.float32), np.zeros((2, 63), np.float32)]
+    with pytest.raises(ShapeError, match=r"^batch 1: layer: parameter 'x' dimension 1 is 63") as caught:
+        list(map_batches(library, given, client, function="layer", retries=5))
+    assert caught.value.batch == 1
+    with pytest.raises(BatchError, match=r"^batch 0: ZeroDivisionError: the hook fails$"):
+        next(map_batches(library, [np.float32([worker_hooks.FAILS])], client, function="asks", retries=5))
+
+
+def test_batches_of_a_killed_worker_run_on_another(library: Path, client: Client, marks: Path) -> None:
+    worker_hooks.leave_marks(marks, 1)
+    given = [np.full(3, number, np.float32) for number in range(12)]
+    given[4][0] = worker_hooks.KILLS
+    found = list(map_batches(library, given, client, function="asks"))
+    assert not list(marks.iterdir()), "nothing has been killed"
+    for x, result in zip(given, found, strict=True):
+        np.testing.assert_array_equal(result, 2 * x)
+
+
+def test_a_batch_that_kills_every_worker(library: Path, client: Client, marks: Path) -> None:
+    worker_hooks.leave_marks(marks, 20)
+    given = [np.float32([1]), np.float32([worker_hooks.KILLS]), np.float32([2])]
+    results = map_batches(library, given, client, function="asks", in_flight=1)
+    np.testing.assert_array_equal(next(results), [2])
+    try:
+        with pytest.raises(BatchError, match=r"^batch 1: 4 workers have ended .*allowed-failures") as caught:
+            next(results)
+    finally:
+        for mark in marks.iterdir():
+            mark.unlink()
+    assert caught.value.batch == 1
+
+
+def test_what_fails_in_a_worker_is_tried_again(
+    executable: rx.Executable, client: Client, tmp_path: Path
+) -> None:
+    """A library that is not there is no error of the model; `retries` is Dask's."""
+    path = executable.export_library(tmp_path / "model.so")
+    results = map_batches(path, [np.zeros((1, 64), np.float32)], client, function="layer", retries=2)
+    path.unlink()
+    with pytest.raises(BatchError, match=r"^batch 0: its worker cannot run it: FileNotFoundError"):
+        next(results)
+
+
+def test_closing_cancels(library: Path, client: Client) -> None:
+    before = set(client.futures)
+    results = map_batches(
+        library, [np.zeros((1, 64), np.float32)] * 50, client, function="layer", in_flight=8
+    )
+    next(results)
+    results.close()  # type: ignore[attr-defined]  # a generator, of which an iterator is promised
+    deadline = time.monotonic() + 30
+    while set(client.futures) - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert set(client.futures) <= before, "some are still with the scheduler"
+
+
+def test_asynchronous_clients_are_refused(library: Path, client: Client) -> None:
+    async def ask() -> None:
+        async with Client(client.scheduler.address, asynchronous=True, set_as_default=False) as other:
+            with pytest.raises(ArgumentError, match="asynchronous=False"):
+                map_batches(library, [], other, function="layer")
+
+    asyncio.run(ask())
