@@ -18,7 +18,7 @@ import tvm_ffi
 from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.ffi_errors import register_errors
 
-_TEAMS = "relax_mlir.team."
+_TEAM_PREFIX = "relax_mlir.team."
 """What the names of the functions begin with that give the teams of threads of a process
 (`lowering.runtime_lib.thread_pool`)."""
 
@@ -61,7 +61,7 @@ class Failed(NamedTuple):
 
 register_errors()
 _lock = threading.Lock()
-_libraries: dict[tuple[LibraryFile, int], tvm_ffi.Module] = {}
+_libraries: dict[tuple[LibraryFile, int], tuple[tvm_ffi.Module, list[int]]] = {}
 
 
 def run_batch(library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Done | Failed:
@@ -74,8 +74,10 @@ def run_batch(library: LibraryFile, function: str, threads: int, arguments: tupl
     Raises:
         OSError: there is no such file on this machine. RuntimeError: it cannot be loaded, or is another one.
     """
-    call = _load(library).get_function(function)
-    _limit_threads(threads)
+    module, teams = _load(library)
+    call = module.get_function(function)
+    for team in teams:
+        ctypes.c_int64.from_address(team + LIMIT_OFFSET).value = threads
     try:
         return Done(_sent(call(*map(_given, arguments))))
     except Exception as error:
@@ -83,13 +85,14 @@ def run_batch(library: LibraryFile, function: str, threads: int, arguments: tupl
         return Failed(type(error).__name__ if known is None else str(known.kind), str(error))
 
 
-def _load(library: LibraryFile) -> tvm_ffi.Module:
-    """The library, loaded unless it is; a file that has been replaced is another one."""
+def _load(library: LibraryFile) -> tuple[tvm_ffi.Module, list[int]]:
+    """The library, loaded unless it is, and the teams of threads; a file that has been replaced is another library."""
     inode = os.stat(library.path).st_ino
     with _lock:
         if (library, inode) not in _libraries:
             _require_same(library)
-            _libraries[library, inode] = tvm_ffi.load_module(_spelling(library.path, inode))
+            module = tvm_ffi.load_module(_spelling(library.path, inode))
+            _libraries[library, inode] = module, _teams()
         return _libraries[library, inode]
 
 
@@ -114,11 +117,10 @@ def _require_same(library: LibraryFile) -> None:
         )
 
 
-def _limit_threads(threads: int) -> None:
-    for name in tvm_ffi.registry.list_global_func_names():
-        if name.startswith(_TEAMS):
-            state = tvm_ffi.get_global_func(name)().value
-            ctypes.c_int64.from_address(state + LIMIT_OFFSET).value = threads
+def _teams() -> list[int]:
+    """The addresses of the teams of threads that the process has: one, or several of different versions."""
+    names = [name for name in tvm_ffi.registry.list_global_func_names() if name.startswith(_TEAM_PREFIX)]
+    return [tvm_ffi.get_global_func(name)().value for name in names]
 
 
 def _given(value: Any) -> Any:  # noqa: ANN401 - whatever functions take

@@ -284,6 +284,20 @@ def test_a_worker_with_numpy_and_the_ffi_alone(library: Path, tmp_path: Path) ->
     assert printed == "(2, 96) ShapeError\n"
 
 
+def test_threads_of_workers(library: Path, tmp_path: Path) -> None:
+    """The library is for two threads; a worker that may run one starts none."""
+    x = np.random.default_rng(3).standard_normal((500, 600))
+    with make_pool(tmp_path, workers=1) as single:
+        alone = single.submit(worker_hooks.running_threads).result()
+        (first,) = map_batches(library, [(x, x.T)], single, function="product")
+        assert single.submit(worker_hooks.running_threads).result() == alone
+        for threads in (2, None, 1):
+            (other,) = map_batches(library, [(x, x.T)], single, function="product", threads=threads)
+            np.testing.assert_array_equal(first, other)
+            assert single.submit(worker_hooks.running_threads).result() == alone + 1
+    np.testing.assert_allclose(first, x @ x.T, rtol=1e-10)
+
+
 def test_where_the_limit_of_threads_lies() -> None:
     assert thread_pool.offset("limit") == worker.LIMIT_OFFSET
 

@@ -57,15 +57,21 @@ def build(scale: float = 1.0) -> rx.Executable:
     return rx.build(module, rx.Target(num_threads=2))
 
 
-def make_pool(marks: Path) -> ProcessPoolExecutor:
-    """Two processes that begin anew, and import this project only where they are asked to."""
+def make_pool(marks: Path, workers: int = 2) -> ProcessPoolExecutor:
+    """Processes that begin anew, and import this project only where they are asked to."""
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(
-        2, mp_context=context, initializer=worker_hooks.register, initargs=(str(marks),)
+        workers, mp_context=context, initializer=worker_hooks.register, initargs=(str(marks),)
     )
     with hidden_torch():
-        wait([pool.submit(worker_hooks.take_mark, marks) for _ in range(2)])  # starts both
+        wait([pool.submit(worker_hooks.running_threads) for _ in range(workers)])  # starts all
     return pool
+
+
+def worker_path() -> list[str]:
+    """Where workers look for modules that start with an environment of their own: no torch, this project, the hooks."""
+    folder = Path(worker_hooks.__file__).parent
+    return [str(folder / "no_torch"), str(folder), *sys.path]
 
 
 @contextmanager

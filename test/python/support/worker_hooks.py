@@ -11,6 +11,7 @@ import numpy as np
 import tvm_ffi
 
 HOOK = "distributed.hook"
+MARKS_VARIABLE = "RELAX_MLIR_TEST_MARKS"
 KILLS, FAILS = -1.0, -2.0
 """First elements of an argument at which `register` makes the hook act; else it doubles the argument."""
 
@@ -30,6 +31,11 @@ def register(marks: str) -> None:
     tvm_ffi.register_global_func(HOOK, hook, override=True)
 
 
+def register_by_environment() -> None:
+    """`register`, for the folder that the environment names."""
+    register(os.environ[MARKS_VARIABLE])
+
+
 def take_mark(folder: Path) -> bool:
     """Remove a file of a folder; False if there is none."""
     for mark in folder.iterdir():
@@ -45,6 +51,11 @@ def leave_marks(folder: Path, count: int) -> None:
     """Let so many calls kill their process."""
     for number in range(count):
         (folder / str(number)).touch()
+
+
+def running_threads() -> int:
+    """How many threads the process has."""
+    return len(os.listdir("/proc/self/task"))
 
 
 def loaded_modules(names: Any) -> list[str]:
