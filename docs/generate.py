@@ -277,6 +277,7 @@ API = (
     "relax_mlir.runtime",
     "relax_mlir.runtime.memory",
     "relax_mlir.export",
+    "relax_mlir.distributed",
     "relax_mlir.profiler",
     "relax_mlir.tools.emit_code",
     "relax_mlir.runtime.memory_plan",

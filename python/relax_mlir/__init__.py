@@ -102,6 +102,7 @@ _HOMES = {
 
 _MODULES = (
     "analysis",
+    "distributed",
     "error",
     "export",
     "expr",

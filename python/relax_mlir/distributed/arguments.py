@@ -28,16 +28,15 @@ def arguments_of(batch: object, parameters: Sequence[str]) -> tuple[Any, ...]:
         batch = arrow.columns_of(batch)
     if isinstance(batch, Mapping):
         if set(batch) != set(parameters):
-            raise ArgumentError(
-                f"the batch has {', '.join(map(str, batch)) or 'nothing'}; the function takes {', '.join(parameters)}"
-            )
+            names = ", ".join(map(str, batch)) or "nothing"
+            raise ArgumentError(f"the batch has {names}, but the function takes {', '.join(parameters)}")
         batch = tuple(batch[name] for name in parameters)
     elif type(batch) is not tuple:
         batch = (batch,)
     if len(batch) != len(parameters):
         counts = "1 argument" if len(batch) == 1 else f"{len(batch)} arguments"
         raise ArgumentError(
-            f"the batch is {counts}; the function takes {len(parameters)} ({', '.join(parameters)})"
+            f"the batch has {counts}, but the function takes {len(parameters)} ({', '.join(parameters)})"
         )
     return tuple(
         _traveller(value, f"argument '{name}'") for name, value in zip(parameters, batch, strict=True)
@@ -47,7 +46,7 @@ def arguments_of(batch: object, parameters: Sequence[str]) -> tuple[Any, ...]:
 def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever users give
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
-            raise ArgumentError(f"{where} is an array of Python objects; give it a dtype")
+            raise ArgumentError(f"{where} is an array of Python objects, expected one of numbers")
         return value
     if isinstance(value, np.generic):
         return value.item()
@@ -62,8 +61,7 @@ def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever users 
     if hasattr(value, "__dlpack__"):
         return to_numpy(value)
     raise ArgumentError(
-        f"{where} is of type {type(value).__name__}, which cannot travel; give an array, a shape, a number, "
-        "or a tuple of them"
+        f"{where} is of type {type(value).__name__}, expected an array, a shape, a number, or a tuple of them"
     )
 
 

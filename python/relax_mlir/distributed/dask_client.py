@@ -17,13 +17,14 @@ class DaskClient:
     def __init__(self, client: Client, retries: int | None) -> None:
         if client.asynchronous:
             raise ArgumentError(
-                "map_batches: 'engine' is an asynchronous client; make one with asynchronous=False"
+                "map_batches: 'engine' is an asynchronous client, expected one with asynchronous=False"
             )
         self.client = client
         self.retries = retries
 
     def workers(self) -> int:
-        return max(1, sum(self.client.nthreads().values()))
+        threads: dict[str, int] = self.client.nthreads()
+        return max(1, sum(threads.values()))
 
     def submit(self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Future:
         return self.client.submit(
@@ -42,8 +43,8 @@ class DaskClient:
 
         if isinstance(error, KilledWorker):
             return (
-                f"{error.allowed_failures + 1} workers have ended while they ran it, the last one at "
-                f"{error.last_worker.address}; look into the logs of the workers, or allow more with Dask's setting "
-                "distributed.scheduler.allowed-failures"
+                f"{error.allowed_failures + 1} workers have ended while they ran it, one more than Dask's setting "
+                f"distributed.scheduler.allowed-failures permits, the last one at {error.last_worker.address}. "
+                "Their logs may say why"
             )
         return None

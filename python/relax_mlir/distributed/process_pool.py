@@ -21,7 +21,8 @@ class ProcessPool:
         self.pool = pool
 
     def workers(self) -> int:
-        return int(getattr(self.pool, "_max_workers"))  # noqa: B009 - the pool does not tell it otherwise
+        count: int = getattr(self.pool, "_max_workers")  # noqa: B009 - it has no public name
+        return count
 
     def submit(
         self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]

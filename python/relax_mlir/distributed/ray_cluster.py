@@ -13,7 +13,9 @@ class RayCluster:
 
     def __init__(self, ray: Any, threads: int, retries: int | None) -> None:  # noqa: ANN401 - the module
         if not ray.is_initialized():
-            raise ArgumentError("map_batches: 'engine' is ray, which is not connected: call ray.init() first")
+            raise ArgumentError(
+                "map_batches: 'engine' is ray without a connection, expected it after ray.init()"
+            )
         self.ray = ray
         self.cpus = max(1, threads)
         options = (
@@ -41,9 +43,9 @@ class RayCluster:
     def explain(self, error: Exception) -> str | None:
         if isinstance(error, self.ray.exceptions.WorkerCrashedError | self.ray.exceptions.NodeDiedError):
             return (
-                "every worker that ran it has ended (it crashed or was killed), as often as 'retries' allows; "
-                "look into the logs of the workers"
+                "every worker that ran it has ended (it crashed or was killed), as often as 'retries' allows. "
+                "The logs of the workers may say why"
             )
         if isinstance(error, self.ray.exceptions.OutOfMemoryError):
-            return "Ray has ended its worker, since the machine ran out of memory: make the batches smaller"
+            return "the machine ran out of memory, and Ray has ended its worker. Smaller batches need less"
         return None

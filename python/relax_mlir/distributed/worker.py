@@ -141,5 +141,5 @@ def _sent(value: Any) -> Any:  # noqa: ANN401 - whatever functions give
     if value is None or isinstance(value, bool | int | float | str | np.generic):
         return value
     raise TypeError(
-        f"a result of type {type(value).__name__} cannot leave its process; return tensors, shapes and numbers"
+        f"a result of type {type(value).__name__} cannot leave its process, expected tensors, shapes and numbers"
     )

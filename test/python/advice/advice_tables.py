@@ -5,6 +5,7 @@ from __future__ import annotations
 import builder_call_rows
 import builder_rows
 import closure_rows
+import distributed_rows
 import export_rows
 import expression_rows
 import module_rows
@@ -37,4 +38,5 @@ TABLES: dict[str, Table] = {
     "runtime": runtime_rows.TABLE,
     "vm": vm_rows.TABLE,
     "export": export_rows.TABLE,
+    "distributed": distributed_rows.TABLE,
 }

@@ -56,7 +56,7 @@ def test_columns_are_arguments_by_name() -> None:
     for batch in (pa.record_batch([y, x], ["y", "x"]), pa.table([y, x], ["y", "x"])):
         first, second = arguments_of(batch, ["x", "y"])
         assert first.tolist() == [1, 2] and second.tolist() == [0.5, 1.5]
-    with pytest.raises(ArgumentError, match=r"the batch has y, x; the function takes x$"):
+    with pytest.raises(ArgumentError, match=r"the batch has y, x, but the function takes x$"):
         arguments_of(pa.record_batch([y, x], ["y", "x"]), ["x"])
     with pytest.raises(ArgumentError, match="two columns of the batch have one name: x, x"):
         arguments_of(pa.record_batch([y, x], ["x", "x"]), ["x"])

@@ -129,13 +129,13 @@ def test_errors_of_the_model_have_the_number_of_the_batch(library: Path, pool: P
 
 def test_batches_that_cannot_travel(library: Path, pool: ProcessPoolExecutor) -> None:
     wrong = {
-        r"argument 'x' is of type object, which cannot travel": object(),
+        r"argument 'x' is of type object, expected an array": object(),
         r"argument 'x' is an array of Python objects": np.array([None]),
-        r"argument 'x', element 1 is of type set, which": (([1, {2}]),),
-        r"the batch is 2 arguments; the function takes 1 \(x\)": (1, 2),
-        r"the batch is 0 arguments; the function takes 1 \(x\)": (),
-        r"the batch has y; the function takes x": {"y": 1},
-        r"the batch has nothing; the function takes x": {},
+        r"argument 'x', element 1 is of type set, expected an array": (([1, {2}]),),
+        r"the batch has 2 arguments, but the function takes 1 \(x\)": (1, 2),
+        r"the batch has 0 arguments, but the function takes 1 \(x\)": (),
+        r"the batch has y, but the function takes x": {"y": 1},
+        r"the batch has nothing, but the function takes x": {},
     }
     for message, batch in wrong.items():
         results = map_batches(library, [np.ones((1, 64), np.float32), batch], pool, function="layer")
@@ -296,6 +296,13 @@ def test_threads_of_workers(library: Path, tmp_path: Path) -> None:
             np.testing.assert_array_equal(first, other)
             assert single.submit(worker_hooks.running_threads).result() == alone + 1
     np.testing.assert_allclose(first, x @ x.T, rtol=1e-10)
+
+
+def test_results_that_cannot_leave_a_worker() -> None:
+    with pytest.raises(
+        TypeError, match="a result of type Function cannot leave its process, expected tensors"
+    ):
+        worker._sent((1, tvm_ffi.convert(len)))
 
 
 def test_where_the_limit_of_threads_lies() -> None:

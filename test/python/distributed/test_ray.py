@@ -56,7 +56,7 @@ def ray(disconnected: ModuleType, marks: Path) -> Iterator[ModuleType]:
 
 
 def test_ray_must_be_connected(disconnected: ModuleType, library: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"call ray\.init\(\) first"):
+    with pytest.raises(ArgumentError, match=r"expected it after ray\.init\(\)"):
         map_batches(library, [], disconnected, function="layer")
 
 
