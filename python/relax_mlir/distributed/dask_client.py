@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class DaskClient:
-    """See `relax_mlir.distributed.engine.Engine`."""
+    """See `relax_mlir.distributed.engines.Engine`."""
 
     def __init__(self, client: Client, retries: int | None) -> None:
         if client.asynchronous:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from relax_mlir import error as errors
-from relax_mlir.distributed.arguments import arguments_of, received
-from relax_mlir.distributed.engine import Engine, engine_for
+from relax_mlir.distributed.batch_arguments import arguments_of, received
+from relax_mlir.distributed.engines import Engine, engine_for
 from relax_mlir.distributed.worker import Failed, LibraryFile
 from relax_mlir.error import ArgumentError, BatchError, RelaxError, UnknownNameError, expect
 from relax_mlir.target import MAX_THREADS

@@ -10,7 +10,7 @@ from relax_mlir.error import ArgumentError
 
 
 class ProcessPool:
-    """See `relax_mlir.distributed.engine.Engine`."""
+    """See `relax_mlir.distributed.engines.Engine`."""
 
     def __init__(self, pool: ProcessPoolExecutor, retries: int | None) -> None:
         if retries is not None:

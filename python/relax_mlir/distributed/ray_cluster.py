@@ -9,7 +9,7 @@ from relax_mlir.error import ArgumentError
 
 
 class RayCluster:
-    """See `relax_mlir.distributed.engine.Engine`."""
+    """See `relax_mlir.distributed.engines.Engine`."""
 
     def __init__(self, ray: Any, threads: int, retries: int | None) -> None:  # noqa: ANN401 - the module
         if not ray.is_initialized():
