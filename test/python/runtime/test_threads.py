@@ -134,24 +134,21 @@ def test_every_part_is_done_once() -> None:
 def test_a_limit_of_threads() -> None:
     """Where it is 1, the caller does all in one piece; where it is 2, one more thread takes part at most."""
     limit = threads._word("limit")
-    for most in (1, 2, 3):
-        seen: list[tuple[int, int]] = []
-        workers: set[int] = set()
+    for most in (1, 2, 3) * 10:
+        seen: list[tuple[int, int, int]] = []
 
-        def note(_: object, begin: int, end: int, into: Any = (seen, workers)) -> None:
-            into[0].append((begin, end))
-            into[1].add(threading.get_native_id())
+        def note(_: object, begin: int, end: int, into: Any = seen) -> None:
+            into.append((begin, end, threading.get_native_id()))
 
         limit.value = most
         try:
-            for _ in range(20):
-                parallel()(BODY(note), None, 100, 4)
+            parallel()(BODY(note), None, 100, 4)
         finally:
             limit.value = 0
-        assert sorted(i for begin, end in seen for i in range(begin, end)) == sorted([*range(100)] * 20)
-        assert len(workers) <= most
+        assert sorted(i for begin, end, _ in seen for i in range(begin, end)) == [*range(100)]
+        assert len({thread for *_, thread in seen}) <= most
         if most == 1:
-            assert workers == {threading.get_native_id()} and set(seen) == {(0, 100)}
+            assert seen == [(0, 100, threading.get_native_id())]
 
 
 def test_loops_inside_of_loops() -> None:
