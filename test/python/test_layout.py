@@ -107,6 +107,7 @@ TABLES = {
     "lowering/parts/early_kernels": "the ops whose kernels are compiled before anything else is known",
     "vm/codegen/constants_and_tuples": "instructions that are moves",
     "vm/codegen/fresh_results": "which registers hold memory of their own",
+    "vm/codegen/inplace_calls": "the two ops that it is about, and those whose results nobody else has",
     "vm/codegen/outline_kernels": "the two ops that it is about",
 }
 """Modules that may list names of ops of Relax, and why they do not ask a trait."""

@@ -15,6 +15,7 @@ from relax_mlir.runtime.run_phase import is_observed, run_phase
 from relax_mlir.target import Target
 from relax_mlir.vm.codegen.exposed_prim_funcs import expose, take_entries
 from relax_mlir.vm.codegen.generate import generate
+from relax_mlir.vm.codegen.inplace_calls import outline_inplace_calls
 from relax_mlir.vm.codegen.memory_calls import form_of, outline_memory_calls
 from relax_mlir.vm.codegen.outline_kernels import outline_kernels
 from relax_mlir.vm.codegen.shape_kernels import move_shape_functions
@@ -87,6 +88,8 @@ def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRM
         run_phase(memory, work, verify_each)
     if form is not None:
         kernels = outline_memory_calls(work.mlir, entries)
+    else:
+        outline_inplace_calls(work.mlir, kernels, entries)
     run_phase(shape_heap, work, verify_each)
     move_shape_functions(work.mlir, kernels)
     builder = ExecBuilder()

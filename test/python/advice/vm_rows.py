@@ -17,6 +17,7 @@ from raw_calls import RawError, dltensor, raw_call
 from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
+from relax_mlir.transform import parse_pipeline
 from relax_mlir.vm import Debugger, ExecBuilder, VirtualMachine, written_registers
 
 X = np.arange(3, dtype=np.float32)
@@ -305,8 +306,47 @@ ROWS = {
         "is a DLTensor, which ends with the call; give a tensor",
         lambda: same(tvm_ffi.get_global_func("vm.builtin.copy")(tvm_ffi.from_dlpack(X)), X),
     ),
+    "written_parameter": Row(
+        lambda: rx.vm.build(_written(False)),
+        "is no tensor of alloc_tensor; copy it into one with memory.copy",
+        lambda: same(rx.vm.build(_written(True))["main"](X), X + 3),
+    ),
+    "written_with_sizes": Row(
+        lambda: rx.vm.build(_written(True, shape_heap=True)),
+        "takes integers that are no formulas any more; build the module from the form before vm-shape-lower",
+        lambda: same(rx.vm.build(_written(True))["main"](X), X + 3),
+    ),
     "too_many_branches": Row(_too_many, "split it", _split),
 }
+
+
+WRITTEN = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def add(A: T.Buffer((n,), "float32"), k: T.int64):
+        for i in range(n):
+            A[i] = A[i] + T.Cast("float32", k)
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        return R.call_tir_inplace(cls.add, (x,), [0], R.Tensor((n,), "float32"), tir_vars=[n])
+"""
+
+
+def _written(is_copied: bool, shape_heap: bool = False) -> rx.IRModule:
+    """A module in explicit memory whose prim func writes a copy of the parameter, or the parameter itself."""
+    mod = parse(WRITTEN)
+    parse_pipeline("legalize-ops,to-non-dataflow,call-tir-rewrite")(mod)
+    if not is_copied:
+        (copy,) = [
+            op for op in mod["main"].entry_block.operations if op.operation.name == "relax.memory_copy"
+        ]
+        source, target = copy.operation.operands
+        target.replace_all_uses_with(source)
+    if shape_heap:
+        parse_pipeline("vm-memory-lower,vm-shape-lower")(mod)
+    return mod
 
 
 def _none(executable: rx.vm.Executable) -> None:

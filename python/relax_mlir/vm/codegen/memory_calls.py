@@ -25,7 +25,9 @@ from relax_mlir.rewrite.function_editing import erase_if_unused, functions_by_na
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import relax_functions
 from relax_mlir.vm.codegen.exposed_prim_funcs import Entry
-from relax_mlir.vm.codegen.outline_kernels import Outline, Site, packed_attributes
+from relax_mlir.vm.codegen.inplace_calls import InplaceKernels, writes_inputs
+from relax_mlir.vm.codegen.outline_kernels import Outline, Site
+from relax_mlir.vm.codegen.packed_names import packed_attributes
 
 DYNAMIC = "relax.vm_call_tir_dyn"
 
@@ -48,10 +50,19 @@ def outline_memory_calls(module: ir.Module, entries: Sequence[Entry] = ()) -> ir
     functions = functions_by_name(module)
     with module.context, ir.Location.unknown():
         outline = Outline(module, ir.Module.create(), entries)
+        inplace = []
         for function in relax_functions(module):
             for op in ops_of(function.operation, "relax.call_prim", DYNAMIC):
-                if not _is_shape_function(op, functions[callee_of(op)]):
+                if _is_shape_function(op, functions[callee_of(op)]):
+                    continue
+                if writes_inputs(op, functions):
+                    inplace.append(op)
+                else:
                     _replace(outline, op, functions[callee_of(op)])
+        kernels = InplaceKernels(module, outline.kernels, entries)
+        for op in inplace:
+            kernels.replace(op, by_users=True)
+        kernels.add()
         outline.add_prim_funcs()
         return outline.kernels
 

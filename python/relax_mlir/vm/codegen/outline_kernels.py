@@ -7,7 +7,7 @@ other. Calls that differ in nothing else than the names of symbols share a kerne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
@@ -29,6 +29,9 @@ from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, f
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import relax_functions
 from relax_mlir.vm.codegen.exposed_prim_funcs import Entry, name_entry
+from relax_mlir.vm.codegen.inplace_calls import is_inplace
+from relax_mlir.vm.codegen.packed_names import packed_attributes, packed_names
+from relax_mlir.vm.codegen.prim_copies import add_prim_copies, with_callees
 
 CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 SIZES = "sizes"
@@ -37,7 +40,7 @@ SIZES = "sizes"
 
 def outline_kernels(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Module:
     """Take the calls of prim funcs out of `module`, of level R1; gives the module of their kernels, in the same
-    context.
+    context. Calls that work in place stay: `outline_inplace_calls` takes them when their memory is explicit.
 
     `entries`: the prim funcs that users may call, which are among the kernels, too.
     """
@@ -45,7 +48,8 @@ def outline_kernels(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Modu
         outline = Outline(module, ir.Module.create(), entries)
         for function in relax_functions(module):
             for op in [op for op in ops_of(function.operation) if op.name in CALLS]:
-                outline.replace(op)
+                if not is_inplace(op, outline.functions[callee_of(op)]):
+                    outline.replace(op)
         outline.add_prim_funcs()
         return outline.kernels
 
@@ -63,9 +67,7 @@ class Outline:
 
     def __post_init__(self) -> None:
         self.functions = functions_by_name(self.module)
-        self.taken = {ir.StringAttr(op.attributes["func"]).value for op in _packed_calls(self.module)}
-        self.taken |= {f.name.value for f in relax_functions(self.module)}
-        self.taken |= {name for entry in self.entries for name in (entry.name, entry.packed)}
+        self.taken = packed_names(self.module, self.entries)
         self.prims |= {entry.prim: None for entry in self.entries}
 
     def replace(self, op: ir.Operation) -> None:
@@ -98,54 +100,24 @@ class Outline:
 
     def add_prim_funcs(self) -> None:
         """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
-        kernel_names = set(functions_by_name(self.kernels))
-        self.prims = self._with_callees(self.prims)
-        renamed = {name: self._free(name, kernel_names) for name in self.prims}
+        copies = add_prim_copies(self.functions, self.prims, self.kernels, functions_by_name(self.kernels))
         for op in self.kernels.body.operations:
             for call in [o for o in ops_of(op.operation) if o.name in CALLS]:
-                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[callee_of(call)])
-        for name, new in renamed.items():
-            with ir.InsertionPoint(self.kernels.body):
-                copy = self.functions[name].operation.clone()
-            for call in ops_of(copy, "func.call"):
-                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed[callee_of(call)])
-            copy.attributes["sym_name"] = ir.StringAttr.get(new)
-            for entry in self.entries:
-                if entry.prim == name:
-                    name_entry(copy, entry)
-        called = self._with_callees(
-            callee_of(op)
-            for function in relax_functions(self.module)
-            for op in ops_of(function.operation, "relax.call_prim")
+                name = copies[callee_of(call)].attributes["sym_name"]
+                call.attributes["callee"] = ir.FlatSymbolRefAttr.get(ir.StringAttr(name).value)
+        for entry in self.entries:
+            name_entry(copies[entry.prim], entry)
+        called = with_callees(
+            self.functions,
+            [
+                callee_of(op)
+                for function in relax_functions(self.module)
+                for op in ops_of(function.operation, "relax.call_prim", "relax.call_tir_inplace")
+            ],
         )
         for op in list(self.module.body.operations):
             if PRIM_FUNC in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value not in called:
                 op.operation.erase()
-
-    def _with_callees(self, prims: Iterable[str]) -> dict[str, None]:
-        """Prim funcs, and those that they call."""
-        found = dict.fromkeys(prims)
-        todo = list(found)
-        while todo:
-            inner = [callee_of(op) for op in ops_of(self.functions[todo.pop()].operation, "func.call")]
-            todo += [name for name in inner if name not in found]
-            found |= dict.fromkeys(inner)
-        return found
-
-    @staticmethod
-    def _free(name: str, taken: set[str]) -> str:
-        """A name for a prim func beside a kernel that is called like it."""
-        while name in taken:
-            name = f"{name}.body"
-        return name
-
-
-def packed_attributes(name: str, operands: int) -> dict[str, ir.Attribute]:
-    """The attributes of a call of the packed function `name` on values alone."""
-    return {
-        "func": ir.StringAttr.get(name),
-        "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * operands),
-    }
 
 
 @dataclass(frozen=True)
@@ -297,8 +269,3 @@ def _told(info: StructInfo) -> Iterator[str]:
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None:
             yield name
-
-
-def _packed_calls(module: ir.Module) -> Sequence[ir.Operation]:
-    names = ("relax.call_packed", "relax.call_pure_packed", "relax.call_dps_packed")
-    return [op for function in relax_functions(module) for op in ops_of(function.operation, *names)]

@@ -1,0 +1,30 @@
+"""Calls of packed functions in a module, and the names that are taken in its function table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from relax_mlir.dialects.traits import CallsPacked, ops_with
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.mlir import ir
+from relax_mlir.transform import relax_functions
+from relax_mlir.vm.codegen.exposed_prim_funcs import Entry
+
+
+def packed_names(module: ir.Module, entries: Iterable[Entry]) -> set[str]:
+    """The names of Relax functions, of packed functions that they call, and of prim funcs that users may call."""
+    functions = relax_functions(module)
+    calls = [
+        op for function in functions for op in ops_of(function.operation, *sorted(ops_with(CallsPacked)))
+    ]
+    found = {ir.StringAttr(op.attributes["func"]).value for op in calls}
+    found |= {function.name.value for function in functions}
+    return found | {name for entry in entries for name in (entry.name, entry.packed)}
+
+
+def packed_attributes(name: str, operands: int) -> dict[str, ir.Attribute]:
+    """The attributes of a call of the packed function `name` on values alone."""
+    return {
+        "func": ir.StringAttr.get(name),
+        "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * operands),
+    }

@@ -1,0 +1,46 @@
+"""Prim funcs of a module as prim funcs of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from relax_mlir.dialects.attributes import EXPOSED_SUFFIX
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.mlir import func, ir
+
+
+def with_callees(functions: Mapping[str, func.FuncOp], prims: Iterable[str]) -> list[str]:
+    """Names of prim funcs, and of those that they call."""
+    found = dict.fromkeys(prims)
+    todo = list(found)
+    while todo:
+        inner = [callee_of(op) for op in ops_of(functions[todo.pop()].operation, "func.call")]
+        todo += [name for name in inner if name not in found]
+        found |= dict.fromkeys(inner)
+    return list(found)
+
+
+def add_prim_copies(
+    functions: Mapping[str, func.FuncOp], prims: Iterable[str], kernels: ir.Module, taken: Iterable[str]
+) -> dict[str, ir.Operation]:
+    """Copies of prim funcs, and of those that they call, among the kernels, under names that are not `taken`.
+
+    Gives them by the names of the prim funcs.
+    """
+    used = set(taken)
+    names: dict[str, str] = {}
+    for name in with_callees(functions, prims):
+        new = name
+        while new in used:
+            new += EXPOSED_SUFFIX  # which errors leave out
+        used.add(new)
+        names[name] = new
+    copies = {}
+    for name, new in names.items():
+        with ir.InsertionPoint(kernels.body):
+            copy = functions[name].operation.clone()
+        copy.attributes["sym_name"] = ir.StringAttr.get(new)
+        for call in ops_of(copy, "func.call"):
+            call.attributes["callee"] = ir.FlatSymbolRefAttr.get(names[callee_of(call)])
+        copies[name] = copy
+    return copies
