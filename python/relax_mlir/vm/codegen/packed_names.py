@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from relax_mlir.dialects.traits import CallsPacked, ops_with
+from relax_mlir.dialects.traits import CallsPacked, HasDestination, has_trait
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.transform import relax_functions
@@ -15,7 +15,10 @@ def packed_names(module: ir.Module, entries: Iterable[Entry]) -> set[str]:
     """The names of Relax functions, of packed functions that they call, and of prim funcs that users may call."""
     functions = relax_functions(module)
     calls = [
-        op for function in functions for op in ops_of(function.operation, *sorted(ops_with(CallsPacked)))
+        op
+        for function in functions
+        for op in ops_of(function.operation)
+        if has_trait(op, CallsPacked, HasDestination) and "func" in op.attributes
     ]
     found = {ir.StringAttr(op.attributes["func"]).value for op in calls}
     found |= {function.name.value for function in functions}
