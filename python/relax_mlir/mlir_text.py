@@ -205,13 +205,14 @@ class Fragment:
         text = self.text()
         with module.context, ir.Location.name("relax.abi", context=module.context):
             source = ir.Module.parse(text)
-        have = {symbol_name(op): op for op in module.body.operations if symbol_name(op)}
+        have = ir.SymbolTable(module.operation)
         for op in list(source.body.operations):
-            present = have.get(symbol_name(op))
+            name = symbol_name(op)
+            present = have[name] if name and name in have else None
             if present is not None and (is_declaration(op) or not is_declaration(present)):
                 continue
             if present is not None:
-                present.operation.erase()
+                have.erase(present)
             op.operation.detach_from_parent()
             module.body.append(op)
 

@@ -16,7 +16,7 @@ func.func private @relax.check.0(i1, index, index, index) attributes {
 // CHECK: %[[BOOL:[A-Za-z0-9_]+]] = call @relax.rt.bool_name(%[[BITS]], %{{[A-Za-z0-9_]+}})
 // CHECK: %[[WORD:[A-Za-z0-9_]+]] = llvm.ptrtoint %[[BOOL]]
 // CHECK: call @relax.rt.raise.3(%{{[A-Za-z0-9_]+}}, %[[FORMAT]], %[[COUNT]], %[[SHOWN]], %[[WORD]])
-// CHECK: @[[MESSAGE]]("100%% of %lld is %s, not %s\00")
+// CHECK: @[[MESSAGE]]("100%% of %lld is %.4000s, not %.4000s\00")
 
 // CHECK: @relax.rt.float_format("%.9g\00")
 // CHECK: func.func private @relax.rt.float_name(%[[BITS:[a-z0-9_]+]]: i64, %[[BUFFER:[a-z0-9_]+]]: !llvm.ptr)
