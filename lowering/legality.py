@@ -234,6 +234,9 @@ class Level:
     """Whether symbolic shapes may stand in types (which ops of the LLVM dialect do not take anyway)."""
     unranked: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.name} ({self.title})"
+
     def allows(self, op_name: str, in_prim_func: bool) -> bool:
         allowed = self.in_prim_funcs if in_prim_func and self.in_prim_funcs is not None else self.allowed
         return op_name in allowed or op_name.split(".", 1)[0] in allowed
@@ -249,21 +252,21 @@ _RELAX_HOST = _HOST | _CONTROL | {"tensor.extract", "tensor.from_elements"}
 LEVELS: dict[str, Level] = {
     level.name: level
     for level in (
-        Level("relax", "R0: Relax", _RELAX_HOST | {"relax"}, _TENSORS, encodings=True),
-        Level("calls", "R1: calls of prim funcs", _RELAX_HOST | ops_with(KeptAtR1), _TENSORS, encodings=True),
+        Level("relax", "Relax", _RELAX_HOST | {"relax"}, _TENSORS, encodings=True),
+        Level("calls", "calls of prim funcs", _RELAX_HOST | ops_with(KeptAtR1), _TENSORS, encodings=True),
         Level(
-            "memory",
-            "R1, explicit memory",
+            "explicit-memory",
+            "tensors in planned storages",
             _RELAX_HOST | {"scf.for"} | ops_with(KeptInExplicitMemory),
             _TENSORS,
             encodings=True,
         ),
-        Level("vm", "R1, shape heap", _RELAX_HOST | {"scf.for"} | ops_with(KeptInShapeHeap), _TENSORS),
-        Level("tensors", "T: linalg on tensors", _TENSORS),
-        Level("memrefs", "M: linalg on memrefs", _MEMREFS),
-        Level("kernels", "V: loops and vectors", (_MEMREFS - {"linalg"}) | {"x86"}),
-        Level("flat", "F: flat functions", _FLAT, encodings=True),
-        Level("llvm", "L: LLVM dialect", frozenset({"builtin.module", "llvm"}), encodings=True),
+        Level("vm", "builtins of the virtual machine", _RELAX_HOST | {"scf.for"} | ops_with(KeptInShapeHeap), _TENSORS),
+        Level("tensors", "linalg on tensors", _TENSORS),
+        Level("memrefs", "linalg on memrefs", _MEMREFS),
+        Level("kernels", "loops and vectors", (_MEMREFS - {"linalg"}) | {"x86"}),
+        Level("flat", "flat functions", _FLAT, encodings=True),
+        Level("llvm", "LLVM dialect", frozenset({"builtin.module", "llvm"}), encodings=True),
     )
 }
 
@@ -286,9 +289,9 @@ def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
             continue
         for op in ops:
             if op.name in illegal:
-                yield _error(op, f"{op.name} is not allowed at level {wanted.title}")
+                yield _error(op, f"{op.name} is not allowed at level {wanted}")
             elif not wanted.encodings and _mentions_symbols(op):
-                yield _error(op, f"{op.name} has a symbolic shape in a type at level {wanted.title}")
+                yield _error(op, f"{op.name} has a symbolic shape in a type at level {wanted}")
 
 
 def _error(op: ir.Operation, message: str) -> Diagnostic:
@@ -316,4 +319,4 @@ class CheckLegality(ModulePass):
         """Raises `VerifyError`."""
         found = list(violations(module, self.level))
         if found:
-            raise VerifyError(f"the module is not at level {level(self.level).title}", found[:20])
+            raise VerifyError(f"the module is not at level {level(self.level)}", found[:20])

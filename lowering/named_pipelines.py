@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import UnknownNameError
+from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.pipeline import PIPELINES, pipeline_phases
 from relax_mlir.target import Target
 from relax_mlir.transform import Pass, PipelinePass
@@ -15,7 +16,7 @@ from relax_mlir.transform import Pass, PipelinePass
 class NamedPipeline(PipelinePass):
     """The phases up to and including one.
 
-    `target` describes the machine; `start` is the first phase to run, for a module that is at a lower level.
+    `target` describes the machine; `start` is the level of the module, if that is not Relax: what leads there is not run.
     """
 
     target: str = "cpu"
@@ -25,15 +26,17 @@ class NamedPipeline(PipelinePass):
         """The phases as passes.
 
         Raises:
-            UnknownNameError: `start` is not among the phases of this pipeline, or no such target.
+            UnknownNameError: `start` is no level from which phases of this pipeline lead on, or no such target.
             ParseError: a target that is no description of one.
         """
         every = pipeline_phases(self.name, str(Target.parse(self.target)))
-        names = [phase.name for phase in every]
-        first = self.start or names[0]
-        if first not in names:
-            raise UnknownNameError(f"phase of pipeline '{self.name}'", first, names)
-        return [phase.as_pass() for phase in every[names.index(first) :]]
+        if not self.start:
+            return [phase.as_pass() for phase in every]
+        names = [phase.name for phase in every[:-1]]
+        if self.start not in names:
+            raise UnknownNameError(f"level from which '{self.name}' starts", self.start, names)
+        rest = every[names.index(self.start) + 1 :]
+        return [CheckLegality(self.start), *(phase.as_pass() for phase in rest)]
 
 
 def _named(name: str, summary: str) -> type[NamedPipeline]:
@@ -42,6 +45,6 @@ def _named(name: str, summary: str) -> type[NamedPipeline]:
     return type(name.title().replace("-", ""), (NamedPipeline,), members)
 
 
-CLASSES = {name: _named(name, summary) for name, (_, summary) in PIPELINES.items()}
+CLASSES = {name: _named(name, summary) for name, summary in PIPELINES.items()}
 """The pass of each named pipeline."""
 globals().update({cls.__name__: cls for cls in CLASSES.values()})

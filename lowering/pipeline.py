@@ -47,15 +47,14 @@ from relax_mlir.transform.upstream import known_passes
 
 @dataclass(frozen=True)
 class Phase:
-    """A step of the lowering: its name, its passes, and the level at which it leaves the module."""
+    """A step of the lowering: its passes, and its name, which is that of the level at which it leaves the module."""
 
     name: str
-    level: str
     passes: tuple[Pass, ...]
 
     def as_pass(self) -> Sequential:
         """The passes, then the check that nothing illegal is left over."""
-        return Sequential((*self.passes, CheckLegality(self.level)), name=self.name)
+        return Sequential((*self.passes, CheckLegality(self.name)), name=self.name)
 
 
 def phases(
@@ -81,7 +80,6 @@ def phases(
     thorough = (InlinePrivateFunctions(), RefineShapes(), RemoveRedundantReshape(), RemoveUnusedParameters())
     return (
         Phase(
-            "optimize",
             "relax",
             (
                 Normalize(),
@@ -99,7 +97,6 @@ def phases(
             ),
         ),
         Phase(
-            "legalize",
             "calls",
             (
                 NameUnknownDims(),
@@ -111,13 +108,11 @@ def phases(
             ),
         ),
         Phase(
-            "shapes",
             "tensors",
             (ToNonDataflow(), LowerSymbolicShapes(), CheckBounds(), cleanup),
         ),
-        Phase("bufferize", "memrefs", tuple(bufferize())),
+        Phase("memrefs", tuple(bufferize())),
         Phase(
-            "kernels",
             "kernels",
             (
                 SelectKernels(target),
@@ -134,8 +129,8 @@ def phases(
                 cleanup,
             ),
         ),
-        Phase("flat", "flat", tuple(flatten(target, separate_support=bool(take_kernels)))),
-        Phase("llvm", "llvm", tuple(to_llvm_dialect(low_precision))),
+        Phase("flat", tuple(flatten(target, separate_support=bool(take_kernels)))),
+        Phase("llvm", tuple(to_llvm_dialect(low_precision))),
     )
 
 
@@ -143,26 +138,31 @@ def memory_phases() -> tuple[Phase, ...]:
     """The branch that leaves the lowering at level R1: explicit memory, then the virtual machine's shape heap."""
     return (
         Phase(
-            "memory",
-            "memory",
+            "explicit-memory",
             tuple(map(create_pass, ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory"))),
         ),
-        Phase("vm", "vm", tuple(map(create_pass, ("vm-memory-lower", "vm-shape-lower")))),
+        Phase("vm", tuple(map(create_pass, ("vm-memory-lower", "vm-shape-lower")))),
     )
 
 
-PIPELINES: dict[str, tuple[str, str]] = {
-    "relax-optimize": ("optimize", "Relax-to-Relax passes (level R0)"),
-    "relax-to-calls": ("legalize", "down to calls of prim funcs (level R1)"),
-    "relax-to-explicit-memory": ("memory", "down to tensors in planned storages (level R1, explicit memory)"),
-    "relax-to-vm": ("vm", "down to builtins of the virtual machine and a shape heap (level R1, shape heap)"),
-    "relax-to-tensors": ("shapes", "down to linalg on tensors (level T)"),
-    "relax-to-memrefs": ("bufferize", "down to linalg on memrefs (level M)"),
-    "relax-to-kernels": ("kernels", "down to loops and vectors (level V)"),
-    "relax-to-flat": ("flat", "down to functions of blocks and branches (level F)"),
-    "relax-to-llvm": ("llvm", "down to the LLVM dialect (level L)"),
+PREFIX = "relax-to-"
+"""What the name of a pipeline begins with; the rest is the name of the level to which it leads."""
+
+SUMMARIES = {
+    "relax": "Relax-to-Relax passes",
+    "calls": "down to calls of prim funcs",
+    "explicit-memory": "down to tensors in planned storages",
+    "vm": "down to builtins of the virtual machine and a shape heap",
+    "tensors": "down to linalg on tensors",
+    "memrefs": "down to linalg on memrefs",
+    "kernels": "down to loops and vectors",
+    "flat": "down to functions of blocks and branches",
+    "llvm": "down to the LLVM dialect",
 }
-"""Named pipelines: all phases up to and including one, and a line of help."""
+"""A line of help for the pipeline to each level."""
+
+PIPELINES = {f"{PREFIX}{level}": summary for level, summary in SUMMARIES.items()}
+"""Named pipelines: all phases up to and including that of a level, and a line of help."""
 
 
 def pipeline(name: str, target: str = "cpu") -> Sequential:
@@ -174,12 +174,11 @@ def pipeline(name: str, target: str = "cpu") -> Sequential:
 
 def pipeline_phases(name: str, target: str = "cpu") -> list[Phase]:
     """The phases of the named pipeline, in order."""
-    last, _ = PIPELINES[name]
+    last = name.removeprefix(PREFIX)
     branch = memory_phases()
-    native = phases(target)
     if any(phase.name == last for phase in branch):
-        return _up_to([*_up_to(phases(target, keep_closures=True), "legalize"), *branch], last)
-    return _up_to(native, last)
+        return _up_to([*_up_to(phases(target, keep_closures=True), "calls"), *branch], last)
+    return _up_to(phases(target), last)
 
 
 def _up_to(all_phases: Sequence[Phase], last: str) -> list[Phase]:

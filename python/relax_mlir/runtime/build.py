@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 EXEC_MODES = ("native", "bytecode")
 """How the functions of an executable run."""
 
-LEGALIZING = ("optimize", "legalize")
+LEGALIZING = ("relax", "calls")
 """The phases down to level R1."""
 
 
@@ -145,7 +145,7 @@ def build(
 
 
 def build_legalized(mod: IRModule, target: Target, cache: bool) -> Executable:
-    """Compile a module of level R1 that the phases up to ``legalize`` have made; the arguments are those of `build`.
+    """Compile a module of level R1 that the phases up to ``calls`` have made; the arguments are those of `build`.
 
     Its prim funcs are the compiler's own: nothing is asked of them that is asked of users'.
     """
@@ -276,9 +276,9 @@ def _compile_with(
             started = perf_counter()
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
-            written_by_users = phase.level == "relax"  # prim funcs among it
+            written_by_users = phase.name == "relax"  # prim funcs among it
             run_phase(phase, work, verify_each or written_by_users)
-            if options.profile and phase.name == "bufferize":
+            if options.profile and phase.name == "memrefs":
                 create_pass("instrument-calls")(work.mlir)
                 sites = profiled_sites(work.mlir)
             if phase.name == "kernels":

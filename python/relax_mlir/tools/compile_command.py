@@ -13,6 +13,8 @@ ENDINGS = (".so", ".o", ".a", ".vmexec")
 FORMS = (
     "relax",
     "calls",
+    "explicit-memory",
+    "vm",
     "tensors",
     "memrefs",
     "kernels",
@@ -59,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
         help="where constants are: in the library, or in a file of safetensors beside it (default: embed)",
     )
     found.add_argument(
-        "--emit", choices=FORMS, metavar="FORM", help=f"write the module at a level: {', '.join(FORMS)}"
+        "--emit", choices=FORMS, metavar="FORM", help=f"write the module at a level, or its code: {', '.join(FORMS)}"
     )
     found.add_argument(
         "--entry",

@@ -16,7 +16,7 @@ from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.export import CompiledCode, cross_build, export_library, inspect_library
 from relax_mlir.export.weights import FILE_ENDING
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.pipeline import pipeline
+from relax_mlir.lowering.pipeline import PREFIX, pipeline
 from relax_mlir.module_text import write_atomically
 from relax_mlir.runtime.build import build
 from relax_mlir.runtime.executable import Executable
@@ -28,16 +28,6 @@ from relax_mlir.tools.supervise import note
 from relax_mlir.transform import PassContext
 
 BYTECODE = ".vmexec"
-_LEVELS = {
-    "calls": "relax-to-calls",
-    "tensors": "relax-to-tensors",
-    "memrefs": "relax-to-memrefs",
-    "kernels": "relax-to-kernels",
-    "flat": "relax-to-flat",
-    "llvm": "relax-to-llvm",
-}
-"""Forms that are modules, and the pipelines that lead to them."""
-
 _CODE = {"llvm-ir": emit_code.llvm_ir, "asm": emit_code.assembly, "bytecode": emit_code.bytecode}
 
 
@@ -174,9 +164,8 @@ def _code(module: IRModule, target: Target, cache: bool) -> Executable | Compile
 def _text(module: IRModule, form: str, target: Target) -> str:
     if form in _CODE:
         return _CODE[form](module, target)
-    if form in _LEVELS:
-        module = module.clone()
-        pipeline(_LEVELS[form], str(target))(module.mlir)
+    module = module.clone()
+    pipeline(f"{PREFIX}{form}", str(target))(module.mlir)
     return module.asm(elide_above=None)
 
 

@@ -201,7 +201,7 @@ class Driver:
             return FORMS[form](module, Target.parse(self.options.text("target") or "cpu"))
         except VerifyError as error:
             if form != "bytecode":
-                error.add_hint("--emit takes a module of level L: --relax-to-llvm leads there")
+                error.add_hint("--emit takes a module of level llvm: --relax-to-llvm leads there")
             raise
 
     @contextmanager

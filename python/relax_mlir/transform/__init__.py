@@ -2,35 +2,63 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
-from relax_mlir.transform import constructors
-from relax_mlir.transform.config import ConfigOption, register_config_option
-from relax_mlir.transform.context import PassContext
-from relax_mlir.transform.diagnostic_context import DiagnosticContext
-from relax_mlir.transform.info import PassInfo
-from relax_mlir.transform.pass_base import Pass
-from relax_mlir.transform.pass_decorators import (
-    dataflowblock_pass,
-    function_pass,
-    module_pass,
-    prim_func_pass,
-)
-from relax_mlir.transform.pass_pipeline import create_pass, get_pass, parse_pipeline
-from relax_mlir.transform.passes import (
-    DataflowBlockPass,
-    FunctionPass,
-    ModulePass,
-    PrimFuncPass,
-    relax_functions,
-)
-from relax_mlir.transform.registry import register_pass
-from relax_mlir.transform.sequential import PipelinePass, Sequential
-from relax_mlir.transform.upstream import MLIRPass
-
 if TYPE_CHECKING:
+    from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
+    from relax_mlir.transform.config import ConfigOption, register_config_option
     from relax_mlir.transform.constructors import *  # noqa: F403 - all passes, whose names are generated
+    from relax_mlir.transform.context import PassContext
+    from relax_mlir.transform.diagnostic_context import DiagnosticContext
+    from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.pass_base import Pass
+    from relax_mlir.transform.pass_decorators import (
+        dataflowblock_pass,
+        function_pass,
+        module_pass,
+        prim_func_pass,
+    )
+    from relax_mlir.transform.pass_pipeline import create_pass, get_pass, parse_pipeline
+    from relax_mlir.transform.passes import (
+        DataflowBlockPass,
+        FunctionPass,
+        ModulePass,
+        PrimFuncPass,
+        relax_functions,
+    )
+    from relax_mlir.transform.registry import register_pass
+    from relax_mlir.transform.sequential import PipelinePass, Sequential
+    from relax_mlir.transform.upstream import MLIRPass
+
+_HOMES = {
+    "ConfigOption": "transform.config",
+    "DataflowBlockPass": "transform.passes",
+    "DiagnosticContext": "transform.diagnostic_context",
+    "FunctionPass": "transform.passes",
+    "FusionDecision": "passes.fusion.report",
+    "FusionReport": "passes.fusion.report",
+    "MLIRPass": "transform.upstream",
+    "ModulePass": "transform.passes",
+    "Pass": "transform.pass_base",
+    "PassContext": "transform.context",
+    "PassInfo": "transform.info",
+    "PipelinePass": "transform.sequential",
+    "PrimFuncPass": "transform.passes",
+    "Sequential": "transform.sequential",
+    "create_pass": "transform.pass_pipeline",
+    "dataflowblock_pass": "transform.pass_decorators",
+    "explain_fusion": "passes.fusion.report",
+    "function_pass": "transform.pass_decorators",
+    "get_pass": "transform.pass_pipeline",
+    "module_pass": "transform.pass_decorators",
+    "parse_pipeline": "transform.pass_pipeline",
+    "prim_func_pass": "transform.pass_decorators",
+    "register_config_option": "transform.config",
+    "register_pass": "transform.registry",
+    "relax_functions": "transform.passes",
+}
+"""Every name is imported when it is first asked for: tools that show names of passes start faster."""
 
 __all__ = [
     "ConfigOption",
@@ -61,9 +89,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - the class of a pass
-    return constructors.constructor(name)
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name in _HOMES:
+        globals()[name] = getattr(importlib.import_module(f"relax_mlir.{_HOMES[name]}"), name)
+        return globals()[name]
+    from relax_mlir.transform.constructors import constructor
+
+    return constructor(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *constructors.class_names()})
+    from relax_mlir.transform.constructors import class_names
+
+    return sorted({*__all__, *class_names()})

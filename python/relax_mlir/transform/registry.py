@@ -69,7 +69,7 @@ PASSES: dict[str, str] = {
     "protect-carried": "relax_mlir.lowering.bufferize.protect_carried:ProtectCarried",
     "protect-inputs": "relax_mlir.lowering.bufferize.protect_inputs:ProtectInputs",
     "refine-shapes": "relax_mlir.passes.refine_shapes:RefineShapes",
-    "relax-optimize": "relax_mlir.lowering.named_pipelines:RelaxOptimize",
+    "relax-to-relax": "relax_mlir.lowering.named_pipelines:RelaxToRelax",
     "relax-to-calls": "relax_mlir.lowering.named_pipelines:RelaxToCalls",
     "relax-to-explicit-memory": "relax_mlir.lowering.named_pipelines:RelaxToExplicitMemory",
     "relax-to-flat": "relax_mlir.lowering.named_pipelines:RelaxToFlat",

@@ -3,7 +3,7 @@
 // RUN: not relax-opt %s --check-legality=level=calls 2>&1 | filecheck %s
 
 // LEGAL: "relax.exp"
-// CHECK: relax.exp is not allowed at level R1: calls of prim funcs
+// CHECK: relax.exp is not allowed at level calls (calls of prim funcs)
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>

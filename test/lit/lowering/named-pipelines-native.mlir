@@ -3,7 +3,7 @@
 // RUN: relax-opt %s --relax-to-kernels="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefixes=KERNELS,NEON
 // RUN: relax-opt %s --relax-to-flat="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=FLAT
 // RUN: relax-opt %s --relax-to-llvm="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=LLVM
-// RUN: not relax-opt %s --relax-to-kernels=start=kernels 2>&1 | filecheck %s --check-prefix=LEVEL
+// RUN: not relax-opt %s --relax-to-kernels=start=memrefs 2>&1 | filecheck %s --check-prefix=LEVEL
 
 // KERNELS-LABEL: func.func private @exp_f32(
 // KERNELS-NOT: linalg
@@ -31,8 +31,8 @@
 // LLVM: llvm.func @__relax_constants_address() -> !llvm.ptr
 
 // A module that is not yet at the level of the first phase is refused where it is not.
-// LEVEL: named-pipelines-native.mlir:{{[0-9]+}}:1: error: func.func has a symbolic shape in a type at level V: loops and vectors
-// LEVEL: named-pipelines-native.mlir:{{[0-9]+}}:8: error: relax.exp is not allowed at level V: loops and vectors
+// LEVEL: named-pipelines-native.mlir:{{[0-9]+}}:1: error: func.func has a symbolic shape in a type at level memrefs (linalg on memrefs)
+// LEVEL: named-pipelines-native.mlir:{{[0-9]+}}:8: error: relax.exp is not allowed at level memrefs (linalg on memrefs)
 func.func @main(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>> {
   %0 = "relax.exp"(%x) : (tensor<?x4xf32, #relax.shape<["n", 4]>>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return %0 : tensor<?x4xf32, #relax.shape<["n", 4]>>

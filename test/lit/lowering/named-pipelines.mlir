@@ -1,5 +1,5 @@
 // named_pipelines.py, pipeline.py: every named pipeline leaves the module at its level.
-// RUN: relax-opt %s --relax-optimize | filecheck %s --check-prefix=OPTIMIZE
+// RUN: relax-opt %s --relax-to-relax | filecheck %s --check-prefix=OPTIMIZE
 // RUN: relax-opt %s --relax-to-calls | filecheck %s --check-prefix=CALLS
 // RUN: relax-opt %s --relax-to-tensors | filecheck %s --check-prefix=TENSORS
 // RUN: relax-opt %s --relax-to-memrefs | filecheck %s --check-prefix=MEMREFS

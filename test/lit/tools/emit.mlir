@@ -18,9 +18,9 @@
 // OBJECT: 7f454c46020101{{0+}}0100b700
 
 // NAME: relax-opt: error: unknown form of code 'asn'; did you mean 'asm'?
-// LEVEL: emit.mlir:{{[0-9]+}}:{{[0-9]+}}: error: relax.add is not allowed at level L
-// LEVEL: relax-opt: error: the module is not at level L
-// LEVEL: --emit takes a module of level L: --relax-to-llvm leads there
+// LEVEL: emit.mlir:{{[0-9]+}}:{{[0-9]+}}: error: relax.add is not allowed at level llvm
+// LEVEL: relax-opt: error: the module is not at level llvm
+// LEVEL: --emit takes a module of level llvm: --relax-to-llvm leads there
 
 func.func @main(%x: tensor<?xf32, #relax.shape<["n"]>>, %y: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>> {
   %0 = "relax.add"(%x, %y) : (tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>

@@ -1,14 +1,14 @@
-// A named pipeline can stop after a phase and start from one.
-// RUN: relax-opt %s --relax-to-memrefs=start=bufferize | filecheck %s
-// RUN: relax-opt %s --relax-to-kernels=start=bufferize --mlir-timing -o /dev/null 2>&1 | filecheck %s --check-prefix=PHASES
+// A named pipeline leads to a level, and starts from Relax or from another level.
+// RUN: relax-opt %s --relax-to-memrefs=start=tensors | filecheck %s
+// RUN: relax-opt %s --relax-to-kernels=start=tensors --mlir-timing -o /dev/null 2>&1 | filecheck %s --check-prefix=PHASES
 // RUN: not relax-opt %s --relax-to-memrefs=start=llvm 2>&1 | filecheck %s --check-prefix=PHASE
 // RUN: not relax-opt %s --relax-to-llvm=target=toaster 2>&1 | filecheck %s --check-prefix=TARGET
 
-// PHASE: relax-opt: error: unknown phase of pipeline 'relax-to-memrefs' 'llvm'
+// PHASE: relax-opt: error: unknown level from which 'relax-to-memrefs' starts 'llvm'
 // TARGET: relax-opt: error: {{.*}}toaster
 // PHASES: relax-opt
-// PHASES: relax-to-kernels{start=bufferize}
-// PHASES: bufferize
+// PHASES: relax-to-kernels{start=tensors}
+// PHASES: memrefs
 // PHASES: one-shot-bufferize
 // PHASES: kernels
 

@@ -50,7 +50,7 @@ PASSES = (
         "cse",
         "symbol-dce",
     ),
-    *("relax-optimize", "relax-to-explicit-memory", "relax-to-vm", "static-plan-block-memory"),
+    *("relax-to-relax", "relax-to-explicit-memory", "relax-to-vm", "static-plan-block-memory"),
 )
 SHARES = (("valid", 0.45), ("mixed", 0.25), ("hostile", 0.12), ("script", 0.13), ("tokens", 0.05))
 

@@ -44,7 +44,7 @@ def forms(mod: rx.IRModule) -> Iterator[tuple[str, Interpreter]]:
         if step in RUNNABLE:
             yield step, Interpreter(work.clone(), kernels)
     memory, machine = memory_phases()
-    assert (memory.level, machine.level) == ("memory", "vm")
+    assert (memory.name, machine.name) == ("explicit-memory", "vm")
     CheckLegality("vm")(work.mlir)
 
 

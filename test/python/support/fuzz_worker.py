@@ -18,7 +18,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.module_text import module_text
 from relax_mlir.transform import PassContext, PassInfo, parse_pipeline
 
-RELAX, LOWER = "relax-to-llvm", "relax-to-llvm{start=bufferize}"
+RELAX, LOWER = "relax-to-llvm", "relax-to-llvm{start=tensors}"
 
 
 def say(line: str) -> None:

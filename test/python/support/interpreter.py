@@ -74,7 +74,7 @@ def _address(array: Array) -> int:
 
 @dataclass
 class Interpreter:
-    """The functions of a module in explicit-memory form (levels "memory" and "vm")."""
+    """The functions of a module in explicit-memory form (levels "explicit-memory" and "vm")."""
 
     mod: rx.IRModule
     kernels: Mapping[str, Kernel]

@@ -91,6 +91,8 @@ def test_levels_and_weights_beside(folder: Path, tmp_path: Path) -> None:
 FORMS = {
     "relax": "relax.add",
     "calls": "relax.call_tir",
+    "explicit-memory": "relax.memory_alloc_storage",
+    "vm": "relax.vm_alloc_tensor",
     "tensors": "linalg.generic",
     "memrefs": "memref<",
     "kernels": "vector",

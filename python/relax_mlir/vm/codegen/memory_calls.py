@@ -33,11 +33,11 @@ DYNAMIC = "relax.vm_call_tir_dyn"
 
 
 def form_of(module: ir.Module) -> str | None:
-    """The level of a module whose functions are in explicit memory: "memory", "vm" with a shape heap, else None."""
+    """The level of a module in explicit memory: "explicit-memory", "vm" with a shape heap, else None."""
     names = {op.name for function in relax_functions(module) for op in ops_of(function.operation)}
     if not names & ops_with(OnMemory):
         return None
-    return "vm" if names & (ops_with(OnMemory) - ops_with(KeptInExplicitMemory)) else "memory"
+    return "vm" if names & (ops_with(OnMemory) - ops_with(KeptInExplicitMemory)) else "explicit-memory"
 
 
 def outline_memory_calls(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Module:
