@@ -261,7 +261,12 @@ LEVELS: dict[str, Level] = {
             _TENSORS,
             encodings=True,
         ),
-        Level("vm", "builtins of the virtual machine", _RELAX_HOST | {"scf.for"} | ops_with(KeptInShapeHeap), _TENSORS),
+        Level(
+            "vm",
+            "builtins of the virtual machine",
+            _RELAX_HOST | {"scf.for"} | ops_with(KeptInShapeHeap),
+            _TENSORS,
+        ),
         Level("tensors", "linalg on tensors", _TENSORS),
         Level("memrefs", "linalg on memrefs", _MEMREFS),
         Level("kernels", "loops and vectors", (_MEMREFS - {"linalg"}) | {"x86"}),

@@ -16,7 +16,8 @@ from relax_mlir.transform import Pass, PipelinePass
 class NamedPipeline(PipelinePass):
     """The phases up to and including one.
 
-    `target` describes the machine; `start` is the level of the module, if that is not Relax: what leads there is not run.
+    `target` describes the machine; `start` is the level of the module, where that is not Relax, for what leads on
+    from there.
     """
 
     target: str = "cpu"

@@ -1,8 +1,9 @@
-"""The version of this project: that of the installed package, or of the source tree that is imported."""
+"""Versions of this project, as installed or of the source tree that is imported, and of MLIR's bindings."""
 
 from __future__ import annotations
 
 import functools
+import os
 import re
 from importlib import metadata
 from pathlib import Path
@@ -22,3 +23,24 @@ def version() -> str:
         return metadata.version("relax-mlir")
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+DISTRIBUTIONS = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
+"""The providers of MLIR's bindings, the default one first, and the wheels that they come from."""
+
+
+def provider() -> str:
+    """The package that MLIR's bindings are taken from; raises ImportError: the variable names no known one."""
+    name = os.environ.get("RELAX_MLIR_BINDINGS", next(iter(DISTRIBUTIONS)))
+    if name not in DISTRIBUTIONS:
+        raise ImportError(f"RELAX_MLIR_BINDINGS is {name!r}; known providers: {', '.join(DISTRIBUTIONS)}")
+    return name
+
+
+def bindings_version() -> str:
+    """Name and version of the wheel of the bindings, which are not imported."""
+    distribution = DISTRIBUTIONS[provider()]
+    try:
+        return f"{distribution} {metadata.version(distribution)}"
+    except metadata.PackageNotFoundError:
+        return f"{distribution} (version unknown)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,10 @@ class PrintOptions:
     elements_limit: int | None = None
     generic: bool = False
     local_scope: bool = False
+    value_names: bool = True
+    """Call values by the names of their locations, not by numbers."""
+    without_body: Callable[[ir.Operation], bool] | None = None
+    """Tells the functions of which only name and type are printed."""
 
 
 DEFAULT = PrintOptions()
@@ -36,16 +40,49 @@ def module_text(module: ir.Module | ir.Operation, options: PrintOptions = DEFAUL
     A module with weights prints without aliases (``#map``): to collect them MLIR would format every weight, even
     those that it then elides.
     """
+    if options.without_body is not None:
+        module = _without_bodies(module.operation, options.without_body)
     limit = None if options.elements_limit is None else max(options.elements_limit, 0)
     text: str = module.operation.get_asm(
         enable_debug_info=options.debug_info,
         large_elements_limit=limit,
         large_resource_limit=RESOURCE_LIMIT if limit is None else limit,
         print_generic_op_form=options.generic,
-        use_name_loc_as_prefix=True,
+        use_name_loc_as_prefix=options.value_names,
         use_local_scope=options.local_scope or has_weights(module),
     )
     return text.rstrip("\n") + "\n"
+
+
+def _without_bodies(op: ir.Operation, chosen: Callable[[ir.Operation], bool]) -> ir.Operation:
+    """A copy of a module in which the chosen functions are declarations, each on one line.
+
+    ``relax.elided`` says how many ops their bodies have. A function that is printed alone stays.
+    """
+    if op.name != "builtin.module":
+        return op
+    copy: ir.Operation = op.clone(ip=False)
+    with copy.context:
+        for top in list(entry_block(copy).operations):
+            function = top.operation
+            is_function = function.name in ("func.func", "llvm.func") and len(function.regions[0].blocks)
+            if is_function and chosen(function):
+                _declare(function)
+    return copy
+
+
+def _declare(function: ir.Operation) -> None:
+    """Replace a function by a declaration of its name and type."""
+    count = sum(len(block.operations) for region in function.regions for block in region.blocks)
+    attributes: dict[str, ir.Attribute] = {
+        name: function.attributes[name] for name in ("sym_name", "function_type")
+    }
+    attributes["relax.elided"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)
+    if function.name == "func.func":
+        attributes["sym_visibility"] = ir.StringAttr.get("private")
+    with ir.InsertionPoint(function), function.location:
+        ir.Operation.create(function.name, attributes=attributes, regions=1)
+    function.erase()
 
 
 def has_weights(module: ir.Module | ir.Operation) -> bool:

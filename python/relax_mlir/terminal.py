@@ -6,11 +6,11 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
+if TYPE_CHECKING:  # rich is imported where tables are made: help starts faster without
+    from rich.console import Console
+    from rich.table import Table
 
 DEFAULT_WIDTH = 80
 MIN_WIDTH = 40
@@ -25,6 +25,9 @@ def width() -> int:
 
 def report_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     """A table to which rows are added: columns of words, which wrap, then of numbers, which do not."""
+    from rich import box
+    from rich.table import Table
+
     table = Table(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
     )
@@ -37,6 +40,9 @@ def report_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Ta
 
 def print_table(table: Table, console: Console | None = None) -> None:
     """Print a table in the terminal's width; wider if its numbers need that, since they are more than a neat edge."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
     if console is None:
         console = Console(width=None if sys.stdout.isatty() and "COLUMNS" not in os.environ else width())
     wide = console.options.update(width=1 << 16)

@@ -72,7 +72,9 @@ BINDINGS = frozenset({"torch_mlir", "mlir"})
 LAZY = frozenset({"relax_mlir.transform.registry"})
 """Modules whose texts may name modules above them: the table of passes, each loaded when it is asked for."""
 
-COMPUTED = frozenset({"relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", *LAZY})
+COMPUTED = frozenset(
+    {"relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", "relax_mlir.transform", *LAZY}
+)
 """Modules that import by a name they compute: from a table of theirs, or the bindings."""
 
 

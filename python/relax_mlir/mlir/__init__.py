@@ -9,21 +9,12 @@ The bindings carry no types: the ``.pyi`` files beside this one do, for the part
 from __future__ import annotations
 
 import importlib
-import os
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-PROVIDERS = ("torch_mlir", "mlir")
+from relax_mlir import _version
 
-
-def _provider() -> str:
-    name = os.environ.get("RELAX_MLIR_BINDINGS", PROVIDERS[0])
-    if name not in PROVIDERS:
-        raise ImportError(f"RELAX_MLIR_BINDINGS is {name!r}; known providers: {', '.join(PROVIDERS)}")
-    return name
-
-
-provider = _provider()
+provider = _version.provider()
 
 
 def _load(name: str) -> ModuleType:
@@ -86,13 +77,4 @@ libraries: ModuleType = _load("_mlir_libs")
 """Where the shared libraries are."""
 
 
-def version() -> str:
-    """Name and version of the installed bindings wheel."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    distribution = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}[provider]
-    try:
-        return f"{distribution} {installed(distribution)}"
-    except PackageNotFoundError:
-        return f"{distribution} (version unknown)"
+version = _version.bindings_version

@@ -61,7 +61,10 @@ def parser() -> argparse.ArgumentParser:
         help="where constants are: in the library, or in a file of safetensors beside it (default: embed)",
     )
     found.add_argument(
-        "--emit", choices=FORMS, metavar="FORM", help=f"write the module at a level, or its code: {', '.join(FORMS)}"
+        "--emit",
+        choices=FORMS,
+        metavar="FORM",
+        help=f"write the module at a level, or its code: {', '.join(FORMS)}",
     )
     found.add_argument(
         "--entry",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from relax_mlir.error import Diagnostic
 
@@ -25,18 +26,26 @@ OP_NOTE = "see current operation"
 
 @dataclass(frozen=True)
 class Expectation:
-    """One comment: what is expected on `line` (None: no location), and the line on which it stands."""
+    """One comment: what is expected on `line` (None: no location), and where the comment stands."""
 
     severity: str
     line: int | None
     pattern: str
     shown: str
-    written_at: int
+    written_at: str
+    length: int
 
     def matches(self, diagnostic: Diagnostic) -> bool:
         if self.severity != diagnostic.severity or self.line != line_of(diagnostic):
             return False
         return re.search(self.pattern, diagnostic.message, re.DOTALL) is not None
+
+
+class Complaint(NamedTuple):
+    """What is wrong, where in the input, and how many characters there are to be marked."""
+
+    diagnostic: Diagnostic
+    underlined: int = 1
 
 
 def line_of(diagnostic: Diagnostic) -> int | None:
@@ -45,20 +54,26 @@ def line_of(diagnostic: Diagnostic) -> int | None:
     return int(parts[1]) if len(parts) == 3 and parts[1].isdigit() else None
 
 
-def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:
-    """The expectations in `text`, and complaints about malformed ones."""
+def read_expectations(text: str) -> tuple[list[Expectation], list[Complaint]]:
+    """The expectations in `text`, and complaints about malformed ones; places in it are of the file ``-``."""
     found: list[Expectation] = []
-    malformed: list[str] = []
+    malformed: list[Complaint] = []
     for number, line in enumerate(text.split("\n"), 1):
-        position, seen = 0, 0
+        position = 0
+        spans: list[tuple[int, int]] = []
         while match := _EXPECTED.search(line, position):
             end = line.rfind("}}") if match["re"] else line.find("}}", match.end())
             if end < match.end():
                 break
             found.append(_expectation(match, line[match.end() : end], number))
-            position, seen = end + 2, seen + 1
-        if len(_MALFORMED.findall(line)) > seen:
-            malformed.append(f"{number}: error: malformed expected-* comment: {line.strip()}")
+            position = end + 2
+            spans.append((match.start(), position))
+        for match in _MALFORMED.finditer(line):
+            if not any(start <= match.start() < end for start, end in spans):
+                place = f"-:{number}:{match.start() + 1}"
+                error = Diagnostic("error", place, f"malformed expected-* comment: {line.strip()}")
+                malformed.append(Complaint(error, match.end() - match.start()))
+                break
     return found, malformed
 
 
@@ -67,7 +82,9 @@ def _expectation(match: re.Match[str], content: str, number: int) -> Expectation
     if match["re"]:
         parts = re.split(r"\{\{(.*?)\}\}", content)
         pattern = "".join(f"(?:{p})" if i % 2 else re.escape(p) for i, p in enumerate(parts))
-    return Expectation(match["severity"], _place(match["place"], number), pattern, content, number)
+    place = f"-:{number}:{match.start() + 1}"
+    length = len("expected-" + match["severity"])
+    return Expectation(match["severity"], _place(match["place"], number), pattern, content, place, length)
 
 
 def _place(place: str | None, number: int) -> int | None:
@@ -78,10 +95,10 @@ def _place(place: str | None, number: int) -> int | None:
     return number + int(place) if place[0] in "+-" else int(place)
 
 
-def compare(expected: Sequence[Expectation], diagnostics: Sequence[Diagnostic]) -> list[str]:
-    """Complaints, each starting with a line number: what came unexpected, and what did not come."""
+def compare(expected: Sequence[Expectation], diagnostics: Sequence[Diagnostic]) -> list[Complaint]:
+    """Complaints: what came unexpected, and what did not come."""
     open_ = list(expected)
-    complaints: list[str] = []
+    complaints: list[Complaint] = []
     for diagnostic in diagnostics:
         if diagnostic.severity == "note" and diagnostic.message.startswith(OP_NOTE):
             continue
@@ -91,10 +108,9 @@ def compare(expected: Sequence[Expectation], diagnostics: Sequence[Diagnostic]) 
             continue
         if any(e.matches(diagnostic) for e in expected):
             continue
-        place = line_of(diagnostic) or 0
-        complaints.append(f"{place}: error: unexpected {diagnostic.severity}: {diagnostic.message}")
+        message = f"unexpected {diagnostic.severity}: {diagnostic.message}"
+        complaints.append(Complaint(Diagnostic("error", diagnostic.location, message)))
     for left in open_:
-        complaints.append(
-            f'{left.written_at}: error: expected {left.severity} "{left.shown}" was not produced'
-        )
+        message = f'expected {left.severity} "{left.shown}" was not produced'
+        complaints.append(Complaint(Diagnostic("error", left.written_at, message), left.length))
     return complaints

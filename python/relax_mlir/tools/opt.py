@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from relax_mlir.tools.supervise import supervised
 
+if TYPE_CHECKING:
+    from relax_mlir.tools.opt_options import Options
+
+TOOL = "relax-opt"
 TEXTS = {
     "help": "help_text",
     "version": "version_text",
@@ -15,35 +20,48 @@ TEXTS = {
     "cache-info": "cache_info_text",
     "cache-clear": "cache_clear_text",
     "print-target": "target_text",
+    "print-completion": "completion_text",
 }
 """Options that take no input, and the function of `opt_help` that gives the text to show."""
+TAKES = {"print-target": "target", "print-completion": "print-completion"}
+"""The option whose value the function takes."""
 
 
 def run(arguments: Sequence[str]) -> int:
     """Do what the arguments ask for, in this process; 0 on success, else 1."""
     from relax_mlir.error import RelaxError
+    from relax_mlir.tools import colour
     from relax_mlir.tools.opt_options import parse_arguments
 
+    colour.choose(None)
     try:
         options = parse_arguments(arguments)
-        shown = next((name for name in TEXTS if options.on(name)), None)
-        if shown is not None:
-            from relax_mlir.tools import opt_help
-
-            given = (options.text("target"),) if shown == "print-target" else ()
-            sys.stdout.write(getattr(opt_help, TEXTS[shown])(*given))
+        if "color" in options.values:
+            colour.choose(options.on("color"))
+        if any(options.on(name) for name in TEXTS):
+            sys.stdout.write(_text(options))
             return 0
         from relax_mlir.tools.opt_driver import Driver
 
         return Driver(options).run()
     except RelaxError as error:
-        print(f"relax-opt: error: {error}", file=sys.stderr)
+        print(colour.error_line(TOOL, error, sys.stderr), file=sys.stderr)
         return 1
+
+
+def _text(options: Options) -> str:
+    """The text that an option of `TEXTS` asks for; what it needs is imported now."""
+    from relax_mlir.tools import opt_help
+
+    shown = next(name for name in TEXTS if options.on(name))
+    given = (options.text(TAKES[shown]),) if shown in TAKES else ()
+    text: str = getattr(opt_help, TEXTS[shown])(*given)
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command; the work happens in a child process."""
-    return supervised("relax-opt", run, sys.argv[1:] if arguments is None else arguments)
+    return supervised(TOOL, run, sys.argv[1:] if arguments is None else arguments)
 
 
 if __name__ == "__main__":

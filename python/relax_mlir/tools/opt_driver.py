@@ -12,24 +12,21 @@ from pathlib import Path
 from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
-from relax_mlir.instrument import (
-    DumpStages,
-    PassInstrument,
-    PassStatistics,
-    PassTimingInstrument,
-    PrintAfter,
-    PrintBefore,
-    WellFormed,
-)
-from relax_mlir.ir_module import IRModule
+from relax_mlir.instrument import PassInstrument, PassStatistics, PassTimingInstrument
 from relax_mlir.mlir import ir
-from relax_mlir.module_text import PrintOptions, module_text, write_atomically
+from relax_mlir.module_text import module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
 from relax_mlir.source_frame import source_frame
+from relax_mlir.tools import opt_watchers
+from relax_mlir.tools.colour import error_line
 from relax_mlir.tools.expectations import compare, read_expectations
+from relax_mlir.tools.opt_flags import EMITTED
 from relax_mlir.tools.opt_options import Options, pipeline_elements
+from relax_mlir.tools.output_file import require_folder
+from relax_mlir.tools.roundtrip import MAGIC, bytecode_of, verify_roundtrip
+from relax_mlir.tools.shown_diagnostics import show
 from relax_mlir.tools.supervise import note
-from relax_mlir.transform import PassContext, PassInfo, Sequential
+from relax_mlir.transform import PassContext, Sequential
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
 from relax_mlir.transform.pass_pipeline import passes_of
 from relax_mlir.transform.pipeline_parser import Element
@@ -38,15 +35,7 @@ from relax_mlir.value_names import keep_names
 
 SEPARATOR = re.compile(rb"^// -----.*$", re.MULTILINE)
 OUTPUT_SEPARATOR = "// -----\n"
-EMITTED = ("bytecode", "llvm-ir", "asm", "obj")
 STDIN = "-"
-
-
-class Breadcrumbs(PassInstrument):
-    """Notes the pass that runs, for the message after a crash."""
-
-    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        note(f"pass '{info.text}' ran")
 
 
 @dataclass
@@ -65,8 +54,7 @@ class Driver:
     source: str = ""
     lines: list[str] = field(default_factory=list)
     recipe: Recipe | None = None
-    timing: PassTimingInstrument | None = None
-    statistics: PassStatistics | None = None
+    watchers: list[PassInstrument] = field(default_factory=list)
     bindings: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> int:
@@ -76,6 +64,9 @@ class Driver:
             RelaxError: a bad command line, or a file that cannot be read or written.
         """
         self._check_emit()
+        opt_watchers.check(self.options)
+        if self.options.text("o") not in ("", STDIN):
+            require_folder(Path(self.options.text("o")))
         if not self.options.on("run-reproducer"):
             pipeline = self._pipeline()
         data = self._read()
@@ -86,7 +77,11 @@ class Driver:
             pipeline = self._pipeline()
         outputs: list[str | bytes] = []
         succeeded = True
-        with self._pass_context(), explain_fusion() as fusion:
+        with self._pass_context() as context, explain_fusion() as fusion:
+            if self.options.on("dump-pass-pipeline"):
+                from relax_mlir.tools.pipeline_text import pipeline_text  # needed for this option only
+
+                print(pipeline_text(pipeline.passes, context), file=sys.stderr)
             for part in _split(data) if self.options.on("split-input-file") else [Part(data, 1)]:
                 text, good = self._process(part, pipeline)
                 succeeded &= good
@@ -106,8 +101,13 @@ class Driver:
         for other in ("split-input-file", "print-script", "memory-plan", "run-reproducer"):
             if form and self.options.on(other):
                 raise ParseError(f"--emit and --{other} exclude each other: the code is that of one module")
-        if form == "obj" and self.options.text("o") in ("", STDIN) and sys.stdout.isatty():
-            raise ParseError("--emit=obj does not write to a terminal: give a file with -o")
+        for other in ("emit", "split-input-file", "print-script", "memory-plan"):
+            if self.options.on("emit-bytecode") and self.options.on(other):
+                raise ParseError(f"--emit-bytecode and --{other} exclude each other")
+        is_binary = form == "obj" or self.options.on("emit-bytecode")
+        if is_binary and self.options.text("o") in ("", STDIN) and sys.stdout.isatty():
+            option = "emit=obj" if form == "obj" else "emit-bytecode"
+            raise ParseError(f"--{option} does not write to a terminal: give a file with -o")
 
     def _pipeline(self) -> Sequential:
         """The passes to run; unknown names fail here, before the input is read."""
@@ -142,16 +142,16 @@ class Driver:
             diagnostics += raised.diagnostics if isinstance(raised, CompileError) else ()
         if not self.options.on("verify-diagnostics"):
             for diagnostic in diagnostics:
-                self._show(diagnostic)
+                show(diagnostic, self.source, self.lines, sys.stderr)
             if error is not None:
-                print(f"relax-opt: error: {_without_diagnostics(error)}", file=sys.stderr)
+                print(error_line("relax-opt", _without_diagnostics(error), sys.stderr), file=sys.stderr)
             return text, text is not None
         if error is not None and not any(d.severity == "error" for d in diagnostics):
             diagnostics.append(Diagnostic("error", "unknown", str(error)))
         expected, complaints = read_expectations(part.text.decode(errors="replace"))
         complaints += compare(expected, diagnostics)
         for complaint in complaints:
-            print(f"{self.source}:{complaint}", file=sys.stderr)
+            show(complaint.diagnostic, self.source, self.lines, sys.stderr, complaint.underlined)
         return text, not complaints
 
     def _transform(
@@ -162,8 +162,7 @@ class Driver:
         Raises:
             RelaxError: a pass failed.
         """
-        context = dialect.context()
-        context.allow_unregistered_dialects = self.options.on("allow-unregistered-dialect")
+        context = self._context()
         with collect(context, diagnostics.append):
             note("the input was parsed")
             try:
@@ -174,14 +173,20 @@ class Driver:
             except ParseError as error:
                 diagnostics.append(Diagnostic("error", "unknown", str(error)))
                 return None
-            name_source(module, self.source)
-            keep_names(module, part.text, self.source, "-")
+            if not part.text.startswith(MAGIC):
+                name_source(module, self.source)
+                keep_names(module, part.text, self.source, "-")
+            if self.options.on("verify-roundtrip"):
+                note("the module was printed and read again")
+                verify_roundtrip(module, self._context)
             if pipeline.passes:
                 pipeline(module)
             if self.options.text("emit"):
                 note("code was made of the module")
                 return self._emit(module)
             note("the module was printed")
+            if self.options.on("emit-bytecode"):
+                return bytecode_of(module)
             if self.options.on("print-script"):
                 from relax_mlir.script import script  # needed for this option only
 
@@ -190,7 +195,18 @@ class Driver:
                 from relax_mlir.tools.plan_text import plans_text  # needed for this option only
 
                 return plans_text(module, self.bindings)
-            return module_text(module, self._print_options())
+            return module_text(module, opt_watchers.print_options(self.options))
+
+    def _context(self) -> ir.Context:
+        context: ir.Context = dialect.context()
+        context.allow_unregistered_dialects = self.options.on("allow-unregistered-dialect")
+        if self.options.on("mlir-disable-threading"):
+            context.enable_multithreading(False)
+        if self.options.text("irdl-file"):
+            from relax_mlir.tools.irdl_file import load_irdl_file  # needed for this option only
+
+            load_irdl_file(self.options.text("irdl-file"), context)
+        return context
 
     def _emit(self, module: ir.Module) -> str | bytes:
         from relax_mlir.target import Target  # needed for this option only
@@ -205,70 +221,30 @@ class Driver:
             raise
 
     @contextmanager
-    def _pass_context(self) -> Iterator[None]:
+    def _pass_context(self) -> Iterator[PassContext]:
         recipe = self.recipe or Recipe("")
         config = {
             VERIFY_EACH: self.options.on("verify-each", recipe.config.get(VERIFY_EACH, True)),
             DUMP_DIR: self.options.text("dump-failures"),
         }
         level = self.options.number("opt-level")
+        self.watchers = list(opt_watchers.instruments(self.options))
         context = PassContext(
             opt_level=2 if level is None else level,
             required_pass=recipe.required,
             disabled_pass=[*self.options.names("disable-pass"), *recipe.disabled],
             config={**recipe.config, **config},
-            instruments=[Breadcrumbs(), *self._instruments()],
+            instruments=self.watchers,
         )
         with context:
-            yield
-
-    def _instruments(self) -> Iterator[PassInstrument]:
-        """The watchers that the options ask for; timing last, so that it measures no printing."""
-        options, style = self.options, self._print_options()
-        on_change = options.on("mlir-print-ir-after-change")
-        if options.on("mlir-print-ir-before-all") or options.names("mlir-print-ir-before"):
-            names = None if options.on("mlir-print-ir-before-all") else options.names("mlir-print-ir-before")
-            yield PrintBefore(names, sys.stderr, style)
-        after_all = options.on("mlir-print-ir-after-all")
-        if after_all or on_change or options.names("mlir-print-ir-after"):
-            named = options.names("mlir-print-ir-after")
-            yield PrintAfter(None if after_all or not named else named, sys.stderr, style, on_change)
-        if options.text("dump-stages"):
-            yield DumpStages(options.text("dump-stages"), style)
-        if options.on("check-well-formed"):
-            yield WellFormed()
-        if options.on("mlir-pass-statistics"):
-            self.statistics = PassStatistics()
-            yield self.statistics
-        if options.on("mlir-timing"):
-            self.timing = PassTimingInstrument()
-            yield self.timing
+            yield context
 
     def _write_reports(self) -> None:
-        for title, report in (("Pass statistics", self.statistics), ("Execution time", self.timing)):
-            if report is not None:
-                print(f"===== {title} =====\n{report.render()}", file=sys.stderr)
-
-    def _print_options(self) -> PrintOptions:
-        return PrintOptions(
-            debug_info=self.options.on("mlir-print-debuginfo"),
-            elements_limit=self.options.number("mlir-elide-elementsattrs-if-larger"),
-            generic=self.options.on("mlir-print-op-generic"),
-            local_scope=self.options.on("mlir-print-local-scope"),
-        )
-
-    def _show(self, diagnostic: Diagnostic) -> None:
-        """Print as ``mlir-opt`` does: place, message, the line of the input and a caret."""
-        head, *numbers = diagnostic.location.rsplit(":", 2)
-        if head not in ("-", self.source) or len(numbers) != 2:
-            print("\n".join([str(diagnostic), *source_frame(diagnostic.location)]), file=sys.stderr)
-            return
-        line, column = map(int, numbers)
-        place = f"{self.source}:{line}:{column}"
-        print(f"{place}: {diagnostic.severity}: {diagnostic.message}", file=sys.stderr)
-        if 0 < line <= len(self.lines):
-            text = self.lines[line - 1].replace("\t", " ")
-            print(f"{text}\n{' ' * (column - 1)}^", file=sys.stderr)
+        for watcher in self.watchers:
+            if isinstance(watcher, PassStatistics):
+                print(f"===== Pass statistics =====\n{watcher.render()}", file=sys.stderr)
+            elif isinstance(watcher, PassTimingInstrument):
+                print(f"===== Execution time =====\n{watcher.render()}", file=sys.stderr)
 
     def _read(self) -> bytes:
         if self.options.input == STDIN:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 import textwrap
 from collections.abc import Iterable, Mapping
 
 from relax_mlir import terminal
-from relax_mlir._version import version
+from relax_mlir._version import bindings_version, version
 from relax_mlir.error import RelaxError
-from relax_mlir.target import Target
-from relax_mlir.tools.opt_options import FLAGS, Flag
-from relax_mlir.transform import Pass, PipelinePass, registry
-from relax_mlir.transform.options import describe_options
+from relax_mlir.tools.colour import BOLD, HEADING, paint
+from relax_mlir.tools.opt_flags import FLAGS, Flag
+from relax_mlir.tools.pass_summaries import PassSummary, summaries, summary_of
+from relax_mlir.transform import registry
 from relax_mlir.transform.upstream_names import DIALECTS, PASSES, PIPELINES
 
 MAX_WIDTH = 110
@@ -28,13 +28,16 @@ USAGE: relax-opt [options] [passes] <input file, or - for stdin>
     --pass-pipeline='builtin.module(legalize-ops,func.func(canonicalize,cse))'
   relax-opt --run-reproducer failed.mlir
   relax-opt model.mlir --emit=asm --target='cpu -mcpu=neoverse-n1' -o model.s
+  relax-opt model.mlir --relax-to-kernels --elide-kernels
   relax-opt model.mlir --relax-to-llvm --dump-stages=stages --mlir-timing
+  relax-opt model.mlir --load-pass-plugin=passes.py --my-pass
 """
 
 ENVIRONMENT = {
     "RELAX_MLIR_DUMP_DIR": "directory for a reproducer of a pass that fails (as --dump-failures); without it the "
     "reproducer, of all passes, goes into the directory for temporary files",
     "RELAX_MLIR_REPRODUCERS=0": "leave no reproducer there",
+    "NO_COLOR": "if it is set, use no colours",
     "RELAX_MLIR_TRACEBACK=1": "show the Python trace of an internal error",
     "RELAX_MLIR_CACHE_DIR": "directory of the cache of compiled modules; without it relax-mlir in XDG_CACHE_HOME "
     "(~/.cache)",
@@ -51,11 +54,15 @@ def help_text() -> str:
     groups: dict[str, list[Flag]] = {}
     for flag in FLAGS:
         groups.setdefault(flag.group, []).append(flag)
-    sections = [OVERVIEW, "OPTIONS:\n"]
+    sections = [OVERVIEW, f"{_heading('OPTIONS:')}\n"]
     for group, flags in groups.items():
-        sections.append(f"  {group}:\n" + "\n".join(_row(_usage(f), f.help) for f in flags) + "\n")
+        sections.append(
+            f"  {paint(f'{group}:', BOLD, sys.stdout)}\n"
+            + "\n".join(_row(_usage(f), f.help) for f in flags)
+            + "\n"
+        )
     variables = "\n".join(_row(name, text, 2) for name, text in ENVIRONMENT.items())
-    return "\n".join([*sections, passes_text(), f"ENVIRONMENT:\n\n{variables}\n"])
+    return "\n".join([*sections, passes_text(), f"{_heading('ENVIRONMENT:')}\n\n{variables}\n"])
 
 
 def _usage(flag: Flag) -> str:
@@ -67,6 +74,10 @@ def _usage(flag: Flag) -> str:
         if len(flag.name) == 1
         else f"{dashes}{flag.name}=<{flag.value}>"
     )
+
+
+def _heading(text: str) -> str:
+    return paint(text, HEADING, sys.stdout)
 
 
 def _row(left: str, right: str, indent: int = 4) -> str:
@@ -86,35 +97,36 @@ def _width() -> int:
 
 def passes_text() -> str:
     """All passes: those of the project with help and options, those of MLIR by name."""
-    classes = {name: _load(name) for name in registry.names()}
-    named = {n: c for n, c in classes.items() if isinstance(c, type) and issubclass(c, PipelinePass)}
-    own = {n: c for n, c in classes.items() if n not in named}
+    table = summaries()
+    for name in registry.names():
+        if name not in table:
+            table[name] = _of_plugin(name)
+    named = {name: each for name, each in table.items() if each.is_pipeline}
+    own = {name: each for name, each in table.items() if not each.is_pipeline}
+    options = '(options as --<pass>="option=value ..."):'
     return (
-        f'PIPELINES of relax-mlir (options as --<pipeline>="option=value ..."):\n\n{_table(named)}\n\n'
-        f'PASSES of relax-mlir (options as --<pass>="option=value ..."):\n\n{_table(own)}\n\n'
-        f"PIPELINES of MLIR:\n\n{_columns(PIPELINES)}\n\n"
-        f"PASSES of MLIR (described at https://mlir.llvm.org/docs/Passes):\n\n{_columns(PASSES)}\n"
+        f"{_heading('PIPELINES of relax-mlir')} {options}\n\n{_table(named)}\n\n"
+        f"{_heading('PASSES of relax-mlir')} {options}\n\n{_table(own)}\n\n"
+        f"{_heading('PIPELINES of MLIR:')}\n\n{_columns(PIPELINES)}\n\n"
+        f"{_heading('PASSES of MLIR')} (described at https://mlir.llvm.org/docs/Passes):\n\n{_columns(PASSES)}\n"
     )
 
 
-def _load(name: str) -> type[Pass] | str:
-    """The class, or why it cannot be loaded: the list stays complete."""
+def _of_plugin(name: str) -> PassSummary:
+    """Of a pass that is in no table; why it cannot be loaded, if it cannot: the list stays complete."""
     try:
-        return registry.pass_class(name)
+        return summary_of(registry.pass_class(name))
     except RelaxError as error:
-        return str(error)
+        return PassSummary(f"not available: {error}", [])
 
 
-def _table(classes: Mapping[str, type[Pass] | str]) -> str:
-    return "\n".join(line for name, cls in classes.items() for line in _describe(name, cls))
+def _table(rows: Mapping[str, PassSummary]) -> str:
+    return "\n".join(line for name, row in sorted(rows.items()) for line in _describe(name, row))
 
 
-def _describe(name: str, cls: type[Pass] | str) -> list[str]:
-    if isinstance(cls, str):
-        return [_row(f"--{name}", f"not available: {cls}")]
-    help_line = (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
-    options = [_row(f"{o}=<{kind}>", f"default: {default}", 6) for o, kind, default in describe_options(cls)]
-    return [_row(f"--{name}", help_line), *options]
+def _describe(name: str, row: PassSummary) -> list[str]:
+    options = [_row(f"{o}=<{kind}>", f"default: {default}", 6) for o, kind, default in row.options]
+    return [_row(f"--{name}", row.help), *options]
 
 
 def _columns(names: Iterable[str]) -> str:
@@ -131,14 +143,14 @@ def dialects_text() -> str:
 
 def target_text(text: str) -> str:
     """All attributes of a target (the host if the text is empty); raises `ParseError`, `UnknownNameError`."""
+    from relax_mlir.target import Target  # needed for this text only
+
     target = Target.parse(text or "cpu")
     return f"{target}\n{target.describe()}\n"
 
 
 def version_text() -> str:
     """Versions of the project and of the bindings."""
-    from relax_mlir.mlir import version as bindings_version
-
     return f"relax-opt of relax-mlir {version()}, on {bindings_version()}\n"
 
 
@@ -155,3 +167,10 @@ def cache_clear_text() -> str:
 
     before = cache_store.info()
     return f"removed {cache_store.clear()} entries ({before.bytes} bytes) from {before.directory}\n"
+
+
+def completion_text(shell: str) -> str:
+    """A script for a shell; raises `UnknownNameError`, `UnsupportedError`."""
+    from relax_mlir.tools.completion import opt_parser, script  # needed for this text only
+
+    return script(opt_parser(), shell)

@@ -1,121 +1,23 @@
-"""The command line of ``relax-opt``: its options as data, and the parser.
+"""The command line of ``relax-opt``: its parser.
 
-Options are ``--name``, ``--name=value`` or ``--name value``, with one dash or two; every other ``--name`` is
-a pass or a named pipeline, run in the order given.
+Options are ``--name``, ``--name=value`` or ``--name value``, with one dash or two, and ``-oFILE``; every other
+``--name`` is a pass or a named pipeline, run in the order given.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.error import ParseError, UnknownNameError
+from relax_mlir.tools.opt_flags import ALIASES, BY_NAME, Flag
 from relax_mlir.transform import registry
 from relax_mlir.transform.options import option_types, split_options
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
 from relax_mlir.transform.upstream_names import PASSES, PIPELINES
 
 TRUE, FALSE = frozenset({"", "1", "true"}), frozenset({"0", "false"})
-
-
-@dataclass(frozen=True)
-class Flag:
-    """One option: `kind` is bool, int, str or list (comma-separated, may be repeated)."""
-
-    name: str
-    kind: type
-    group: str
-    help: str
-    value: str = ""
-
-
-GENERAL, INPUT, RUNNING, PRINTING, WATCHING = (
-    "General",
-    "Input and output",
-    "Passes",
-    "Printing",
-    "Watching passes",
-)
-
-FLAGS: tuple[Flag, ...] = (
-    Flag("help", bool, GENERAL, "show this help"),
-    Flag("version", bool, GENERAL, "show the versions of relax-mlir and of the MLIR bindings"),
-    Flag("show-passes", bool, GENERAL, "list all passes and named pipelines"),
-    Flag("show-dialects", bool, GENERAL, "list all dialects"),
-    Flag("cache-info", bool, GENERAL, "show where the cache of compiled modules is, and its size"),
-    Flag("cache-clear", bool, GENERAL, "remove everything from that cache"),
-    Flag("print-target", bool, GENERAL, "show what code is generated for: the host, or the CPU of --target"),
-    Flag("o", str, INPUT, "write the output there (default: stdout)", "file"),
-    Flag(
-        "split-input-file", bool, INPUT, "take the input apart at '// -----' lines, process each part alone"
-    ),
-    Flag(
-        "verify-diagnostics",
-        bool,
-        INPUT,
-        "check the diagnostics against expected-error, -warning, -note comments",
-    ),
-    Flag("allow-unregistered-dialect", bool, INPUT, "accept ops of dialects that are not known"),
-    Flag("pass-pipeline", str, RUNNING, "the passes to run, as text: 'builtin.module(...)'", "text"),
-    Flag("run-reproducer", bool, RUNNING, "run the passes that the input, a reproducer, asks for"),
-    Flag(
-        "verify-each", bool, RUNNING, "verify after each pass (default: on; --verify-each=0 switches it off)"
-    ),
-    Flag(
-        "target",
-        str,
-        RUNNING,
-        "the machine for --emit, --print-target and passes without a target of their own, as 'cpu -mcpu=haswell "
-        "-num-threads=4' (default: the host)",
-        "text",
-    ),
-    Flag("opt-level", int, RUNNING, "skip passes of a higher level (default: 2)", "n"),
-    Flag("disable-pass", list, RUNNING, "skip these passes", "names"),
-    Flag(
-        "emit",
-        str,
-        PRINTING,
-        "write code: bytecode (of the module as it is), or, running --relax-to-llvm if no pass is given, llvm-ir, asm "
-        "or obj (asm and obj need the extra 'asm')",
-        "form",
-    ),
-    Flag("print-script", bool, PRINTING, "print Relax functions as script, the readable form"),
-    Flag(
-        "memory-plan",
-        bool,
-        PRINTING,
-        "print how plan-memory places the temporaries of each function, as formulas of its symbols, instead of the "
-        "module; without passes, --relax-to-memrefs is run",
-    ),
-    Flag("bind", list, PRINTING, "values of symbols for --memory-plan, as n=128,m=4", "values"),
-    Flag("mlir-print-debuginfo", bool, PRINTING, "print locations"),
-    Flag("mlir-print-op-generic", bool, PRINTING, "print the generic form of ops"),
-    Flag("mlir-print-local-scope", bool, PRINTING, "print without aliases"),
-    Flag("mlir-elide-elementsattrs-if-larger", int, PRINTING, "elide dense constants of more elements", "n"),
-    Flag("mlir-print-ir-before", list, WATCHING, "print the module before these passes", "names"),
-    Flag("mlir-print-ir-after", list, WATCHING, "print the module after these passes", "names"),
-    Flag("mlir-print-ir-before-all", bool, WATCHING, "print the module before each pass"),
-    Flag("mlir-print-ir-after-all", bool, WATCHING, "print the module after each pass"),
-    Flag(
-        "mlir-print-ir-after-change", bool, WATCHING, "print after a pass only if the pass changed the module"
-    ),
-    Flag("mlir-timing", bool, WATCHING, "show the time of each pass, as a tree"),
-    Flag("mlir-pass-statistics", bool, WATCHING, "show the number of ops around each pass"),
-    Flag("explain-fusion", bool, WATCHING, "show what fuse-ops fused, what it left apart, and why"),
-    Flag(
-        "dump-stages", str, WATCHING, "write the module after each pass to a numbered file there", "directory"
-    ),
-    Flag(
-        "dump-failures",
-        str,
-        WATCHING,
-        "write a reproducer of a pass that fails there: the module as it was before it",
-        "directory",
-    ),
-    Flag("check-well-formed", bool, WATCHING, "check the invariants of Relax after each pass"),
-)
-
-BY_NAME = {flag.name: flag for flag in FLAGS}
 
 
 @dataclass
@@ -154,6 +56,7 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
     """
     options = Options()
     inputs: list[str] = []
+    load_plugins(arguments)
     rest = iter(arguments)
     for argument in rest:
         if argument == "-" or not argument.startswith("-"):
@@ -168,9 +71,26 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
     return options
 
 
+def load_plugins(arguments: Sequence[str]) -> None:
+    """Run the files of ``--load-pass-plugin``, whose passes the other arguments may name.
+
+    Raises RelaxError: a file that cannot be read, or fails.
+    """
+    option = "load-pass-plugin"
+    following = [*arguments[1:], ""]
+    for argument, after in zip(arguments, following, strict=True):
+        name, equals, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and name == option and (path := value if equals else after):
+            from relax_mlir.tools.plugins import load_plugin  # needed for this option only
+
+            load_plugin(path)
+
+
 def _flag(argument: str, rest: Iterator[str], options: Options) -> None:
     name, equals, value = argument.lstrip("-").partition("=")
-    flag = BY_NAME.get(name)
+    flag = BY_NAME.get(ALIASES.get(name, name))
+    if flag is None and not _is_pass(name) and (output := _attached(argument)):
+        flag, equals, value = BY_NAME["o"], "=", output
     if flag is None:
         options.elements.append(_pass(name, value))
         return
@@ -190,17 +110,35 @@ def _store(flag: Flag, value: str, options: Options) -> None:
         if not value.lstrip("-").isdecimal():
             raise ParseError(f"--{flag.name} takes a number, got '{value}'")
         options.values[flag.name] = int(value)
+    elif flag.kind is tuple:
+        options.values[flag.name] = [*options.names(flag.name), value]
     elif flag.kind is list:
         options.values[flag.name] = [*options.names(flag.name), *filter(None, value.split(","))]
     else:
         options.values[flag.name] = value
 
 
+def _is_pass(name: str) -> bool:
+    return registry.is_known(name) or name in PASSES or name in PIPELINES
+
+
+def _known() -> list[str]:
+    return [*BY_NAME, *registry.names(), *PASSES, *PIPELINES]
+
+
+def _attached(argument: str) -> str:
+    """The file of ``-oFILE``; '' for other arguments, and for what looks like a mistyped name."""
+    if not argument.startswith("-o") or len(argument) < 3:
+        return ""
+    near = difflib.get_close_matches(argument[1:].partition("=")[0], _known(), n=1, cutoff=0.8)
+    return "" if near else argument[2:].removeprefix("=")
+
+
 def _pass(name: str, value: str) -> Element:
     """The pass that a flag names; whether its options are right is seen when it is made."""
-    if registry.is_known(name) or name in PASSES or name in PIPELINES:
+    if _is_pass(name):
         return Element(name, value.strip())
-    known = [*BY_NAME, *registry.names(), *PASSES, *PIPELINES]
+    known = _known()
     raise UnknownNameError("option or pass", f"--{name}", [f"--{n}" for n in known], "see relax-opt --help")
 
 

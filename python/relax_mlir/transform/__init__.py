@@ -93,6 +93,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
     if name in _HOMES:
         globals()[name] = getattr(importlib.import_module(f"relax_mlir.{_HOMES[name]}"), name)
         return globals()[name]
+    if not name[:1].isupper():  # a module of this package, before it is imported
+        raise AttributeError(f"module 'relax_mlir.transform' has no attribute '{name}'")
     from relax_mlir.transform.constructors import constructor
 
     return constructor(name)

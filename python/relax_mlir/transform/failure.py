@@ -13,8 +13,10 @@ from relax_mlir.source_frame import with_frames
 from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo
+from relax_mlir.transform.registry import PLUGINS
 from relax_mlir.transform.reproducer import Recipe, command, write_reproducer
 from relax_mlir.transform.run import current_run
+from relax_mlir.transform.user_place import place_in, user_place
 
 DUMP_VARIABLE = "RELAX_MLIR_DUMP_DIR"
 """Environment variable that stands in for the config option ``pass.dump_dir``."""
@@ -90,11 +92,16 @@ def _failure(error: Exception, info: PassInfo, seen: list[Diagnostic]) -> RelaxE
     if isinstance(error, RelaxError):
         error.pass_name = info.name
         error.add_hint(f"in pass '{info.text}'")
+        for file in PLUGINS:
+            if (place := place_in(error, file)) is not None:
+                error.add_hint(f"{place}: here")
         return error
     if isinstance(error, _Reported):
         return PassError(info.name, str(error), seen + error.errors)
     if not isinstance(error, ir.MLIRError):
-        return PassError(info.name, f"internal error: {type(error).__name__}: {error}", seen)
+        raised_at = user_place(error)
+        where = "" if raised_at is None else f"\n  {raised_at}: here"
+        return PassError(info.name, f"internal error: {type(error).__name__}: {error}{where}", seen)
     diagnostics = seen + of_error(error)
     errors = [d.message for d in diagnostics if d.severity == "error"]
     return PassError(info.name, errors[0] if errors else "MLIR gave no reason", diagnostics)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.transform import registry
@@ -57,7 +57,7 @@ class PassInfo:
 
     `text` is the pass as it stands in a textual pipeline (``func.func(canonicalize{top-down=false})``), the
     name alone unless given. `composite` marks a pass that only runs others (instruments that print or dump
-    skip it: its parts are reported one by one).
+    skip it: its parts are reported one by one), `on_functions` one that sees one function at a time.
     """
 
     name: str
@@ -65,6 +65,7 @@ class PassInfo:
     required: tuple[str, ...] = ()
     text: str = ""
     composite: bool = False
+    on_functions: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         expect("PassInfo: 'name'", self.name, str, "the name of a pass")

@@ -41,10 +41,13 @@ class PythonPass(Pass):
     required: ClassVar[tuple[str, ...]] = ()
     always_verified: ClassVar[bool] = False
     """Whether the module is verified after the pass even where the context asks for no verification."""
+    on_functions: ClassVar[bool] = False
+    """Whether the pass sees one function at a time."""
 
     @property
     def info(self) -> PassInfo:
-        return PassInfo(self.name, self.opt_level, self.required, self.name + format_options(self))
+        text = self.name + format_options(self)
+        return PassInfo(self.name, self.opt_level, self.required, text, on_functions=self.on_functions)
 
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
         with (
@@ -72,6 +75,8 @@ class ModulePass(PythonPass):
 
 class FunctionPass(PythonPass):
     """A pass on each Relax function. It must not add or delete functions."""
+
+    on_functions: ClassVar[bool] = True
 
     def functions(self, module: ir.Module) -> list[func.FuncOp]:
         """The functions that the pass sees."""
@@ -111,6 +116,8 @@ class PrimFuncPass(FunctionPass):
 
 class DataflowBlockPass(PythonPass):
     """A pass on each dataflow block of each Relax function. It must not change anything outside its block."""
+
+    on_functions: ClassVar[bool] = True
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
         for function in relax_functions(module):

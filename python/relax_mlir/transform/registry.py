@@ -109,6 +109,9 @@ def register_pass(name: str, target: str | type[Pass]) -> None:
 
 _CLASSES: dict[str, type[Pass]] = {}
 
+PLUGINS: list[str] = []
+"""The Python files whose passes have been registered (see `relax_mlir.tools.plugins`)."""
+
 
 def names() -> list[str]:
     """All registered names, sorted."""

@@ -1,7 +1,8 @@
 """Reproducers: a module, the passes to run on it and the options of the context, in one file.
 
 The form is MLIR's own: the module's text, then ``{-# external_resources: { mlir_reproducer: { pipeline: … } } #-}``.
-``relax-opt --run-reproducer`` replays it.
+``relax-opt --run-reproducer`` replays it, and so does ``mlir-opt`` if the passes are MLIR's. What ``mlir-opt`` does not
+know stands in an entry of its own, ``relax_reproducer``, which it skips.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
+import shlex
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,12 +25,10 @@ from relax_mlir.transform import registry
 from relax_mlir.transform.config import DUMP_DIR
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
+from relax_mlir.transform.resource_section import EXTERNAL, quoted, take_external_resources
 
-_SECTION = re.compile(
-    r"\{-#\s*external_resources:\s*\{\s*mlir_reproducer:\s*\{(?P<body>.*?)\}\s*\}\s*#-\}", re.DOTALL
-)
-_ENTRY = re.compile(r'(?P<key>[\w.$-]+):\s*(?:(?P<word>true|false)|"(?P<text>(?:[^"\\]|\\.)*)")')
 _COMMAND = "relax-opt --run-reproducer"
+OF_MLIR, OWN = "mlir_reproducer", "relax_reproducer"
 
 
 @dataclass(frozen=True)
@@ -54,18 +53,25 @@ class Recipe:
 
     def text(self) -> str:
         """The section that ends a reproducer."""
-        entries = {
-            "pipeline": _quoted(self.pipeline),
+        of_mlir = {
+            "pipeline": quoted(self.pipeline),
             "disable_threading": "true",
             "verify_each": "true" if self.config.get("pass.verify_each", True) else "false",
-            "allow_unregistered_dialect": "true" if self.unregistered else "false",
-            "opt_level": _quoted(str(self.opt_level)),
-            "disabled_pass": _quoted(",".join(self.disabled)),
-            "required_pass": _quoted(",".join(self.required)),
-            "config": _quoted(json.dumps(self.config)),
         }
-        lines = ",\n".join(f"      {key}: {value}" for key, value in entries.items())
-        return f"{{-#\n  external_resources: {{\n    mlir_reproducer: {{\n{lines}\n    }}\n  }}\n#-}}\n"
+        own = {
+            "allow_unregistered_dialect": "true" if self.unregistered else "false",
+            "opt_level": quoted(str(self.opt_level)),
+            "disabled_pass": quoted(",".join(self.disabled)),
+            "required_pass": quoted(",".join(self.required)),
+            "config": quoted(json.dumps(self.config)),
+        }
+        groups = ",\n".join(
+            f"    {name}: {{\n"
+            + ",\n".join(f"      {key}: {value}" for key, value in group.items())
+            + "\n    }"
+            for name, group in ((OF_MLIR, of_mlir), (OWN, own))
+        )
+        return f"{{-#\n  {EXTERNAL}: {{\n{groups}\n  }}\n#-}}\n"
 
 
 def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
@@ -74,36 +80,47 @@ def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
     Raises:
         ParseError: there is none.
     """
-    found = _SECTION.search(text)
-    entries = {} if found is None else {e["key"]: e for e in _ENTRY.finditer(found["body"])}
-    if found is None or "pipeline" not in entries:
+    try:
+        resources, rest = take_external_resources(text)
+    except ParseError as error:
+        raise ParseError(f"'{source}': {error}") from None
+    entries = {**_group(resources, OWN), **_group(resources, OF_MLIR)}
+    if "pipeline" not in entries:
         raise ParseError(
             f"'{source}' is no reproducer: it does not end in "
             '{-# external_resources: { mlir_reproducer: { pipeline: "..." } } #-}'
         )
 
-    def value(key: str, default: str) -> str:
-        entry = entries.get(key)
-        return default if entry is None or entry["text"] is None else _unquoted(entry["text"])
-
     def names(key: str) -> tuple[str, ...]:
-        return tuple(filter(None, value(key, "").split(",")))
+        return tuple(filter(None, entries.get(key, "").split(",")))
 
     try:
-        config, level = json.loads(value("config", "{}")), int(value("opt_level", "2"))
+        config, level = json.loads(entries.get("config", "{}")), int(entries.get("opt_level", "2"))
     except ValueError as error:
         raise ParseError(f"'{source}': the reproducer's options cannot be read: {error}") from None
-    allows = entries.get("allow_unregistered_dialect")
+    if not isinstance(config, dict):
+        raise ParseError(f"'{source}': the reproducer's options cannot be read: config is no object")
+    if "verify_each" in entries:
+        config["pass.verify_each"] = entries["verify_each"] == "true"
     recipe = Recipe(
-        value("pipeline", ""),
-        allows is not None and allows["word"] == "true",
+        entries["pipeline"],
+        entries.get("allow_unregistered_dialect") == "true",
         level,
         names("disabled_pass"),
         names("required_pass"),
         config,
     )
-    blank = "\n" * text.count("\n", found.start(), found.end())
-    return recipe, text[: found.start()] + blank + text[found.end() :]
+    return recipe, rest
+
+
+def _group(resources: dict[str, Any], name: str) -> dict[str, str]:
+    """The entries of a group that are texts or words."""
+    group = resources.get(name)
+    return (
+        {key: value for key, value in group.items() if isinstance(value, str)}
+        if isinstance(group, dict)
+        else {}
+    )
 
 
 def write_reproducer(module: ir.Module | ir.Operation, recipe: Recipe, name: str, folder: str) -> Path:
@@ -124,7 +141,8 @@ def command(path: Path, recipe: Recipe) -> str | None:
         known = _are_known(parse_elements(recipe.pipeline))
     except RelaxError:
         return None
-    return f"{_COMMAND} {path}" if known else None
+    plugins = "".join(f" --load-pass-plugin={shlex.quote(plugin)}" for plugin in registry.PLUGINS)
+    return f"{_COMMAND}{plugins} {path}" if known else None
 
 
 def _are_known(elements: Iterable[Element]) -> bool:
@@ -154,12 +172,3 @@ def _hashed(text: str, name: str) -> Path:
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         folder = Path(tempfile.mkdtemp(prefix="relax-mlir-"))
     return folder / f"failed-{file_name(name)}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.mlir"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], text)

@@ -42,7 +42,8 @@ class UpstreamPass(Pass):
 
     @property
     def info(self) -> PassInfo:
-        return PassInfo(self.element.name, self.opt_level, (), self.text)
+        on_functions = "func.func" in self.anchors
+        return PassInfo(self.element.name, self.opt_level, (), self.text, on_functions=on_functions)
 
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
         with guarded(module, self.info, ctx, verify=False):

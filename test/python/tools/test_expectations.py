@@ -9,7 +9,7 @@ from relax_mlir.tools.expectations import compare, read_expectations
 
 def check(text: str, *diagnostics: Diagnostic) -> list[str]:
     expected, complaints = read_expectations(text)
-    return complaints + compare(expected, diagnostics)
+    return [str(each.diagnostic) for each in (*complaints, *compare(expected, diagnostics))]
 
 
 def error(line: int, message: str = "bad thing here", severity: str = "error") -> Diagnostic:
@@ -45,8 +45,8 @@ def test_two_on_one_line() -> None:
 
 def test_severity_counts() -> None:
     assert check("// expected-warning {{bad}}", error(1)) == [
-        "1: error: unexpected error: bad thing here",
-        '1: error: expected warning "bad" was not produced',
+        "-:1:1: error: unexpected error: bad thing here",
+        '-:1:4: error: expected warning "bad" was not produced',
     ]
 
 
@@ -55,7 +55,7 @@ def test_same_diagnostic_twice_needs_one_comment() -> None:
 
 
 def test_unexpected_note_is_a_complaint_but_the_op_note_is_not() -> None:
-    assert check("", error(3, "why", "note")) == ["3: error: unexpected note: why"]
+    assert check("", error(3, "why", "note")) == ["-:3:1: error: unexpected note: why"]
     assert check("", error(3, 'see current operation: "a.b"()', "note")) == []
 
 
@@ -65,5 +65,17 @@ def test_plain_text_is_not_a_regular_expression() -> None:
 
 def test_malformed_comment() -> None:
     (complaint,) = check("// expected-eror {{x}}")
-    assert complaint == "1: error: malformed expected-* comment: // expected-eror {{x}}"
+    assert complaint == "-:1:4: error: malformed expected-* comment: // expected-eror {{x}}"
     assert check("// expected-error above {{x}}") != []
+
+
+def test_what_is_marked() -> None:
+    """The word that begins the comment, or the place of what came unexpected."""
+    text = "op // expected-error {{bad}} expected-eror {{}}\n // expected-warning@+1 {{no expected-x {{.}} }}"
+    expected, malformed = read_expectations(text)
+    marked = [*malformed, *compare(expected, [])]
+    assert [(each.diagnostic.location, each.underlined) for each in marked] == [
+        ("-:1:30", len("expected-eror")),
+        ("-:1:7", len("expected-error")),
+        ("-:2:5", len("expected-warning")),
+    ]

@@ -1,0 +1,73 @@
+"""Scripts that complete the options of the tools in bash, zsh and fish, by ``shtab``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from relax_mlir.error import UnknownNameError, UnsupportedError
+from relax_mlir.tools.opt_flags import ALIASES, FLAGS, SHELLS, Flag
+
+FILE, DIRECTORY = "file", "directory"
+
+
+def script(parser: ArgumentParser, shell: str) -> str:
+    """The script for a tool's command line.
+
+    Arguments of `parser` that are files or folders have an attribute ``completed_as``, `FILE` or `DIRECTORY`.
+
+    Raises:
+        UnknownNameError: another shell. UnsupportedError: shtab is not installed.
+    """
+    if shell not in SHELLS:
+        raise UnknownNameError("shell", shell, SHELLS)
+    try:
+        import shtab
+    except ImportError:
+        raise UnsupportedError(
+            "--print-completion needs shtab: pip install 'relax-mlir[completion]'"
+        ) from None
+    kinds = {FILE: shtab.FILE, DIRECTORY: shtab.DIRECTORY}
+    for action in parser._actions:
+        kind = getattr(action, "completed_as", None)
+        if kind is not None:
+            action.complete = kinds[kind]  # type: ignore[attr-defined]  # where shtab looks for it
+    text: str = shtab.complete(parser, shell)
+    return text
+
+
+def opt_parser() -> ArgumentParser:
+    """The command line of ``relax-opt`` as shtab reads it; ``relax-opt`` itself has a parser of its own."""
+    from relax_mlir.tools.pass_summaries import summaries
+    from relax_mlir.transform import registry
+    from relax_mlir.transform.upstream_names import PASSES, PIPELINES
+
+    parser = ArgumentParser(prog="relax-opt", add_help=False, allow_abbrev=False)
+    own = summaries()
+    for flag in FLAGS:
+        _add(parser, flag)
+    for name in registry.names():
+        parser.add_argument(f"--{name}", action="store_true", help=own[name].help if name in own else "")
+    for name in sorted({*PASSES, *PIPELINES} - set(registry.names())):
+        parser.add_argument(f"--{name}", action="store_true", help="pass of MLIR")
+    completed(parser.add_argument("input", nargs="?", help="the module"), FILE)
+    return parser
+
+
+def _add(parser: ArgumentParser, flag: Flag) -> None:
+    dashes = [f"-{name}" for name, meant in ALIASES.items() if meant == flag.name]
+    dashes.append(f"-{flag.name}" if len(flag.name) == 1 else f"--{flag.name}")
+    if flag.kind is bool:
+        parser.add_argument(*dashes, action="store_true", help=flag.help)
+        return
+    choices = flag.choices or None
+    action = parser.add_argument(*dashes, metavar=flag.value.upper(), choices=choices, help=flag.help)
+    if flag.value in ("file", "file.py"):
+        completed(action, FILE)
+    elif flag.value == "directory":
+        completed(action, DIRECTORY)
+
+
+def completed(action: Any, kind: str) -> None:  # noqa: ANN401 - an action of argparse
+    """Let an argument be completed as the name of a file or a folder."""
+    action.completed_as = kind

@@ -1,0 +1,53 @@
+"""``--irdl-file``: dialects that an IRDL file defines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from relax_mlir.diagnostics import of_error, parse_module
+from relax_mlir.error import ParseError
+from relax_mlir.mlir import ir, irdl
+
+
+def load_irdl_file(path: str, context: ir.Context) -> None:
+    """Register the dialects of a file in a context.
+
+    Raises:
+        ParseError: the file cannot be read or is no valid IRDL, or a dialect is there already.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ParseError(f"cannot open IRDL file '{path}': {error.strerror}") from None
+    try:
+        module = parse_module(data, context)
+    except ir.MLIRError as error:
+        found = [f"  {str(each).removeprefix('-:')}" for each in of_error(error)]
+        lines = [f"  {path}:{each.strip()}" for each in found]
+        raise ParseError("\n".join([f"'{path}' is no valid IRDL file", *lines])) from None
+    names = list(_dialects(module))
+    if not names:
+        raise ParseError(f"'{path}' is no IRDL file: it has no irdl.dialect")
+    for name in names:
+        if _is_there(name, context):
+            raise ParseError(f"'{path}' defines dialect '{name}', which is there already")
+    try:
+        with context:
+            irdl.load_dialects(module)
+    except (ValueError, ir.MLIRError) as error:
+        raise ParseError(f"'{path}' cannot be loaded: {error}") from None
+
+
+def _dialects(module: ir.Module) -> Iterator[str]:
+    for op in module.body.operations:
+        if op.operation.name == "irdl.dialect":
+            yield ir.StringAttr(op.operation.attributes["sym_name"]).value
+
+
+def _is_there(name: str, context: ir.Context) -> bool:
+    try:
+        context.get_dialect_descriptor(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,24 @@
+"""Which functions ``--elide-kernels`` prints on one line: those that the compiler's generators have written."""
+
+from __future__ import annotations
+
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.parts.shared_code import shared_group
+from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import symbol_name
+
+KERNEL = "relax.kernel"
+
+
+def is_library_kernel(function: ir.Operation) -> bool:
+    """Whether a function is a kernel or a support function, and no code of the module itself.
+
+    Those are the functions that are the same in all modules, and prim funcs whose bodies a kernel generator has
+    replaced: as long as the body is the reference in linalg, it is shown.
+    """
+    name = symbol_name(function)
+    if shared_group(name) is not None or name == "relax.gemm.nothing":
+        return True
+    if KERNEL not in function.attributes:
+        return False
+    return not any(op.name.startswith("linalg.") for op in ops_of(function))

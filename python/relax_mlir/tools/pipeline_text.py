@@ -1,0 +1,29 @@
+"""``--dump-pass-pipeline``: the passes that a pipeline consists of, as ``--pass-pipeline`` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from relax_mlir.transform import MLIRPass, Pass, PassContext, PipelinePass, Sequential
+
+
+def pipeline_text(passes: Iterable[Pass], ctx: PassContext) -> str:
+    """The passes that run in a context, named pipelines taken apart, one a line."""
+    texts = [each.info.text for each in _leaves(passes, ctx)]
+    count = "1 pass" if len(texts) == 1 else f"{len(texts)} passes"
+    inside = ",\n".join(f"  {text}" for text in texts)
+    if not texts:
+        return f"Pass Manager with {count}:\nbuiltin.module()\n"
+    return f"Pass Manager with {count}:\nbuiltin.module(\n{inside}\n)\n"
+
+
+def _leaves(passes: Iterable[Pass], ctx: PassContext) -> Iterator[Pass]:
+    for each in passes:
+        if not ctx.pass_enabled(each.info):
+            continue
+        if isinstance(each, PipelinePass):
+            yield from _leaves(each.passes(), ctx)
+        elif isinstance(each, Sequential) or (isinstance(each, MLIRPass) and len(each.passes) != 1):
+            yield from _leaves(each.passes, ctx)
+        else:
+            yield each

@@ -1,0 +1,56 @@
+"""``--verify-roundtrip`` and ``--emit-bytecode``: modules as text and as MLIR's bytecode, and back."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+from relax_mlir.diagnostics import of_error, parse_module
+from relax_mlir.error import VerifyError
+from relax_mlir.mlir import ir
+
+MAGIC = b"ML\xefR"
+"""How MLIR's bytecode begins."""
+
+
+def bytecode_of(module: ir.Module) -> bytes:
+    """A module as MLIR's bytecode."""
+    stream = io.BytesIO()
+    module.operation.write_bytecode(stream)
+    return stream.getvalue()
+
+
+def verify_roundtrip(module: ir.Module, new_context: Callable[[], ir.Context]) -> None:
+    """Check that a module, printed and read again, is the same, but for locations, which some ops do not print.
+
+    Args:
+        module: the module.
+        new_context: makes a context that knows the same dialects.
+
+    Raises VerifyError: as text or as bytecode, it is not.
+    """
+    text = module.operation.get_asm(enable_debug_info=True)
+    reference = _generic(module)
+    for kind, data in (("textual", text.encode()), ("bytecode", bytecode_of(module))):
+        try:
+            again = _generic(parse_module(data, new_context()))
+        except ir.MLIRError as error:
+            message = f"failed to parse {kind} content back, cannot verify round-trip"
+            raise VerifyError(message, of_error(error)) from None
+        if again != reference:
+            raise VerifyError(
+                f"{kind} round-trip: the module that is read again differs\n{_difference(reference, again)}"
+            )
+
+
+def _generic(module: ir.Module) -> str:
+    text: str = module.operation.get_asm(print_generic_op_form=True)
+    return text
+
+
+def _difference(first: str, second: str) -> str:
+    """The first lines that differ."""
+    for before, after in zip(first.split("\n"), second.split("\n"), strict=False):
+        if before != after:
+            return f"  before: {before}\n  after:  {after}"
+    return "  one is longer"

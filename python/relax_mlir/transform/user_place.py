@@ -1,0 +1,28 @@
+"""Where in a user's Python file an exception was raised, for messages."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def place_in(error: BaseException, file: str) -> str | None:
+    """``file:line:0`` of the innermost call in `file` on the way to an exception; None if there is none."""
+    found = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == file:
+            found = f"{file}:{frame.lineno}:0"
+    return found
+
+
+def user_place(error: BaseException) -> str | None:
+    """``file:line:0`` of the innermost call in code that is neither of this project nor of a library."""
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name, file = str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename
+        is_own = name == "relax_mlir" or name.startswith("relax_mlir.")
+        if not is_own and not file.startswith(("<", *_LIBRARIES)):
+            found = f"{file}:{line}:0"
+    return found
