@@ -41,7 +41,7 @@ class FileTree:
             names.append(f"func_func_{file_name(function)}")
         key = tuple(names)
         self._counts[key] = self._counts.get(key, -1) + 1
-        counts = [self._counts.get(key[: depth + 1], 0) for depth in range(len(key))]
+        counts = [self._counts.setdefault(key[: depth + 1], 0) for depth in range(len(key))]
         prefix = "_".join(map(str, counts))
         path = self.directory.joinpath(*names, f"{prefix}_{file_name(pass_name)}.mlir")
         write_atomically(path, text)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from relax_mlir.tools.command_line import add_common, completed, run_tool
 from relax_mlir.tools.supervise import supervised
 
 TOOL = "relax-compile"
@@ -28,8 +29,6 @@ FORMS = (
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    from relax_mlir._version import version
-
     found = argparse.ArgumentParser(
         prog=TOOL,
         description="Compile a module to a file that runs without the compiler, or show its code.",
@@ -37,17 +36,19 @@ def parser() -> argparse.ArgumentParser:
         "relax-compile --inspect model.so",
         allow_abbrev=False,
     )
-    found.add_argument(
+    model = found.add_argument(
         "input",
         help="IR text, a module that IRModule.save has written, or a Python file that defines a module "
         "(file.py:Name if it defines several); with --inspect, a library",
     )
-    found.add_argument(
+    output = found.add_argument(
         "-o",
         dest="output",
         metavar="FILE",
         help=f"where to write: a name that ends with {', '.join(ENDINGS)}; with --emit, any file (default: stdout)",
     )
+    completed(model)
+    completed(output)
     found.add_argument(
         "--target",
         action="append",
@@ -91,28 +92,22 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "-v", "--verbose", action="store_true", help="show how long each phase took, and sizes"
     )
-    found.add_argument("--version", action="version", version=f"{TOOL} {version()}")
+    add_common(found)
     return found
 
 
 def run(arguments: Sequence[str]) -> int:
     """Do what the arguments ask for, in this process; 0 on success, else 1 (2: a wrong command line)."""
-    try:
-        options = parser().parse_args(arguments)
-    except SystemExit as ended:  # --help, --version, or a wrong command line
-        return ended.code if isinstance(ended.code, int) else 2
-    from relax_mlir.error import RelaxError
+    return run_tool(parser(), _work, arguments)
 
-    try:
-        from relax_mlir.tools.compile_driver import compile_file, inspect_file
 
-        if options.inspect:
-            inspect_file(options)
-        else:
-            compile_file(options)
-    except RelaxError as error:
-        print(f"{TOOL}: error: {error}", file=sys.stderr)
-        return 1
+def _work(options: argparse.Namespace) -> int:
+    from relax_mlir.tools.compile_driver import compile_file, inspect_file
+
+    if options.inspect:
+        inspect_file(options)
+    else:
+        compile_file(options)
     return 0
 
 

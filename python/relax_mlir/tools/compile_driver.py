@@ -1,66 +1,29 @@
-"""What ``relax-compile`` does: read, compile, write; with a line of progress on terminals."""
+"""What ``relax-compile`` does: read, compile, write."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
 
-from rich.console import Console
-
-from relax_mlir import terminal
 from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.export import CompiledCode, cross_build, export_library, inspect_library
 from relax_mlir.export.weights import FILE_ENDING
 from relax_mlir.ir_module import IRModule
-from relax_mlir.lowering.pipeline import PREFIX, pipeline
+from relax_mlir.lowering.pipeline import PREFIX, SUMMARIES, pipeline
 from relax_mlir.module_text import write_atomically
-from relax_mlir.runtime.build import build
+from relax_mlir.runtime.build import MACHINE_CODE, build
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 from relax_mlir.tools import emit_code
 from relax_mlir.tools.compile_command import ENDINGS
+from relax_mlir.tools.compile_report import Report
 from relax_mlir.tools.module_input import keep_entries, read_module
-from relax_mlir.tools.supervise import note
+from relax_mlir.tools.output_file import require_folder
 from relax_mlir.transform import PassContext
 
 BYTECODE = ".vmexec"
 _CODE = {"llvm-ir": emit_code.llvm_ir, "asm": emit_code.assembly, "bytecode": emit_code.bytecode}
-
-
-class Report:
-    """Phases and how long they took: told on stderr as they begin, on terminals, and at the end, if asked for."""
-
-    def __init__(self, verbose: bool) -> None:
-        self.verbose = verbose
-        self.console = Console(file=sys.stderr, width=terminal.width())
-        self.rows: list[tuple[str, float]] = []
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Say what is being done."""
-        note(f"it was {name}")
-        started = perf_counter()
-        if self.console.is_terminal:
-            with self.console.status(f"{name} …"):
-                yield
-        else:
-            yield
-        self.rows.append((name, perf_counter() - started))
-
-    def show(self, *paths: Path) -> None:
-        """Phases, and the sizes of files."""
-        if not self.verbose:
-            return
-        table = terminal.report_table("", ["phase"], ["ms"])
-        for name, seconds in self.rows:
-            table.add_row(name, f"{1e3 * seconds:.1f}")
-        terminal.print_table(table, self.console)
-        for path in paths:
-            self.console.print(f"{path}: {path.stat().st_size:,} bytes", highlight=False, soft_wrap=True)
 
 
 def compile_file(options: Namespace) -> None:
@@ -81,7 +44,15 @@ def compile_file(options: Namespace) -> None:
         raise ArgumentError("--exec-mode is for files of code; the forms of --emit say what they are")
     targets = [Target.parse(text) for text in options.target or ["cpu"]]
     _require_library(options, output, targets)
-    report = Report(options.verbose)
+    if output is not None:
+        require_folder(output)
+    report = Report(options.verbose, steps_of(output))
+    with report:
+        _run(options, output, targets, report)
+    report.show(*_files(output, options.weights))
+
+
+def _run(options: Namespace, output: Path | None, targets: list[Target], report: Report) -> None:
     with report.phase("reading the module"):
         module = keep_entries(read_module(options.input), options.entry)
         module.verify()
@@ -93,13 +64,20 @@ def compile_file(options: Namespace) -> None:
         else:
             assert output is not None
             _compile(module, targets, output, options, report)
-    report.show(*_files(output, options.weights))
 
 
 def _files(output: Path | None, weights: str | None) -> list[Path]:
     """What has been written."""
     found = [] if output is None else [output]
     return found if weights != "beside" else [*found, *(each.with_suffix(FILE_ENDING) for each in found)]
+
+
+def steps_of(output: Path | None) -> tuple[str, ...]:
+    """The steps of a compilation in order, for its progress; those of a native one are known."""
+    if output is None or output.suffix not in (".so", ".o", ".a"):
+        return ()
+    native = tuple(name for name in SUMMARIES if name not in ("explicit-memory", "vm", "llvm"))
+    return ("reading the module", *native, MACHINE_CODE, "linking")
 
 
 def inspect_file(options: Namespace) -> None:
@@ -120,8 +98,6 @@ def _require_ending(output: Path, exec_mode: str | None) -> None:
         raise ArgumentError(
             f"--exec-mode={exec_mode} does not go with {output.suffix}: {BYTECODE} is for bytecode"
         )
-    if not output.parent.is_dir():
-        raise ArgumentError(f"-o: {str(output)!r}: there is no folder {str(output.parent)!r}")
 
 
 def _require_library(options: Namespace, output: Path | None, targets: list[Target]) -> None:

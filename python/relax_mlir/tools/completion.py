@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
 from relax_mlir.error import UnknownNameError, UnsupportedError
+from relax_mlir.tools.command_line import DIRECTORY, FILE, completed
 from relax_mlir.tools.opt_flags import ALIASES, FLAGS, SHELLS, Flag
-
-FILE, DIRECTORY = "file", "directory"
 
 
 def script(parser: ArgumentParser, shell: str) -> str:
@@ -66,8 +64,3 @@ def _add(parser: ArgumentParser, flag: Flag) -> None:
         completed(action, FILE)
     elif flag.value == "directory":
         completed(action, DIRECTORY)
-
-
-def completed(action: Any, kind: str) -> None:  # noqa: ANN401 - an action of argparse
-    """Let an argument be completed as the name of a file or a folder."""
-    action.completed_as = kind

@@ -190,7 +190,8 @@ class Driver:
             if self.options.on("print-script"):
                 from relax_mlir.script import script  # needed for this option only
 
-                return script(module)
+                text = script(module)
+                return _coloured(text) if self.options.text("o") in ("", STDIN) else text
             if self.options.on("memory-plan"):
                 from relax_mlir.tools.plan_text import plans_text  # needed for this option only
 
@@ -265,6 +266,17 @@ class Driver:
             write_atomically(Path(target), output)
         except OSError as error:
             raise ParseError(f"cannot write output file '{target}': {error.strerror}") from None
+
+
+def _coloured(text: str) -> str:
+    """A script, in colours where the standard output has them."""
+    if not is_coloured(sys.stdout):
+        return text
+    from pygments import highlight  # needed on terminals only
+    from pygments.formatters import TerminalFormatter
+    from pygments.lexers import PythonLexer
+
+    return str(highlight(text, PythonLexer(), TerminalFormatter()))
 
 
 def _split(data: bytes) -> Iterator[Part]:

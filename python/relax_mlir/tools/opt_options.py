@@ -7,6 +7,7 @@ Options are ``--name``, ``--name=value`` or ``--name value``, with one dash or t
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -77,8 +78,7 @@ def load_plugins(arguments: Sequence[str]) -> None:
     Raises RelaxError: a file that cannot be read, or fails.
     """
     option = "load-pass-plugin"
-    following = [*arguments[1:], ""]
-    for argument, after in zip(arguments, following, strict=True):
+    for argument, after in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
         name, equals, value = argument.lstrip("-").partition("=")
         if argument.startswith("-") and name == option and (path := value if equals else after):
             from relax_mlir.tools.plugins import load_plugin  # needed for this option only

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from relax_mlir.tools.command_line import add_common, completed, run_tool
 from relax_mlir.tools.supervise import supervised
 
 TOOL = "relax-run"
@@ -13,8 +14,6 @@ TOOL = "relax-run"
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    from relax_mlir._version import version
-
     found = argparse.ArgumentParser(
         prog=TOOL,
         description="Call a function once, or time it at several sizes.",
@@ -23,13 +22,13 @@ def parser() -> argparse.ArgumentParser:
         "relax-run model.py main --random n=7 --compare reference.npz",
         allow_abbrev=False,
     )
-    found.add_argument(
+    model = found.add_argument(
         "model",
         help="a library (.so), bytecode (.vmexec), IR text, a saved module, or a Python file (file.py:Name)",
     )
     found.add_argument("function", nargs="?", help="the function to call (default: the only one)")
     given = found.add_argument_group("inputs")
-    given.add_argument(
+    inputs = given.add_argument(
         "--input",
         action="append",
         default=[],
@@ -45,8 +44,8 @@ def parser() -> argparse.ArgumentParser:
     )
     given.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
     out = found.add_argument_group("results")
-    out.add_argument("-o", dest="output", metavar="FILE", help="write the results there (.npz)")
-    out.add_argument(
+    output = out.add_argument("-o", dest="output", metavar="FILE", help="write the results there (.npz)")
+    reference = out.add_argument(
         "--compare", metavar="FILE", help="compare with the arrays of this file (.npz): result, or result0, …"
     )
     out.add_argument("--rtol", type=float, default=1e-5, help="allowed relative error (1e-05)")
@@ -62,32 +61,28 @@ def parser() -> argparse.ArgumentParser:
         metavar="n=1:4096,m=64",
         help="with --time: measure at sizes from the first to the last value, with random arguments",
     )
-    watch.add_argument(
+    plot = watch.add_argument(
         "--plot", metavar="FILE", help="with --symbols: plot the times (.png or .svg; needs matplotlib)"
     )
-    watch.add_argument(
+    trace = watch.add_argument(
         "--profile", metavar="FILE", help="write a trace of one call for chrome://tracing (of a module)"
     )
     watch.add_argument("--threads", type=int, metavar="N", help="compile for this many threads (of a module)")
-    found.add_argument("--version", action="version", version=f"{TOOL} {version()}")
+    for action in (model, inputs, output, reference, plot, trace):
+        completed(action)
+    add_common(found)
     return found
 
 
 def run(arguments: Sequence[str]) -> int:
     """Do what the arguments ask for, in this process; 0 on success, else 1 (2: a wrong command line)."""
-    try:
-        options = parser().parse_args(arguments)
-    except SystemExit as ended:  # --help, --version, or a wrong command line
-        return ended.code if isinstance(ended.code, int) else 2
-    from relax_mlir.error import RelaxError
+    return run_tool(parser(), _work, arguments)
 
-    try:
-        from relax_mlir.tools.run_driver import run_model
 
-        return run_model(options)
-    except RelaxError as error:
-        print(f"{TOOL}: error: {error}", file=sys.stderr)
-        return 1
+def _work(options: argparse.Namespace) -> int:
+    from relax_mlir.tools.run_driver import run_model
+
+    return run_model(options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

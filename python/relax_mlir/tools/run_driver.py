@@ -18,6 +18,7 @@ from rich.console import Console
 from relax_mlir import terminal
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.module_text import writing_atomically
+from relax_mlir.tools.output_file import require_folder
 from relax_mlir.tools.run_inputs import (
     arguments,
     read_archive,
@@ -91,6 +92,8 @@ def _check(options: Namespace) -> None:
         raise ArgumentError(f"--time: {options.time:g}, expected a number of seconds above 0")
     if options.output and Path(options.output).suffix != ".npz":
         raise ArgumentError(f"-o: {options.output!r} does not end with .npz")
+    for path in filter(None, (options.output, options.plot, options.profile)):
+        require_folder(Path(path))
 
 
 def _call(function: RunnableFunction, args: Sequence[object], trace: str | None) -> dict[str, Array]:

@@ -100,8 +100,8 @@ def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
         raise ParseError(f"'{source}': the reproducer's options cannot be read: {error}") from None
     if not isinstance(config, dict):
         raise ParseError(f"'{source}': the reproducer's options cannot be read: config is no object")
-    if "verify_each" in entries:
-        config["pass.verify_each"] = entries["verify_each"] == "true"
+    if entries.get("verify_each") == "false":
+        config["pass.verify_each"] = False
     recipe = Recipe(
         entries["pipeline"],
         entries.get("allow_unregistered_dialect") == "true",

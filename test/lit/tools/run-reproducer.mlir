@@ -3,6 +3,18 @@
 // RUN: not relax-opt --run-reproducer --cse %s 2>&1 | filecheck %s --check-prefix=TWICE
 // RUN: not relax-opt --run-reproducer %S/crash.mlir 2>&1 | filecheck %s --check-prefix=NONE
 
+// RUN: relax-opt --run-reproducer %S/Inputs/stock-reproducer.mlir | filecheck %s --check-prefix=STOCK
+// RUN: not relax-opt --run-reproducer %S/Inputs/bad-reproducer.mlir 2>&1 | filecheck %s --check-prefix=SYNTAX
+
+// What `mlir-opt --mlir-generate-reproducer` writes, weights included.
+// STOCK-LABEL: func.func @f
+// STOCK-NEXT: %[[W:.*]] = arith.constant dense_resource<weights> : tensor<4xf32>
+// STOCK-NEXT: return %[[W]], %[[W]]
+// STOCK: dialect_resources
+// STOCK: weights: "0x0400000001000000020000000300000004000000"
+// STOCK-NOT: mlir_reproducer
+// SYNTAX: relax-opt: error: '{{.*}}bad-reproducer.mlir': line 6: unexpected '}' in the resources of the module
+
 // CHECK-LABEL: func.func @f
 // CHECK-NEXT: %[[S:.*]] = arith.addi
 // CHECK-NEXT: return %[[S]], %[[S]]
@@ -19,7 +31,9 @@ func.func @f(%a: i32) -> (i32, i32) {
     mlir_reproducer: {
       pipeline: "builtin.module(canonicalize,cse)",
       disable_threading: true,
-      verify_each: true,
+      verify_each: true
+    },
+    relax_reproducer: {
       disabled_pass: "canonicalize"
     }
   }

@@ -1,11 +1,19 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics --one-shot-bufferize --allow-unregistered-dialect -o /dev/null
 // RUN: not relax-opt %S/Inputs/wrong-expectations.mlir --split-input-file --verify-diagnostics -o /dev/null 2>&1 | filecheck %s
 
-// CHECK: wrong-expectations.mlir:3: error: unexpected error: 'func.return' op has 1 operands
-// CHECK: wrong-expectations.mlir:2: error: expected error "another message" was not produced
-// CHECK: wrong-expectations.mlir:8: error: expected warning "never comes" was not produced
-// CHECK: wrong-expectations.mlir:12: error: unexpected error: use of undeclared SSA value name
-// CHECK: wrong-expectations.mlir:16: error: malformed expected-* comment
+// What is wrong is shown with its line and a caret.
+// CHECK: wrong-expectations.mlir:3:3: error: unexpected error: 'func.return' op has 1 operands
+// CHECK-NEXT: {{^}}  return %a : i32{{$}}
+// CHECK-NEXT: {{^}}  ^{{$}}
+// CHECK-NEXT: wrong-expectations.mlir:2:6: error: expected error "another message" was not produced
+// CHECK-NEXT: {{^}}  // expected{{-}}error @below
+// CHECK-NEXT: {{^}}     ^~~~~~~~~~~~~~{{$}}
+// CHECK-NEXT: wrong-expectations.mlir:8:{{[0-9]+}}: error: expected warning "never comes" was not produced
+// CHECK: ^~~~~~~~~~~~~~~~{{$}}
+// CHECK: wrong-expectations.mlir:12:{{[0-9]+}}: error: unexpected error: use of undeclared SSA value name
+// CHECK: wrong-expectations.mlir:16:4: error: malformed expected-* comment
+// CHECK-NEXT: {{^}}// expected{{-}}error above
+// CHECK-NEXT: {{^}}   ^~~~~~~~~~~~~~{{$}}
 
 func.func @wrong_return() {
   %0 = arith.constant 1 : i32

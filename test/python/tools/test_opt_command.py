@@ -107,3 +107,19 @@ def test_start_up_imports_no_compiler_parts() -> None:
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_dumped_pipeline_runs_as_it_is() -> None:
+    """``--dump-pass-pipeline`` prints what ``--pass-pipeline`` takes."""
+    shape = '#relax.shape<["n", 4]>'
+    source = f"""func.func @main(%x: tensor<?x4xf32, {shape}>) -> tensor<?x4xf32, {shape}> {{
+  %e = "relax.exp"(%x) : (tensor<?x4xf32, {shape}>) -> tensor<?x4xf32, {shape}>
+  return %e : tensor<?x4xf32, {shape}>
+}}""".encode()
+    first = relax_opt("--relax-to-llvm", "--dump-pass-pipeline", data=source)
+    head, pipeline = first.stderr.decode().split("\n", 1)
+    count = len([line for line in pipeline.splitlines() if line.startswith("  ")])
+    assert head == f"Pass Manager with {count} passes:"
+    second = relax_opt(f"--pass-pipeline={pipeline.strip()}", data=source)
+    assert (second.returncode, second.stderr) == (0, b"")
+    assert second.stdout == first.stdout

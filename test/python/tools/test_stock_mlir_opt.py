@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 import relax_mlir as rx
+import warm_process
 from fuzz_corpus import corpus
 from relax_mlir.error import ParseError, VerifyError
 from relax_mlir.isolation import crash_of
 from relax_mlir.module_text import PrintOptions, module_text
 from relax_mlir.transform import create_pass
+from relax_mlir.transform.reproducer import Recipe, read_recipe, write_reproducer
 
 IRDL = Path(__file__).resolve().parents[3] / "dialects" / "relax.irdl.mlir"
 MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
@@ -93,3 +95,76 @@ def test_rejects_what_the_file_forbids() -> None:
                 '%0 = "tensor.empty"() : () -> tensor<2xf32>\n"relax.add"(%0) : (tensor<2xf32>) -> tensor<2xf32>'
             ]
         )
+
+
+REPEATED = """func.func @f(%a: i32) -> i32 {
+  %0 = arith.addi %a, %a : i32
+  %1 = arith.addi %a, %a : i32
+  %2 = arith.muli %0, %1 : i32
+  return %2 : i32
+}
+"""
+
+
+def replay(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    assert MLIR_OPT is not None
+    command = [MLIR_OPT, "--run-reproducer", *flags, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_replays_reproducers(tmp_path: Path) -> None:
+    """Those of pipelines of MLIR's own passes, with all options that a reproducer of ours has."""
+    module = rx.IRModule.parse(REPEATED)
+    recipe = Recipe(
+        "builtin.module(func.func(cse))", True, 1, ("canonicalize",), (), {"pass.verify_each": False}
+    )
+    path = write_reproducer(module.mlir, recipe, "cse", str(tmp_path))
+    assert read_recipe(path.read_text(), "r")[0] == recipe
+    done = replay(path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("arith.addi") == 1 and "arith.muli" in done.stdout
+    assert "mlir_reproducer" not in done.stdout
+
+
+def test_replays_the_reproducer_of_a_failure(tmp_path: Path) -> None:
+    """A pass of MLIR fails on a module of Relax attributes: mlir-opt shows the same error."""
+    text = """func.func private @p(tensor<4xf32>) -> tensor<4xf32> attributes {relax.prim_func}
+func.func @main(%t: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "test.op"(%t) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+    source = tmp_path / "source.mlir"
+    source.write_text(text)
+    done = warm_process.run(
+        [
+            "-m",
+            "relax_mlir.tools.opt",
+            str(source),
+            "--one-shot-bufferize",
+            "--allow-unregistered-dialect",
+            f"--dump-failures={tmp_path}",
+        ],
+        b"",
+    )
+    assert done.returncode == 1
+    (path,) = tmp_path.glob("failed-*.mlir")
+    again = replay(path, "--allow-unregistered-dialect", f"--irdl-file={IRDL}")
+    assert again.returncode == 1
+    message = "error: op was not bufferized"
+    assert message.encode() in done.stderr and message in again.stderr
+
+
+def test_reads_bytecode(tmp_path: Path) -> None:
+    source, path = tmp_path / "a.mlir", tmp_path / "a.mlirbc"
+    source.write_text(REPEATED)
+    command = ["-m", "relax_mlir.tools.opt", str(source), "--emit-bytecode", f"-o{path}"]
+    assert warm_process.run(command, b"").returncode == 0
+    assert MLIR_OPT is not None
+    done = subprocess.run(
+        [MLIR_OPT, str(path), "--cse"], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode:  # its own version may be older than that of the file
+        assert "bytecode version" in done.stderr
+    else:
+        assert done.stdout.count("arith.addi") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -277,7 +278,11 @@ def test_no_reproducers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
     with pytest.raises(PassError) as caught:
         failing_pass(lambda: ValueError("x"))(parse())
-    assert caught.value.dump is None and "\n" not in str(caught.value)
+    assert caught.value.dump is None
+    message, place, *frame = str(caught.value).split("\n")
+    assert message == "pass 'failing' failed: internal error: ValueError: x"
+    assert re.fullmatch(r"  .*/pass_helpers\.py:\d+:0: here", place)
+    assert len(frame) == 2 and "raise error()" in frame[0] and set(frame[1]) == {" ", "|", "^"}
 
 
 def test_a_text_that_is_no_reproducer() -> None:

@@ -1,0 +1,57 @@
+"""What the command lines of ``relax-compile`` and ``relax-run`` have in common."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.tools import colour
+from relax_mlir.tools.opt_flags import SHELLS
+
+FILE, DIRECTORY = "file", "directory"
+
+
+def completed(action: Any, kind: str = FILE) -> None:  # noqa: ANN401 - an action of argparse
+    """Let an argument be completed as the name of a file or a folder."""
+    action.completed_as = kind
+
+
+class _PrintCompletion(Action):
+    """Prints the script for a shell, and ends."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
+    ) -> None:
+        from relax_mlir.tools.completion import script  # needed for this option only
+
+        sys.stdout.write(script(parser, str(values)))
+        parser.exit()
+
+
+def add_common(parser: ArgumentParser) -> None:
+    """Options that all tools have."""
+    from relax_mlir._version import version
+
+    parser.add_argument(
+        "--print-completion",
+        action=_PrintCompletion,
+        choices=SHELLS,
+        metavar="SHELL",
+        help=f"print a script that completes options and files in a shell: {', '.join(SHELLS)}",
+    )
+    parser.add_argument("--version", action="version", version=f"{parser.prog} {version()}")
+
+
+def run_tool(parser: ArgumentParser, work: Callable[[Namespace], int], arguments: Sequence[str]) -> int:
+    """Do the work that the arguments ask for; 0 on success, else 1 (2: a wrong command line)."""
+    from relax_mlir.error import RelaxError
+
+    try:
+        return work(parser.parse_args(arguments))
+    except SystemExit as ended:  # --help, --version, or a wrong command line
+        return ended.code if isinstance(ended.code, int) else 2
+    except RelaxError as error:
+        print(colour.error_line(parser.prog, error, sys.stderr), file=sys.stderr)
+        return 1

@@ -1,0 +1,73 @@
+"""What ``relax-compile`` tells of its work: a progress bar on terminals, and phases and sizes on request."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from relax_mlir import terminal
+from relax_mlir.runtime.progress import listening
+from relax_mlir.tools.supervise import note
+
+
+class Report:
+    """Phases and how long they took: as a bar on terminals while it is entered, and as a table at the end.
+
+    `steps` are the names of all steps, as far as they are known: without them the bar only says that something is done.
+    """
+
+    def __init__(self, verbose: bool, steps: Sequence[str] = ()) -> None:
+        self.verbose, self.steps = verbose, list(steps)
+        self.console = Console(file=sys.stderr, width=terminal.width())
+        self.rows: list[tuple[str, float]] = []
+        self._open = ExitStack()
+        self._bar = Progress(
+            TextColumn("{task.description:<18}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=len(self.steps) or None)
+
+    def __enter__(self) -> Report:
+        self._open.enter_context(self._bar)
+        self._open.enter_context(listening(self._begin))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Say what is being done."""
+        note(f"it was {name}")
+        self._begin(name)
+        started = perf_counter()
+        yield
+        self.rows.append((name, perf_counter() - started))
+
+    def _begin(self, step: str) -> None:
+        done = self.steps.index(step) if step in self.steps else None
+        self._bar.update(self._task, description=step, completed=done, refresh=True)
+
+    def show(self, *paths: Path) -> None:
+        """Phases, and the sizes of files."""
+        if not self.verbose:
+            return
+        table = terminal.report_table("", ["phase"], ["ms"])
+        for name, seconds in self.rows:
+            table.add_row(name, f"{1e3 * seconds:.1f}")
+        terminal.print_table(table, self.console)
+        for path in paths:
+            self.console.print(f"{path}: {path.stat().st_size:,} bytes", highlight=False, soft_wrap=True)

@@ -1,0 +1,8 @@
+func.func @f() { return }
+
+{-#
+  external_resources: {
+    mlir_reproducer: {
+      pipeline: }
+  }
+#-}

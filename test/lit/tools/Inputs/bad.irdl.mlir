@@ -1,0 +1,3 @@
+irdl.dialect @half {
+  irdl.nothing @x
+}

@@ -1,0 +1,3 @@
+import relax_mlir as rx
+
+WIDTH = rx.nothing

@@ -1,0 +1,66 @@
+"""Commands on a pseudo terminal: what they write there, and what they do when Ctrl-C is pressed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+TIMEOUT = 120
+PLAIN = {"NO_COLOR": None, "FORCE_COLOR": None, "TERM": "xterm-256color", "COLUMNS": "100"}
+"""The environment, apart from what a test says."""
+
+
+def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """The environment with `PLAIN` and `changes`; None removes a variable."""
+    values = {**os.environ, **PLAIN, **changes}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def run_on_terminal(
+    arguments: list[str],
+    changes: Mapping[str, str | None] | None = None,
+    interrupt_when: Callable[[str], bool] | None = None,
+) -> tuple[int, str]:
+    """Run Python with these arguments on a terminal of its own; gives the exit code and all that it wrote.
+
+    `interrupt_when` gets what has been written so far: where it says so, Ctrl-C is pressed, once.
+    """
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment(changes or {}),
+        start_new_session=True,
+    )
+    os.close(slave)
+    written = b""
+    deadline = time.monotonic() + TIMEOUT
+    try:
+        while time.monotonic() < deadline:
+            if interrupt_when is not None and interrupt_when(written.decode(errors="replace")):
+                os.killpg(process.pid, signal.SIGINT)
+                interrupt_when = None
+            if not select.select([master], [], [], 0.05)[0]:
+                continue
+            try:
+                data = os.read(master, 65536)
+            except OSError:  # the last process has closed the terminal
+                break
+            if not data:
+                break
+            written += data
+        code = process.wait(timeout=TIMEOUT)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        os.close(master)
+    return code, written.decode(errors="replace").replace("\r\n", "\n")

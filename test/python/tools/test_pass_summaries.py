@@ -1,0 +1,48 @@
+"""The table from which help is printed, and what help must not import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from relax_mlir.tools.pass_summaries import TABLE, summaries, table_text
+from relax_mlir.transform import registry
+
+
+def test_table_is_current() -> None:
+    assert TABLE.read_text(encoding="utf-8") == table_text(), (
+        "run 'python -m relax_mlir.tools.pass_summaries'"
+    )
+
+
+def test_what_it_says() -> None:
+    table = summaries()
+    assert set(table) == set(registry.PASSES)
+    assert table["fuse-ops"].options == [("max-depth", "int", "16")]
+    assert table["relax-to-llvm"].is_pipeline and not table["fuse-ops"].is_pipeline
+    assert all(each.help for each in table.values())
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("opt", ["--help"]),
+        ("opt", ["-h"]),
+        ("opt", ["--version"]),
+        ("opt", ["--show-passes"]),
+        ("opt", ["--canonicalise"]),
+        ("compile_command", ["--help"]),
+        ("compile_command", ["--version"]),
+        ("run_command", ["--help"]),
+        ("run_command", ["--version"]),
+    ],
+)
+def test_help_imports_little(module: str, arguments: list[str]) -> None:
+    """Neither the bindings nor NumPy nor rich: they take longer to import than the help to print."""
+    code = (
+        f"import sys\nfrom relax_mlir.tools import {module} as tool\ntool.run({arguments!r})\n"
+        "heavy = {'torch_mlir', 'numpy', 'rich', 'tvm_ffi', 'relax_mlir.mlir', 'relax_mlir.ir_module'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
