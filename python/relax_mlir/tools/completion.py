@@ -47,7 +47,7 @@ def opt_parser() -> ArgumentParser:
     for name in registry.names():
         parser.add_argument(f"--{name}", action="store_true", help=own[name].help if name in own else "")
     for name in sorted({*PASSES, *PIPELINES} - set(registry.names())):
-        parser.add_argument(f"--{name}", action="store_true", help="pass of MLIR")
+        parser.add_argument(f"--{name}", action="store_true", help="a pass of MLIR")
     completed(parser.add_argument("input", nargs="?", help="the module"), FILE)
     return parser
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from relax_mlir.dialects.attributes import KERNEL
 from relax_mlir.ir_queries import ops_of
-from relax_mlir.lowering.parts.shared_code import shared_group
+from relax_mlir.lowering.parts.shared_code import is_support, shared_group
 from relax_mlir.mlir import ir
-from relax_mlir.mlir_text import symbol_name
-
-KERNEL = "relax.kernel"
 
 
 def is_library_kernel(function: ir.Operation) -> bool:
@@ -16,8 +14,7 @@ def is_library_kernel(function: ir.Operation) -> bool:
     Those are the functions that are the same in all modules, and prim funcs whose bodies a kernel generator has
     replaced: as long as the body is the reference in linalg, it is shown.
     """
-    name = symbol_name(function)
-    if shared_group(name) is not None or name == "relax.gemm.nothing":
+    if shared_group(function) is not None or is_support(function):
         return True
     if KERNEL not in function.attributes:
         return False

@@ -18,7 +18,7 @@ from relax_mlir.module_text import module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
 from relax_mlir.source_frame import source_frame
 from relax_mlir.tools import opt_watchers
-from relax_mlir.tools.colour import error_line
+from relax_mlir.tools.colour import error_line, is_coloured
 from relax_mlir.tools.expectations import compare, read_expectations
 from relax_mlir.tools.opt_flags import EMITTED
 from relax_mlir.tools.opt_options import Options, pipeline_elements

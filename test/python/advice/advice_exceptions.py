@@ -66,6 +66,7 @@ OTHER_TEXTS: tuple[str, ...] = (
     "script/printer.py",
     "te/source.py",
     "tools/expectations.py",
+    "tools/opt_flags.py",
     "tools/opt_help.py",
     "tools/opt_options.py",
     "tools/compile_command.py",

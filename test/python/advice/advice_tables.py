@@ -18,6 +18,7 @@ import script_line_rows
 import script_rows
 import te_rows
 import text_rows
+import tool_rows
 import vm_rows
 from advice_rows import Table
 
@@ -35,6 +36,7 @@ TABLES: dict[str, Table] = {
     "pass": pass_rows.TABLE,
     "expression": expression_rows.TABLE,
     "text": text_rows.TABLE,
+    "tool": tool_rows.TABLE,
     "runtime": runtime_rows.TABLE,
     "vm": vm_rows.TABLE,
     "export": export_rows.TABLE,

@@ -49,7 +49,7 @@ def test_a_text_without_any() -> None:
     ],
 )
 def test_bad_sections(section: str) -> None:
-    with pytest.raises(ParseError, match="line 2: unexpected .* in the resources of the module"):
+    with pytest.raises(ParseError, match=r"line 2: unexpected .* in the resources of the module"):
         take_external_resources(f"module {{}}\n{section}")
 
 

@@ -1,0 +1,102 @@
+"""``relax-opt`` and completion: what they refuse, and what to do instead."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+from advice_rows import Row, Rows
+from relax_mlir.error import RelaxError
+from relax_mlir.tools import completion, opt, supervise
+from relax_mlir.tools.roundtrip import MAGIC
+from relax_mlir.transform import registry
+
+TEXT = "func.func @main(%x: i32) -> i32 {\n  return %x : i32\n}\n"
+PLUGIN = """
+from relax_mlir.transform import module_pass
+
+@module_pass(name="{name}")
+def mine(mod, ctx):
+    return mod
+"""
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "model.mlir").write_text(TEXT)
+        yield path
+
+
+def _relax_opt(*arguments: str, terminal: bool = False) -> str:
+    """What relax-opt writes to the standard error; raises `RelaxError` with that, if it fails."""
+    stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with (
+        mock.patch.object(sys, "stdout", stdout),
+        mock.patch.object(sys, "stderr", stderr),
+        mock.patch.object(stdout, "isatty", lambda: terminal),
+        mock.patch.dict(os.environ, {supervise.IN_PROCESS_VARIABLE: "1"}),
+    ):
+        code = opt.main(list(arguments))
+    if code:
+        raise RelaxError(stderr.getvalue())
+    return stderr.getvalue()
+
+
+def _bytecode(with_file: bool) -> None:
+    with _folder() as folder:
+        output = [f"-o{folder / 'model.mlirbc'}"] if with_file else []
+        _relax_opt(str(folder / "model.mlir"), "--emit-bytecode", *output, terminal=True)
+        assert (folder / "model.mlirbc").read_bytes().startswith(MAGIC)
+
+
+def _tree(*dumps: str) -> None:
+    with _folder() as folder:
+        arguments = ["--cse", f"--mlir-print-ir-tree-dir={folder / 'tree'}", *dumps]
+        assert _relax_opt(str(folder / "model.mlir"), "-o", os.devnull, *arguments) == ""
+        (dump,) = (folder / "tree").rglob("*.mlir")
+        assert "return %x" in dump.read_text()
+
+
+def _plugin(name: str) -> None:
+    with _folder() as folder, mock.patch.object(registry, "PLUGINS", []):
+        (folder / "plugin.py").write_text(PLUGIN.format(name=name))
+        plugin = f"--load-pass-plugin={folder / 'plugin.py'}"
+        shown = _relax_opt(
+            str(folder / "model.mlir"), plugin, f"--{name}", "--mlir-pass-statistics", "-o", os.devnull
+        )
+        assert name in shown
+
+
+def _completion(installed: bool) -> None:
+    missing: dict[str, object] = {} if installed else {"shtab": None}
+    with mock.patch.dict(sys.modules, missing):
+        assert "--fuse-ops" in completion.script(completion.opt_parser(), "bash")
+
+
+ROWS: dict[str, Row] = {
+    "bytecode": Row(
+        lambda: _bytecode(False),
+        "--emit-bytecode does not write to a terminal: give a file with -o",
+        lambda: _bytecode(True),
+    ),
+    "tree": Row(_tree, "give --mlir-print-ir-after-all", lambda: _tree("--mlir-print-ir-after-all")),
+    "name_of_ours": Row(
+        lambda: _plugin("fuse-ops"),
+        "of relax-mlir or of another plugin: give it another one",
+        lambda: _plugin("a1"),
+    ),
+    "name_of_mlir": Row(lambda: _plugin("cse"), "of MLIR: give it another one", lambda: _plugin("a2")),
+    "completion": Row(
+        lambda: _completion(False), r"pip install 'relax-mlir\[completion\]'", lambda: _completion(True)
+    ),
+}
+
+TABLE = Rows(ROWS)
