@@ -10,10 +10,10 @@
 // RUN: not relax-opt %s --fuse-multiply-add 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not relax-opt --load-pass-plugin=%S/Inputs/plugin.py %s --change-exp=to=sin 2>&1 | filecheck %s --check-prefix=FAILS
 // RUN: not relax-opt --load-pass-plugin=%S/Inputs/plugin.py %s --change-exp=too=sin 2>&1 | filecheck %s --check-prefix=OPTION
-// RUN: not relax-opt --load-pass-plugin=%S/Inputs/failing-plugin.py %s 2>&1 | filecheck %s --check-prefix=RAISES
-// RUN: echo 'def f(:' > %t.no-python.py && not relax-opt --load-pass-plugin=%t.no-python.py %s 2>&1 | filecheck %s --check-prefix=SYNTAX
-// RUN: not relax-opt --load-pass-plugin=%S/Inputs/taken-name.py %s 2>&1 | filecheck %s --check-prefix=TAKEN
-// RUN: not relax-opt --load-pass-plugin=%S/Inputs/absent.py %s 2>&1 | filecheck %s --check-prefix=ABSENT
+// RUN: not relax-opt --load-pass-plugin=%S/Inputs/failing_plugin.py %s 2>&1 | filecheck %s --check-prefix=RAISES
+// RUN: echo 'def f(:' > %t.text && not relax-opt --load-pass-plugin=%t.text %s 2>&1 | filecheck %s --check-prefix=SYNTAX
+// RUN: not relax-opt --load-pass-plugin=%S/Inputs/taken_name.py %s 2>&1 | filecheck %s --check-prefix=TAKEN
+// RUN: not relax-opt --load-pass-plugin=%S/Inputs/absent-plugin %s 2>&1 | filecheck %s --check-prefix=ABSENT
 
 // HELP: --change-exp {{.*}}Replace exp, or fail.
 // HELP-NEXT: to=<str> {{.*}}default: relu
@@ -24,14 +24,14 @@
 // FAILS-NEXT: 48 |                 return {"relu": R.nn.relu, "tanh": R.tanh}[self.to](*binding.operands)
 // FAILS: to reproduce: relax-opt --run-reproducer --load-pass-plugin={{.*}}Inputs/plugin.py {{.*}}.mlir
 // OPTION: relax-opt: error: unknown option of pass 'change-exp' 'too'
-// RAISES: relax-opt: error: plugin '{{.*}}failing-plugin.py' fails
-// RAISES-NEXT: failing-plugin.py:3:0: AttributeError: module 'relax_mlir' has no attribute 'nothing'
+// RAISES: relax-opt: error: plugin '{{.*}}failing_plugin.py' fails
+// RAISES-NEXT: failing_plugin.py:3:0: AttributeError: module 'relax_mlir' has no attribute 'nothing'
 // RAISES-NEXT: 3 | WIDTH = rx.nothing
-// SYNTAX: relax-opt: error: plugin '{{.*}}no-python.py' is no Python
-// SYNTAX-NEXT: no-python.py:1:{{[0-9]+}}: invalid syntax
+// SYNTAX: relax-opt: error: plugin '{{.*}}.text' is no Python
+// SYNTAX-NEXT: .text:1:{{[0-9]+}}: invalid syntax
 // SYNTAX-NEXT: 1 | def f(:
-// TAKEN: taken-name.py:5:0: pass 'fuse-ops' has the name of a pass of relax-mlir
-// ABSENT: relax-opt: error: cannot read plugin '{{.*}}absent.py': No such file or directory
+// TAKEN: taken_name.py:5:0: pass 'fuse-ops' has the name of a pass of relax-mlir
+// ABSENT: relax-opt: error: cannot read plugin '{{.*}}absent-plugin': No such file or directory
 
 // FUSED-LABEL: func.func @main
 // FUSED-NEXT: %sum = "relax.ewise_fma"(%x, %y, %x)

@@ -6,7 +6,7 @@
 // Files in a tree, named and numbered as those of mlir-opt.
 // RUN: rm -rf %t && relax-opt %s --pass-pipeline='builtin.module(func.func(cse),symbol-dce)' --mlir-print-ir-before-all --mlir-print-ir-after-all --mlir-print-ir-tree-dir=%t/new/tree -o /dev/null 2>&1 | filecheck %s --check-prefix=SILENT --allow-empty
 // RUN: find %t/new/tree -type f | sort | filecheck %s --check-prefix=FILES
-// RUN: cat %t/new/tree/builtin_module_no-symbol-name/func_func_f/0_1_cse.mlir | filecheck %s --check-prefix=CSE
+// RUN: filecheck %s --check-prefix=CSE < %t/new/tree/builtin_module_no-symbol-name/func_func_f/0_1_cse.mlir
 // RUN: not relax-opt %s --cse --mlir-print-ir-tree-dir=%t/none 2>&1 | filecheck %s --check-prefix=ALONE
 // RUN: not ls %t/none
 
