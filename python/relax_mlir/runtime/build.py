@@ -24,7 +24,7 @@ from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
-from relax_mlir.runtime import prepare, progress
+from relax_mlir.runtime import compile_steps, prepare
 from relax_mlir.runtime.cache_key import module_constants, source_hash, source_text
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_module import compile_rest
@@ -276,7 +276,7 @@ def _compile_with(
             if options.is_legalized and phase.name in LEGALIZING:
                 continue
             started = perf_counter()
-            progress.begin(phase.name)
+            compile_steps.begin(phase.name)
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
             written_by_users = phase.name == "relax"  # prim funcs among it
@@ -293,12 +293,12 @@ def _compile_with(
             verify_each
         ):  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
             started = perf_counter()
-            progress.begin(to_llvm.name)
+            compile_steps.begin(to_llvm.name)
             flat = work.clone()
             run_phase(to_llvm, work)
             seconds[to_llvm.name] = perf_counter() - started
         started = perf_counter()
-        progress.begin(MACHINE_CODE)
+        compile_steps.begin(MACHINE_CODE)
         code, objects = compile_rest(flat.mlir, compiler)
         interface = facts.with_entries_of(flat.mlir)
         executable = Executable(Engine(code, interface, constant_table(table), objects))

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from relax_mlir import terminal
-from relax_mlir.runtime.progress import listening
+from relax_mlir.runtime.compile_steps import listening
 from relax_mlir.tools.supervise import note
 
 
