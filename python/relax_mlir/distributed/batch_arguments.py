@@ -59,7 +59,10 @@ def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever users 
     if arrow.is_array(value):
         return arrow.to_numpy(value, where)
     if hasattr(value, "__dlpack__"):
-        return to_numpy(value)
+        try:
+            return to_numpy(value)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ArgumentError(f"{where} cannot be read through DLPack: {error}") from error
     raise ArgumentError(
         f"{where} is of type {type(value).__name__}, expected an array, a shape, a number, or a tuple of them"
     )

@@ -36,7 +36,8 @@ class DaskClient:
         return found
 
     def cancel(self, futures: list[Future]) -> None:
-        self.client.cancel(futures)
+        if self.client.status == "running":
+            self.client.cancel(futures)
 
     def explain(self, error: Exception) -> str | None:
         from distributed import KilledWorker

@@ -119,7 +119,10 @@ class _Call(NamedTuple):
 
     def begin(self, batch: object) -> Any:  # noqa: ANN401 - a future of the engine
         arguments = arguments_of(batch, self.parameters)
-        return self.engine.submit(self.library, self.function, self.threads, arguments)
+        try:
+            return self.engine.submit(self.library, self.function, self.threads, arguments)
+        except Exception as error:
+            raise BatchError(f"the engine does not take it: {type(error).__name__}: {error}") from error
 
 
 class _Pending(NamedTuple):
@@ -136,10 +139,11 @@ def _begin_all(call: _Call, inputs: Iterable[object]) -> Iterator[_Pending]:
     try:
         for number, batch in enumerate(inputs):
             try:
-                yield _Pending(number, call.begin(batch))
-            except ArgumentError as error:
+                future = call.begin(batch)
+            except RelaxError as error:
                 yield _Pending(number, None, _numbered(error, number))
                 return
+            yield _Pending(number, future)
     except Exception as error:
         yield _Pending(number + 1, None, error)
 
@@ -166,7 +170,7 @@ def _result(call: _Call, pending: _Pending) -> Any:  # noqa: ANN401 - whatever t
     try:
         outcome = call.engine.result(pending.future)
     except Exception as error:
-        reason = call.engine.explain(error) or f"its worker cannot run it: {type(error).__name__}: {error}"
+        reason = call.engine.explain(error) or f"it has not been run: {type(error).__name__}: {error}"
         raise _numbered(BatchError(reason), pending.number) from error
     if isinstance(outcome, Failed):
         raise _numbered(_model_error(outcome), pending.number)

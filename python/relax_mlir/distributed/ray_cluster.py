@@ -37,8 +37,9 @@ class RayCluster:
         return found
 
     def cancel(self, futures: list[Any]) -> None:
-        for future in futures:
-            self.ray.cancel(future)
+        if self.ray.is_initialized():
+            for future in futures:
+                self.ray.cancel(future)
 
     def explain(self, error: Exception) -> str | None:
         if isinstance(error, self.ray.exceptions.WorkerCrashedError | self.ray.exceptions.NodeDiedError):

@@ -101,7 +101,7 @@ def test_what_fails_in_a_worker_is_tried_again(
     path = executable.export_library(tmp_path / "model.so")
     results = map_batches(path, [np.zeros((1, 64), np.float32)], client, function="layer", retries=2)
     path.unlink()
-    with pytest.raises(BatchError, match=r"^batch 0: its worker cannot run it: FileNotFoundError"):
+    with pytest.raises(BatchError, match=r"^batch 0: it has not been run: FileNotFoundError"):
         next(results)
 
 
@@ -116,6 +116,15 @@ def test_closing_cancels(library: Path, client: Client) -> None:
     while set(client.futures) - before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert set(client.futures) <= before, "some are still with the scheduler"
+
+
+def test_a_client_that_is_closed_meanwhile(library: Path, client: Client) -> None:
+    other = Client(client.scheduler.address, set_as_default=False)
+    results = map_batches(library, [np.zeros((1, 64), np.float32)] * 9, other, function="layer", in_flight=2)
+    next(results)
+    other.close()
+    with pytest.raises(BatchError, match=r"^batch [12]: (it has not been run|the engine does not take it): "):
+        list(results)
 
 
 def test_asynchronous_clients_are_refused(library: Path, client: Client) -> None:

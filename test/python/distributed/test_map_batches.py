@@ -91,6 +91,21 @@ def test_values_of_all_kinds(library: Path, pool: ProcessPoolExecutor) -> None:
     assert scalar.shape == () and scalar == 4.0
 
 
+def test_whatever_speaks_dlpack(library: Path, pool: ProcessPoolExecutor) -> None:
+    import torch
+
+    x = torch.arange(128, dtype=torch.float32).reshape(2, 64)
+    short = torch.ones(2, 3, dtype=torch.bfloat16)
+    given = [x, tvm_ffi.from_dlpack(x), x.numpy()]
+    first, *others = map_batches(library, given, pool, function="layer")
+    for other in others:
+        np.testing.assert_array_equal(first, other, strict=True)
+    (twice,) = map_batches(library, [tvm_ffi.from_dlpack(short)], pool, function="twice")
+    assert twice.dtype == ml_dtypes.bfloat16 and (twice == 2).all()
+    with pytest.raises(ArgumentError, match=r"^batch 0: argument 'x' cannot be read through DLPack: "):
+        next(map_batches(library, [x.clone().requires_grad_()], pool, function="layer"))
+
+
 def test_nothing_to_do(library: Path, pool: ProcessPoolExecutor) -> None:
     assert list(map_batches(library, [], pool, function="layer")) == []
     assert list(map_batches(library, iter(()), pool, function="layer")) == []
@@ -210,7 +225,7 @@ def test_a_killed_process_breaks_the_pool(library: Path, tmp_path: Path) -> None
     closed = ProcessPoolExecutor(1)
     closed.shutdown()
     with pytest.raises(
-        BatchError, match=r"^batch 0: its worker cannot run it: RuntimeError: cannot schedule new"
+        BatchError, match=r"^batch 0: the engine does not take it: RuntimeError: cannot schedule new"
     ):
         next(map_batches(library, inputs, closed, function="asks"))
 
@@ -224,13 +239,15 @@ def test_a_library_that_changes_under_its_workers(
     results = map_batches(path, [x] * 8, pool, function="layer", in_flight=1)
     next(results)
     distributed_programs.build(scale=3.0).export_library(path)
-    with pytest.raises(BatchError, match=r"^batch 1: its worker .*model\.so on .* is another library"):
+    with pytest.raises(
+        BatchError, match=r"^batch 1: it has not been run: .*model\.so on .* is another library"
+    ):
         next(results)
     (found,) = map_batches(path, [x], pool, function="layer")
     np.testing.assert_allclose(found, np.maximum(x @ (3 * WEIGHT), 0), rtol=1e-4, atol=1e-4)
     results = map_batches(path, [x], pool, function="layer")
     path.unlink()
-    with pytest.raises(BatchError, match=r"^batch 0: its worker cannot run it: FileNotFoundError.*model\.so"):
+    with pytest.raises(BatchError, match=r"^batch 0: it has not been run: FileNotFoundError.*model\.so"):
         next(results)
 
 

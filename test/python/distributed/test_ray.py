@@ -103,5 +103,5 @@ def test_a_library_that_is_not_there(executable: rx.Executable, ray: ModuleType,
     path = executable.export_library(tmp_path / "model.so")
     results = map_batches(path, [np.zeros((1, 64), np.float32)], ray, function="layer")
     path.unlink()
-    with pytest.raises(BatchError, match=r"^batch 0: its worker cannot run it: FileNotFoundError: [^\n]*$"):
+    with pytest.raises(BatchError, match=r"^batch 0: it has not been run: FileNotFoundError: [^\n]*$"):
         next(results)
