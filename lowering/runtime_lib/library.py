@@ -177,12 +177,12 @@ def library_text(
 def _level_text(functions: Sequence[str], number: int, level: LibraryLevel) -> str:
     suffix = level_suffix(number)
     declared = (
-        f"llvm.func @{code_name(name, number)}(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32\n"
+        f'llvm.func @"{code_name(name, number)}"(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32\n'
         for name in functions
     )
     bindings = (
-        f"  %from{at} = llvm.mlir.addressof @{code_name(name, number)} : !llvm.ptr\n"
-        f"  %to{at} = llvm.mlir.addressof @code.{name} : !llvm.ptr\n"
+        f'  %from{at} = llvm.mlir.addressof @"{code_name(name, number)}" : !llvm.ptr\n'
+        f'  %to{at} = llvm.mlir.addressof @"code.{name}" : !llvm.ptr\n'
         f"  llvm.store %from{at}, %to{at} : !llvm.ptr, !llvm.ptr\n"
         for at, name in enumerate(functions)
     )

@@ -24,6 +24,19 @@ from relax_mlir.target import Target
 
 WEIGHTS = ("embed", "beside")
 
+
+@dataclass(frozen=True)
+class Attachment:
+    """What a library has besides code: the contents of `file`, in a section of its own; None: they lie elsewhere.
+
+    `where`: what the metadata says of it: ``"inside"``, or the name of a file.
+    """
+
+    section: str
+    where: str
+    file: Path | None = None
+
+
 _EXPORTS = f"{{ global: {ENTRY_PREFIX}*; local: *; }};\n"
 """A version script of linkers."""
 
@@ -37,6 +50,7 @@ def export_library(
     linker: Linker | None = None,
     *,
     weights: str = "embed",
+    attachment: Attachment | None = None,
 ) -> Path:
     """Write compiled functions to a file that runs without this project.
 
@@ -54,6 +68,7 @@ def export_library(
         weights: ``"embed"``: the constants are in the file. ``"beside"``: they are in a file of safetensors of the
             same name in the same folder (of an object or archive: in the folder of the program that it is linked
             into). In both cases they are mapped, not read, at load.
+        attachment: bytecode that calls the functions.
 
     Returns:
         The path. The file is complete or not there.
@@ -80,7 +95,7 @@ def export_library(
     linker = linker or Linker.find(Target.parse(levels[0].interface.target).architecture)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
-        job = _Job(levels, linker, Path(scratch), path.stem if weights == "beside" else None)
+        job = _Job(levels, linker, Path(scratch), path.stem if weights == "beside" else None, attachment)
         writer(job, job.write_inputs())
         if job.weights_name is not None:
             os.replace(job.folder / job.weights_name, path.with_name(job.weights_name))
@@ -111,6 +126,7 @@ class _Job:
     linker: Linker
     folder: Path
     stem: str | None
+    attachment: Attachment | None
 
     @property
     def architecture(self) -> str:
@@ -135,9 +151,15 @@ class _Job:
         names = [f"part{number}.o" for number in range(len(objects))]
         for name, content in zip(names, objects, strict=True):
             (self.folder / name).write_bytes(content)
-        facts = metadata.metadata(self.levels, layout, self.weights_name)
+        attached, more = self.attachment, {}
+        where = None if attached is None else attached.where
+        if attached is not None and attached.file is not None:
+            (self.folder / "attachment").symlink_to(attached.file.resolve())
+            more[attached.section] = "attachment"
+        facts = metadata.metadata(self.levels, layout, self.weights_name, where)
         (self.folder / "metadata").write_bytes(metadata.to_bytes(facts))
-        (self.folder / "library.s").write_text(library_assembly("weights", "metadata", self.architecture))
+        assembly = library_assembly("weights", "metadata", self.architecture, more)
+        (self.folder / "library.s").write_text(assembly)
         (self.folder / "exports.map").write_text(_EXPORTS)
         return [*names, "library.s"]
 

@@ -17,8 +17,11 @@ SECTION = ".mlir_relax"
 FORMAT = 1
 
 
-def metadata(levels: Sequence[CompiledCode], weights: WeightsLayout, file: str | None) -> dict[str, Any]:
-    """Of code, for one target or several, and its constants; `file`: the name of theirs, if they have one.
+def metadata(
+    levels: Sequence[CompiledCode], weights: WeightsLayout, file: str | None, bytecode: str | None
+) -> dict[str, Any]:
+    """Of code, for one target or several, and its constants; `file`: the name of theirs, if they have one; `bytecode`:
+    where that is which calls the functions.
 
     Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``targets``, ``source`` (the SHA-256 of the module),
     ``weights`` (``bytes``, ``sha256``, and ``file``, which may be null), ``packed`` (functions that must be registered,
@@ -35,6 +38,7 @@ def metadata(levels: Sequence[CompiledCode], weights: WeightsLayout, file: str |
         "targets": [level.interface.target for level in levels],
         "source": interface.source,
         "weights": {"bytes": weights.size, "sha256": weights.digest(), "file": file},
+        "bytecode": bytecode,
         "packed": dict(interface.packed),
         "functions": functions,
     }

@@ -94,15 +94,17 @@ def inspect_file(options: Namespace) -> None:
 def _require_ending(output: Path, exec_mode: str | None) -> None:
     if output.suffix not in ENDINGS:
         raise ArgumentError(f"-o: {str(output)!r} does not end with {', '.join(ENDINGS)}")
-    if exec_mode is not None and (exec_mode == "bytecode") != (output.suffix == BYTECODE):
+    fits = (BYTECODE, ".so") if exec_mode == "bytecode" else tuple(set(ENDINGS) - {BYTECODE})
+    if exec_mode is not None and output.suffix not in fits:
         raise ArgumentError(
-            f"--exec-mode={exec_mode} does not go with {output.suffix}: {BYTECODE} is for bytecode"
+            f"--exec-mode={exec_mode} does not go with {output.suffix}: bytecode goes into {BYTECODE} or .so, "
+            "native code into .so, .o or .a"
         )
 
 
 def _require_library(options: Namespace, output: Path | None, targets: list[Target]) -> None:
     """Raise ArgumentError for options of libraries, where the output is none."""
-    if options.emit is None and output is not None and output.suffix != BYTECODE:
+    if options.emit is None and output is not None and not _is_bytecode(options, output):
         return
     if options.weights is not None:
         raise ArgumentError("--weights is for libraries: other files have their constants inside")
@@ -110,15 +112,22 @@ def _require_library(options: Namespace, output: Path | None, targets: list[Targ
         raise ArgumentError("--target may be given several times for libraries only: give one")
 
 
+def _is_bytecode(options: Namespace, output: Path) -> bool:
+    return bool(output.suffix == BYTECODE or options.exec_mode == "bytecode")
+
+
 def _compile(
     module: IRModule, targets: list[Target], output: Path, options: Namespace, report: Report
 ) -> None:
     cache = not options.no_cache
-    if output.suffix == BYTECODE:
+    if _is_bytecode(options, output):
         with report.phase("compiling"):
             bytecode = build(module, targets[0], exec_mode="bytecode", cache=cache)
         with report.phase("writing"):
-            bytecode.save(output)
+            if output.suffix == BYTECODE:
+                bytecode.save(output)
+            else:
+                bytecode.export_library(output)
         return
     executables: list[Executable | CompiledCode] = []
     for target in targets:

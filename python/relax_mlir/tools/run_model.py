@@ -81,7 +81,10 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
 
 
 def _of_library(model: str, name: str | None) -> RunnableFunction:
-    functions = inspect_library(model).facts["functions"]
+    facts = inspect_library(model).facts
+    if facts["bytecode"] is not None:
+        return _of_bytecode(model, name)
+    functions = facts["functions"]
     found = _chosen(name, functions, model)
     facts = functions[found]
     try:

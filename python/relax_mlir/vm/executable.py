@@ -20,7 +20,7 @@ from relax_mlir.vm.function_info import FunctionInfo, Kernels
 from relax_mlir.vm.verify import verify
 
 if TYPE_CHECKING:
-    from relax_mlir.runtime.executable import Executable as NativeExecutable
+    from relax_mlir.vm.compiled_kernels import CompiledKernels
     from relax_mlir.vm.machine import VMFunction
 
 _HTML_LINES = 500
@@ -50,7 +50,7 @@ class Executable:
     words: Words
     offsets: Words
     kernels: Kernels | None = None
-    library: NativeExecutable | None = field(default=None, repr=False)
+    library: CompiledKernels | None = field(default=None, repr=False)
     """The machine code of the kernels, where they have been compiled already; it is not saved."""
     is_trusted: bool = field(default=True, repr=False)
     """Whether kernels are compiled as they are, without the checks of users' prim funcs (see `load`)."""
@@ -146,11 +146,29 @@ class Executable:
 
         executable_file.save(self, Path(path))
 
+    def export_library(self, path: str | os.PathLike[str], *, bytecode: str = "inside") -> Path:
+        """Write a shared library (``.so``) with the machine code of the kernels, so that loading compiles nothing.
+
+        Args:
+            bytecode: ``"inside"``: a section of the library has it; ``"beside"``: a file of the same name with the
+                ending ``.vmexec``, which needs the library.
+
+        Raises:
+            ArgumentError: another ending or word. UnsupportedError: there are no kernels (`save` writes such), or what
+                `relax_mlir.export.export_library` refuses.
+        """
+        from relax_mlir.vm import library_file
+
+        return library_file.export(self, Path(path), bytecode)
+
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], check_tensors: bool = False, *, trusted: bool = False
     ) -> Executable:
-        """The executable in a file that `save` has written; tensors stay in the file and are read when they are used.
+        """The executable in a file that `save` or `export_library` (``.so``) has written; tensors stay in the file and
+        are read when they are used.
+
+        A library is code, which runs as it is: load only those that you trust.
 
         The file must not be changed in place while the executable is used; `save` replaces it as a whole.
 
@@ -162,9 +180,12 @@ class Executable:
         Raises:
             ParseError: the file cannot be read, is cut off or damaged, or holds no valid executable.
         """
-        from relax_mlir.vm import executable_file
+        from relax_mlir.vm import executable_file, library_file
 
-        loaded = executable_file.load(Path(path), check_tensors)
+        path = Path(path)
+        if path.suffix == ".so":
+            return library_file.load(path, check_tensors)
+        loaded = executable_file.load(path, check_tensors)
         object.__setattr__(loaded, "is_trusted", trusted)
         return loaded
 

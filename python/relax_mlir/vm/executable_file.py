@@ -204,10 +204,14 @@ def _kernels(kernels: Kernels) -> bytes:
 # Reading
 
 
-def load(path: Path, check_tensors: bool = False) -> Executable:
-    """Read all but the tensors, which are mapped into memory; see `Executable.load`."""
+def load(path: Path, check_tensors: bool = False, place: tuple[int, int] | None = None) -> Executable:
+    """Read all but the tensors, which are mapped into memory; see `Executable.load`.
+
+    `place`: where the contents begin within the file, and their size; None: they are the file.
+    """
     try:
-        return _read(_mapped(path), check_tensors)
+        data = _mapped(path)
+        return _read(data if place is None else data[place[0] : place[0] + place[1]], check_tensors)
     except InvalidFile as error:
         raise ParseError(f"Executable.load: {path}: {error}") from None
     except BytecodeError as error:

@@ -21,10 +21,10 @@ from relax_mlir.module_weights import resources
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
+from relax_mlir.vm.compiled_kernels import CompiledKernels
 from relax_mlir.vm.exec_builder import ExecBuilder
 
 if TYPE_CHECKING:
-    from relax_mlir.runtime.executable import Executable as NativeExecutable
     from relax_mlir.vm.executable import Executable
 
 TARGET = "relax.target"
@@ -49,20 +49,20 @@ def _read_only(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
     return view
 
 
-def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> NativeExecutable:
+def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> CompiledKernels:
     """Machine code for the kernels of a module."""
     with module.context:
         ExposePrimFuncs().run(module.mlir, PassContext.current())
         forget_declared({name: op for name, op in module.items() if PRIM_FUNC in op.attributes})
-    return build_legalized(module, target, cache)
+    return CompiledKernels.of(build_legalized(module, target, cache))
 
 
-def compile_users(module: IRModule, target: Target, cache: bool = True) -> NativeExecutable:
+def compile_users(module: IRModule, target: Target, cache: bool = True) -> CompiledKernels:
     """Machine code for kernels that users may have written: they are checked as their prim funcs are."""
-    return build(module, target, cache=cache)
+    return CompiledKernels.of(build(module, target, cache=cache))
 
 
-def load_kernels(executable: Executable) -> NativeExecutable | None:
+def load_kernels(executable: Executable) -> CompiledKernels | None:
     """Compile the kernels that an executable brings; None where it has none.
 
     Raises CompileError where their text cannot be read or compiled.
@@ -98,7 +98,7 @@ def _target(module: ir.Module) -> Target:
     return Target.parse(attribute.value).runnable_here()
 
 
-def functions_of(library: NativeExecutable | None) -> dict[str, tvm_ffi.Function]:
+def functions_of(library: CompiledKernels | None) -> dict[str, tvm_ffi.Function]:
     """The kernels as functions of the FFI; those that users may call, too, by the names of the packed functions."""
-    kernels = {} if library is None else {name: library[name].ffi for name in library}
+    kernels = {} if library is None else dict(library.functions)
     return {**{name + EXPOSED_SUFFIX: function for name, function in kernels.items()}, **kernels}

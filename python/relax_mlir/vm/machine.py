@@ -136,9 +136,8 @@ class VirtualMachine(Mapping[str, VMFunction]):
 
     def _written(self, info: FunctionInfo) -> tuple[int, ...]:
         """The numbers of the arguments that a prim func writes which users may call."""
-        signatures = {} if self._library is None else self._library.engine.interface.signatures
-        written = signatures.get(info.name, {}).get("written", ())
-        return tuple(int(number) for number in written if number < info.num_args)
+        written = () if self._library is None else self._library.written.get(info.name, ())
+        return tuple(number for number in written if number < info.num_args)
 
     def __contains__(self, name: object) -> bool:
         return name in self.executable.function_names

@@ -64,6 +64,9 @@ def test_libraries_and_bytecode(folder: Path, tmp_path: Path) -> None:
     bytecode = tmp_path / "model.vmexec"
     relax_compile(str(folder / "model.py") + ":Model", "-o", str(bytecode))
     assert {each.name for each in rx.vm.Executable.load(bytecode).functions} >= {"scale", "picked"}
+    both = tmp_path / "both.so"
+    relax_compile(str(folder / "model.mlir"), "--exec-mode=bytecode", "-o", str(both))
+    assert rx.vm.Executable.load(both).function_names == ("main",)
     told = relax_compile(str(folder / "model.mlir"), "-v", "-o", str(tmp_path / "main.o")).stderr.decode()
     assert "linking" in told and "bytes" in told
 
@@ -117,7 +120,13 @@ WRONG = {
     ("model.py", "-o", "m.so"): "relax.unique gives a tensor whose size only its elements tell (at ",
     ("model.py", "-o", "m.dll"): "-o: 'm.dll' does not end with .so, .o, .a, .vmexec",
     ("model.py",): "give a file with -o that ends with .so, .o, .a, .vmexec, or a form with --emit",
-    ("model.py", "-o", "m.so", "--exec-mode", "bytecode"): "--exec-mode=bytecode does not go with .so",
+    (
+        "model.py",
+        "-o",
+        "m.a",
+        "--exec-mode",
+        "bytecode",
+    ): "--exec-mode=bytecode does not go with .a: bytecode goes into",
     ("model.py", "-o", "nowhere/m.so"): "there is no folder 'nowhere'",
     ("model.py", "-o", "m.so", "--json"): "--json is for --inspect",
     ("model.py", "--emit=asm", "--exec-mode=native"): "--exec-mode is for files of code",

@@ -1,0 +1,84 @@
+"""Bytecode executables as libraries: kernels as machine code, bytecode in a section of its own or in a file beside."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from relax_mlir.error import ArgumentError, ParseError, UnsupportedError
+from relax_mlir.export.elf_sections import sections
+from relax_mlir.export.export_library import Attachment, export_library
+from relax_mlir.export.inspect import LibraryInfo, inspect_library
+from relax_mlir.vm import bytecode, executable_file
+from relax_mlir.vm.bytecode import ArgKind
+from relax_mlir.vm.compiled_kernels import CompiledKernels
+from relax_mlir.vm.executable import Executable
+from relax_mlir.vm.kernel_library import load_kernels
+
+ENDING = ".vmexec"
+SECTION = ".vmexec_relax"
+PLACES = ("inside", "beside")
+
+
+def export(executable: Executable, path: Path, place: str) -> Path:
+    """Write a shared library; see `Executable.export_library`."""
+    if path.suffix != ".so":
+        raise ArgumentError(f"Executable.export_library: 'path' is {str(path)!r}, expected an ending of .so")
+    if place not in PLACES:
+        raise ArgumentError(
+            f"Executable.export_library: 'bytecode' is {place!r}, expected {' or '.join(map(repr, PLACES))}"
+        )
+    kernels = executable.library or load_kernels(executable)
+    if kernels is None or kernels.native is None:
+        reason = "it has no kernels" if kernels is None else "its kernels have been loaded from a library"
+        raise UnsupportedError(f"Executable.export_library: {reason}: save writes it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
+        file = Path(scratch) / "bytecode"
+        executable_file.save(_without_kernels(executable), file)
+        if place == "inside":
+            return export_library(kernels.native, path, attachment=Attachment(SECTION, "inside", file))
+        beside = path.with_suffix(ENDING)
+        os.replace(file, beside)
+    return export_library(kernels.native, path, attachment=Attachment(SECTION, beside.name))
+
+
+def load(path: Path, check_tensors: bool) -> Executable:
+    """The executable of a library that `export` has written; raises ParseError."""
+    try:
+        info = inspect_library(path)
+    except OSError as error:
+        raise ParseError(f"Executable.load: cannot read {path}: {error.strerror}") from None
+    where = info.facts.get("bytecode")
+    if where is None:
+        raise ParseError(
+            f"Executable.load: {path} has machine code alone, and no bytecode: tvm_ffi.load_module loads it"
+        )
+    if where == "inside":
+        loaded = executable_file.load(path, check_tensors, _section(path, info))
+    else:
+        loaded = executable_file.load(path.with_name(Path(str(where)).name), check_tensors)
+    return replace(loaded, library=CompiledKernels.of_library(path, info))
+
+
+def _section(path: Path, info: LibraryInfo) -> tuple[int, int]:
+    """Where the bytecode lies in the file."""
+    for name, offset, size in sections(path.read_bytes()):
+        if name == SECTION:
+            return offset, size
+    raise ParseError(f"Executable.load: {info.path}: it has no section {SECTION}")
+
+
+def _without_kernels(executable: Executable) -> Executable:
+    """The same without the text of the kernels, and without tensors that they alone use: the library has both."""
+    used = {
+        arg.value
+        for offset in executable.offsets
+        if isinstance(call := bytecode.decode(executable.words, int(offset)), bytecode.Call)  # type: ignore[arg-type]  # a row of integers
+        for arg in call.args
+        if arg.kind is ArgKind.CONSTANT
+    }
+    constants = tuple(value if index in used else 0 for index, value in enumerate(executable.constants))
+    return replace(executable, constants=constants, kernels=None, library=None)
