@@ -254,11 +254,16 @@ class IRModule:
             raise VerifyError("the module is not valid", of_error(error)) from None
         well_formed.verify(self.mlir)
 
-    def asm(self, *, locations: bool = False, elide_above: int | None = 16) -> str:
-        """The IR as text; constants of more than `elide_above` elements are elided (None: all are printed)."""
+    def asm(self, *, locations: bool = False, elide_above: int | None = 16, value_names: bool = True) -> str:
+        """The IR as text; constants of more than `elide_above` elements are elided (None: all are printed).
+
+        `value_names`: values have the names of the source; without them, numbers.
+        """
         if elide_above is None:
-            return str(self.mlir.operation.get_asm(enable_debug_info=locations, use_name_loc_as_prefix=True))
-        return module_text(self.mlir, PrintOptions(debug_info=locations, elements_limit=elide_above))
+            operation = self.mlir.operation
+            return str(operation.get_asm(enable_debug_info=locations, use_name_loc_as_prefix=value_names))
+        style = PrintOptions(debug_info=locations, elements_limit=elide_above, value_names=value_names)
+        return module_text(self.mlir, style)
 
     def script(self) -> str:
         """The module as Relax script: the readable form. Large constants are named, not written out."""

@@ -276,7 +276,6 @@ def _compile_with(
             if options.is_legalized and phase.name in LEGALIZING:
                 continue
             started = perf_counter()
-            compile_steps.begin(phase.name)
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
             written_by_users = phase.name == "relax"  # prim funcs among it
@@ -293,7 +292,6 @@ def _compile_with(
             verify_each
         ):  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
             started = perf_counter()
-            compile_steps.begin(to_llvm.name)
             flat = work.clone()
             run_phase(to_llvm, work)
             seconds[to_llvm.name] = perf_counter() - started

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import Phase
+from relax_mlir.runtime import compile_steps
 from relax_mlir.transform import DiagnosticContext, PassContext, Sequential
 from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
 from relax_mlir.transform.run import activate
@@ -49,6 +50,7 @@ def run_phase(phase: Phase, work: IRModule, verify_each: bool = True) -> None:
         VerifyError: the module is not at the phase's level. PassError: a pass failed, or left an invalid module. Also
         what passes raise, and, if not `verify_each`, `ir.MLIRError` for an invalid module.
     """
+    compile_steps.begin(phase.name)
     if verify_each:
         phase.as_pass()(work.mlir)
         return

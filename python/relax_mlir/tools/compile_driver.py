@@ -73,11 +73,13 @@ def _files(output: Path | None, weights: str | None) -> list[Path]:
 
 
 def steps_of(output: Path | None) -> tuple[str, ...]:
-    """The steps of a compilation in order, for its progress; those of a native one are known."""
-    if output is None or output.suffix not in (".so", ".o", ".a"):
+    """The steps of a compilation in order, for its progress; none are known of one that prints a module."""
+    if output is None or output.suffix not in ENDINGS:
         return ()
-    native = tuple(name for name in SUMMARIES if name not in ("explicit-memory", "vm", "llvm"))
-    return ("reading the module", *native, MACHINE_CODE, "linking")
+    is_bytecode = output.suffix == BYTECODE
+    others = {"llvm"} if is_bytecode else {"explicit-memory", "vm", "llvm"}
+    phases = [name for name in SUMMARIES if name not in others]
+    return ("reading the module", *phases, MACHINE_CODE, "writing" if is_bytecode else "linking")
 
 
 def inspect_file(options: Namespace) -> None:
@@ -132,10 +134,7 @@ def _compile(
     executables: list[Executable | CompiledCode] = []
     for target in targets:
         with report.phase("compiling" if len(targets) == 1 else f"compiling for {target}"):
-            executable = _code(module, target, cache)
-        executables.append(executable)
-        if isinstance(executable, Executable) and executable.compile_report is not None:
-            report.rows += [(f"  {name}", took) for name, took in executable.compile_report.phases.items()]
+            executables.append(_code(module, target, cache))
     with report.phase("linking"):
         export_library(executables, output, weights=options.weights or "embed")
 

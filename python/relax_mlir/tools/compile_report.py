@@ -27,6 +27,7 @@ class Report:
         self.verbose, self.steps = verbose, list(steps)
         self.console = Console(file=sys.stderr, width=terminal.width())
         self.rows: list[tuple[str, float]] = []
+        self._heard: list[tuple[str, float]] = []
         self._open = ExitStack()
         self._bar = Progress(
             TextColumn("{task.description:<18}"),
@@ -40,7 +41,7 @@ class Report:
 
     def __enter__(self) -> Report:
         self._open.enter_context(self._bar)
-        self._open.enter_context(listening(self._begin))
+        self._open.enter_context(listening(self._hear))
         return self
 
     def __exit__(
@@ -53,9 +54,21 @@ class Report:
         """Say what is being done."""
         note(f"it was {name}")
         self._begin(name)
+        self._heard.clear()
         started = perf_counter()
         yield
-        self.rows.append((name, perf_counter() - started))
+        ended = perf_counter()
+        self.rows.append((name, ended - started))
+        ends = [start for _, start in self._heard[1:]]
+        self.rows += [
+            (f"  {step}", end - start)
+            for (step, start), end in zip(self._heard, [*ends, ended], strict=False)
+        ]
+
+    def _hear(self, step: str) -> None:
+        """A step of the compiler begins."""
+        self._heard.append((step, perf_counter()))
+        self._begin(step)
 
     def _begin(self, step: str) -> None:
         done = self.steps.index(step) if step in self.steps else None

@@ -123,7 +123,7 @@ FLAGS: tuple[Flag, ...] = (
         "elide-kernels",
         bool,
         PRINTING,
-        "print kernels of the library and support functions as one line each, without their bodies",
+        "print kernels of the library, epilogues and support functions as one line each, without their bodies",
     ),
     Flag(
         "memory-plan",

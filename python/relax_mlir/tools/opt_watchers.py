@@ -22,7 +22,7 @@ from relax_mlir.module_text import PrintOptions
 from relax_mlir.tools.colour import NOTE, paint
 from relax_mlir.tools.opt_options import Options
 from relax_mlir.tools.supervise import note
-from relax_mlir.transform import PassInfo
+from relax_mlir.transform import PassInfo, registry
 
 BEFORE = ("mlir-print-ir-before", "mlir-print-ir-before-all")
 AFTER = ("mlir-print-ir-after", "mlir-print-ir-after-all", "mlir-print-ir-after-change")
@@ -70,7 +70,10 @@ def instruments(options: Options) -> Iterator[PassInstrument]:
 
 
 def check(options: Options) -> None:
-    """Raises ParseError: a folder for dumps, and nothing that is dumped."""
+    """Raises ParseError: a folder for dumps, and nothing that is dumped; UnknownNameError: no such pass."""
+    for name in (*options.names(BEFORE[0]), *options.names(AFTER[0])):
+        if not (registry.is_known(name) or registry.is_upstream(name)):
+            raise registry.unknown_pass(name)
     directory = "mlir-print-ir-tree-dir"
     if options.text(directory) and not any(options.values.get(name) for name in BEFORE + AFTER):
         raise ParseError(

@@ -1,4 +1,5 @@
-// A kernel of the library is one line, and so is a prim func that a kernel generator has written; the module's own functions stay.
+// A kernel of the library is one line, and so are epilogues and prim funcs that a kernel generator has written; the module's
+// own functions stay.
 // RUN: relax-opt %s --relax-to-kernels --elide-kernels | filecheck %s
 // RUN: relax-opt %s --relax-to-kernels --elide-kernels | relax-opt -o /dev/null
 // RUN: relax-opt %s --relax-to-flat --elide-kernels | filecheck %s --check-prefix=FLAT
@@ -10,11 +11,12 @@
 // RUN: relax-opt %s --relax-to-memrefs --elide-kernels | filecheck %s --check-prefix=MEMREFS
 
 // CHECK: func.func @main(
-// CHECK: call @matmul(
-// CHECK: func.func private @matmul(
+// CHECK: call @matmul_nn_relu_f32(
+// CHECK: func.func private @matmul_nn_relu_f32(
 // CHECK: call @relax.gemm.f32
 // CHECK: {{^}}  func.func private @softmax({{.*}}relax.elided = {{[0-9]+}} : i64}{{$}}
 // CHECK-NEXT: {{^}}  func.func private @main.shapes({{.*}} {{[{]$}}
+// CHECK: {{^}}  func.func private @relax.gemm.f32.epilogue_0({{.*}}relax.elided
 // CHECK: {{^}}  func.func private @relax.gemm.f32({{.*}}relax.elided = {{[0-9]+}} : i64}{{$}}
 // CHECK: {{^}}  func.func private @relax.gemm.f32.tile_{{[0-9]+}}({{.*}}relax.elided
 // CHECK-NOT: vector.
@@ -30,6 +32,7 @@
 // MEMREFS: linalg.generic
 func.func @main(%x: tensor<?x64xf32, #relax.shape<["n", 64]>>, %w: tensor<64x64xf32>) -> tensor<?x64xf32, #relax.shape<["n", 64]>> {
   %product = "relax.matmul"(%x, %w) {out_dtype = unit} : (tensor<?x64xf32, #relax.shape<["n", 64]>>, tensor<64x64xf32>) -> tensor<?x64xf32, #relax.shape<["n", 64]>>
-  %scores = "relax.nn_softmax"(%product) {axis = -1 : i64} : (tensor<?x64xf32, #relax.shape<["n", 64]>>) -> tensor<?x64xf32, #relax.shape<["n", 64]>>
+  %positive = "relax.nn_relu"(%product) : (tensor<?x64xf32, #relax.shape<["n", 64]>>) -> tensor<?x64xf32, #relax.shape<["n", 64]>>
+  %scores = "relax.nn_softmax"(%positive) {axis = -1 : i64} : (tensor<?x64xf32, #relax.shape<["n", 64]>>) -> tensor<?x64xf32, #relax.shape<["n", 64]>>
   return %scores : tensor<?x64xf32, #relax.shape<["n", 64]>>
 }

@@ -3,6 +3,8 @@
 // RUN: relax-opt %s --pass-pipeline='builtin.module(func.func(cse))' --mlir-print-ir-after-all --mlir-print-ir-module-scope -o /dev/null 2>&1 | filecheck %s --check-prefix=MODULE
 // RUN: relax-opt %s --pass-pipeline='builtin.module(func.func(cse))' --mlir-print-ir-after-change -o /dev/null 2>&1 | filecheck %s --check-prefix=CHANGE
 
+// RUN: relax-opt --load-pass-plugin=%S/Inputs/plugin.py %s --change-exp --mlir-print-ir-before-all -o /dev/null 2>&1 | filecheck %s --check-prefix=PYTHON
+
 // Files in a tree, named and numbered as those of mlir-opt.
 // RUN: rm -rf %t && relax-opt %s --pass-pipeline='builtin.module(func.func(cse),symbol-dce)' --mlir-print-ir-before-all --mlir-print-ir-after-all --mlir-print-ir-tree-dir=%t/new/tree -o /dev/null 2>&1 | filecheck %s --check-prefix=SILENT --allow-empty
 // RUN: find %t/new/tree -type f | sort | filecheck %s --check-prefix=FILES
@@ -26,6 +28,10 @@
 // CHANGE-NOT: @g
 // CHANGE: IR Dump After func.func(cse) ('func.func' operation: @f)
 // CHANGE-NOT: @g
+// PYTHON: IR Dump Before change-exp ('func.func' operation: @f) //----- //
+// PYTHON-NEXT: func.func @f
+// PYTHON: IR Dump Before change-exp ('func.func' operation: @g) //----- //
+// PYTHON-NEXT: func.func @g
 // SILENT-NOT: IR Dump
 // FILES-DAG: new/tree/builtin_module_no-symbol-name/1_symbol-dce.mlir
 // FILES-DAG: new/tree/builtin_module_no-symbol-name/2_symbol-dce.mlir

@@ -6,11 +6,13 @@
 // RUN: not relax-opt absent.mlir --pass-pipeline='cse' 2>&1 | filecheck %s --check-prefix=FORM
 // RUN: not relax-opt absent.mlir --pass-pipeline='builtin.module(cse' 2>&1 | filecheck %s --check-prefix=SYNTAX
 // RUN: not relax-opt absent.mlir --cse --pass-pipeline='builtin.module(cse)' 2>&1 | filecheck %s --check-prefix=BOTH
+// RUN: not relax-opt absent.mlir --cse --mlir-print-ir-after=csee 2>&1 | filecheck %s --check-prefix=AROUND
 // RUN: not relax-opt absent.mlir 2>&1 | filecheck %s --check-prefix=ABSENT
 
 // PASS: relax-opt: error: unknown option or pass '--canonicalise'; did you mean '--canonicalize'
 // OPTION: relax-opt: error: unknown option or pass '--verify-diagnostic'; did you mean '--verify-diagnostics'
 // PIPELINE: relax-opt: error: unknown pass 'legalise-ops'; did you mean 'legalize-ops'
+// AROUND: relax-opt: error: unknown pass 'csee'; did you mean 'cse'
 // VALUE: relax-opt: error: pass 'canonicalize': {{.*}}no such option top-dwn
 // FORM: relax-opt: error: --pass-pipeline must be of the form 'builtin.module(...)', got 'cse'
 // SYNTAX: relax-opt: error: pass pipeline: this '(' is never closed

@@ -146,12 +146,15 @@ def test_progress(folder: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_sizes_and_phases_in_a_pipe(folder: Path, tmp_path: Path) -> None:
-    library = tmp_path / "model.so"
+@pytest.mark.parametrize(
+    ("ending", "own"), [("so", ("linking",)), ("vmexec", ("explicit-memory", "vm", "writing"))]
+)
+def test_sizes_and_phases_in_a_pipe(folder: Path, tmp_path: Path, ending: str, own: tuple[str, ...]) -> None:
+    library = tmp_path / f"model.{ending}"
     done = in_pipe([*COMPILE, str(folder / "model.mlir"), "-v", "--no-cache", f"-o{library}"])
     assert done.returncode == 0
     told = done.stderr.decode()
-    for phase in ("relax", "calls", "tensors", "memrefs", "kernels", "flat", "machine code", "linking"):
+    for phase in ("relax", "calls", "tensors", "memrefs", "kernels", "flat", "machine code", *own):
         assert f" {phase} " in told
     assert f"{library.stat().st_size:,} bytes" in told
 

@@ -1,0 +1,59 @@
+"""`--verify-roundtrip`: what it takes for a failure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import relax_mlir as rx
+from relax_mlir.dialects import dialect
+from relax_mlir.error import VerifyError
+from relax_mlir.mlir import ir
+from relax_mlir.tools.roundtrip import MAGIC, bytecode_of, verify_roundtrip
+
+TEXT = "func.func @f(%a: i32) -> i32 {\n  return %a : i32\n}\n"
+OTHER = "func.func @g(%a: i32) -> i32 {\n  return %a : i32\n}\n"
+
+
+def test_bytecode_is_read_again() -> None:
+    module = rx.IRModule.parse(TEXT)
+    data = bytecode_of(module.mlir)
+    assert data.startswith(MAGIC)
+    assert str(ir.Module.parse(data, dialect.context())) == str(module.mlir)
+    verify_roundtrip(module.mlir, dialect.context)
+
+
+def test_text_that_cannot_be_read_again() -> None:
+    """The other context does not accept what the first one does."""
+    context = dialect.context()
+    context.allow_unregistered_dialects = True
+    module = ir.Module.parse('"nobody.knows"() : () -> ()', context)
+    with pytest.raises(VerifyError, match="failed to parse textual content back") as caught:
+        verify_roundtrip(module, dialect.context)
+    assert "unregistered dialect" in caught.value.diagnostics[0].message
+
+
+class Printing:
+    """A module whose text, or whose bytecode, is that of another one."""
+
+    def __init__(self, text: str, bytecode: str) -> None:
+        self.operation = self
+        self.true = rx.IRModule.parse(TEXT).mlir
+        self.text, self.bytecode = (rx.IRModule.parse(each).mlir for each in (text, bytecode))
+
+    def get_asm(self, enable_debug_info: bool = False, **others: Any) -> str:
+        shown = self.true if others else self.text
+        return str(shown.operation.get_asm(enable_debug_info=enable_debug_info, **others))
+
+    def write_bytecode(self, stream: Any) -> None:
+        self.bytecode.operation.write_bytecode(stream)
+
+
+@pytest.mark.parametrize(("text", "bytecode", "kind"), [(OTHER, TEXT, "textual"), (TEXT, OTHER, "bytecode")])
+def test_another_module_comes_back(text: str, bytecode: str, kind: str) -> None:
+    module: Any = Printing(text, bytecode)
+    with pytest.raises(
+        VerifyError, match=rf"{kind} round-trip: .* differs\n  before: .*\"f\".*\n  after:  .*\"g\""
+    ):
+        verify_roundtrip(module, dialect.context)
+    verify_roundtrip(Printing(TEXT, TEXT), dialect.context)  # type: ignore[arg-type]  # prints like a module
