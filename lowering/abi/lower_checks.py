@@ -75,11 +75,14 @@ class _Failing:
         }
         """Functions that a part of its own defines."""
         status = {name for name, op in table.items() if STATUS_OF in op.attributes}
+        self.places: set[str] = set()
+        """What the error exits of calls add to messages."""
         calls: dict[str, set[str]] = {}
+        found_in: dict[str, list[ir.OpView]] = {}
         for name, function in table.items():
             if is_declaration(function):
                 continue
-            found = _calls(function)
+            found = found_in[name] = _calls(function)
             calls[name] = set(map(_leaving, found))
             self.asserts += [op for op in found if isinstance(op, cf.AssertOp)]
             if any(DEFER in op.attributes for op in found):
@@ -97,6 +100,9 @@ class _Failing:
             n for n, called in calls.items() if n not in self.functions and called & self.functions
         }:
             self.functions |= more
+        self.places |= {self.place(table[name], op) for name, found in found_in.items() for op in found} - {
+            ""
+        }
 
     def place(self, caller: func.FuncOp, op: ir.OpView) -> str:
         """What the error exit of a call adds to the message, or ""."""
@@ -104,10 +110,6 @@ class _Failing:
         if name not in self.functions:
             return ""
         return added_place(caller, op, self.table.get(name), ENTRY_PREFIX)
-
-    def places(self, bodies: Iterable[func.FuncOp]) -> set[str]:
-        """All that `place` gives."""
-        return {self.place(caller, op) for caller in bodies for op in _calls(caller)} - {""}
 
     def at(self, op: ir.OpView) -> bool:
         """Whether control may leave the function at `op`."""
@@ -130,7 +132,7 @@ class LowerChecks(ModulePass):
             if name in failing.checks
         }
         asserted = [(_asserted(op), 0) for op in failing.asserts]
-        raisers = Raisers([*checks.values(), *asserted], sorted(failing.places(bodies)))
+        raisers = Raisers([*checks.values(), *asserted], sorted(failing.places))
         raisers.fragment.splice(module)
         known = {name: check for name, (check, _) in checks.items()}
         changing = failing.functions | failing.deferring | failing.leaving

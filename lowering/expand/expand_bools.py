@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import arith, ir, memref
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -14,14 +14,14 @@ class ExpandBools(ModulePass):
 
     A boolean in memory takes a byte, of which LLVM's load of an `i1` looks at the lowest bit. NumPy and torch write 0
     and 1 but take any byte that is not 0 for true, such as 255 in a mask read from a file. What is stored here is 0 or
-    1. Generated vector code reads bytes already.
+    1. Generated vector code reads bytes already, and kernels that modules share have no booleans.
     """
 
     name: ClassVar[str] = "expand-bools"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
-        for op in list(ops_of(module.operation, "memref.load")):
+        for op in own_ops(module, "memref.load"):
             if _is_bool(op.results[0].type):
                 with ir.InsertionPoint(op), op.location:
                     value = _read(op.operands[0], list(op.operands)[1:])

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Mapping
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import CHECK, DESTINATIONS
+from relax_mlir.dialects.attributes import CHECK, DESTINATIONS, SHARED_GROUP
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.lowering.abi.lower_checks import LEAVE
 from relax_mlir.lowering.kernels.nest.loop_nest import LONG
@@ -78,9 +78,9 @@ def _checks(root: ir.Operation, table: Mapping[str, func.FuncOp]) -> list[ir.Ope
 
 def _checks_in(call: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
     callee = table[callee_of(call)]
-    return CHECK in callee.attributes or (
-        not is_declaration(callee) and bool(_checks(callee.operation, table))
-    )
+    if is_declaration(callee) or SHARED_GROUP in callee.attributes:  # kernels check nothing
+        return CHECK in callee.attributes
+    return bool(_checks(callee.operation, table))
 
 
 def _is_empty(buffer: ir.Value) -> ir.Value:

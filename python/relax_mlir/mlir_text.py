@@ -12,15 +12,15 @@ _PRINTABLE = re.compile(r"[ !#-\[\]-~]*")
 """What stands in a literal as it is: printable ASCII but for quotation marks and backslashes."""
 
 
+_ESCAPED = re.compile(rb'[^ -~]|["\\]')
+"""The bytes that do not."""
+
+
 def quoted(text: str) -> str:
     """`text` as a string literal of MLIR (UTF-8 bytes outside printable ASCII as hex escapes)."""
     if _PRINTABLE.fullmatch(text):
         return f'"{text}"'
-    return (
-        '"'
-        + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode())
-        + '"'
-    )
+    return '"' + _ESCAPED.sub(lambda found: f"\\{found[0][0]:02X}".encode(), text.encode()).decode() + '"'
 
 
 def attribute(value: Any) -> str:  # noqa: ANN401 - any tree of plain values

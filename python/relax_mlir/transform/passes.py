@@ -14,6 +14,7 @@ A pass with options is a frozen dataclass, and its fields are they; its docstrin
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from typing import ClassVar
 
@@ -44,7 +45,7 @@ class PythonPass(Pass):
     on_functions: ClassVar[bool] = False
     """Whether the pass sees one function at a time."""
 
-    @property
+    @functools.cached_property
     def info(self) -> PassInfo:
         text = self.name + format_options(self)
         return PassInfo(self.name, self.opt_level, self.required, text, on_functions=self.on_functions)
