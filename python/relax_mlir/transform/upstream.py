@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 
 from relax_mlir.error import ParseError
 from relax_mlir.mlir import PassManager, ir
@@ -40,7 +40,7 @@ class UpstreamPass(Pass):
         """The pass inside its anchors."""
         return "".join(f"{a}(" for a in self.anchors) + str(self.element) + ")" * len(self.anchors)
 
-    @property
+    @cached_property
     def info(self) -> PassInfo:
         on_functions = "func.func" in self.anchors
         return PassInfo(self.element.name, self.opt_level, (), self.text, on_functions=on_functions)
@@ -86,10 +86,11 @@ class MLIRPass(Pass):
             run_sequence(self.passes, module, ctx)
 
 
+@cache
 def known_passes(pipeline: str, opt_level: int = 0, name: str = "mlir-pipeline") -> MLIRPass:
     """Passes of MLIR whose text is known to be right and in its place, as that of this project's own pipelines.
 
-    To ask MLIR takes a millisecond per pass.
+    To ask MLIR takes a millisecond per pass. Who asks again gets the same object: passes do not change.
     """
     return MLIRPass(pipeline, opt_level, name, check=False)
 
