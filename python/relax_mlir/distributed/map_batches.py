@@ -84,8 +84,7 @@ def map_batches(
 
 
 def _expect_count(name: str, value: object, least: int, most: int | None = None) -> None:
-    fits = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    if not fits or (most is not None and isinstance(value, int) and value > most):
+    if type(value) is not int or value < least or (most is not None and value > most):
         limit = f"{least} or more" if most is None else f"{least} to {most}"
         raise ArgumentError(f"map_batches: '{name}' is {value!r}, expected a number, {limit}")
 
@@ -107,7 +106,7 @@ def _inspect(path: Path, function: str) -> tuple[LibraryFile, list[str]]:
     offset, length = next((at, size) for name, at, size in sections(data) if name == SECTION)
     digest = hashlib.sha256(data[offset : offset + length]).hexdigest()
     names = [str(parameter.get("name", "_")) for parameter in functions[function]["params"]]
-    return LibraryFile(str(path.resolve()), len(data), offset, length, digest), names
+    return LibraryFile(str(path.absolute()), len(data), offset, length, digest), names
 
 
 class _Call(NamedTuple):

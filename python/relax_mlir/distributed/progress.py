@@ -16,14 +16,14 @@ class ProgressBar:
 
     Args:
         total: how many batches there are; None: that is not known.
-        wanted: None: where stderr is a terminal.
+        wanted: None: where stderr is a terminal. Where it is none, what is wanted is one line at the end.
     """
 
     def __init__(self, total: int | None, wanted: bool | None) -> None:
         console = Console(file=sys.stderr, width=terminal.width())
         self._shown = console.is_terminal if wanted is None else wanted
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=console, transient=True)
+        self._bar = Progress(*columns, console=console, transient=console.is_terminal)
         self._task = self._bar.add_task("batches", total=total)
 
     def __enter__(self) -> ProgressBar:

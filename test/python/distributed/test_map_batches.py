@@ -21,6 +21,7 @@ import worker_hooks
 from distributed_programs import TABLE, WEIGHT, make_pool
 from relax_mlir.distributed import map_batches, worker
 from relax_mlir.error import ArgumentError, BatchError, ParseError, RelaxError, ShapeError, UnknownNameError
+from relax_mlir.export import export_library
 from relax_mlir.lowering.runtime_lib import thread_pool
 from relax_mlir.runtime import to_numpy
 
@@ -126,6 +127,27 @@ def test_an_endless_stream_stays_small(library: Path, pool: ProcessPoolExecutor)
         assert len(begun) <= number + 3
     results.close()  # type: ignore[attr-defined]  # a generator, of which an iterator is promised
     assert len(list(map_batches(library, rows(3), pool, function="layer", in_flight=1))) == 3
+
+
+def test_a_bar_on_terminals(
+    library: Path,
+    pool: ProcessPoolExecutor,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def shown(inputs: Any, progress: bool | None) -> str:
+        assert len(list(map_batches(library, inputs, pool, function="layer", progress=progress))) == 5
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        return captured.err
+
+    monkeypatch.setenv("FORCE_COLOR", "")
+    assert shown(rows(5), None) == shown(rows(5), False) == ""
+    assert "5/5" in shown(rows(5), True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, as rich sees it
+    assert "5/5" in shown(rows(5), None)
+    assert "5/?" in shown(iter(rows(5)), None)
+    assert shown(rows(5), False) == ""
 
 
 def test_errors_of_the_model_have_the_number_of_the_batch(library: Path, pool: ProcessPoolExecutor) -> None:
@@ -249,6 +271,15 @@ def test_a_library_that_changes_under_its_workers(
     path.unlink()
     with pytest.raises(BatchError, match=r"^batch 0: it has not been run: FileNotFoundError.*model\.so"):
         next(results)
+
+
+def test_weights_beside_the_library(
+    executable: rx.Executable, pool: ProcessPoolExecutor, tmp_path: Path
+) -> None:
+    path = export_library(executable, tmp_path / "model.so", weights="beside")
+    assert len(list(tmp_path.iterdir())) == 2
+    (found,) = map_batches(path, [np.arange(256)], pool, function="entries")
+    np.testing.assert_array_equal(found, TABLE, strict=True)
 
 
 def test_a_pool_that_forks(executable: rx.Executable, library: Path) -> None:
