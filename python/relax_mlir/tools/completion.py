@@ -54,7 +54,7 @@ def opt_parser() -> ArgumentParser:
 
 def _add(parser: ArgumentParser, flag: Flag) -> None:
     dashes = [f"-{name}" for name, meant in ALIASES.items() if meant == flag.name]
-    dashes.append(f"-{flag.name}" if len(flag.name) == 1 else f"--{flag.name}")
+    dashes.append(flag.option)
     if flag.kind is bool:
         parser.add_argument(*dashes, action="store_true", help=flag.help)
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from relax_mlir.diagnostics import of_error, parse_module
-from relax_mlir.error import ParseError
+from relax_mlir.diagnostics import collect, of_error, parse_module
+from relax_mlir.error import Diagnostic, ParseError
 from relax_mlir.mlir import ir, irdl
 
 
@@ -23,20 +23,25 @@ def load_irdl_file(path: str, context: ir.Context) -> None:
     try:
         module = parse_module(data, context)
     except ir.MLIRError as error:
-        found = [f"  {str(each).removeprefix('-:')}" for each in of_error(error)]
-        lines = [f"  {path}:{each.strip()}" for each in found]
-        raise ParseError("\n".join([f"'{path}' is no valid IRDL file", *lines])) from None
+        raise _invalid(path, of_error(error)) from None
     names = list(_dialects(module))
     if not names:
         raise ParseError(f"'{path}' is no IRDL file: it has no irdl.dialect")
     for name in names:
         if _is_there(name, context):
             raise ParseError(f"'{path}' defines dialect '{name}', which is there already")
+    found: list[Diagnostic] = []
     try:
-        with context:
+        with collect(context, found.append), context:
             irdl.load_dialects(module)
-    except (ValueError, ir.MLIRError) as error:
-        raise ParseError(f"'{path}' cannot be loaded: {error}") from None
+    except (RuntimeError, ValueError, ir.MLIRError) as error:
+        raise _invalid(path, [*found, *of_error(error)]) from None
+
+
+def _invalid(path: str, diagnostics: list[Diagnostic]) -> ParseError:
+    errors = [each for each in diagnostics if each.severity == "error"]
+    lines = [f"  {path}{str(each).removeprefix('-')}" for each in errors]
+    return ParseError("\n".join([f"'{path}' is no valid IRDL file", *lines]))
 
 
 def _dialects(module: ir.Module) -> Iterator[str]:

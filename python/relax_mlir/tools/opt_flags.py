@@ -24,6 +24,18 @@ class Flag:
     value: str = ""
     choices: tuple[str, ...] = ()
 
+    @property
+    def option(self) -> str:
+        """As it stands on the command line."""
+        return f"-{self.name}" if len(self.name) == 1 else f"--{self.name}"
+
+    @property
+    def usage(self) -> str:
+        """The same with its value."""
+        if not self.value:
+            return self.option
+        return f"{self.option}{' ' if len(self.name) == 1 else '='}<{self.value}>"
+
 
 GENERAL, INPUT, RUNNING, PRINTING, WATCHING = (
     "General",

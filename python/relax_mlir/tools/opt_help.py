@@ -58,22 +58,11 @@ def help_text() -> str:
     for group, flags in groups.items():
         sections.append(
             f"  {paint(f'{group}:', BOLD, sys.stdout)}\n"
-            + "\n".join(_row(_usage(f), f.help) for f in flags)
+            + "\n".join(_row(f.usage, f.help) for f in flags)
             + "\n"
         )
     variables = "\n".join(_row(name, text, 2) for name, text in ENVIRONMENT.items())
     return "\n".join([*sections, passes_text(), f"{_heading('ENVIRONMENT:')}\n\n{variables}\n"])
-
-
-def _usage(flag: Flag) -> str:
-    dashes = "-" if len(flag.name) == 1 else "--"
-    if not flag.value:
-        return dashes + flag.name
-    return (
-        f"{dashes}{flag.name} <{flag.value}>"
-        if len(flag.name) == 1
-        else f"{dashes}{flag.name}=<{flag.value}>"
-    )
 
 
 def _heading(text: str) -> str:

@@ -96,8 +96,8 @@ def _flag(argument: str, rest: Iterator[str], options: Options) -> None:
         return
     if not equals and flag.kind is not bool:
         value = next(rest, "")
-        if not value:
-            raise ParseError(f"--{name} needs a value: --{name}=<{flag.value}>")
+    if not value and flag.kind is not bool and (not equals or flag.value in ("file", "directory", "file.py")):
+        raise ParseError(f"{flag.option} needs a value: {flag.usage}")
     _store(flag, value, options)
 
 

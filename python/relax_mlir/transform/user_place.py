@@ -9,11 +9,17 @@ _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 
 
 def place_in(error: BaseException, file: str) -> str | None:
-    """``file:line:0`` of the innermost call in `file` on the way to an exception; None if there is none."""
+    """``file:line:0`` of the innermost call in `file` on the way to an exception, or to what has caused it.
+
+    None if there is none.
+    """
     found = None
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == file:
-            found = f"{file}:{frame.lineno}:0"
+    cause: BaseException | None = error
+    while cause is not None:
+        for frame in traceback.extract_tb(cause.__traceback__):
+            if frame.filename == file:
+                found = f"{file}:{frame.lineno}:0"
+        cause = cause.__cause__
     return found
 
 

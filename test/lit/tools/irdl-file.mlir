@@ -7,6 +7,14 @@
 // RUN: not relax-opt %s --irdl-file=%S/Inputs/bad.irdl.mlir 2>&1 | filecheck %s --check-prefix=SYNTAX
 // RUN: not relax-opt %s --irdl-file=%S/Inputs/taken.irdl.mlir 2>&1 | filecheck %s --check-prefix=TAKEN
 
+// RUN: not relax-opt %s --irdl-file=%S/Inputs/unknown-type.irdl.mlir 2>&1 | filecheck %s --check-prefix=TYPE
+// RUN: not relax-opt %s --irdl-file= 2>&1 | filecheck %s --check-prefix=EMPTY
+// RUN: not relax-opt %s -o 2>&1 | filecheck %s --check-prefix=FILE
+
+// TYPE: relax-opt: error: '{{.*}}unknown-type.irdl.mlir' is no valid IRDL file
+// TYPE-NEXT: unknown-type.irdl.mlir:3:{{[0-9]+}}: error: no registered type with name !nope.t
+// EMPTY: relax-opt: error: --irdl-file needs a value: --irdl-file=<file>
+// FILE: relax-opt: error: -o needs a value: -o <file>
 // WITHOUT: irdl-file.mlir:{{[0-9]+}}:{{[0-9]+}}: error: {{.*}}type created with unregistered dialect
 // WRONG: wrong-norm.mlir:2:8: error: expected 'f32' but got 'f64'
 // ABSENT: relax-opt: error: cannot open IRDL file 'absent.irdl.mlir': No such file or directory

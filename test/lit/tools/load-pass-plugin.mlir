@@ -3,6 +3,7 @@
 // RUN: relax-opt %s --fuse-multiply-add --load-pass-plugin %S/Inputs/plugin.py | filecheck %s --check-prefix=FUSED
 // RUN: relax-opt --load-pass-plugin=%S/Inputs/plugin.py %s --pass-pipeline='builtin.module(fuse-multiply-add,change-exp{to=tanh},cse)' | filecheck %s --check-prefixes=FUSED,TANH
 // RUN: relax-opt --load-pass-plugin=%S/Inputs/plugin.py %s --change-exp | filecheck %s --check-prefix=RELU
+// RUN: relax-opt --load-pass-plugin=%S/Inputs/plugin.py %s --use-activation --relax-to-calls | filecheck %s --check-prefix=OP
 // RUN: relax-opt --load-pass-plugin=%S/Inputs/plugin.py --help | filecheck %s --check-prefix=HELP
 // RUN: relax-opt %s | filecheck %s --check-prefix=KEPT
 
@@ -20,8 +21,8 @@
 // HELP: --fuse-multiply-add {{.*}}Replace x * y + z by one op.
 // UNKNOWN: relax-opt: error: unknown option or pass '--fuse-multiply-add'
 // FAILS: relax-opt: error: pass 'change-exp' failed: internal error: KeyError: 'sin'
-// FAILS-NEXT: {{.*}}Inputs/plugin.py:48:0: here
-// FAILS-NEXT: 48 |                 return {"relu": R.nn.relu, "tanh": R.tanh}[self.to](*binding.operands)
+// FAILS-NEXT: {{.*}}Inputs/plugin.py:53:0: here
+// FAILS-NEXT: 53 |                 return {"relu": R.nn.relu, "tanh": R.tanh}[self.to](*binding.operands)
 // FAILS: to reproduce: relax-opt --run-reproducer --load-pass-plugin={{.*}}Inputs/plugin.py {{.*}}.mlir
 // OPTION: relax-opt: error: unknown option of pass 'change-exp' 'too'
 // RAISES: relax-opt: error: plugin '{{.*}}failing_plugin.py' fails
@@ -36,6 +37,8 @@
 // FUSED-LABEL: func.func @main
 // FUSED-NEXT: %sum = "relax.ewise_fma"(%x, %y, %x)
 // TANH-NEXT: %out = "relax.tanh"(%sum)
+// OP-LABEL: func.func @main
+// OP: %out = "relax.call_pure_packed"({{.*}}) {{.*}}"plugin.activation"{{.*}} -> tensor<2xf32>
 // KEPT-LABEL: func.func @main
 // KEPT: "relax.multiply"
 // KEPT: "relax.exp"

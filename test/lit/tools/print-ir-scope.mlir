@@ -5,6 +5,9 @@
 
 // RUN: relax-opt --load-pass-plugin=%S/Inputs/plugin.py %s --change-exp --mlir-print-ir-before-all -o /dev/null 2>&1 | filecheck %s --check-prefix=PYTHON
 
+// RUN: relax-opt %s --cse --mlir-disable-threading --mlir-print-ir-after-all -o /dev/null 2>&1 | filecheck %s --check-prefix=THREAD
+// RUN: not relax-opt %s --mlir-disable-threading=two 2>&1 | filecheck %s --check-prefix=THREADS
+
 // Files in a tree, named and numbered as those of mlir-opt.
 // RUN: rm -rf %t && relax-opt %s --pass-pipeline='builtin.module(func.func(cse),symbol-dce)' --mlir-print-ir-before-all --mlir-print-ir-after-all --mlir-print-ir-tree-dir=%t/new/tree -o /dev/null 2>&1 | filecheck %s --check-prefix=SILENT --allow-empty
 // RUN: find %t/new/tree -type f | sort | filecheck %s --check-prefix=FILES
@@ -32,6 +35,10 @@
 // PYTHON-NEXT: func.func @f
 // PYTHON: IR Dump Before change-exp ('func.func' operation: @g) //----- //
 // PYTHON-NEXT: func.func @g
+// THREAD: IR Dump After cse
+// THREAD: %sum = arith.addi
+// THREAD-NOT: arith.addi
+// THREADS: relax-opt: error: --mlir-disable-threading is on or off (1 or 0), got 'two'
 // SILENT-NOT: IR Dump
 // FILES-DAG: new/tree/builtin_module_no-symbol-name/1_symbol-dce.mlir
 // FILES-DAG: new/tree/builtin_module_no-symbol-name/2_symbol-dce.mlir
