@@ -15,7 +15,7 @@ from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.structure import constant, shape_expr
 from relax_mlir.dialects.types import DimLike, Tensor, dims_attr
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim, Expr
 
@@ -181,10 +181,13 @@ def full(shape: ShapeLike, fill_value: ValueLike, dtype: str | DType | None = No
 def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None) -> Value:
     """A tensor of the shape of `x` filled with `fill_value` (see `FullLikeOp`).
 
-    A number takes the dtype of `x` unless `dtype` is given, to which a value is converted.
+    The dtype is that of `x` unless `dtype` is given, as in NumPy and TVM: a `fill_value` of another one is converted.
+    Raises `DTypeError` where neither is known.
     """
     if dtype is None and not isinstance(fill_value, Value):
         return create_one(FullLikeOp, [x, as_value(fill_value, x.struct_info)])
+    if dtype is None and (dtype := x.dtype) is None:
+        raise DTypeError("full_like: the dtype of 'x' is not known; give dtype")
     return create_one(FullLikeOp, [x, _fill("full_like", fill_value, dtype)])
 
 

@@ -205,7 +205,7 @@ class Constant(Node):
 
 
 class Tuple(Node):
-    """A tuple of values: ``Tuple([x, y])``. The `StructInfo` of the same name is ``rx.Tuple``."""
+    """A tuple of values: ``Tuple([x, y])``. ``rx.Tuple`` of values makes one, too."""
 
     def __init__(self, fields: Sequence[Any]) -> None:
         super().__init__()

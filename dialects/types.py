@@ -111,6 +111,11 @@ class StructInfo:
         yield from ()
 
 
+def _is_value(item: object) -> bool:
+    """Whether something is an expression, whose class this module does not know."""
+    return hasattr(type(item), "struct_info")
+
+
 def _infos(what: str, given: Sequence[StructInfo]) -> tuple[StructInfo, ...]:
     """Struct infos that users give. Raises `ArgumentError` for anything else."""
     expect(what, given, list | tuple, "a list or tuple of struct infos")
@@ -250,15 +255,30 @@ class Prim(StructInfo):
 
 @dataclass(frozen=True)
 class Tuple(StructInfo):
-    """A tuple of values."""
+    """A tuple of values: ``Tuple([Tensor((4,), "float32"), Shape((2,))])``.
+
+    Of values, ``Tuple([x, y])`` is the expression, as in TVM: an `relax_mlir.expr.Tuple`. What is known of a tuple
+    without fields is ``Tuple()``; the value is ``relax_mlir.expr.Tuple(())``.
+    """
 
     fields: tuple[StructInfo, ...] = field(default=())
 
-    def __init__(self, fields: Sequence[StructInfo] = ()) -> None:
-        if isinstance(fields, list | tuple) and any(hasattr(type(item), "struct_info") for item in fields):
+    def __new__(cls, fields: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - an expression, if it is of values
+        """Raises ArgumentError for values beside what is known of others."""
+        of_values = [_is_value(item) for item in fields] if isinstance(fields, list | tuple) else []
+        if not any(of_values):
+            return super().__new__(cls)
+        if not all(of_values):
+            item = fields[of_values.index(False)]
             raise ArgumentError(
-                "Tuple: this is what is known of a tuple; values are put into rx.expr.Tuple(fields), or op.make_tuple"
+                f"Tuple: 'fields' has values, and {item!r} ({type(item).__name__}); give values alone for a value "
+                "(rx.PrimValue(3) is that of a number), struct infos alone for what is known of one"
             )
+        from relax_mlir.dialects.nodes import Tuple as TupleExpression  # which needs this module
+
+        return TupleExpression(fields)
+
+    def __init__(self, fields: Sequence[StructInfo] = ()) -> None:
         object.__setattr__(self, "fields", _infos("Tuple: 'fields'", fields))
 
     def symbols(self) -> Iterator[str]:

@@ -8,9 +8,10 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.calls import CallPackedOp, CallPurePackedOp
 from relax_mlir.dialects.closures import InvokePureClosureOp
-from relax_mlir.dialects.structure import pack, unpack
+from relax_mlir.dialects.structure import pack, tuple_get_item, unpack
 from relax_mlir.dialects.traits import CallsPacked, InvokesClosure, has_trait
 from relax_mlir.dialects.types import Callable, Object, StructInfo, Tuple, struct_info
+from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closures.sources import has_callables
@@ -46,17 +47,27 @@ def _check_parameters(function: func.FuncOp) -> None:
     block = entry_block(function)
     with function.location, ir.InsertionPoint.at_block_begin(block):
         for name, argument in zip(parameter_names(function), block.arguments, strict=True):
-            if isinstance(struct_info(argument.type), Callable):
-                _check(argument, f"{function.name.value}: parameter '{name}'")
+            _check_functions(argument, f"{function.name.value}: parameter '{name}'")
 
 
 def _check_results(function: func.FuncOp) -> None:
     """What packed functions give for functions must be functions."""
     for op in list(ops_of(function.operation)):
-        if has_trait(op, CallsPacked) and isinstance(struct_info(op.results[0].type), Callable):
+        if has_trait(op, CallsPacked) and has_callables(op.results[0].type):
             name = ir.StringAttr(op.attributes["func"]).value
             with op.location, ir.InsertionPoint.after(op):
-                _check(op.results[0], f"{function.name.value}: result of '{name}' at {where(op)}")
+                _check_functions(op.results[0], f"{function.name.value}: result of '{name}' at {where(op)}")
+
+
+def _check_functions(value: ir.Value, context: str) -> None:
+    """Check that a value is a function, and the fields of a tuple that are to be functions."""
+    info = struct_info(value.type)
+    if isinstance(info, Callable):
+        _check(value, context)
+    elif isinstance(info, Tuple):
+        for index, item in enumerate(info.fields):
+            if has_callables(item.to_type()):
+                _check_functions(tuple_get_item(Value(value), index).ssa, f"{context}[{index}]")
 
 
 def _check(value: ir.Value, context: str) -> None:

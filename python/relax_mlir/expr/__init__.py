@@ -6,7 +6,7 @@ Functions that a module gives (``mod["main"]``) are `Function`s, whose parts are
 them.
 
 What the script writes inside an expression is inside here, too: constants, shapes, tuples without a name. The rest are
-bindings. `Tuple` is the expression; ``rx.Tuple`` is what is known of one.
+bindings. `Tuple` is the expression; ``rx.Tuple`` makes it of values, and of struct infos what is known of one.
 """
 
 from relax_mlir.dialects.checked_types import (

@@ -54,15 +54,22 @@ class NativeFunction:
         """
         live = live_error(error)
         if live is not error:
+            self._explain(live, error)
             raise live
         if not isinstance(error, REFUSALS) or not may_convert(error, self.name, args):
+            self._explain(error, error)
             raise error
         self._check_results(args[self.inputs :])
         try:
             return self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
         except BaseException as another:
             raised = another
-        raise live_error(raised)
+        live = live_error(raised)
+        self._explain(live, raised)
+        raise live
+
+    def _explain(self, raised: BaseException, told: BaseException) -> None:
+        """Add to an error of a call what can be said of it; `told` is what the FFI has raised for it."""
 
     def _check_results(self, results: tuple[object, ...]) -> None:
         """Raise for given results that a conversion would replace."""

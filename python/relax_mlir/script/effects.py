@@ -10,6 +10,7 @@ import numpy as np
 from relax_mlir.dialects.effects import assert_op
 from relax_mlir.dialects.effects import print as print_values
 from relax_mlir.dialects.inplace import inplace_call
+from relax_mlir.dialects.types import Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.script.call_arguments import destinations, named_arguments
 from relax_mlir.script.dimensions import read_dim
@@ -34,12 +35,33 @@ def inplace(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
     """``R.call_tir_inplace(cls.prim, (x, y), [0], R.Tensor(...), tir_vars=[...])``."""
     parts = named_arguments(node, ("callee", "args", "inplace_indices", "out", "tir_vars"), 4, SPELLINGS)
     callee = prim_func(calls, expressions, "call_tir_inplace", parts["callee"])
-    operands = prim_arguments(expressions, parts["args"])
+    operands = _inplace_arguments(expressions, parts["args"])
     found = expressions.evaluate(parts["inplace_indices"])
     indices = [found] if isinstance(found, int) else found
     out = destinations(expressions, parts["out"])
     extra = tir_variables(expressions, parts.get("tir_vars"))
     return expressions.apply(node, inplace_call, callee, operands, indices, out, extra)
+
+
+def _inplace_arguments(expressions: Expressions, node: ast.expr) -> Value:
+    """Which arguments a call in place writes is seen in the call, as in TVM: no name stands for all of them."""
+    if isinstance(node, ast.Name) and _is_tuple(expressions.evaluate(node)):
+        raise Problem(
+            node,
+            "call_tir_inplace takes its arguments in the call, so that it is seen which of them are written, "
+            f"not as the tuple '{node.id}': write the values, (x, y), or (*{node.id},)",
+        )
+    if isinstance(node, ast.Tuple) and len(node.elts) == 1 and isinstance(node.elts[0], ast.Starred):
+        given = expressions.evaluate(node.elts[0].value)
+        if isinstance(given, Value) and _is_tuple(given):
+            return given
+    return prim_arguments(expressions, node)
+
+
+def _is_tuple(given: object) -> bool:
+    return (
+        isinstance(given.struct_info, Tuple) if isinstance(given, Value) else isinstance(given, tuple | list)
+    )
 
 
 def assertion(calls: Calls, expressions: Expressions, node: ast.Call) -> None:

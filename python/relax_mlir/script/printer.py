@@ -380,8 +380,9 @@ class _Printer:
         indices = python_text(python_value(op.attributes["inplace_indices"]))
         extra = dims_from_attr(op.attributes["tir_vars"])
         tir_vars = f", tir_vars=[{_items(extra)}]" if extra else ""
-        arguments = f"{_callee(op)}, {self.text(op.operands[0])}, {indices}, {self.outs(op)}"
-        return f"R.call_tir_inplace({arguments}{tir_vars})"
+        given = self.fields(op.operands[0])
+        arguments = f"({', '.join(given)}{',' * (len(given) == 1)})"
+        return f"R.call_tir_inplace({_callee(op)}, {arguments}, {indices}, {self.outs(op)}{tir_vars})"
 
     def on_assert_op(self, op: ir.Operation) -> str:
         arguments = self.fields(op.operands[0])

@@ -15,6 +15,7 @@ from relax_mlir.runtime.native_function import NativeFunction, require_writable
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import builtin_functions
 from relax_mlir.vm.code_table import Words
+from relax_mlir.vm.error_notes import add_notes
 from relax_mlir.vm.executable import Executable
 from relax_mlir.vm.function_info import FunctionInfo
 from relax_mlir.vm.image import Image
@@ -41,15 +42,23 @@ class VMFunction(NativeFunction):
     that are there; any error of a packed function that is called, as it is.
     """
 
-    __slots__ = ("info", "written")
+    __slots__ = ("executable", "info", "written")
 
     def __init__(
-        self, info: FunctionInfo, ffi: tvm_ffi.Function, descriptor: int, written: Sequence[int] = ()
+        self,
+        info: FunctionInfo,
+        ffi: tvm_ffi.Function,
+        descriptor: int,
+        executable: Executable,
+        written: Sequence[int] = (),
     ) -> None:
-        """`descriptor`: the function's, in a machine that `ffi` keeps alive."""
+        """`descriptor`: the function's, in a machine that `ffi` keeps alive; `executable`: where it is from."""
         inputs = min(written, default=info.num_args)
         super().__init__(info.name, ffi, inputs, descriptor | MACHINE_BIT)
-        self.info, self.written = info, tuple(written)
+        self.info, self.executable, self.written = info, executable, tuple(written)
+
+    def _explain(self, raised: BaseException, told: BaseException) -> None:
+        add_notes(raised, told, self.executable)
 
     def _check_results(self, results: tuple[object, ...]) -> None:
         if self.inputs + len(results) == self.info.num_args:
@@ -131,7 +140,8 @@ class VirtualMachine(Mapping[str, VMFunction]):
                 raise UnknownNameError("function", name, known)
             info = self.executable.function(name)
             made, descriptor = self._image.function(name), self._image.descriptor(name)
-            self._functions[name] = VMFunction(info, made, descriptor, self._written(info))
+            written = self._written(info)
+            self._functions[name] = VMFunction(info, made, descriptor, self.executable, written)
         return self._functions[name]
 
     def _written(self, info: FunctionInfo) -> tuple[int, ...]:

@@ -38,6 +38,10 @@ def _twice(x: Any, out: Any) -> None:
     np.from_dlpack(out)[...] = np.from_dlpack(x) * np.float32(2)
 
 
+def _unknown(bb: rx.BlockBuilder, x: rx.Value) -> rx.Value:
+    return bb.emit(op.call_pure_packed("advice.same", x, out=rx.Tensor(ndim=2, dtype=None)))
+
+
 def _convolution(layout: str) -> rx.Value:
     data, weight = op.ones((1, 4, 5, 5), "float32"), op.ones((2, 4, 3, 3), "float32")
     return op.nn.conv2d(data, weight, data_layout=layout)
@@ -103,6 +107,12 @@ CASES: dict[str, BuilderCase] = {
             op.where(op.not_equal(p["j"], 0), 1.0, op.astype(p["j"], "float32")),
             op.where(op.astype(p["j"], "bool"), 1.0, op.astype(p["j"], "float32")),
         ),
+    ),
+    "full_like": (
+        lambda bb, p: op.full_like(_unknown(bb, p["x"]), op.const(1.5)),
+        "the dtype of 'x' is not known; give dtype",
+        lambda bb, p: op.full_like(_unknown(bb, p["x"]), op.const(1.5), "float32"),
+        lambda x: np.full_like(x, 1.5),
     ),
     "tir_var": (
         lambda bb, p: op.call_tir("fill", [], INFOS["x"], tir_vars=[None]),

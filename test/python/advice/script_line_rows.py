@@ -73,6 +73,13 @@ CASES: dict[str, ScriptCase] = {
         "z = R.call_tir_inplace(cls.prim, [v, R.exp(v)], [1], R.Tensor((n,), 'float32'))",
         lambda x, v: v + 1,
     ),
+    "tuple_in_place": (
+        "w = (v, R.exp(v))\n        z = R.call_tir_inplace(cls.prim, w, [1], R.Tensor((n,), 'float32'))",
+        r"the tuple 'w': write the values, \(x, y\), or \(\*w,\)",
+        "w = (v, R.exp(v))\n        z = R.call_tir_inplace(cls.prim, (*w,), [1], R.Tensor((n,), 'float32'))\n"
+        "        t = R.call_tir_inplace(cls.prim, (w[0], w[1]), [1], R.Tensor((n,), 'float32'))\n        z = z + t",
+        lambda x, v: v + 1 + (v + 1),
+    ),
     "registered_as_prim": (
         "z = R.call_tir_inplace('advice.double', [x], [0], R.Tensor((n, m), 'float32'))",
         r"\(R.call_dps_packed calls registered functions\)",

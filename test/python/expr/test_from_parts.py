@@ -69,7 +69,7 @@ def test_every_kind_of_expression() -> None:
         VarBinding(f, expr.LocalFunction([a], Call("relax.negative", [a]))),
         VarBinding(y, Call(f, [total])),
     ]
-    result = expr.Tuple([y, rx.PrimValue("n + 1"), rx.ShapeExpr(["n", 4])])
+    result = rx.Tuple([y, rx.PrimValue("n + 1"), rx.ShapeExpr(["n", 4])])
     function = rx.Function([x, c], SeqExpr([rx.BindingBlock(bindings)], result), attrs={"answer": 42})
     expected = parse("""
 @R.function
@@ -104,7 +104,7 @@ def test_parts_in_a_builder() -> None:
         with bb.dataflow():
             y = bb.emit(Call("relax.add", [x, rx.Constant(np.ones(4, "f4"))]), "y")
             z = R.exp(Call("nn.relu", [y]))
-            out = bb.emit_output(expr.Tuple([z, rx.TupleGetItem(expr.Tuple([y, x]), 1)]))
+            out = bb.emit_output(rx.Tuple([z, rx.TupleGetItem(expr.Tuple([y, x]), 1)]))
         bb.emit_func_output(out)
     module = bb.get()
     first, second = rx.build(module)["main"](sample(2, 4))
@@ -190,7 +190,8 @@ def main(x: R.Tensor(("n", 4), "float32")):
         (lambda x: rx.MatchCast(x, ["n"], x), ArgumentError, "the order is var, value, struct_info"),
         (lambda x: rx.MatchShape(x, x, rx.Tensor()), ArgumentError, "no shape of known rank"),
         (lambda x: rx.TupleGetItem(x, 0).struct_info, ArgumentError, "has no field 0"),
-        (lambda x: rx.Tuple([x, x]), ArgumentError, r"values are put into rx\.expr\.Tuple"),
+        (lambda x: rx.Tuple([x, x.struct_info]), ArgumentError, r"'fields' has values, and Tensor\("),
+        (lambda x: rx.Tuple([3, x]), ArgumentError, r"and 3 \(int\); give values alone .*rx\.PrimValue\(3\)"),
         (lambda x: rx.Loop(), ArgumentError, "op.for_loop"),
         (lambda x: rx.DataflowBlock([x]), ArgumentError, "DataflowBlock: a binding"),
         (lambda x: SeqExpr([x], x), ArgumentError, "SeqExpr: a block"),

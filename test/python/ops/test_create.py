@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import relax_mlir as rx
 from harness import ALL, NUMBERS, Array, Suite
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.error import ArgumentError, RelaxError
+from relax_mlir.error import ArgumentError, DTypeError, RelaxError
 
 X = [Tensor(("n", "m"), "float32")]
 
@@ -32,6 +33,28 @@ def test_filled(dtype: str) -> None:
     suite.add("ones_like", lambda x: R.ones_like(x), lambda x: ones(x), [Tensor(("n",), dtype)])
     suite.add("full_like", lambda x: R.full_like(x, 1), lambda x: ones(x), [Tensor(("n",), dtype)])
     suite.run()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8", "bool", "float64"])
+def test_full_like_has_the_dtype_of_x(dtype: str) -> None:
+    suite = Suite()
+    params = [Tensor(("n", 3), dtype), Tensor((), "float32")]
+    suite.add("x", lambda x, y: R.full_like(x, y), lambda x, y: np.full_like(x, y), params)
+    suite.add(
+        "given", lambda x, y: R.full_like(x, y, "int32"), lambda x, y: np.full_like(x, y, np.int32), params
+    )
+    suite.run()
+
+
+def test_full_like_without_a_dtype() -> None:
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", Tensor(ndim=1, dtype=None)), rx.Var("y", Tensor((), "float32"))
+    with bb.function("main", [x, y]):
+        with pytest.raises(DTypeError, match="full_like: the dtype of 'x' is not known; give dtype"):
+            R.full_like(x, y)
+        bb.emit_func_output(R.full_like(x, y, "float32"))
+    value = rx.build(bb.get())["main"](np.arange(3), np.array(1.5, "f4"))
+    np.testing.assert_array_equal(np.from_dlpack(value), np.full(3, 1.5, "f4"))
 
 
 def test_full_of_a_tensor() -> None:

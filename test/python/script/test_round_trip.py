@@ -35,6 +35,30 @@ def check_round_trip(module: rx.IRModule) -> str:
     return text
 
 
+def test_arguments_in_place() -> None:
+    """A tuple that two calls share, and one of the parameters."""
+    text = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def add(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32")):
+        for i in range(n):
+            A[i] = A[i] + B[i]
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), t: R.Tuple(R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32"))):
+        pair = (x, t[1])
+        a = R.call_tir_inplace(cls.add, (*pair,), [0], R.Tensor((n,), "float32"))
+        b = R.call_tir_inplace(cls.add, (*pair,), [1], R.Tensor((n,), "float32"))
+        c = R.call_tir_inplace(cls.add, (*t,), [0], R.Tensor((n,), "float32"))
+        d = R.call_tir_inplace(cls.add, (a, b), [0], R.Tensor((n,), "float32"))
+        return pair, c, d
+"""
+    printed = check_round_trip(parse(text))
+    for arguments in ("(*pair,)", "(*t,)", "(a, b)"):
+        assert f"R.call_tir_inplace(cls.add, {arguments}, [" in printed, printed
+
+
 @pytest.mark.parametrize("path", CORPUS, ids=lambda p: str(p.relative_to(ROOT / "test" / "lit")))
 def test_lit_files(path: Path) -> None:
     for chunk in chunks(path):

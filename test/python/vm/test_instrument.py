@@ -155,8 +155,9 @@ def test_raising(when: bool) -> None:
             raise StopHereError("stop")
 
     vm.set_instrument(instrument)
-    with pytest.raises(StopHereError, match=r"^stop$"):
+    with pytest.raises(StopHereError) as caught:
         vm["outer"](1)
+    assert str(caught.value) == "stop"
     vm.set_instrument(None)
     assert vm["outer"](1) == 23
 

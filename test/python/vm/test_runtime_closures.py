@@ -195,6 +195,36 @@ def test_saved(ex: rx.vm.Executable, tmp_path: Any) -> None:
     np.testing.assert_array_equal(np.from_dlpack(loaded["recursion"](x, 3)), x * x + 3 * x)
 
 
+FIELDS = """
+@R.function
+def choose(
+    t: R.Tuple(
+        R.Tuple(R.Object(), R.Callable((R.Tensor(("n",), "float32"),), R.Tensor(("n",), "float32"))), R.Object()
+    ),
+    x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")
+):
+    if c:
+        z = t[0][1](x)
+    else:
+        z = x
+    return z
+"""
+
+
+def test_functions_in_tuples_are_checked_first() -> None:
+    choose = rx.vm.build(parse(FIELDS))["choose"]
+    x, call, leave = vector(3), np.array(True), np.array(False)
+    given = ((1, lambda a: np.from_dlpack(a) * 2), None)
+    np.testing.assert_array_equal(np.from_dlpack(choose(given, x, call)), x * 2)
+    np.testing.assert_array_equal(np.from_dlpack(choose(given, x, leave)), x)
+    for wrong in (3, None, x, "text"):
+        for c in (call, leave):
+            with pytest.raises(
+                ArgumentError, match=r"choose: parameter 't'\[0\]\[1\] is .*expected a function"
+            ):
+                choose(((1, wrong), None), x, c)
+
+
 def test_wrong_calls(ex: rx.vm.Executable) -> None:
     x = vector(5)
     add = ex["give"](x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 
@@ -53,6 +54,25 @@ def machine() -> rx.vm.VirtualMachine:
     vm: rx.vm.VirtualMachine
     vm = rx.vm.VirtualMachine(ib.get(), functions={"test.inner": lambda x: vm["inner"](x, x)}, max_depth=50)
     return vm
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions of this Python have no notes")
+def test_notes_tell_the_instructions_with_their_registers() -> None:
+    def notes(function: Callable[[], object], kind: type[Exception]) -> list[str]:
+        with pytest.raises(kind) as caught:
+            function()
+        return getattr(caught.value, "__notes__", [])
+
+    vm = machine()
+    outer = "outer, instruction 2: call inner in: %0, %1 dst: %1"
+    inner = "inner, instruction 1: call vm.builtin.invoke_closure in: %vm, %0, %2 dst: %1"
+    assert notes(lambda: vm["outer"](3), ArgumentError) == [outer, inner]
+    assert notes(lambda: vm["condition"]("text"), BytecodeError) == ["condition, instruction 1: If %1, 2"]
+    assert notes(lambda: vm["condition"](), ArgumentError) == []
+    by_python = "by_python, instruction 0: call test.inner in: %0 dst: %0"
+    assert notes(lambda: vm["by_python"](3), ArgumentError) == [inner, by_python]
+    failing = rx.VirtualMachine(vm.executable, functions={"test.inner": lambda x: x.no_such})
+    assert notes(lambda: failing["by_python"](3), AttributeError) == [by_python]
 
 
 def test_functions_and_instructions() -> None:
