@@ -313,12 +313,15 @@ def api_page() -> str:
 
 
 def pages() -> dict[Path, str]:
-    """The generated pages by path."""
+    """The generated pages by path, and the table from which `relax-opt --help` is printed."""
+    from relax_mlir.tools import pass_summaries
+
     return {
         DOCS / "api.md": api_page(),
         DOCS / "language.md": language_page(),
         DOCS / "ops.md": ops_page(),
         DOCS / "passes.md": passes_page(),
+        pass_summaries.TABLE: pass_summaries.table_text(),
     }
 
 

@@ -10,11 +10,11 @@ from relax_mlir.transform import MLIRPass, Pass, PassContext, PipelinePass, Sequ
 def pipeline_text(passes: Iterable[Pass], ctx: PassContext) -> str:
     """The passes that run in a context, named pipelines taken apart, one a line."""
     texts = [each.info.text for each in _leaves(passes, ctx)]
-    count = "1 pass" if len(texts) == 1 else f"{len(texts)} passes"
+    head = f"Pass Manager with {len(texts)} passes:"  # "1 passes", as mlir-opt has it
     inside = ",\n".join(f"  {text}" for text in texts)
     if not texts:
-        return f"Pass Manager with {count}:\nbuiltin.module()\n"
-    return f"Pass Manager with {count}:\nbuiltin.module(\n{inside}\n)\n"
+        return f"{head}\nbuiltin.module()\n"
+    return f"{head}\nbuiltin.module(\n{inside}\n)\n"
 
 
 def _leaves(passes: Iterable[Pass], ctx: PassContext) -> Iterator[Pass]:

@@ -12,6 +12,8 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
+from relax_mlir.tools.colour import error_line
+
 SIZE = 4096
 IN_PROCESS_VARIABLE = "RELAX_MLIR_IN_PROCESS"
 TRACEBACK_VARIABLE = "RELAX_MLIR_TRACEBACK"
@@ -60,7 +62,7 @@ def _wait(tool: str, child: int) -> int:
     if -code == signal.SIGINT:
         return 130
     name = signal.Signals(-code).name
-    print(f"{tool}: error: crashed ({name}) while {_noted()}", file=sys.stderr)
+    print(error_line(tool, f"crashed ({name}) while {_noted()}", sys.stderr), file=sys.stderr)
     return 1
 
 

@@ -57,3 +57,24 @@ def test_another_module_comes_back(text: str, bytecode: str, kind: str) -> None:
     ):
         verify_roundtrip(module, dialect.context)
     verify_roundtrip(Printing(TEXT, TEXT), dialect.context)  # type: ignore[arg-type]  # prints like a module
+
+
+def test_weights_come_back() -> None:
+    text = """func.func @f() -> tensor<4xf32> {
+  %w = arith.constant dense_resource<weights> : tensor<4xf32>
+  return %w : tensor<4xf32>
+}
+{-# dialect_resources: { builtin: { weights: "0x0400000001000000020000000300000004000000" } } #-}
+"""
+    module = rx.IRModule.parse(text)
+    verify_roundtrip(module.mlir, dialect.context)
+    again = ir.Module.parse(bytecode_of(module.mlir), dialect.context())
+    assert "04000000" in str(again) and "01000000020000000300000004000000" in str(again)
+
+
+def test_names_are_optional() -> None:
+    module = rx.IRModule.parse("func.func @f(%first: i32) -> i32 {\n  return %first : i32\n}\n")
+    for elide_above in (16, None):
+        assert "%first" in module.asm(elide_above=elide_above)
+        assert "%arg0" in module.asm(elide_above=elide_above, value_names=False)
+    assert "%first" in str(module)

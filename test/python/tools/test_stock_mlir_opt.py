@@ -168,3 +168,50 @@ def test_reads_bytecode(tmp_path: Path) -> None:
         assert "bytecode version" in done.stderr
     else:
         assert done.stdout.count("arith.addi") == 1
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        "builtin.module(func.func(cse),symbol-dce)",
+        "builtin.module(symbol-dce,func.func(cse),func.func(cse),canonicalize)",
+    ],
+)
+def test_files_of_dumps_have_the_same_names(tmp_path: Path, pipeline: str) -> None:
+    source = tmp_path / "source.mlir"
+    source.write_text(REPEATED + "func.func @g() {\n  return\n}\n")
+    flags = [
+        str(source),
+        f"--pass-pipeline={pipeline}",
+        "--mlir-print-ir-before-all",
+        "--mlir-print-ir-after-all",
+        "-o",
+        "/dev/null",
+    ]
+    names = []
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    command = ["-m", "relax_mlir.tools.opt", *flags, f"--mlir-print-ir-tree-dir={ours}"]
+    assert warm_process.run(command, b"").returncode == 0
+    assert MLIR_OPT is not None
+    subprocess.run([MLIR_OPT, *flags, f"--mlir-print-ir-tree-dir={theirs}"], check=True, timeout=60)
+    for folder in (ours, theirs):
+        names.append(sorted(str(path.relative_to(folder)) for path in folder.rglob("*.mlir")))
+    assert names[0] == names[1] and len(names[0]) >= 6
+
+
+def test_a_dumped_pipeline_is_taken_by_mlir_opt(tmp_path: Path) -> None:
+    source = tmp_path / "source.mlir"
+    source.write_text(REPEATED)
+    flags = [str(source), "--pass-pipeline=builtin.module(func.func(cse,canonicalize{top-down=false}))"]
+    done = warm_process.run(["-m", "relax_mlir.tools.opt", *flags, "--dump-pass-pipeline"], b"")
+    pipeline = done.stderr.decode().partition("\n")[2].strip()
+    assert MLIR_OPT is not None
+    again = subprocess.run(
+        [MLIR_OPT, str(source), f"--pass-pipeline={pipeline}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.count("arith.addi") == 1
