@@ -1,15 +1,19 @@
-"""The examples in C and C++: built by their Makefiles, and run; the same vectors as in Python, and no leaks."""
+"""One encoder as a library: in C and C++ (the examples, built by their Makefiles), in a virtual environment without
+this project, by ``relax-run`` and on two workers of Dask; the same vectors as in this process, and no leaks."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
 import relax_mlir as rx
+from relax_mlir.distributed import map_batches
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
@@ -56,6 +60,66 @@ def test_the_encoder_in_cpp(built: Path, expected: list[float]) -> None:
     assert shape == "[1, 384"
     np.testing.assert_allclose(list(map(float, numbers.split())), expected, rtol=1e-5)
     assert "nothing.so" in run(built / "cpp", "./encode", "./nothing.so", "101", code=1).stderr
+
+
+BARE = """
+import importlib.util, sys
+import numpy as np, tvm_ffi
+assert importlib.util.find_spec("relax_mlir") is None and importlib.util.find_spec("torch") is None
+ids = np.array([[int(token) for token in sys.argv[2:]]])
+encode = tvm_ffi.load_module(sys.argv[1]).main
+vector = np.from_dlpack(encode(tvm_ffi.from_dlpack(ids), tvm_ffi.from_dlpack(np.ones_like(ids))))
+print(*(float(number) for number in vector[0, :8]))
+"""
+
+
+def test_the_encoder_in_a_fresh_environment(built: Path, expected: list[float], tmp_path: Path) -> None:
+    """With two packages from the index."""
+    run(tmp_path, sys.executable, "-m", "venv", "fresh")
+    python = str(tmp_path / "fresh" / "bin" / "python")
+    packages = [f"{name}=={version(name)}" for name in ("apache-tvm-ffi", "numpy")]
+    run(tmp_path, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    (tmp_path / "encode.py").write_text(BARE)
+    words = [python, "encode.py", str(built / "cpp" / "encoder.so"), *TOKENS]
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(map(float, done.stdout.split())) == expected
+
+
+def test_the_encoder_by_relax_run(built: Path, expected: list[float], tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", np.array([list(map(int, TOKENS))]))
+    np.save(tmp_path / "mask.npy", np.ones((1, len(TOKENS)), np.int64))
+    inputs = [word for name in ("ids", "mask") for word in ("--input", f"{tmp_path / name}.npy")]
+    command = [
+        sys.executable,
+        "-m",
+        "relax_mlir.tools.run_command",
+        str(built / "cpp" / "encoder.so"),
+        "main",
+    ]
+    run(EXAMPLES.parent, *command, *inputs, "-o", str(tmp_path / "vectors.npz"))
+    assert np.load(tmp_path / "vectors.npz")["result"][0, :8].tolist() == expected
+
+
+def test_the_encoder_on_two_workers_of_dask(built: Path, expected: list[float]) -> None:
+    import distributed
+
+    ids = np.array([list(map(int, TOKENS))])
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        batches = [
+            (np.repeat(ids, count, axis=0), np.ones((count, ids.shape[1]), np.int64)) for count in (1, 2, 3)
+        ]
+        found = list(map_batches(built / "cpp" / "encoder.so", batches, client))
+    for (given, _), vectors in zip(batches, found, strict=True):
+        assert vectors.shape == (len(given), 384)
+        for vector in vectors:
+            np.testing.assert_allclose(vector[:8], expected, atol=6e-7)
 
 
 def test_a_function_of_any_size_in_c(built: Path) -> None:
