@@ -239,6 +239,7 @@ llvm.func internal @refuse() -> i32 {
 }
 
 ${entries}
+${profile}
 ${find_weights}
 ${levels}
 // Bind the first level whose code the CPU can run, unless the weights are missing.

@@ -13,7 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
-from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
+from relax_mlir.lowering.abi.emit_lifecycle import (
+    CONSTANTS_ADDRESS,
+    MEMORY_ADDRESS,
+    PROFILE_ADDRESS,
+    THREADS_ADDRESS,
+)
 from relax_mlir.lowering.runtime_lib import pool, thread_pool
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.set_error import set_error_text
@@ -24,6 +29,9 @@ WEIGHTS = "__relax_weights"
 
 CPU_WORDS = "__relax_cpu_words"
 """The function that writes what the CPU has to an array of words; it is assembly."""
+
+PROFILE_FUNCTION = "__relax_profile"
+"""The function of the FFI, ``() -> opaque pointer``, of libraries that are profiled: where they look for records."""
 
 CODE_PREFIX = "__relaxfn_"
 """In the place of `ENTRY_PREFIX`, and as long: names functions whose code is compiled for the target. The entry point
@@ -54,6 +62,31 @@ _ASK = f"""\
       %good = arith.constant 0 : i64
       %answer = llvm.call @syscall(%call, %ask, %tiles) vararg(!llvm.func<i64 (i64, ...)>) : (i64, i64, i64) -> i64
       %allowed = arith.cmpi eq, %answer, %good : i64"""
+
+_PROFILE = f"""\
+llvm.mlir.global internal @profile_place() : !llvm.ptr {{
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.return %null : !llvm.ptr
+}}
+
+// Where the code looks for the address of records, or null.
+llvm.func @{ENTRY_PREFIX}{PROFILE_FUNCTION}(
+    %self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {{
+  %good = arith.constant 0 : i32
+  %kind = arith.constant {_OPAQUE_POINTER} : i32
+  %p_place = llvm.mlir.addressof @profile_place : !llvm.ptr
+  %place = llvm.load %p_place : !llvm.ptr -> !llvm.ptr
+  %p_value = llvm.getelementptr %result[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  llvm.store %kind, %result : i32, !llvm.ptr
+  llvm.store %place, %p_value : !llvm.ptr, !llvm.ptr
+  llvm.return %good : i32
+}}
+"""
+_BIND_PROFILE = f"""\
+  %profile = llvm.call @{PROFILE_ADDRESS}LEVEL() : () -> !llvm.ptr
+  %p_profile = llvm.mlir.addressof @profile_place : !llvm.ptr
+  llvm.store %profile, %p_profile : !llvm.ptr, !llvm.ptr
+"""
 
 _EMBEDDED = f"""\
 llvm.mlir.global external hidden @{WEIGHTS}() : i8
@@ -116,6 +149,7 @@ def library_text(
     missing: str,
     weights: WeightsFile | None,
     settings: LibrarySettings,
+    is_profiled: bool = False,
 ) -> str:
     """The module that starts a library, as MLIR text of level V.
 
@@ -125,6 +159,7 @@ def library_text(
         machine: the architecture, as `platform.machine` names it.
         missing: what calls fail with on a CPU that can run none of the levels.
         weights: where they have a file of their own; None: they are linked beside this module.
+        is_profiled: whether all levels write records.
     """
     state = {field: 8 * number for number, field in enumerate(pool.FIELDS)}
     forgotten = "".join(
@@ -150,13 +185,16 @@ def library_text(
         START=START,
         set_error=set_error_text("llvm.func internal @set_error", "llvm.return"),
         CPU_WORDS=CPU_WORDS,
+        profile=_PROFILE if is_profiled else "",
         entries="\n".join(
             fill_template("library_entry", function=name, ENTRY=ENTRY_PREFIX) for name in functions
         ),
         words=len(levels[0].needed),
         missing=missing,
         find_weights=_EMBEDDED if weights is None else _weights_text(weights),
-        levels="\n".join(_level_text(functions, number, level) for number, level in enumerate(levels)),
+        levels="\n".join(
+            _level_text(functions, number, level, is_profiled) for number, level in enumerate(levels)
+        ),
         attempts=attempts,
         syscall="llvm.func @syscall(i64, ...) -> i64\n" if tiles else "",
         PAGE_SIZE_NAME=_PAGE_SIZE_NAME,
@@ -174,7 +212,7 @@ def library_text(
     )
 
 
-def _level_text(functions: Sequence[str], number: int, level: LibraryLevel) -> str:
+def _level_text(functions: Sequence[str], number: int, level: LibraryLevel, is_profiled: bool) -> str:
     suffix = level_suffix(number)
     declared = (
         f'llvm.func @"{code_name(name, number)}"(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32\n'
@@ -197,8 +235,9 @@ def _level_text(functions: Sequence[str], number: int, level: LibraryLevel) -> s
         count=max(1, len(level.places)),
         needed=", ".join(map(str, level.needed)),
         words=len(level.needed),
-        functions="".join(declared),
-        bindings="".join(bindings),
+        functions="".join(declared)
+        + (f"llvm.func @{PROFILE_ADDRESS}{suffix}() -> !llvm.ptr\n" if is_profiled else ""),
+        bindings="".join(bindings) + (_BIND_PROFILE.replace("LEVEL", suffix) if is_profiled else ""),
         permission=_ASK if level.tiles else _FREE,
     )
 

@@ -7,21 +7,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_mlir.export.weights import Array
-from relax_mlir.runtime.engine import Engine, Interface
+from relax_mlir.runtime.engine import Interface
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.profile_sites import Site
 
 
 @dataclass(frozen=True)
 class CompiledCode:
-    """What a library is made of: object files, the arrays that they read, and what they offer."""
+    """What a library is made of: object files, the arrays that they read, and what they offer.
+
+    `sites`: what it records, if it is profiled.
+    """
 
     interface: Interface
     constants: Sequence[Array]
     objects: Sequence[bytes]
+    sites: tuple[Site, ...] = ()
 
     @staticmethod
-    def of(engine: Engine) -> CompiledCode:
+    def of(executable: Executable) -> CompiledCode:
         """The code of this process."""
-        return CompiledCode(engine.interface, engine.constants, engine.objects)
+        engine = executable.engine
+        return CompiledCode(engine.interface, engine.constants, engine.objects, executable.profile_sites)
 
     @property
     def functions(self) -> Mapping[str, int]:

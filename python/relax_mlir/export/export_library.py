@@ -114,7 +114,7 @@ def _levels(executable: object) -> list[CompiledCode]:
     levels = []
     for each in given:
         expect("export_library: 'executable'", each, Executable | CompiledCode, wanted)
-        levels.append(CompiledCode.of(each.engine) if isinstance(each, Executable) else each)
+        levels.append(CompiledCode.of(each) if isinstance(each, Executable) else each)
     return levels
 
 
@@ -133,6 +133,10 @@ class _Job:
         return Target.parse(self.levels[0].interface.target).architecture
 
     @property
+    def is_profiled(self) -> bool:
+        return bool(self.levels[0].sites)
+
+    @property
     def weights_name(self) -> str | None:
         return None if self.stem is None else f"{self.stem}{FILE_ENDING}"
 
@@ -147,7 +151,7 @@ class _Job:
         ]
         functions = list(self.levels[0].functions)
         beside = self._write_weights(layout)
-        objects = [*own, *start_objects(functions, targets, layout.places, beside)]
+        objects = [*own, *start_objects(functions, targets, layout.places, beside, self.is_profiled)]
         names = [f"part{number}.o" for number in range(len(objects))]
         for name, content in zip(names, objects, strict=True):
             (self.folder / name).write_bytes(content)

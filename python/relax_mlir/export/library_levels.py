@@ -51,6 +51,10 @@ def ordered_levels(levels: Sequence[CompiledCode]) -> list[CompiledCode]:
         raise ArgumentError(
             "export_library: the executables are not of one module: give a library of its own to each module"
         )
+    if any(level.sites != levels[0].sites for level in levels):
+        raise ArgumentError(
+            "export_library: the executables record different things: build all with profile=True, or none"
+        )
     for target in targets:
         if target.architecture != targets[0].architecture:
             raise ArgumentError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import tvm_ffi
@@ -41,6 +42,7 @@ def metadata(
         "bytecode": bytecode,
         "packed": dict(interface.packed),
         "functions": functions,
+        "profile": [asdict(site) for site in levels[0].sites],
     }
 
 

@@ -8,7 +8,12 @@ from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.elf_sections import with_renamed_symbols
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
-from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
+from relax_mlir.lowering.abi.emit_lifecycle import (
+    CONSTANTS_ADDRESS,
+    MEMORY_ADDRESS,
+    PROFILE_ADDRESS,
+    THREADS_ADDRESS,
+)
 from relax_mlir.lowering.runtime_lib.library import CODE_PREFIX, code_name, level_suffix
 from relax_mlir.target import Target
 
@@ -27,7 +32,7 @@ def level_objects(level: CompiledCode, number: int, count: int, linker: Linker, 
         (folder / name).write_bytes(content)
     merged, result = f"level{number}-merged.o", f"level{number}.o"
     linker.run(["-r", "-nostdlib", *names, "-o", merged], folder)
-    tables = (CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS)
+    tables = [CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS, *([PROFILE_ADDRESS] if level.sites else [])]
     visible = {name: f"{name}{level_suffix(number)}" for name in tables}
     visible |= {code_name(name, 0): code_name(name, number) for name in level.functions}
     keep = [f"--keep-global-symbol={name}" for name in visible]

@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from relax_mlir.export.cpu_words import needed_words
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
-from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS
+from relax_mlir.lowering.abi.emit_lifecycle import (
+    CONSTANTS_ADDRESS,
+    MEMORY_ADDRESS,
+    PROFILE_ADDRESS,
+    THREADS_ADDRESS,
+)
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu, feature_text
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
@@ -15,6 +20,7 @@ from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.runtime_lib import pool, thread_pool
 from relax_mlir.lowering.runtime_lib.library import (
     CPU_WORDS,
+    PROFILE_FUNCTION,
     START,
     WEIGHTS,
     LibraryLevel,
@@ -51,6 +57,7 @@ def start_text(
     targets: Sequence[Target],
     places: Sequence[Sequence[int]],
     weights: WeightsFile | None,
+    is_profiled: bool = False,
 ) -> str:
     """The module that starts a library, as MLIR text; the arguments are those of `start_objects`."""
     levels = [
@@ -64,7 +71,13 @@ def start_text(
     missing = f"this CPU lacks what the library is compiled for: {' or '.join(map(str, targets))}"
     machine = targets[0].architecture
     return library_text(
-        functions, levels, machine=machine, missing=missing, weights=weights, settings=_SETTINGS
+        functions,
+        levels,
+        machine=machine,
+        missing=missing,
+        weights=weights,
+        settings=_SETTINGS,
+        is_profiled=is_profiled,
     )
 
 
@@ -73,6 +86,7 @@ def start_objects(
     targets: Sequence[Target],
     places: Sequence[Sequence[int]],
     weights: WeightsFile | None,
+    is_profiled: bool,
 ) -> list[bytes]:
     """Object files.
 
@@ -81,16 +95,20 @@ def start_objects(
         targets: the machines that the functions are compiled for, the best first.
         places: for each of them, where the constants lie in the weights, in bytes.
         weights: where they have a file of their own; None: they are linked beside this.
+        is_profiled: whether the code writes records.
     """
     machine = targets[0].architecture
-    exported = (START, *(f"{ENTRY_PREFIX}{name}" for name in functions))
+    entries = [*functions, *([PROFILE_FUNCTION] if is_profiled else [])]
+    exported = (START, *(f"{ENTRY_PREFIX}{name}" for name in entries))
     levels = range(len(targets))
     linked = (
         *_LINKED,
-        *(f"{name}{level_suffix(number)}" for number in levels for name in _TABLES),
+        *(f"{name}{level_suffix(number)}" for number in levels for name in (*_TABLES, PROFILE_ADDRESS)),
         *(code_name(name, number) for number in levels for name in functions),
     )
-    start = replace(part_of(start_text(functions, targets, places, weights), exported), external=linked)
+    start = replace(
+        part_of(start_text(functions, targets, places, weights, is_profiled), exported), external=linked
+    )
     team = part_of(thread_pool.team_text(machine), (thread_pool.STATE,))
     return [
         _object(part_of(pool.pool_text(), (pool.STATE,)), machine, pool.OPT_LEVEL),

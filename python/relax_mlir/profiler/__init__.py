@@ -8,7 +8,17 @@
 
 from relax_mlir.profiler.limits import Limits, copy_bandwidth, fma_peak
 from relax_mlir.profiler.profile import Event, OpSummary, Profile
-from relax_mlir.profiler.recording import recording
+from relax_mlir.profiler.recording import profile_library, recording
 from relax_mlir.runtime.profile_sites import Site
 
-__all__ = ["Event", "Limits", "OpSummary", "Profile", "Site", "copy_bandwidth", "fma_peak", "recording"]
+__all__ = [
+    "Event",
+    "Limits",
+    "OpSummary",
+    "Profile",
+    "Site",
+    "copy_bandwidth",
+    "fma_peak",
+    "profile_library",
+    "recording",
+]

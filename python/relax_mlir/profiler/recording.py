@@ -5,31 +5,64 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 
 from relax_mlir.error import ArgumentError
-from relax_mlir.lowering.abi.emit_lifecycle import PROFILE_ADDRESS
 from relax_mlir.lowering.instrument.instrument_calls import FIXED, HEADER
+from relax_mlir.lowering.runtime_lib.library import PROFILE_FUNCTION
 from relax_mlir.profiler.profile import Event, Profile
-from relax_mlir.runtime.engine import Engine
 from relax_mlir.runtime.profile_sites import Site
 
 _LOCK = threading.Lock()
 
 
+def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:
+    """Record calls of an exported library while the context is entered; see `Executable.profile`.
+
+    Args:
+        path: of a shared library whose executable was built with ``profile=True``. It is loaded, unless it is.
+        capacity: how many 64-bit words of records to keep.
+
+    Raises:
+        ArgumentError: it writes no records, is being profiled already, or `capacity` is not positive. ParseError: it
+            is no library of this project.
+    """
+    from relax_mlir.export import inspect_library  # the profiler is below it
+
+    sites = [
+        Site(**{**site, "sizes": tuple(site["sizes"])}) for site in inspect_library(path).facts["profile"]
+    ]
+    address = None
+    if sites:
+        library = tvm_ffi.load_module(str(Path(path).resolve()))
+        address = library.get_function(PROFILE_FUNCTION)().value
+    return recording(address, sites, capacity, _kept.append)
+
+
+_kept: list[object] = []
+"""Records of libraries, which are never unloaded."""
+
+
 @contextlib.contextmanager
-def recording(engine: Engine, sites: Sequence[Site], capacity: int) -> Iterator[Profile]:
-    """A profile that is filled when the context is left; see `Executable.profile`."""
+def recording(
+    address: int | None, sites: Sequence[Site], capacity: int, keep: Callable[[np.ndarray[Any, Any]], None]
+) -> Iterator[Profile]:
+    """A profile that is filled when the context is left; see `Executable.profile`.
+
+    `address`: where the code looks for the address of records; `keep`: is given memory that must live as long as it.
+    """
     if not sites:
         raise ArgumentError(
             "profile: the executable writes no records; build it with rx.build(mod, profile=True)"
         )
     if not isinstance(capacity, int) or capacity < 1:
         raise ArgumentError(f"profile: 'capacity' must be a positive number of words, not {capacity!r}")
-    address = engine.pointer(PROFILE_ADDRESS)
     if address is None:
         raise ArgumentError("profile: the executable has no place for the address of records")
     place = ctypes.c_void_p.from_address(address)
@@ -41,7 +74,7 @@ def recording(engine: Engine, sites: Sequence[Site], capacity: int) -> Iterator[
         place.value = buffer.ctypes.data
     profile = Profile(tuple(sites))
     # A call of another thread may still be writing when the context is left: the buffer lives with the code.
-    engine.keep(buffer)
+    keep(buffer)
     try:
         yield profile
     finally:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.lowering.abi.emit_lifecycle import PROFILE_ADDRESS
 from relax_mlir.lowering.runtime_lib.fast_call_state import HANDLE_BIT, SHORT_BIT
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.compile_module import compile_module
@@ -108,7 +109,9 @@ class Executable(Mapping[str, CompiledFunction]):
         """
         from relax_mlir.profiler import recording
 
-        return recording(self._engine, self.profile_sites, capacity)
+        engine = self._engine
+        address = engine.pointer(PROFILE_ADDRESS) if self.profile_sites else None
+        return recording(address, self.profile_sites, capacity, engine.keep)
 
     def export_library(self, path: str | Path, *, weights: str = "embed") -> Path:
         """Write the functions to a file that runs without this project; see `relax_mlir.export.export_library`."""

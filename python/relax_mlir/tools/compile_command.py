@@ -86,6 +86,9 @@ def parser() -> argparse.ArgumentParser:
         default=2,
         help="which passes run: from 0, which compiles fastest, to 3 (default: 2)",
     )
+    found.add_argument(
+        "--profile", action="store_true", help="let a library write records: relax-run --profile reads them"
+    )
     found.add_argument("--no-cache", action="store_true", help="do not use the cache of compiled modules")
     found.add_argument("--inspect", action="store_true", help="show what a library says of itself, and exit")
     found.add_argument("--json", action="store_true", help="with --inspect: as JSON")

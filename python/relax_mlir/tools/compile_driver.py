@@ -108,6 +108,8 @@ def _require_library(options: Namespace, output: Path | None, targets: list[Targ
     """Raise ArgumentError for options of libraries, where the output is none."""
     if options.emit is None and output is not None and not _is_bytecode(options, output):
         return
+    if options.profile:
+        raise ArgumentError("--profile is for libraries of native code: leave it out")
     if options.weights is not None:
         raise ArgumentError("--weights is for libraries: other files have their constants inside")
     if len(targets) > 1:
@@ -134,14 +136,16 @@ def _compile(
     executables: list[Executable | CompiledCode] = []
     for target in targets:
         with report.phase("compiling" if len(targets) == 1 else f"compiling for {target}"):
-            executables.append(_code(module, target, cache))
+            executables.append(_code(module, target, options))
     with report.phase("linking"):
         export_library(executables, output, weights=options.weights or "embed")
 
 
-def _code(module: IRModule, target: Target, cache: bool) -> Executable | CompiledCode:
+def _code(module: IRModule, target: Target, options: Namespace) -> Executable | CompiledCode:
     if target.architecture == Target.host().architecture:
-        return build(module, target, cache=cache)
+        return build(module, target, cache=not options.no_cache, profile=options.profile)
+    if options.profile:
+        raise ArgumentError("--profile is for this machine: leave it out, or compile for its architecture")
     return cross_build(module, target)
 
 

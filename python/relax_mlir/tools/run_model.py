@@ -16,6 +16,7 @@ from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, Unsupp
 from relax_mlir.export import inspect_library
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.metadata import function_facts
+from relax_mlir.profiler import profile_library
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.build import build
 from relax_mlir.target import Target
@@ -56,19 +57,20 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     Raises RelaxError: the file, or the name.
     """
     ending = Path(model).suffix
-    if ending in (".so", ".vmexec") and (threads is not None or profiled):
-        option = "--threads" if threads is not None else "--profile"
-        raise ArgumentError(f"{option} is for modules, which are compiled now; {model} is compiled already")
+    if ending in (".so", ".vmexec") and threads is not None:
+        raise ArgumentError(f"--threads is for modules, which are compiled now; {model} is compiled already")
+    if ending == ".vmexec" and profiled:
+        raise ArgumentError(f"--profile is for modules and libraries; {model} is bytecode")
     if not Path(model.partition(".py:")[0]).exists() and ".py:" not in model:
         raise ParseError(f"cannot open input file {model!r}: there is no such file")
     if ending == ".so":
-        return _of_library(model, name)
+        return _of_library(model, name, profiled)
     if ending == ".vmexec":
         return _of_bytecode(model, name)
     target = Target() if threads is None else Target(num_threads=threads)
     executable = build(read_module(model), target, profile=profiled)
     found = _chosen(name, executable.functions, model)
-    facts = function_facts([CompiledCode.of(executable.engine)], found)
+    facts = function_facts([CompiledCode.of(executable)], found)
     return RunnableFunction(
         found,
         executable[found],
@@ -80,8 +82,10 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     )
 
 
-def _of_library(model: str, name: str | None) -> RunnableFunction:
+def _of_library(model: str, name: str | None, profiled: bool) -> RunnableFunction:
     facts = inspect_library(model).facts
+    if profiled and not facts["profile"]:
+        raise ArgumentError(f"{model} writes no records: compile it with relax-compile --profile")
     if facts["bytecode"] is not None:
         return _of_bytecode(model, name)
     functions = facts["functions"]
@@ -99,6 +103,7 @@ def _of_library(model: str, name: str | None) -> RunnableFunction:
         names,
         facts["params"],
         facts["bounds"],
+        (lambda: profile_library(model)) if profiled else None,
         written=facts.get("written", ()),
     )
 

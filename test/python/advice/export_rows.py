@@ -7,6 +7,7 @@ import contextlib
 import functools
 import importlib.util
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from relax_mlir.script import parse
 from relax_mlir.tools import compile_command, compile_driver, run_command, run_driver
 
 X = np.array([3, 1, 3], np.float32)
+FOREIGN_TARGET = "cpu -mcpu=" + ("neoverse-n1" if platform.machine() == "x86_64" else "haswell")
 
 MODEL = """
 from relax_mlir.script import ir as I
@@ -125,6 +127,25 @@ def _without_weights() -> object:
 def _with_weights() -> None:
     library = tvm_ffi.load_module(str(_beside()))
     same(library.main(tvm_ffi.from_dlpack(np.zeros(1000, np.float32))), np.arange(1000, dtype=np.float32))
+
+
+def _levels(profile: bool, other: bool) -> list[Executable]:
+    module = parse('@R.function\ndef main(x: R.Tensor((3,), "float32")):\n    return x + 1.0')
+    pairs = (("x86-64", profile), ("x86-64-v2", other))
+    return [rx.build(module, f"cpu -mcpu={name}", profile=records) for name, records in pairs]
+
+
+def _profiled() -> None:
+    _compiles("model.py", "--profile", "-o", "records.so")()
+    _runs("records.so", "scale", "--input", "both.npz", "--profile", "trace.json")()
+    assert "traceEvents" in (_folder() / "trace.json").read_text()
+
+
+def _without_kernels() -> rx.vm.Executable:
+    builder = rx.vm.ExecBuilder()
+    with builder.function("f", num_inputs=1):
+        builder.emit_ret(builder.r(0))
+    return builder.get()
 
 
 @contextlib.contextmanager
@@ -267,6 +288,40 @@ ROWS = {
         _compiles("model.py", "-o", "made.vmexec", "--target", "cpu", "--target", "cpu -mcpu=x86-64"),
         "--target may be given several times for libraries only: give one",
         lambda: (_compiles("model.py", "-o", "made.vmexec", "--target", "cpu")(), None)[-1],
+    ),
+    "records of one level": Row(
+        lambda: export_library(_levels(profile=True, other=False), _folder() / "levels.so"),
+        "build all with profile=True, or none",
+        lambda: (
+            export_library(_levels(profile=True, other=True), _folder() / "levels.so"),
+            export_library(_levels(profile=False, other=False), _folder() / "levels.so"),
+            None,
+        )[-1],
+    ),
+    "records of bytecode": Row(
+        _compiles("model.py", "--profile", "-o", "made.vmexec"),
+        "--profile is for libraries of native code: leave it out",
+        lambda: (_compiles("model.py", "-o", "made.vmexec")(), None)[-1],
+    ),
+    "records of another machine": Row(
+        _compiles("model.py", "--profile", "--target", FOREIGN_TARGET, "-o", "made.so"),
+        "leave it out, or compile for its architecture",
+        lambda: (_compiles("model.py", "--profile", "-o", "made.so")(), None)[-1],
+    ),
+    "no records": Row(
+        _runs("model.so", "scale", "--input", "both.npz", "--profile", "trace.json"),
+        "compile it with relax-compile --profile",
+        _profiled,
+    ),
+    "bytecode without kernels": Row(
+        lambda: _without_kernels().export_library(_folder() / "none.so"),
+        "it has no kernels: save writes it",
+        lambda: _without_kernels().save(_folder() / "none.vmexec"),
+    ),
+    "a library without bytecode": Row(
+        lambda: rx.vm.Executable.load(_folder() / "model.so"),
+        r"tvm_ffi\.load_module loads it",
+        lambda: (tvm_ffi.load_module(str(_folder() / "model.so")).get_function("scale"), None)[-1],
     ),
     "no compiler": Row(
         lambda: _linked(PATH="", CC=""),

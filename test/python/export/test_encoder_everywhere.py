@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir.distributed import map_batches
+from relax_mlir.export import inspect_library
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
@@ -90,17 +91,20 @@ def test_the_encoder_in_a_fresh_environment(built: Path, expected: list[float], 
 
 
 def test_the_encoder_by_relax_run(built: Path, expected: list[float], tmp_path: Path) -> None:
-    np.save(tmp_path / "ids.npy", np.array([list(map(int, TOKENS))]))
-    np.save(tmp_path / "mask.npy", np.ones((1, len(TOKENS)), np.int64))
-    inputs = [word for name in ("ids", "mask") for word in ("--input", f"{tmp_path / name}.npy")]
+    library = built / "cpp" / "encoder.so"
+    ids = np.array([list(map(int, TOKENS))])
+    names = [each["name"] for each in inspect_library(library).facts["functions"]["main"]["params"]]
+    np.savez(tmp_path / "given.npz", **dict(zip(names, (ids, np.ones_like(ids)), strict=True)))
     command = [
         sys.executable,
         "-m",
         "relax_mlir.tools.run_command",
-        str(built / "cpp" / "encoder.so"),
+        str(library),
         "main",
     ]
-    run(EXAMPLES.parent, *command, *inputs, "-o", str(tmp_path / "vectors.npz"))
+    run(
+        EXAMPLES.parent, *command, "--input", str(tmp_path / "given.npz"), "-o", str(tmp_path / "vectors.npz")
+    )
     assert np.load(tmp_path / "vectors.npz")["result"][0, :8].tolist() == expected
 
 
