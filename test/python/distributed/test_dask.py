@@ -40,7 +40,7 @@ def client(marks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
     with (
         distributed_programs.hidden_torch(),
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=folder
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=folder
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -108,12 +108,14 @@ def test_the_encoder_by_relax_run(built: Path, expected: list[float], tmp_path: 
     assert np.load(tmp_path / "vectors.npz")["result"][0, :8].tolist() == expected
 
 
-def test_the_encoder_on_two_workers_of_dask(built: Path, expected: list[float]) -> None:
+def test_the_encoder_on_two_workers_of_dask(built: Path, expected: list[float], tmp_path: Path) -> None:
     import distributed
 
     ids = np.array([list(map(int, TOKENS))])
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=str(tmp_path)
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         batches = [

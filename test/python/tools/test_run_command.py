@@ -176,7 +176,13 @@ WRONG = {
     ): "x.npy: one array, expected a file of arrays with names",
     ("model.so", "scale", *BOTH, "--compare", "other.npz"): "unknown result 'outcome'",
     ("model.so", "scale", *BOTH, "--threads", "2"): "--threads is for modules, which are compiled now",
-    ("model.so", "scale", *BOTH, "--profile", "t.json"): "--profile is for modules, which are compiled now",
+    (
+        "model.so",
+        "scale",
+        *BOTH,
+        "--profile",
+        "t.json",
+    ): "model.so writes no records: compile it with relax-compile",
     ("model.vmexec", "scale", "--random", "n=3,m=2"): "bytecode does not say what its parameters are",
     (
         "model.so",
