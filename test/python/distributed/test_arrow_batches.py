@@ -78,15 +78,14 @@ def test_what_needs_a_copy_is_refused(message: str) -> None:
         one(REFUSED[message])
 
 
-def test_a_pool_takes_record_batches(tmp_path: Path) -> None:
-    library = distributed_programs.build().export_library(tmp_path / "model.so")
+def test_a_pool_takes_record_batches(library: Path, marks: Path) -> None:
     rng = np.random.default_rng(0)
     given = [rng.standard_normal((rows, 64), np.float32) for rows in (3, 0, 1)]
     batches = [
         pa.record_batch([pa.FixedSizeListArray.from_arrays(pa.array(x.reshape(-1)), 64)], ["x"])
         for x in given
     ]
-    with distributed_programs.make_pool(tmp_path, workers=1) as pool:
+    with distributed_programs.make_pool(marks, workers=1) as pool:
         found = list(map_batches(library, batches, pool, function="layer"))
     for x, result in zip(given, found, strict=True):
         np.testing.assert_allclose(

@@ -29,21 +29,6 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture(scope="module")
-def executable() -> rx.Executable:
-    return distributed_programs.build()
-
-
-@pytest.fixture(scope="module")
-def library(executable: rx.Executable, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return executable.export_library(tmp_path_factory.mktemp("library") / "model.so")
-
-
-@pytest.fixture(scope="module")
-def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("marks")
-
-
-@pytest.fixture(scope="module")
 def pool(marks: Path) -> Iterator[ProcessPoolExecutor]:
     with make_pool(marks) as pool:
         yield pool
