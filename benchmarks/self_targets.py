@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks import copying, low_precision, virtual_machine
+from benchmarks import copying, libraries, low_precision, virtual_machine
 from benchmarks.measure import measure
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
@@ -49,6 +49,8 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
         if workload.name == "W0":
             yield from _calls(workload)
             yield from virtual_machine.call_rows()
+            yield from libraries.load_rows()
+            yield from libraries.call_rows(workload)
             continue
         cold, cached = (COMPILE_MODEL, CACHED_MODEL) if isinstance(workload, MiniLm) else (COMPILE, CACHED)
         yield _at_most(workload.name, "cold compile", _compile_seconds(workload), cold)
@@ -60,6 +62,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from low_precision.rows()
         if isinstance(workload, EncoderLayer):
             yield from virtual_machine.mode_rows(workload)
+            yield from libraries.call_rows(workload)
 
 
 def _at_most(subject: str, measure: str, seconds: float, limit: float) -> Row:
