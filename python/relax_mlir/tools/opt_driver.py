@@ -191,12 +191,20 @@ class Driver:
                 from relax_mlir.script import script  # needed for this option only
 
                 text = script(module)
-                return _coloured(text) if self.options.text("o") in ("", STDIN) else text
+                return self._painted(text, is_script=True)
             if self.options.on("memory-plan"):
                 from relax_mlir.tools.plan_text import plans_text  # needed for this option only
 
                 return plans_text(module, self.bindings)
-            return module_text(module, opt_watchers.print_options(self.options))
+            return self._painted(module_text(module, opt_watchers.print_options(self.options)))
+
+    def _painted(self, text: str, is_script: bool = False) -> str:
+        """The output in colours, where it goes to the standard output and that has colours."""
+        if self.options.text("o") not in ("", STDIN) or not is_coloured(sys.stdout):
+            return text
+        from relax_mlir.tools.coloured_text import ir_in_colours, script_in_colours  # on terminals only
+
+        return script_in_colours(text) if is_script else ir_in_colours(text)
 
     def _context(self) -> ir.Context:
         context: ir.Context = dialect.context()
@@ -266,17 +274,6 @@ class Driver:
             write_atomically(Path(target), output)
         except OSError as error:
             raise ParseError(f"cannot write output file '{target}': {error.strerror}") from None
-
-
-def _coloured(text: str) -> str:
-    """A script, in colours where the standard output has them."""
-    if not is_coloured(sys.stdout):
-        return text
-    from pygments import highlight  # needed on terminals only
-    from pygments.formatters import TerminalFormatter
-    from pygments.lexers import PythonLexer
-
-    return str(highlight(text, PythonLexer(), TerminalFormatter()))
 
 
 def _split(data: bytes) -> Iterator[Part]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -125,6 +126,20 @@ def test_help_and_script(folder: Path) -> None:
     assert ESCAPE in text and "main" in text
     assert ESCAPE not in run_on_terminal(script, {"NO_COLOR": "1"})[1]
     assert ESCAPE.encode() not in in_pipe(script).stdout
+
+
+def test_ir_on_a_terminal(folder: Path, tmp_path: Path) -> None:
+    """Values, names of ops, types and strings are in colours; without them the text is that of a pipe."""
+    command = [*OPT, str(folder / "model.mlir")]
+    code, text = run_on_terminal(command)
+    assert code == 0
+    for part in ("%y", '"relax.exp"', "@main"):
+        assert re.search(rf"\x1b\[\d[\d;]*m{re.escape(part)}\x1b\[", text), part
+    plain = in_pipe(command).stdout.decode()
+    assert re.sub(r"\x1b\[[\d;]*m", "", text) == plain
+    out = tmp_path / "out.mlir"
+    assert run_on_terminal([*command, f"-o{out}"]) == (0, "")
+    assert out.read_text() == plain
 
 
 def test_binary_output_is_not_for_terminals(folder: Path) -> None:
