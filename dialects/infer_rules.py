@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_mlir.dialects.base import OpArgs, implies
-from relax_mlir.dialects.types import StructInfo, Tuple, contains_unknown
+from relax_mlir.dialects.type_queries import contains_unknown
+from relax_mlir.dialects.types import StructInfo, Tuple
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, expect
 from relax_mlir.mlir import ir
 

@@ -464,32 +464,6 @@ def _ranked_tensor(type_: ir.RankedTensorType) -> Tensor:
     return Tensor(dims, _dtype(type_.element_type))
 
 
-def all_dims(info: StructInfo) -> Iterator[Dim | None]:
-    """The dimensions of tensors and values of shapes anywhere in `info`, in order; None for unknown ones."""
-    if isinstance(info, Tensor):
-        yield from info.shape or ()
-    elif isinstance(info, Shape):
-        yield from info.values or ()
-    elif isinstance(info, Tuple):
-        for item in info.fields:
-            yield from all_dims(item)
-
-
-def parameter_symbols(params: Sequence[StructInfo]) -> list[str]:
-    """The symbols that parameters of these infos define, in the order of `symbolic.definitions`."""
-    dims = [dim for info in params for dim in all_dims(info)]
-    return [definition.symbol for definition in symbolic.definitions(dims)]
-
-
-def contains_unknown(info: StructInfo) -> bool:
-    """True if a rank, a dimension or a dtype anywhere in `info` is unknown."""
-    if isinstance(info, Tensor):
-        return info.known_shape is None or info.dtype is None
-    if isinstance(info, Shape):
-        return info.values is None or None in info.values
-    return isinstance(info, Tuple) and any(map(contains_unknown, info.fields))
-
-
 def substitute(info: StructInfo, mapping: dict[str, Any]) -> StructInfo:
     """`info` with symbols replaced by dimensions."""
 

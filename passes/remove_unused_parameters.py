@@ -7,7 +7,8 @@ from typing import ClassVar
 from relax_mlir.analysis.call_inference import call_mapping
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
-from relax_mlir.dialects.types import Shape, Tuple, dims_attr, parameter_symbols, struct_info
+from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.types import Shape, Tuple, dims_attr, struct_info
 from relax_mlir.ir_queries import entry_block, fresh_name
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit

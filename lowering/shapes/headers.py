@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import EXPOSES, LATENCY_CRITICAL, SIGNATURE
-from relax_mlir.dialects.types import StructInfo, Tensor, parameter_symbols, struct_info
+from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.shapes.body import is_handle

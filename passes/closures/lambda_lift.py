@@ -11,15 +11,8 @@ from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
 from relax_mlir.dialects.structure import ShapeExprOp, pack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.traits import CopiedIntoFunctions, ops_with
-from relax_mlir.dialects.types import (
-    Shape,
-    StructInfo,
-    as_dim,
-    dims_attr,
-    dims_from_attr,
-    parameter_symbols,
-    struct_info,
-)
+from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.types import Shape, StructInfo, as_dim, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, ops_of, symbol_names
 from relax_mlir.mlir import func, ir

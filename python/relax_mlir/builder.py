@@ -22,15 +22,8 @@ from relax_mlir.dialects.frames import Frame
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.shape_first import ShapeLike
-from relax_mlir.dialects.types import (
-    Callable,
-    DimLike,
-    Prim,
-    StructInfo,
-    Tensor,
-    parameter_symbols,
-    struct_info,
-)
+from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, Tensor, struct_info
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule

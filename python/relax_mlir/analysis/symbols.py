@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
-from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, parameter_symbols, struct_info
+from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, expect
 from relax_mlir.ir_queries import ancestors, defining_op, enclosing_function

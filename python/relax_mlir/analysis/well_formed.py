@@ -56,6 +56,7 @@ from relax_mlir.dialects.ir_types import CallableType, ShapeValueType
 from relax_mlir.dialects.loops import known_integer
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
+from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import (
     Callable,
     Prim,
@@ -64,7 +65,6 @@ from relax_mlir.dialects.types import (
     Tensor,
     Tuple,
     dims_from_attr,
-    parameter_symbols,
     struct_info,
 )
 from relax_mlir.dialects.value import Value

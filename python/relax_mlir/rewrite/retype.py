@@ -8,7 +8,8 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.dialects.base import RelaxOp, as_sequence, implies, op_class
 from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
-from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, contains_unknown, struct_info
+from relax_mlir.dialects.type_queries import contains_unknown
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
 from relax_mlir.ir_queries import callee_of, entry_block

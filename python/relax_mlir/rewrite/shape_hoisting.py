@@ -17,7 +17,8 @@ from relax_mlir.dialects.nn import FloatUnaryOp, ReluOp, RowOp
 from relax_mlir.dialects.select import ClipOp
 from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, TupleGetItemOp, is_pure
 from relax_mlir.dialects.triangle import TriangleOp
-from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, parameter_symbols, struct_info
+from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
 from relax_mlir.dialects.unary import PredicateOp, UnaryOp
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block

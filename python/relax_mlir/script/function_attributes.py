@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.attributes import FORCE_PURE, SYMBOL_BOUNDS
-from relax_mlir.dialects.types import parameter_symbols
+from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import ir
 from relax_mlir.script.scope import Scope, is_path

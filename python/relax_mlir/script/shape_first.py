@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.shape_first import ShapeLike, call_prim_func, call_registered, declared_params
-from relax_mlir.dialects.types import Shape, Tensor, all_dims
+from relax_mlir.dialects.type_queries import all_dims
+from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.script.call_arguments import named_arguments, packed_arguments
 from relax_mlir.script.dimensions import read_dims, symbols_of

@@ -14,15 +14,8 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PRIM_FUNC, SYMBOL_BOUNDS
 from relax_mlir.dialects.calls import CallDpsPackedOp
 from relax_mlir.dialects.structure import pack, shape_expr
-from relax_mlir.dialects.types import (
-    Shape,
-    StructInfo,
-    all_dims,
-    dims_attr,
-    dims_from_attr,
-    struct_info,
-    substitute,
-)
+from relax_mlir.dialects.type_queries import all_dims
+from relax_mlir.dialects.types import Shape, StructInfo, dims_attr, dims_from_attr, struct_info, substitute
 from relax_mlir.ir_queries import callee_of, defining_op, enclosing_function, fresh_name, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import arguments_of, erase_if_unused, functions_by_name, update_type
