@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ _MODULES = (
     "export",
     "expr",
     "expr_functor",
+    "frontend",
     "instrument",
     "ir",
     "op",
@@ -129,7 +131,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
     if name in _MODULES:
         return importlib.import_module(f"relax_mlir.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'relax_mlir' has no attribute '{name}'")
+        message = f"module 'relax_mlir' has no attribute '{name}'"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # Python adds what is near
     globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return globals()[name]
 

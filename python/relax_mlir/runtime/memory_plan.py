@@ -138,7 +138,8 @@ class MemoryPlan:
             size = "?" if b.bytes is None else str(b.bytes)
             rows.append((b.op, size, place, f"{b.first}-{b.last}", b.type, b.location.rpartition("/")[2]))
         table = terminal.lines_of(rows, terminal.width(), first=4)
-        head = f"{self.function}: workspace of {self.formula} bytes, {len(self.slots)} slots"
+        count = f"{len(self.slots)} slot{'s' * (len(self.slots) != 1)}"
+        head = f"{self.function}: workspace of {self.formula} bytes, {count}"
         return "\n".join([head, *(table if self.buffers else [])])
 
     def _repr_html_(self) -> str:

@@ -165,7 +165,9 @@ class Calls:
                 message = f"unknown function '{text}'; the op is R.{text} ({hint})"
             raise Problem(node.func, message, "UnknownNameError")
         if isinstance(node.func, ast.Attribute):
-            expressions.evaluate(node.func)
+            found = expressions.evaluate(node.func)
+            if isinstance(found, tuple | str | int):
+                raise Problem(node.func, f"'{text}' is no function; leave the parentheses out")
         raise Problem(node.func, f"'{text}' is a Python function, which is not run; {hint}")
 
     def named(self, expressions: Expressions, node: ast.expr) -> str | None:

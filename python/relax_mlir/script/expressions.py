@@ -16,7 +16,7 @@ from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.python_protocols import Dims
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value, shape_expr
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch
-from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import RelaxError
 from relax_mlir.script import attributes, conditions, indexing
@@ -47,6 +47,7 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: lambda x: x,
     ast.Invert: operator.invert,
 }
+NO_CONSTANTS = "it has none: give them, parse(text, constants=script_constants(mod)), or keep the module with IRModule.save"
 COMPREHENSION = "comprehensions are not unrolled: write the elements out, or a loop that carries a value"
 INSTEAD: dict[type[ast.expr], str] = {
     ast.Lambda: "a function has a name: write `def f(x: R.Tensor(...)): …` inside the function",
@@ -60,7 +61,7 @@ INSTEAD: dict[type[ast.expr], str] = {
     ast.Yield: "a script has no generators; return a tuple",
     ast.YieldFrom: "a script has no generators; return a tuple",
     ast.Set: "a script has no sets; write a tuple",
-    ast.Slice: "a slice stands in the index of a tensor, x[1:3]",
+    ast.Slice: "a slice stands in the index of a tensor or a shape, x[1:3]",
     ast.Starred: "`*` stands before an argument of a call or an element of a tuple",
 }
 
@@ -196,13 +197,22 @@ class Expressions:
         item = self.evaluate(node.value)
         if isinstance(item, Value) and isinstance(item.struct_info, Tensor):
             return indexing.elements(self, node, item)
+        if isinstance(item, Value) and isinstance(item.struct_info, Shape):
+            item = attributes.shape(node.value, item)
+        if isinstance(item, tuple) and isinstance(node.slice, ast.Slice):
+            return self.apply(node, operator.getitem, item, self.slice(node.slice))
         index = self.evaluate(node.slice)
         if isinstance(item, Value) and (not isinstance(index, int) or isinstance(index, bool)):
             raise Problem(node.slice, "the index of a tuple is an integer")
         if isinstance(item, Mapping) and index not in item:
-            known = ", ".join(sorted(map(str, item))[:12]) or "none"
-            raise Problem(node, f"{ast.unparse(node.value)} has no entry {index!r}; it has {known}")
+            known = ", ".join(sorted(map(str, item))[:12])
+            hint = f"it has {known}" if known else NO_CONSTANTS
+            raise Problem(node, f"{ast.unparse(node.value)} has no entry {index!r}; {hint}")
         return self.apply(node, operator.getitem, item, index)
+
+    def slice(self, node: ast.Slice) -> slice:
+        """Of the dimensions of a shape, or of a tuple: its ends are integers that are written out."""
+        return slice(*(part and self.evaluate(part) for part in (node.lower, node.upper, node.step)))
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: ANN401
         callee = self.calls.callee(node)

@@ -135,7 +135,7 @@ class Source:
     def error(self) -> ScriptError | UnsupportedError:
         """All mistakes as one error, in the order in which they have been found."""
         if self.unsupported:
-            return UnsupportedError("\n".join(self.frames))
+            return UnsupportedError("\n".join(["not supported in a script", *self.frames]))
         return ScriptError(self.frames, self.diagnostics)
 
     def check(self) -> None:

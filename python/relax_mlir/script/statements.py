@@ -11,11 +11,12 @@ from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.traits import HasEffect, has_trait
-from relax_mlir.dialects.types import StructInfo, Tensor
+from relax_mlir.dialects.types import Shape, StructInfo, Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.script import conditionals, loops
+from relax_mlir.script.attributes import shape
 from relax_mlir.script.builtin_calls import as_op
 from relax_mlir.script.calls import MODULE_NAMES
 from relax_mlir.script.closures import define_function
@@ -183,6 +184,8 @@ class Block:
             starred = next((item for item in target.elts if isinstance(item, ast.Starred)), None)
             if starred is not None:
                 raise Problem(starred, "a starred name has no type; name every field, or take t[0], t[1], …")
+            if isinstance(result, Value) and isinstance(result.struct_info, Shape):
+                result = shape(source, result)
             fields = self.expressions.apply(source, list, result)
             if len(fields) != len(target.elts):
                 raise Problem(target, f"{len(target.elts)} names for {len(fields)} values")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from relax_mlir.tools.command_help import CommandHelp, examples
 from relax_mlir.tools.command_line import add_common, completed, run_tool
 from relax_mlir.tools.supervise import supervised
 
@@ -32,8 +33,12 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
         prog=TOOL,
         description="Compile a module to a file that runs without the compiler, or show its code.",
-        epilog="Examples: relax-compile model.py -o model.so;  relax-compile model.mlir --emit=asm;  "
-        "relax-compile --inspect model.so",
+        epilog=examples(
+            "relax-compile model.py -o model.so",
+            "relax-compile model.mlir --emit=asm",
+            "relax-compile --inspect model.so",
+        ),
+        formatter_class=CommandHelp,
         allow_abbrev=False,
     )
     model = found.add_argument(

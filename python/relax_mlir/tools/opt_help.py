@@ -17,12 +17,9 @@ from relax_mlir.transform.upstream_names import DIALECTS, PASSES, PIPELINES
 
 MAX_WIDTH = 110
 
-OVERVIEW = """\
-OVERVIEW: relax-opt runs passes on a module: those of relax-mlir and those of
-MLIR, in any order.
-
-USAGE: relax-opt [options] [passes] <input file, or - for stdin>
-
+OVERVIEW = "OVERVIEW: relax-opt runs passes on a module: those of relax-mlir and those of MLIR, in any order."
+USAGE = "USAGE: relax-opt [options] [passes] <input file, or - for stdin>"
+EXAMPLES = """\
   relax-opt model.mlir --canonicalize --cse -o out.mlir
   relax-opt model.mlir \\
     --pass-pipeline='builtin.module(legalize-ops,func.func(canonicalize,cse))'
@@ -54,7 +51,7 @@ def help_text() -> str:
     groups: dict[str, list[Flag]] = {}
     for flag in FLAGS:
         groups.setdefault(flag.group, []).append(flag)
-    sections = [OVERVIEW, f"{_heading('OPTIONS:')}\n"]
+    sections = [f"{_wrapped(OVERVIEW)}\n\n{_wrapped(USAGE)}\n\n{EXAMPLES}", f"{_heading('OPTIONS:')}\n"]
     for group, flags in groups.items():
         sections.append(
             f"  {paint(f'{group}:', BOLD, sys.stdout)}\n"
@@ -67,6 +64,10 @@ def help_text() -> str:
 
 def _heading(text: str) -> str:
     return paint(text, HEADING, sys.stdout)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _row(left: str, right: str, indent: int = 4) -> str:
@@ -92,12 +93,12 @@ def passes_text() -> str:
             table[name] = _of_plugin(name)
     named = {name: each for name, each in table.items() if each.is_pipeline}
     own = {name: each for name, each in table.items() if not each.is_pipeline}
-    options = '(options as --<pass>="option=value ..."):'
+    options = '(options: --<pass>="key=value ..."):'
     return (
         f"{_heading('PIPELINES of relax-mlir')} {options}\n\n{_table(named)}\n\n"
         f"{_heading('PASSES of relax-mlir')} {options}\n\n{_table(own)}\n\n"
         f"{_heading('PIPELINES of MLIR:')}\n\n{_columns(PIPELINES)}\n\n"
-        f"{_heading('PASSES of MLIR')} (described at https://mlir.llvm.org/docs/Passes):\n\n{_columns(PASSES)}\n"
+        f"{_heading('PASSES of MLIR')} (https://mlir.llvm.org/docs/Passes):\n\n{_columns(PASSES)}\n"
     )
 
 

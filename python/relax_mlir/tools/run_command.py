@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from relax_mlir.tools.command_help import CommandHelp, examples
 from relax_mlir.tools.command_line import add_common, completed, run_tool
 from relax_mlir.tools.supervise import supervised
 
@@ -17,9 +18,12 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(
         prog=TOOL,
         description="Call a function once, or time it at several sizes.",
-        epilog="Examples: relax-run model.so main --input x=x.npy -o out.npz;  "
-        "relax-run model.mlir main --symbols n=1:4096 --time 5;  "
-        "relax-run model.py main --random n=7 --compare reference.npz",
+        epilog=examples(
+            "relax-run model.so main --input x=x.npy -o out.npz",
+            "relax-run model.mlir main --symbols n=1:4096 --time 5",
+            "relax-run model.py main --random n=7 --compare reference.npz",
+        ),
+        formatter_class=CommandHelp,
         allow_abbrev=False,
     )
     model = found.add_argument(

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import relax_mlir as rx
 import tvm_ffi
-from advice_rows import Row, Rows
-from module_texts import gives, scripts
+from advice_rows import Row, Rows, same
+from module_texts import gives, script_of, scripts
 from programs import register
 from relax_mlir.frontend.tvm import from_tvm
-from relax_mlir.script import parse
+from relax_mlir.script import parse, script_constants
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 V = np.array([1, 2, 3], np.float32)
@@ -188,7 +188,38 @@ class Module:
 {textwrap.indent(PLAIN, "    ")}
 """
 
+WEIGHTED = f"""
+@R.function
+def main({PARAMETER}):
+    return x + R.astype(R.sum(R.const({"[" + "1.0, " * 300 + "]"}, "float32")) / 300.0, "float32")
+"""
+
+
+def _weighted() -> rx.IRModule:
+    return script_of(WEIGHTED)
+
+
+def _reread(module: rx.IRModule) -> rx.IRModule:
+    return parse(module.script(), constants=script_constants(module))
+
+
+def _saved() -> rx.IRModule:
+    path = _folder / "weighted.rxm"
+    _weighted().save(path)
+    return rx.IRModule.load(path)
+
+
 ROWS: Mapping[str, Row] = {
+    "weights": Row(
+        lambda: parse(_weighted().script()),
+        r"give them, parse\(text, constants=script_constants\(mod\)\)",
+        lambda: _same_weighted(_reread(_weighted())),
+    ),
+    "saved_weights": Row(
+        lambda: parse(_weighted().script()),
+        "or keep the module with IRModule.save",
+        lambda: _same_weighted(_saved()),
+    ),
     "result_of_call": _row(
         CALL + OTHER.format("").replace("x + 1.0", "cls.main(x)"),
         r"annotate it \(`-> R.Tensor",
@@ -317,6 +348,10 @@ ROWS: Mapping[str, Row] = {
         _module(lambda: from_tvm(_Tvm(TVM))),
     ),
 }
+
+
+def _same_weighted(module: rx.IRModule) -> None:
+    same(rx.build(module, opt_level=0)["main"](X), X + 1)
 
 
 TABLE = Rows(ROWS)

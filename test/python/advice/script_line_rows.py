@@ -50,6 +50,21 @@ def _add_number(x: Any, number: int, out: Any) -> None:
 
 
 CASES: dict[str, ScriptCase] = {
+    "entry_of_unknown_shape": (
+        "z = R.zeros((o.shape[0],), 'float32')",
+        "R.match_shape gives it names",
+        "w = R.match_shape(o, (p, q))\n        z = R.zeros((w.shape[0],), 'float32')",
+    ),
+    "unpacked_unknown_shape": (
+        "a, b = o.shape\n        z = R.zeros((b, a), 'float32')",
+        "R.match_shape gives it names",
+        "w = R.match_shape(o, (p, q))\n        a, b = w.shape\n        z = R.zeros((b, a), 'float32')",
+    ),
+    "called_shape": (
+        "z = R.zeros(x.shape(), 'float32')",
+        "'x.shape' is no function; leave the parentheses out",
+        "z = R.zeros(x.shape, 'float32')",
+    ),
     "global_symbol": (
         "R.func_attr({'global_symbol': 'other'})\n        z = x + 1.0",
         "the function is exported as 'main': give it that name",

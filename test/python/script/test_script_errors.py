@@ -192,7 +192,8 @@ MISTAKES = {
         'w = constants["w"]\nreturn x + w',
         [
             "1 mistake in the script",
-            "<script>:5:13: ScriptError: constants has no entry 'w'; it has none",
+            "<script>:5:13: ScriptError: constants has no entry 'w'; it has none: give them, parse(text, "
+            "constants=script_constants(mod)), or keep the module with IRModule.save",
             '    5 |         w = constants["w"]',
             "      |             ^^^^^^^^^^^^^^",
         ],
