@@ -47,7 +47,10 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: lambda x: x,
     ast.Invert: operator.invert,
 }
-NO_CONSTANTS = "it has none: give them, parse(text, constants=script_constants(mod)), or keep the module with IRModule.save"
+NO_CONSTANTS = (
+    "it has none: give them, parse(text, constants=script_constants(mod)), "
+    "or keep the module with IRModule.save"
+)
 COMPREHENSION = "comprehensions are not unrolled: write the elements out, or a loop that carries a value"
 INSTEAD: dict[type[ast.expr], str] = {
     ast.Lambda: "a function has a name: write `def f(x: R.Tensor(...)): …` inside the function",
