@@ -141,9 +141,14 @@ class Executable:
     aspython = as_python
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the executable to a file, which is never seen half-written; raises ArgumentError if that fails."""
-        from relax_mlir.vm import executable_file
+        """Write the executable to a file, which is never seen half-written.
 
+        Raises:
+            ArgumentError: the file cannot be written. UnsupportedError: a library has its kernels, as machine code.
+        """
+        from relax_mlir.vm import executable_file, library_file
+
+        library_file.require_text_of_kernels(self, "save")
         executable_file.save(self, Path(path))
 
     def export_library(self, path: str | os.PathLike[str], *, bytecode: str = "inside") -> Path:

@@ -30,10 +30,11 @@ def export(executable: Executable, path: Path, place: str) -> Path:
         raise ArgumentError(
             f"Executable.export_library: 'bytecode' is {place!r}, expected {' or '.join(map(repr, PLACES))}"
         )
+    require_text_of_kernels(executable, "export_library")
     kernels = executable.library or load_kernels(executable)
-    if kernels is None or kernels.native is None:
-        reason = "it has no kernels" if kernels is None else "its kernels have been loaded from a library"
-        raise UnsupportedError(f"Executable.export_library: {reason}: save writes it")
+    if kernels is None:
+        raise UnsupportedError("Executable.export_library: it has no kernels: save writes it")
+    assert kernels.native is not None, "they have been compiled here"
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
         file = Path(scratch) / "bytecode"
@@ -43,6 +44,15 @@ def export(executable: Executable, path: Path, place: str) -> Path:
         beside = path.with_suffix(ENDING)
         os.replace(file, beside)
     return export_library(kernels.native, path, attachment=Attachment(SECTION, beside.name))
+
+
+def require_text_of_kernels(executable: Executable, method: str) -> None:
+    """Raise `UnsupportedError` where only a library has the kernels of an executable."""
+    if executable.library is not None and executable.library.native is None:
+        raise UnsupportedError(
+            f"Executable.{method}: its kernels have been loaded from a library, as machine code: copy the library's "
+            "file, and that of the bytecode if it lies beside"
+        )
 
 
 def load(path: Path, check_tensors: bool) -> Executable:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import gc
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -232,7 +237,56 @@ def _sizes(parts: tuple[str, ...]) -> VirtualMachine:
     return VirtualMachine(rx.vm.build(rx.IRModule.parse(fill(SIZES, *parts), trusted=True)))
 
 
+def _library(name: str) -> Path:
+    """A library with bytecode and kernels."""
+    bytecode = rx.build(_memory("R.call_prim(cls.double, (x, y))"), exec_mode="bytecode")
+    return bytecode.export_library(_folder() / name)
+
+
+@functools.cache
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="relax-mlir-advice-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _copied_library() -> None:
+    copy = shutil.copy(_library("double.so"), tempfile.mkdtemp(dir=_folder()))
+    same(VirtualMachine(rx.vm.Executable.load(copy))["main"](X), 2 * X)
+
+
+def _saved() -> None:
+    _program(_twice).save(_folder() / "twice.vmexec")
+    loaded = rx.vm.Executable.load(_folder() / "twice.vmexec")
+    same(VirtualMachine(loaded, functions={"advice.twice": twice})["main"](X), 2 * X)
+
+
+def _native_library() -> Path:
+    module = parse('@R.function\ndef main(x: R.Tensor(("n",), "float32")):\n    return x + 1.0')
+    return rx.build(module).export_library(_folder() / "native.so")
+
+
 ROWS = {
+    "no_kernels": Row(
+        lambda: _program(_twice).export_library(_folder() / "twice.so"),
+        "it has no kernels: save writes it",
+        _saved,
+    ),
+    "exported_again": Row(
+        lambda: rx.vm.Executable.load(_library("double.so")).export_library(_folder() / "again.so"),
+        "export_library: .*copy the library's file",
+        _copied_library,
+    ),
+    "saved_again": Row(
+        lambda: rx.vm.Executable.load(_library("double.so")).save(_folder() / "again.vmexec"),
+        "save: .*copy the library's file",
+        _copied_library,
+    ),
+    "machine_code_alone": Row(
+        lambda: rx.vm.Executable.load(_native_library()),
+        "no bytecode: tvm_ffi.load_module loads it",
+        lambda: same(tvm_ffi.load_module(str(_native_library())).main(tvm_ffi.from_dlpack(X)), X + 1),
+    ),
     "explicit_memory": Row(
         lambda: rx.build(_memory("R.call_prim(cls.double, (x, y))")),
         'build with exec_mode="bytecode"',
