@@ -5,7 +5,7 @@ from __future__ import annotations
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.inplace import CallTirInplaceOp
 from relax_mlir.dialects.structure import pack
-from relax_mlir.ir_queries import callee_of, entry_block, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, fresh_name, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import update_type
 from relax_mlir.transform import relax_functions
@@ -24,7 +24,17 @@ def move_shape_functions(module: ir.Module, kernels: ir.Module) -> None:
     with module.context, ir.Location.unknown():
         for op in list(module.body.operations):
             if isinstance(op, func.FuncOp) and PRIM_FUNC in op.attributes and op.name.value in called:
+                _rename(op, module, kernels)
                 _emit(op, kernels)
+
+
+def _rename(op: func.FuncOp, module: ir.Module, kernels: ir.Module) -> None:
+    """Let a shape function have a name that no kernel has: an entry may have brought a copy of it."""
+    name = op.name.value
+    fresh = fresh_name(name, symbol_names(kernels.body))
+    if fresh != name:
+        op.attributes["sym_name"] = ir.StringAttr.get(fresh)
+        ir.SymbolTable.replace_all_symbol_uses(name, fresh, module.operation)
 
 
 def _emit(shape_function: func.FuncOp, kernels: ir.Module) -> None:
