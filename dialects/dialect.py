@@ -43,6 +43,7 @@ FAMILIES = (
     "linear_algebra",
     "views",
     "manipulate",
+    "repetition",
     "nn",
     "group_norm",
     "batch_norm",

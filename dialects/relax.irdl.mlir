@@ -385,6 +385,14 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @flip {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @floor {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -1044,6 +1052,17 @@ module {
       %5 = irdl.any
       irdl.results(result: %5)
     }
+    irdl.operation @repeat {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      irdl.attributes {"repeats" = %1, "axis" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
     irdl.operation @reshape {
       %0 = irdl.any
       %1 = irdl.any
@@ -1224,6 +1243,14 @@ module {
       irdl.operands(tensor: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @tile {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      irdl.attributes {"repeats" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @tril {
       %0 = irdl.any

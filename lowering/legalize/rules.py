@@ -44,6 +44,7 @@ FAMILIES: tuple[str, ...] = (
     "linear_algebra",
     "manipulate",
     "memory_view",
+    "repetition",
     "nn",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules; first those that are no families of the dialect."""

@@ -104,6 +104,7 @@ from relax_mlir.dialects.reduce import (
     sum,
     variance,
 )
+from relax_mlir.dialects.repetition import flip, repeat, tile
 from relax_mlir.dialects.scan import cumprod, cumsum
 from relax_mlir.dialects.select import (
     clip,
@@ -227,6 +228,7 @@ __all__ = [
     "extern_func",
     "eye",
     "flatten",
+    "flip",
     "floor",
     "floor_divide",
     "floor_mod",
@@ -277,6 +279,7 @@ __all__ = [
     "prod",
     "register_infer",
     "register_op_attr",
+    "repeat",
     "reshape",
     "right_shift",
     "round",
@@ -302,6 +305,7 @@ __all__ = [
     "tan",
     "tanh",
     "tensor_to_shape",
+    "tile",
     "tril",
     "triu",
     "trunc",

@@ -43,6 +43,7 @@ from relax_mlir.op import expand_dims as expand_dims
 from relax_mlir.op import extern_func as extern_func
 from relax_mlir.op import eye as eye
 from relax_mlir.op import flatten as flatten
+from relax_mlir.op import flip as flip
 from relax_mlir.op import floor as floor
 from relax_mlir.op import floor_divide as floor_divide
 from relax_mlir.op import floor_mod as floor_mod
@@ -86,6 +87,7 @@ from relax_mlir.op import prim_to_tensor as prim_to_tensor
 from relax_mlir.op import prod as prod
 from relax_mlir.op import register_infer as register_infer
 from relax_mlir.op import register_op_attr as register_op_attr
+from relax_mlir.op import repeat as repeat
 from relax_mlir.op import reshape as reshape
 from relax_mlir.op import right_shift as right_shift
 from relax_mlir.op import round as round
@@ -110,6 +112,7 @@ from relax_mlir.op import take as take
 from relax_mlir.op import tan as tan
 from relax_mlir.op import tanh as tanh
 from relax_mlir.op import tensor_to_shape as tensor_to_shape
+from relax_mlir.op import tile as tile
 from relax_mlir.op import tril as tril
 from relax_mlir.op import triu as triu
 from relax_mlir.op import trunc as trunc

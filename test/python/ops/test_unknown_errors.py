@@ -50,6 +50,8 @@ MISTAKES: dict[str, Mistake] = {
         lambda x, g: R.nn.batch_norm(x, g, g, g, g, 1),
         [((2, 4), "float32"), ((3,), "float32")],
     ),
+    "flip": (lambda x: R.flip(x, 1), [((3,), "float32")]),
+    "repeat": (lambda x: R.repeat(x, 2, 1), [((3,), "float32")]),
     "view": (lambda x: R.memory.view(x, (4,)), [((3,), "float32")]),
     "broadcast": (lambda x: R.broadcast_to(x, (2, 4)), [((3,), "float32")]),
     "concat": (lambda x, y: R.concat([x, y]), [((2, 3), "float32"), ((2, 4), "float32")]),

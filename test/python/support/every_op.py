@@ -340,6 +340,10 @@ def movement() -> dict[str, Spec]:
             ],
             [[floats(2, 3, 4), *(floats(3) for _ in range(4))]],
         ),
+        "flip": (lambda x: R.flip(x, -1), lambda x: np.flip(x, -1), any_dtype),
+        "tile": (lambda x: R.tile(x, (2, 3)), lambda x: np.tile(x, (2, 3)), any_dtype),
+        "repeat": (lambda x: R.repeat(x, 2, 0), lambda x: np.repeat(x, 2, 0), any_dtype),
+        "repeat:flat": (lambda x: R.repeat(x, 3), lambda x: np.repeat(x, 3), any_dtype),
         "nn.conv2d": (
             lambda x, w: R.nn.conv2d(x, w, strides=(2, 1), padding=(0, 1, 1, 0)),
             lambda x, w: _convolved(np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 0))), w)[:, :, ::2],

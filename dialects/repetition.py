@@ -1,0 +1,99 @@
+"""Elements that come several times or in reverse: tile, repeat, flip."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.number_attributes import int_attr, ints_attr, maybe_int_attr
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+
+class FlipOp(RelaxOp, name="flip", traits=[ext.Pure]):
+    """`x` with its elements along `axis` in reverse. Example: ``[1, 2, 3]`` gives ``[3, 2, 1]``."""
+
+    x: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        if x.shape is not None:
+            normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
+        return x
+
+
+class TileOp(RelaxOp, name="tile", traits=[ext.Pure]):
+    """`x` laid side by side `repeats` times along its dimensions, as ``numpy.tile``.
+
+    The shorter of shape and `repeats` gets ones in front. Example: ``[1, 2]`` with repeats ``[2, 2]`` gives
+    ``[[1, 2, 1, 2], [1, 2, 1, 2]]``.
+    """
+
+    x: ext.Operand[Any]
+    repeats: ir.ArrayAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, repeats = args.tensor(0), args.ints_attr("repeats")
+        if any(number < 0 for number in repeats):
+            raise ArgumentError(f"{args.op}: repeats is {repeats}, expected integers that are not negative")
+        if x.shape is None:
+            return Tensor(None, x.dtype)
+        rank = max(len(x.shape), len(repeats))
+        shape: list[Dim | None] = [*([1] * (rank - len(x.shape))), *x.shape]
+        times = [*([1] * (rank - len(repeats))), *repeats]
+        return Tensor([None if d is None else d * n for d, n in zip(shape, times, strict=True)], x.dtype)
+
+
+class RepeatOp(RelaxOp, name="repeat", traits=[ext.Pure]):
+    """Each element of `x` along `axis` `repeats` times in a row, as ``numpy.repeat``; ``unit``: of all, as a vector.
+
+    Example: ``[1, 2]`` with repeats 2 gives ``[1, 1, 2, 2]``.
+    """
+
+    x: ext.Operand[Any]
+    repeats: ir.IntegerAttr
+    axis: ir.IntegerAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x, repeats = args.tensor(0), args.int_attr("repeats")
+        if repeats < 0:
+            raise ArgumentError(f"{args.op}: repeats is {repeats}, expected an integer that is not negative")
+        if args.is_unit("axis"):
+            known = x.known_shape
+            return Tensor((None,) if known is None else (symbolic.product(known) * repeats,), x.dtype)
+        if x.shape is None:
+            return x
+        axis = normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
+        return Tensor([d if i != axis or d is None else d * repeats for i, d in enumerate(x.shape)], x.dtype)
+
+
+def flip(x: ValueLike, axis: int) -> Value:
+    """`x` in reverse along `axis` (see `FlipOp`)."""
+    require_insertion_point("flip")
+    return create_one(FlipOp, [as_value(x)], {"axis": int_attr(axis, "flip: 'axis'")})
+
+
+def tile(x: ValueLike, repeats: int | Sequence[int]) -> Value:
+    """`x` side by side `repeats` times (see `TileOp`)."""
+    require_insertion_point("tile")
+    return create_one(TileOp, [as_value(x)], {"repeats": ints_attr(repeats, "tile: 'repeats'")})
+
+
+def repeat(x: ValueLike, repeats: int, axis: int | None = None) -> Value:
+    """Each element of `x` `repeats` times (see `RepeatOp`)."""
+    require_insertion_point("repeat")
+    attributes = {
+        "repeats": int_attr(repeats, "repeat: 'repeats'"),
+        "axis": maybe_int_attr(axis, "repeat: 'axis'"),
+    }
+    return create_one(RepeatOp, [as_value(x)], attributes)
