@@ -233,7 +233,7 @@ class OutputOp(
         return []
 
 
-class DataflowOp(RelaxOp, name="dataflow", traits=[ext.Pure, IsStatement, KeptAtR1, OutsideDataflow]):
+class DataflowOp(RelaxOp, name="dataflow", traits=[IsStatement, KeptAtR1, OutsideDataflow]):
     """A dataflow block: pure ops without control flow, ended by `relax.output`, whose operand is the result."""
 
     result: ext.Result[Any]

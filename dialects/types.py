@@ -28,6 +28,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.ir_types import AnyType, CallableType, ObjectType, ShapeAttr, ShapeValueType
+from relax_mlir.dialects.size_limits import check_bytes, unknown_dims
 from relax_mlir.error import ArgumentError, DTypeError, ParseError, ShapeError, VerifyError, expect
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
@@ -144,14 +145,17 @@ class Tensor(StructInfo):
         if isinstance(shape, str | int):
             raise ShapeError(f"a shape is a sequence of dimensions, got {shape!r}; write ({shape!r},)")
         if shape is None and ndim is not None:
-            shape = (None,) * ndim
+            shape = unknown_dims("Tensor", ndim)
         dims = None if shape is None else tuple(as_dim(d) for d in shape)
         if ndim is not None and dims is not None and len(dims) != ndim:
             raise ShapeError(
                 f"Tensor: ndim is {ndim}, but shape {shape_text(dims)} has {len(dims)} dimensions"
             )
+        element = None if dtype is None else dtypes.dtype(dtype)
+        if dims is not None:
+            check_bytes(dims, 1 if element is None else element.itemsize, lambda: shape_text(dims))
         object.__setattr__(self, "shape", dims)
-        object.__setattr__(self, "dtype", None if dtype is None else dtypes.dtype(dtype))
+        object.__setattr__(self, "dtype", element)
 
     @property
     def ndim(self) -> int | None:
@@ -208,7 +212,7 @@ class Shape(StructInfo):
         if isinstance(values, str | int):
             raise ShapeError(f"a shape is a sequence of dimensions, got {values!r}; write ({values!r},)")
         if values is None and ndim is not None:
-            values = (None,) * ndim
+            values = unknown_dims("Shape", ndim)
         object.__setattr__(self, "values", None if values is None else tuple(as_dim(v) for v in values))
 
     @property

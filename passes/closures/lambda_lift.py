@@ -11,14 +11,14 @@ from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
 from relax_mlir.dialects.structure import ShapeExprOp, pack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.traits import CopiedIntoFunctions, ops_with
-from relax_mlir.dialects.type_queries import parameter_symbols
+from relax_mlir.dialects.type_queries import all_dims, parameter_symbols
 from relax_mlir.dialects.types import Shape, StructInfo, as_dim, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closures.extern_functions import lift_extern_functions
 from relax_mlir.passes.explicit_effects import make_effects_explicit
-from relax_mlir.symbolic import symbols
+from relax_mlir.symbolic import definitions, symbols
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 COPIED = ops_with(CopiedIntoFunctions)
@@ -56,7 +56,7 @@ def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
     infos = [struct_info(value.type) for value in captured]
     names = [ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["names"])]
     names += [_name_of(outer, value) for value in captured]
-    missing = _missing_symbols(op, [*own, *infos])
+    missing = _missing_symbols(op, own, infos)
     if missing:
         infos.append(Shape(missing))
         names.append("sizes")
@@ -131,9 +131,14 @@ def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
             user.operands[use.operand_number] = new
 
 
-def _missing_symbols(op: ir.Operation, infos: list[StructInfo]) -> list[str]:
-    """Symbols that the body uses, and that neither the parameters nor it define."""
-    defined = set(parameter_symbols(infos))
+def _missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[StructInfo]) -> list[str]:
+    """Symbols that the body uses, and that neither the parameters nor it define.
+
+    What is captured may define a symbol only where no size makes it fail: `m*n` tells nothing of `n` where `m` is 0.
+    """
+    infos = [*own, *captured]
+    found = definitions([dim for info in infos for dim in all_dims(info)])
+    defined = set(parameter_symbols(own)) | {each.symbol for each in found if isinstance(each.scale, int)}
     used = dict.fromkeys(symbol for info in infos for symbol in info.symbols())
     for inner in ops_of(op):
         if inner == op:

@@ -51,14 +51,14 @@ def merge_transpose(
     """A new prim func `symbol` of `module`: the contraction `consumer` of what the permutation `producer` reads."""
     scratch = inlined(producer, consumer, wiring, symbol, [])
     merged = named(scratch, symbol)
-    copy, total = loops_of(merged)[0], _fill_and_sums(merged)[1]
+    copies, total = loops_of(merged), _fill_and_sums(merged)[1]
     order = permutation_of(producer)
     assert order is not None
     operands, maps = list(total.operands), [attribute.value for attribute in linalg.get_indexing_maps(total)]
     for place, value in enumerate(operands):
-        if value == copy.results[0]:
+        if copies and value == copies[0].results[0]:  # none is left of one that moves nothing
             results = [maps[place].results[axis] for axis in order]
-            operands[place] = copy.operands[0]
+            operands[place] = copies[0].operands[0]
             maps[place] = ir.AffineMap.get(maps[place].n_dims, 0, results)
     _replace(total, operands, maps)
     run_native(CLEAN, scratch)

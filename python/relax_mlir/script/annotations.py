@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from relax_mlir.dialects.dtypes import DTYPES
+from relax_mlir.dialects.size_limits import MAX_RANK
 from relax_mlir.dialects.types import Callable, Object, Prim, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, UnknownNameError
@@ -41,8 +42,6 @@ SPELLINGS = {"ret": "result", "purity": "pure"}
 """TVM's names of arguments of annotations."""
 OF_VALUES = ("ty", "struct_info")
 """TVM's attributes of a value that stand for its annotation."""
-MAX_RANK = 1024
-"""The most dimensions that an annotation may give a tensor."""
 UNSUPPORTED = {
     "vdevice": "there is one device, the CPU: leave vdevice out",
     "derive_func": "register_infer gives a registered function its shape rule, in Python",

@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import pytest
-from relax_mlir import Object, Prim, Shape, StructInfo, Tensor, Tuple
+from relax_mlir import IRModule, Object, Prim, Shape, StructInfo, Tensor, Tuple
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.types import remembered_types, struct_info, substitute
 from relax_mlir.error import DTypeError, ParseError, ShapeError, UnknownNameError, VerifyError
@@ -71,6 +71,36 @@ def test_bad_infos_are_errors() -> None:
         Tensor(("n +",))
     with pytest.raises(DTypeError, match="int64"):
         Prim("float32")
+
+
+def test_ranks_have_an_end() -> None:
+    """The length of a static vector becomes a rank: that of a mutant took all memory."""
+    for ndim in (-1, 1025, 2**40):
+        for make in (Tensor, Shape):
+            with pytest.raises(ShapeError, match=f"ndim is {ndim}, expected 0 to 1024"):
+                make(ndim=ndim)
+    with pytest.raises(ParseError, match="expected 0 to 1024"):
+        IRModule.parse("""
+            func.func @f(%x: tensor<1099511627776xi64>) -> !relax.shape_value<["?"]> {
+              %s = "relax.tensor_to_shape"(%x) : (tensor<1099511627776xi64>) -> !relax.shape_value<["?"]>
+              return %s : !relax.shape_value<["?"]>
+            }""")
+
+
+def test_no_memory_holds_more_than_63_bits_count() -> None:
+    Tensor((2**60, "n"), "float32")
+    Tensor((2**61, 0), "int16")
+    for shape, dtype in (((2**61,), "float32"), ((2**40, "n", 2**23), "int8"), ((2**62, 0, 2), None)):
+        with pytest.raises(ShapeError, match="has more bytes than 64 bits count"):
+            Tensor(shape, dtype)
+    with pytest.raises(ParseError, match="more bytes than 64 bits count"):
+        IRModule.parse("""
+            !long = tensor<16x9223372036854775807xi32>
+            func.func @f(%x: !long) -> tensor<32x9223372036854775807xi32> {
+              %t = builtin.unrealized_conversion_cast %x, %x : !long, !long to tuple<!long, !long>
+              %c = "relax.concat"(%t) {axis = 0 : i64} : (tuple<!long, !long>) -> tensor<32x9223372036854775807xi32>
+              return %c : tensor<32x9223372036854775807xi32>
+            }""")
 
 
 def test_text() -> None:

@@ -180,6 +180,13 @@ def _squeeze(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
     return np.squeeze(values[0], tuple(args.ints_attr("axes")))
 
 
+def _axis(axis: int, x: Array) -> int:
+    """Counted from the end where it is negative."""
+    if not -x.ndim <= axis < x.ndim:
+        raise FailsError(f"axis {axis} of {x.ndim}")
+    return axis % x.ndim
+
+
 def _permute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
     return np.transpose(values[0], None if args.is_unit("axes") else args.ints_attr("axes"))
 
@@ -187,7 +194,7 @@ def _permute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
 def _split(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
     sections = args.attrs["sections"]
     cut = args.ints_attr("sections") if isinstance(sections, ir.ArrayAttr) else args.int_attr("sections")
-    x, axis = values[0], args.int_attr("axis") % values[0].ndim
+    x, axis = values[0], _axis(args.int_attr("axis"), values[0])
     if isinstance(cut, list) and any(p < 0 for p in cut):
         raise UnknownMeaningError("a negative position")
     return references.split(x, cut, axis)
@@ -195,7 +202,7 @@ def _split(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
 
 def _take(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
     x, indices = values
-    axis = 0 if args.is_unit("axis") else args.int_attr("axis") % x.ndim
+    axis = 0 if args.is_unit("axis") else _axis(args.int_attr("axis"), x)
     if args.str_attr("mode") not in ("clip", "wrap"):
         raise UnknownMeaningError("take by nan")
     return references.take(x, indices, axis, args.str_attr("mode"))
@@ -209,7 +216,7 @@ def _slice(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
     strides = [1] * len(axes) if args.is_unit("strides") else args.ints_attr("strides")
     bounds = [[dim(item) for item in ir.ArrayAttr(args.attrs[name])] for name in ("begin", "end")]
     for axis, begin, end, stride in zip(axes, *bounds, strides, strict=True):
-        x = references.sliced(x, axis % x.ndim, begin, end, stride)
+        x = references.sliced(x, _axis(axis, x), begin, end, stride)
     return x
 
 
@@ -240,7 +247,7 @@ def _softmax(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
 
 
 def _norm_axes(args: OpArgs, x: Array) -> int:
-    axes = [axis % x.ndim for axis in args.ints_attr("axes")]
+    axes = [_axis(axis, x) for axis in args.ints_attr("axes")]
     if sorted(axes) != list(range(x.ndim - len(axes), x.ndim)):
         raise UnknownMeaningError("a norm over other axes than the last")
     return len(axes)
@@ -265,11 +272,11 @@ def _rms_norm(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
 def _group_norm(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
     _plain_norm(args)
     x, gamma, beta = values
-    channel = args.int_attr("channel_axis") % x.ndim
+    channel = _axis(args.int_attr("channel_axis"), x)
     groups = args.int_attr("num_groups") if "num_groups" in args.attrs else x.shape[channel]
     if groups <= 0 or x.shape[channel] % groups:
         raise UnknownMeaningError("groups that do not fit")
-    axes = tuple(axis % x.ndim for axis in args.ints_attr("axes"))
+    axes = tuple(_axis(axis, x) for axis in args.ints_attr("axes"))
     return references_nn.group_norm(x, gamma, beta, groups, channel, axes, args.float_attr("epsilon"))
 
 

@@ -218,6 +218,7 @@ class Interpreter:
         pattern = list(ir.ArrayAttr(op.attributes["pattern"]))
         if len(sizes) != len(pattern):
             raise FailsError("rank")
+        _match_dtype(value, op.results[0].type)
         unknown = []
         for item, size in zip(pattern, sizes, strict=True):
             text = ir.StringAttr(item).value if isinstance(item, ir.StringAttr) else ""
@@ -388,6 +389,15 @@ def _dtype_name(type_: ir.Type) -> str:
     if not isinstance(info, Tensor) or info.dtype is None:
         raise UnknownMeaningError(f"type {type_}")
     return info.dtype.name
+
+
+def _match_dtype(value: Any, type_: ir.Type) -> None:
+    """Whether it is one of floats, which are computed in many widths, is all that is asked."""
+    info = struct_info(type_)
+    if not isinstance(value, np.ndarray) or not isinstance(info, Tensor) or info.dtype is None:
+        return
+    if info.dtype.is_float != is_float(value.dtype.name):
+        raise FailsError(f"{value.dtype} is not {info.dtype}")
 
 
 def _dims(info: StructInfo, value: Any) -> Iterable[tuple[Any, int]]:

@@ -9,6 +9,8 @@ from harness import FLOATS, INTEGERS, Suite, numbers
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import DTypeError, RelaxError, ShapeError
+from relax_mlir.runtime import to_numpy
+from relax_mlir.script import parse
 
 SHAPES = {
     "matrices": (("n", "k"), ("k", "m")),
@@ -102,3 +104,17 @@ def test_dtypes_that_do_not_fit() -> None:
         R.matmul(x, y)
     with pytest.raises(DTypeError, match="out_dtype int16"), bb.function("main", [x]):
         R.matmul(x, R.permute_dims(x), "int16")
+
+
+def test_of_a_permutation_that_moves_nothing() -> None:
+    """It is read as it lies, as other permutations are: nothing is left of it then."""
+    module = parse("""
+@R.function
+def main(x: R.Tensor((2, 3), "float32"), w: R.Tensor((3, 4), "float32")):
+    with R.dataflow():
+        y = R.matmul(R.permute_dims(x, axes=[0, 1]), R.permute_dims(w, axes=[0, 1]))
+        R.output(y)
+    return y
+""")
+    x, w = np.arange(6, dtype="f4").reshape(2, 3), np.arange(12, dtype="f4").reshape(3, 4)
+    np.testing.assert_array_equal(to_numpy(rx.build(module)["main"](x, w)), x @ w)

@@ -60,7 +60,7 @@ MISTAKES: dict[str, Mistake] = {
     "take": (lambda x, i: R.take(x, i, axis=0), [((4,), "float32"), ((2,), "float32")]),
     "take_axis": (lambda x, i: R.take(x, i, axis=1), [((4,), "float32"), ((2,), "int32")]),
     "slice": (lambda x: R.strided_slice(x, [1], [0], [1]), [((4,), "float32")]),
-    "full_like": (R.full_like, [((4,), "float32"), ((1,), "float32")]),
+    "full_like": (lambda x, v: R.full_like(x, v, "float32"), [((4,), "float32"), ((1,), "float32")]),
     "softmax": (lambda x: R.nn.softmax(x, axis=1), [((4,), "float32")]),
     "relu": (R.nn.relu, [((4,), "bool")]),
     "layer_norm": (R.nn.layer_norm, [((2, 4), "float32"), ((3,), "float32"), ((4,), "float32")]),

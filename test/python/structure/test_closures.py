@@ -218,6 +218,27 @@ class Module:
     np.testing.assert_array_equal(numpy(rx.build(module)["main"](x)), (x * x).ravel())
 
 
+def test_captured_sizes_that_tell_nothing_where_another_is_zero() -> None:
+    """A captured tensor of `m*n` elements does not tell `n` if `m` is 0: the sizes are passed, too."""
+    module = parse(
+        """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("m*n",), "float32"):
+        flat: R.Tensor(("m*n",), "float32") = R.flatten(x)
+        def local(p: R.Tensor(("m",), "float32")) -> R.Tensor(("m*n",), "float32"):
+            return R.cumsum(flat, axis=0)
+        return R.invoke_pure_closure(local, (y,), R.Tensor(("m*n",), "float32"))
+"""
+    )
+    for mode in ("native", "bytecode"):
+        main = rx.build(module, exec_mode=mode)["main"]
+        for shape in ((3, 0), (0, 3), (2, 3)):
+            found = numpy(main(np.ones(shape, "float32"), np.ones(shape[1], "float32")))
+            np.testing.assert_array_equal(found, np.cumsum(np.ones(shape, "float32")))
+
+
 def lowered(script: str) -> None:
     rx.build(parse("@I.ir_module\nclass Module:\n" + script))
 

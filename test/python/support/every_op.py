@@ -248,7 +248,7 @@ def movement() -> dict[str, Spec]:
         ),
         "full_like": (
             R.full_like,
-            lambda x, v: np.full_like(x, v, v.dtype),
+            lambda x, v: np.full_like(x, v),
             [[floats(2, 3), integers()], [flags(0), floats()]],
         ),
         "ones_like": (R.ones_like, np.ones_like, any_dtype),
