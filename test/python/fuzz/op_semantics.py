@@ -10,6 +10,7 @@ import numpy as np
 import paths  # noqa: F401 - the next imports need it
 import references
 import references_nn
+import references_windows
 from difference import Array, Inexact, numpy_dtype
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import OpArgs
@@ -31,6 +32,7 @@ class Sizes(tuple[int, ...]):
 
 
 CONVOLUTIONS = ("nn_conv1d", "nn_conv2d", "nn_conv3d")
+POOLINGS = tuple(f"nn_{kind}_pool{count}d" for kind in ("avg", "max") for count in (1, 2, 3))
 Dim = Callable[[Any], int]
 """The value of a dimension or expression of symbols."""
 Semantics = Callable[[OpArgs, Sequence[Any], Dim], Any]
@@ -332,6 +334,11 @@ SEMANTICS: dict[str, Semantics] = {
     "split": _split,
     "take": _take,
     "strided_slice": _slice,
+    "flip": lambda args, values, dim: np.flip(values[0], args.int_attr("axis")),
+    "tile": lambda args, values, dim: np.tile(values[0], args.ints_attr("repeats")),
+    "repeat": lambda args, values, dim: np.repeat(
+        values[0], args.int_attr("repeats"), None if args.is_unit("axis") else args.int_attr("axis")
+    ),
     "full": lambda args, values, dim: np.broadcast_to(values[1], values[0]),
     "full_like": lambda args, values, dim: np.broadcast_to(values[1], values[0].shape),
     "ones": lambda args, values, dim: _zeros(values[0], _dtype(args, "dtype"), 1),
@@ -347,6 +354,8 @@ SEMANTICS: dict[str, Semantics] = {
     ),
     "unique": _unique,
     **{name: lambda args, values, dim: _convolution(args, values) for name in CONVOLUTIONS},
+    **{name: lambda args, values, dim: _pooling(args, values, dim) for name in POOLINGS},
+    "nn_batch_norm": lambda args, values, dim: _batch_norm(args, values, dim),
     "nn_softmax": _softmax,
     "nn_log_softmax": lambda args, values, dim: references.log_softmax(values[0], args.int_attr("axis")),
     "nn_layer_norm": _layer_norm,
@@ -386,6 +395,32 @@ def _convolution(args: OpArgs, values: Sequence[Any]) -> Any:
         return references_nn.convolution(*values, (first, second, third), *numbers, args.int_attr("groups"))
     except ValueError as error:
         raise FailsError(str(error)) from None
+
+
+def _pooling(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    numbers = [args.ints_attr(name) for name in ("pool_size", "strides", "padding", "dilation")]
+    flags = args.bool_attr("ceil_mode"), args.bool_attr("count_include_pad")
+    layouts = args.str_attr("layout"), args.str_attr("out_layout")
+    try:
+        return references_windows.pooling(values[0], "avg" in args.op, *numbers, *flags, layouts)
+    except ValueError as error:
+        raise FailsError(str(error)) from None
+
+
+def _batch_norm(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+    x, *weights = values
+    if any(weight.shape != (x.shape[args.int_attr("axis")],) for weight in weights):
+        raise FailsError("weights of another size")
+    flags = [args.bool_attr(name) for name in ("center", "scale")]
+    return references_windows.batch_norm(
+        x,
+        weights,
+        args.int_attr("axis"),
+        args.float_attr("epsilon"),
+        *flags,
+        args.float_attr("momentum"),
+        args.bool_attr("training"),
+    )
 
 
 def _concat(args: OpArgs, parts: Sequence[Array]) -> Array:

@@ -57,6 +57,13 @@ class Closure:
     captured: tuple[Any, ...] = ()
 
 
+@dataclass(frozen=True)
+class ExternFunc:
+    """A packed function as a value."""
+
+    name: str
+
+
 @dataclass
 class Scope:
     """Values by their SSA value, and symbols; what is not here is in `outer`."""
@@ -325,9 +332,14 @@ class Interpreter:
         name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         return Closure(None, None, name, tuple(operands[0]))
 
+    def _relax_extern_func(self, op: ir.Operation, operands: list[Any], scope: Scope, depth: int) -> Any:
+        return ExternFunc(ir.StringAttr(op.attributes["func"]).value)
+
     def _invoke(self, op: ir.Operation, operands: list[Any], scope: Scope, depth: int) -> Any:
         closure, arguments = operands
         _demand([closure])
+        if isinstance(closure, ExternFunc):
+            return _packed(closure.name, list(arguments))
         if closure.op is None:
             return self._called(closure.callee, (*arguments, *closure.captured), depth)
         block = closure.op.regions[0].blocks[0]
@@ -360,13 +372,19 @@ class Interpreter:
         name = ir.StringAttr(op.attributes["func"]).value
         spec = list(ir.ArrayAttr(op.attributes["arg_spec"]))
         _demand(operands)
-        if name == "differential.copy" and len(spec) == 1 and isinstance(spec[0], ir.UnitAttr):
-            (value,) = operands[0]
-            if isinstance(value, np.ndarray):
-                return value
-        raise UnknownMeaningError(f"packed function {name}")
+        if not all(isinstance(item, ir.UnitAttr) for item in spec):
+            raise UnknownMeaningError(f"packed function {name} with literals")
+        return _packed(name, list(operands[0]))
 
     _relax_call_pure_packed = _relax_call_packed
+
+
+def _packed(name: str, arguments: Sequence[Any]) -> Any:
+    """What a packed function gives that neither acts nor fails."""
+    _demand(arguments)
+    if name == "differential.copy" and len(arguments) == 1 and isinstance(arguments[0], np.ndarray):
+        return arguments[0]
+    raise UnknownMeaningError(f"packed function {name}")
 
 
 def _flat(values: Iterable[Any]) -> Iterable[Any]:

@@ -1,0 +1,136 @@
+"""What the interpreter says of windows, batch norm and packed functions as values: against torch and native code."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import references_windows
+import relax_mlir as rx
+import seed_modules
+import torch
+from difference import Inexact
+from mutants import Mutant
+from relax_mlir import op as R
+
+OPTIONS = [
+    (size, stride, padding, dilation, ceil, counts)
+    for size, stride, padding, dilation, ceil, counts in itertools.product(
+        (1, 2, 3), (1, 2), (0, 1), (1, 2), (False, True), (False, True)
+    )
+    if padding <= size // 2
+]
+
+
+def _value(found: Any) -> Any:
+    return found.value if isinstance(found, Inexact) else found
+
+
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_poolings_against_torch(count: int, mean: bool) -> None:
+    x = np.random.default_rng(count).standard_normal((2, 3, 7, 6, 5)[: count + 2])
+    function = getattr(torch.nn.functional, f"{'avg' if mean else 'max'}_pool{count}d")
+    letters = ("N", "C", *"DHW"[3 - count :])
+    layout, out = "".join(letters), "".join(reversed(letters))
+    compared = 0
+    for size, stride, padding, dilation, ceil, counts in OPTIONS:
+        extra = {"count_include_pad": counts} if mean else {"dilation": dilation}
+        if mean and dilation > 1:
+            continue
+        try:
+            want = function(torch.tensor(x), size, stride, padding, ceil_mode=ceil, **extra).numpy()
+        except RuntimeError:  # torch refuses windows that are larger than the data
+            continue
+        numbers = [[n] * count for n in (size, stride)], [padding] * (2 * count), [dilation] * count
+        found = _value(
+            references_windows.pooling(x, mean, *numbers[0], *numbers[1:], ceil, counts, (layout, out))
+        ).transpose([out.index(letter) for letter in layout])
+        seen = tuple(slice(n) for n in want.shape)  # torch leaves out windows that see padding alone
+        np.testing.assert_allclose(found[seen], want, rtol=1e-12)
+        compared += 1
+    assert compared > 20
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_against_torch(training: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 3, 5))
+    gamma, beta, mean, variance = (rng.uniform(0.5, 2, 3) for _ in range(4))
+    means, variances = torch.tensor(mean), torch.tensor(variance)
+    want = torch.nn.functional.batch_norm(
+        *(torch.tensor(x), means, variances, torch.tensor(gamma), torch.tensor(beta)), training, 0.25, 1e-3
+    )
+    found = references_windows.batch_norm(
+        x, (gamma, beta, mean, variance), 1, 1e-3, True, True, 0.25, training
+    )
+    np.testing.assert_allclose(_value(found[0]), want.numpy(), rtol=1e-10)
+    np.testing.assert_allclose(_value(found[1]), means.numpy(), rtol=1e-10)
+    batch = x.transpose(1, 0, 2).reshape(3, -1)
+    biased = 0.75 * variance + 0.25 * batch.var(1) if training else variance  # torch takes the unbiased one
+    np.testing.assert_allclose(_value(found[2]), biased, rtol=1e-10)
+
+
+IMAGE = rx.Tensor(("n", 2, 5, "w + 3"), "float32")
+PROGRAMS: dict[str, Any] = {
+    "max": lambda x: R.nn.max_pool2d(x, (3, 2), (2, 1), (1, 0), ceil_mode=True),
+    "dilated": lambda x: R.nn.max_pool2d(x, 2, 1, 1, 2, out_layout="NHWC"),
+    "mean": lambda x: R.nn.avg_pool2d(x, (2, 3), (1, 2), (1, 1), count_include_pad=True),
+    "line": lambda x: R.nn.avg_pool1d(R.reshape(x, ("2*n", 5, "w + 3")), 3, 2, 1, ceil_mode=True),
+    "peaks": lambda x: R.nn.max_pool1d(R.reshape(x, ("2*n", 5, "w + 3")), 3, 2),
+    "whole": lambda x: R.nn.max_pool2d(R.astype(R.clip(x, -9, 9), "int16"), 2, 2),
+    "space": lambda x: R.nn.max_pool3d(R.expand_dims(x, axis=2), (1, 2, 2), 1, (0, 1, 0)),
+    "spaces": lambda x: R.nn.avg_pool3d(R.expand_dims(x, axis=2), (1, 2, 2), 1, (0, 1, 0)),
+    "flip": lambda x: R.flip(x, 3),
+    "tile": lambda x: R.tile(x, (2, 1, 3)),
+    "repeat": lambda x: R.concat([R.repeat(x, 2), R.repeat(R.repeat(x, 2, 1), 1)], 0),
+}
+
+
+def _windows(name: str) -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", IMAGE)
+    with bb.function("main", [x]):
+        bb.emit_func_output(PROGRAMS[name](x))
+    return bb.get()
+
+
+def _norm(training: bool) -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", IMAGE)
+    weights = [rx.Var(f"v{i}", rx.Tensor((2,), "float32")) for i in range(4)]
+    with bb.function("main", [x, *weights]):
+        gamma, beta, mean, variance = weights
+        bb.emit_func_output(R.nn.batch_norm(x, gamma, beta, mean, R.abs(variance), axis=1, training=training))
+    return bb.get()
+
+
+def _packed() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    vector = rx.Tensor((3,), "float32")
+    x = rx.Var("x", vector)
+    with bb.function("main", [x]):
+        function = bb.emit(rx.ExternFunc("differential.copy", rx.Callable([vector], vector)))
+        first = R.invoke_closure(function, [x])
+        bb.emit_func_output(first + R.invoke_closure(function, [x + 1.0]))
+    return bb.get()
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "trained", "used", "packed"])
+def test_native_code_is_compared(name: str) -> None:
+    oracle.register_functions()
+    module = (
+        _packed()
+        if name == "packed"
+        else _norm(name == "trained")
+        if name in ("trained", "used")
+        else _windows(name)
+    )
+    text = seed_modules.generic(module.mlir)
+    reports = [oracle.run(Mutant(0, "ir", text, call_seed=seed), lambda stage: None) for seed in range(3)]
+    for report in reports:
+        assert report["failure"] == "" and "not compared" not in report["skipped"], report
+    assert sum(report["compared"] for report in reports) > 0, reports
