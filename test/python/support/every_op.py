@@ -247,8 +247,8 @@ def movement() -> dict[str, Spec]:
             [[floats(2, 1), floats(1, 3), floats(3)], [integers(2)] * 3],
         ),
         "full_like": (
-            R.full_like,
-            lambda x, v: np.full_like(x, v),
+            lambda x, v: R.full_like(x, v, "float32"),
+            lambda x, v: np.full_like(x, v, np.float32),
             [[floats(2, 3), integers()], [flags(0), floats()]],
         ),
         "ones_like": (R.ones_like, np.ones_like, any_dtype),
