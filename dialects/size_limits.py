@@ -20,9 +20,7 @@ def check_bytes(dims: Iterable[object], itemsize: int, text: Callable[[], str]) 
         if isinstance(dim, int) and dim > 1:
             size *= dim
     if size > MAX_BYTES:
-        raise ShapeError(
-            f"Tensor: shape {text()} has more bytes than 64 bits count; no memory holds such a tensor"
-        )
+        raise ShapeError(f"Tensor: shape {text()} has more bytes than 64 bits count, which no memory holds")
 
 
 def unknown_dims(what: str, ndim: int) -> tuple[None, ...]:
