@@ -6,7 +6,6 @@ maps once for all processes of a machine.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import threading
@@ -17,13 +16,7 @@ import tvm_ffi
 
 from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.ffi_errors import register_errors
-
-_TEAM_PREFIX = "relax_mlir.team."
-"""What the names of the functions begin with that give the teams of threads of a process
-(`lowering.runtime_lib.thread_pool`)."""
-
-LIMIT_OFFSET = 8
-"""Where the limit of a team lies in its state, in bytes."""
+from relax_mlir.thread_teams import limit_threads, teams
 
 
 class LibraryFile(NamedTuple):
@@ -74,10 +67,9 @@ def run_batch(library: LibraryFile, function: str, threads: int, arguments: tupl
     Raises:
         OSError: there is no such file on this machine. RuntimeError: it cannot be loaded, or is another one.
     """
-    module, teams = _load(library)
+    module, of = _load(library)
     call = module.get_function(function)
-    for team in teams:
-        ctypes.c_int64.from_address(team + LIMIT_OFFSET).value = threads
+    limit_threads(of, threads)
     try:
         return Done(_sent(call(*map(_given, arguments))))
     except Exception as error:
@@ -92,7 +84,7 @@ def _load(library: LibraryFile) -> tuple[tvm_ffi.Module, list[int]]:
         if (library, inode) not in _libraries:
             _require_same(library)
             module = tvm_ffi.load_module(_spelling(library.path, inode))
-            _libraries[library, inode] = module, _teams()
+            _libraries[library, inode] = module, teams()
         return _libraries[library, inode]
 
 
@@ -115,12 +107,6 @@ def _require_same(library: LibraryFile) -> None:
             f"{library.path} on {os.uname().nodename} is another library than that of map_batches: "
             "copy it to all machines"
         )
-
-
-def _teams() -> list[int]:
-    """The addresses of the teams of threads that the process has: one, or several of different versions."""
-    names = [name for name in tvm_ffi.registry.list_global_func_names() if name.startswith(_TEAM_PREFIX)]
-    return [tvm_ffi.get_global_func(name)().value for name in names]
 
 
 def _given(value: Any) -> Any:  # noqa: ANN401 - whatever functions take

@@ -71,7 +71,9 @@ def parser() -> argparse.ArgumentParser:
     trace = watch.add_argument(
         "--profile", metavar="FILE", help="write a trace of one call for chrome://tracing (of a module)"
     )
-    watch.add_argument("--threads", type=int, metavar="N", help="compile for this many threads (of a module)")
+    watch.add_argument(
+        "--threads", type=int, metavar="N", help="run on this many threads (of a module or library)"
+    )
     for action in (model, inputs, output, reference, plot, trace):
         completed(action)
     add_common(found)

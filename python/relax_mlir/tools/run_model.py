@@ -20,6 +20,7 @@ from relax_mlir.profiler import profile_library
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.build import build
 from relax_mlir.target import Target
+from relax_mlir.thread_teams import limit_threads, teams
 from relax_mlir.tools.module_input import read_module
 
 if TYPE_CHECKING:
@@ -52,19 +53,19 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     Args:
         model: a path, see `relax_mlir.tools.run_command`.
         name: None: the only one.
-        threads, profiled: how a module is compiled; libraries and bytecode are there as they are.
+        threads: for how many threads a module is compiled; on how many of its own a library runs at most.
+        profiled: whether there are to be records; a library has been compiled with them.
 
     Raises RelaxError: the file, or the name.
     """
     ending = Path(model).suffix
-    if ending in (".so", ".vmexec") and threads is not None:
-        raise ArgumentError(f"--threads is for modules, which are compiled now; {model} is compiled already")
-    if ending == ".vmexec" and profiled:
-        raise ArgumentError(f"--profile is for modules and libraries; {model} is bytecode")
+    if ending == ".vmexec" and (threads is not None or profiled):
+        option = "--threads" if threads is not None else "--profile"
+        raise ArgumentError(f"{option} is for modules and libraries; {model} is bytecode")
     if not Path(model.partition(".py:")[0]).exists() and ".py:" not in model:
         raise ParseError(f"cannot open input file {model!r}: there is no such file")
     if ending == ".so":
-        return _of_library(model, name, profiled)
+        return _of_library(model, name, threads, profiled)
     if ending == ".vmexec":
         return _of_bytecode(model, name)
     target = Target() if threads is None else Target(num_threads=threads)
@@ -82,12 +83,20 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     )
 
 
-def _of_library(model: str, name: str | None, profiled: bool) -> RunnableFunction:
+def _of_library(model: str, name: str | None, threads: int | None, profiled: bool) -> RunnableFunction:
     facts = inspect_library(model).facts
+    most = min(Target.parse(text).num_threads for text in facts["targets"])
+    if threads is not None and not 1 <= threads <= most:
+        raise ArgumentError(
+            f"--threads is {threads}, and {model} is compiled for 1 to {most}: give one of them, or compile it with "
+            f"--target 'cpu -num-threads={max(1, threads)}'"
+        )
     if profiled and not facts["profile"]:
         raise ArgumentError(f"{model} writes no records: compile it with relax-compile --profile")
     if facts["bytecode"] is not None:
-        return _of_bytecode(model, name)
+        found_function = _of_bytecode(model, name)
+        limit_threads(teams(), threads or 0)
+        return found_function
     functions = facts["functions"]
     found = _chosen(name, functions, model)
     facts = functions[found]
@@ -95,6 +104,7 @@ def _of_library(model: str, name: str | None, profiled: bool) -> RunnableFunctio
         library = tvm_ffi.load_module(str(Path(model).resolve()))
     except RuntimeError as error:
         raise UnsupportedError(f"{model}: cannot be loaded: {error}") from None
+    limit_threads(teams(), threads or 0)
     native = library.get_function(found)
     names = [value.get("name", str(i)) for i, value in enumerate(facts["params"])]
     return RunnableFunction(

@@ -308,6 +308,15 @@ ROWS = {
         "leave it out, or compile for its architecture",
         lambda: (_compiles("model.py", "--profile", "-o", "made.so")(), None)[-1],
     ),
+    "more threads than a library has": Row(
+        _runs("model.so", "scale", "--input", "both.npz", "--threads", "9"),
+        "give one of them, or compile it with --target 'cpu -num-threads=9'",
+        lambda: (
+            _compiles("model.py", "--target", "cpu -num-threads=9", "-o", "nine.so")(),
+            _result("nine.so", "scale", "--input", "both.npz", "--threads", "9")(),
+            _result("model.so", "scale", "--input", "both.npz", "--threads", "1")(),
+        )[-1],
+    ),
     "no records": Row(
         _runs("model.so", "scale", "--input", "both.npz", "--profile", "trace.json"),
         "compile it with relax-compile --profile",

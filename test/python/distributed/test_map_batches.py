@@ -24,6 +24,7 @@ from relax_mlir.error import ArgumentError, BatchError, ParseError, RelaxError, 
 from relax_mlir.export import export_library
 from relax_mlir.lowering.runtime_lib import thread_pool
 from relax_mlir.runtime import to_numpy
+from relax_mlir.thread_teams import LIMIT_OFFSET
 
 Array = np.ndarray[Any, Any]
 
@@ -339,7 +340,7 @@ def test_results_that_cannot_leave_a_worker() -> None:
 
 
 def test_where_the_limit_of_threads_lies() -> None:
-    assert thread_pool.offset("limit") == worker.LIMIT_OFFSET
+    assert thread_pool.offset("limit") == LIMIT_OFFSET
 
 
 def test_errors_keep_their_class_where_a_message_makes_one() -> None:

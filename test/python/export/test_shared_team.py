@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 import bare_python
 import cold_process
+import numpy as np
 import pytest
 import relax_mlir as rx
+from relax_mlir.error import ArgumentError
+from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
+from relax_mlir.thread_teams import LIMIT_OFFSET, teams
+from relax_mlir.tools.run_model import load_function
 
 SOURCE = '@R.function\ndef {name}(x: R.Tensor(("n", "n"), "float64")):\n    return R.matmul(x, x)'
 COMMON = """
@@ -82,3 +88,16 @@ def test_a_library_beside_the_compiler(libraries: list[str]) -> None:
         assert done.returncode == 0, done.stderr
         counts.append(int(done.stdout))
     assert len(set(counts)) == 1, counts
+
+
+def test_relax_run_limits_the_threads_of_a_library(libraries: list[str]) -> None:
+    """To fewer than it is compiled for; the limit is gone with the next one."""
+    x = np.ones((700, 700))
+    for threads, expected in ((1, 1), (2, 2), (None, 0)):
+        function = load_function(libraries[0], "first", threads, profiled=False)
+        np.testing.assert_array_equal(to_numpy(function.call(x)), x @ x)
+        assert teams() and all(
+            ctypes.c_int64.from_address(team + LIMIT_OFFSET).value == expected for team in teams()
+        )
+    with pytest.raises(ArgumentError, match=r"--threads is 3, and .*first\.so is compiled for 1 to 2"):
+        load_function(libraries[0], "first", 3, profiled=False)

@@ -175,7 +175,8 @@ WRONG = {
         "x.npy",
     ): "x.npy: one array, expected a file of arrays with names",
     ("model.so", "scale", *BOTH, "--compare", "other.npz"): "unknown result 'outcome'",
-    ("model.so", "scale", *BOTH, "--threads", "2"): "--threads is for modules, which are compiled now",
+    ("model.so", "scale", *BOTH, "--threads", "99"): "compile it with --target 'cpu -num-threads=99'",
+    ("model.so", "scale", *BOTH, "--threads", "0"): "--threads is 0, and model.so is compiled for 1 to",
     (
         "model.so",
         "scale",
