@@ -98,7 +98,11 @@ def test_wheel_holds_the_whole_tree(project: dict[str, Any], tmp_path: Path) -> 
         (metadata,) = (archive.read(n).decode() for n in archive.namelist() if n.endswith("/METADATA"))
     assert "Description-Content-Type: text/markdown" in metadata and "# relax-mlir" in metadata
     assert all(target.startswith("https://") for target in re.findall(r"\]\(([^)]*)\)", metadata))
-    expected = {"relax_mlir/py.typed", "relax_mlir/dialects/relax.irdl.mlir"}
+    expected = {
+        "relax_mlir/py.typed",
+        "relax_mlir/dialects/relax.irdl.mlir",
+        "relax_mlir/tools/pass_summaries.json",
+    }
     templates = (ROOT / "lowering" / "runtime_lib").glob("*.mlir")
     expected |= {f"relax_mlir/lowering/runtime_lib/{path.name}" for path in templates}
     for package, folder in package_folders().items():

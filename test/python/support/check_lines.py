@@ -36,7 +36,15 @@ RUN = re.compile(r"(?://|\#)\s*RUN:\s*(?P<command>.*)")
 PREFIXES = re.compile(r"--?check-prefix(?:es)?[= ](\S+)")
 OP_NAME = re.compile(r'^"?([a-z]\w*\.[a-z]\w*)"?\(?$')
 FUNCTION = re.compile(r"^(?:func\.func|llvm\.func)\b", re.MULTILINE)
-CHECKS = ("filecheck", "%roundtrip", "--verify-diagnostics", "not relax-opt", "diff ")
+CHECKS = (
+    "filecheck",
+    "%roundtrip",
+    "--verify-roundtrip",
+    "not ls ",
+    "--verify-diagnostics",
+    "not relax-opt",
+    "diff ",
+)
 OUTPUT = re.compile(r"%t[\w.-]*")
 CAPTURE = re.compile(r"%\{\{\.\*\}\}")
 
