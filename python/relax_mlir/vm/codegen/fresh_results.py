@@ -23,7 +23,7 @@ _SAME = ("relax.updated", "relax.vm_reshape", "relax.match_shape", "relax.tuple_
 def is_fresh(value: ir.Value) -> bool:
     """Whether the tensors of a value belong to this call alone: neither to its caller nor to a constant.
 
-    What control flow gives counts as somebody else's, unless each branch gives what is fresh.
+    What control flow gives counts as somebody else's, unless each branch gives what is fresh, and gives it once.
     """
     op = defining_op(value)
     if op is None:
@@ -36,9 +36,23 @@ def is_fresh(value: ir.Value) -> bool:
         return all(map(is_fresh, op.operands))
     if op.name == "scf.if":
         index = next(number for number, result in enumerate(op.results) if result == value)
-        yields = [region.blocks[0].operations[-1].operation.operands[index] for region in op.regions]
-        return all(_made_in(item, region.blocks[0]) for item, region in zip(yields, op.regions, strict=True))
+        return all(_gives_fresh(region.blocks[0], index) for region in op.regions)
     return False
+
+
+def _gives_fresh(branch: ir.Block, index: int) -> bool:
+    """Whether a branch makes all of what it gives as result `index`, and gives no part of it a second time."""
+    given = list(branch.operations[-1].operation.operands)
+    parts = [part for item in given for part in _parts(item)]
+    return _made_in(given[index], branch) and all(parts.count(part) == 1 for part in _parts(given[index]))
+
+
+def _parts(value: ir.Value) -> list[ir.Value]:
+    """What a value is made of, where a tuple says so; each as its origin."""
+    made = defining_op(value)
+    if made is not None and made.name == TUPLE:
+        return [part for item in made.operands for part in _parts(item)]
+    return [origin(value)]
 
 
 def origin(value: ir.Value) -> ir.Value:
@@ -53,6 +67,12 @@ def origin(value: ir.Value) -> ir.Value:
 
 
 def _made_in(value: ir.Value, block: ir.Block) -> bool:
-    """Whether a value is fresh, and made in a block, so that nothing outside of it has it."""
+    """Whether a value is fresh, and all of it is made in a block, so that nothing outside of it has any part."""
     op = defining_op(value)
-    return op is not None and op.block == block and is_fresh(value)
+    if op is None:
+        return False
+    if op.name == TUPLE:
+        return all(_made_in(item, block) for item in op.operands)
+    if op.name in _SAME:
+        return _made_in(op.operands[0], block)
+    return op.block == block and is_fresh(value)
