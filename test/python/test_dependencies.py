@@ -37,6 +37,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "source_frame",
             "symbolic",
             "target",
+            "thread_teams",
         }
     ),
     frozenset({"dialects", "op", "scalars", "value_names"}),
