@@ -205,7 +205,7 @@ class _FunctionLowering:
         op.erase()
 
     def _prim_value(self, op: ir.Operation, scope: _Scope) -> None:
-        (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
+        dim = structure.integer_of(op.attributes["value"])
         if not isinstance(dim, Expr):
             return
         with ir.InsertionPoint(op):

@@ -6,14 +6,25 @@ import tvm_ffi
 
 from relax_mlir.arrays import to_numpy
 from relax_mlir.dialects.effects import message_pieces
+from relax_mlir.error import ShapeError
 
 FAIL = "relax.vm.fail_assertion"
 """The packed function that raises the error of an assertion that failed: its message, then the values in it."""
 
 
+FAIL_DIVISION = "relax.vm.fail_division"
+"""The packed function that raises the error of a division: where it stands, then the divisor."""
+
+
 def register_assertions() -> None:
     """Register what bytecode calls."""
     tvm_ffi.register_global_func(FAIL, fail_assertion, override=True)
+    tvm_ffi.register_global_func(FAIL_DIVISION, fail_division, override=True)
+
+
+def fail_division(where: str, divisor: int) -> None:
+    """Raise ShapeError for a division by what is not positive, as native code does."""
+    raise ShapeError(f"{where}: division by {divisor}; divisors of integers are positive")
 
 
 def fail_assertion(message: str, *values: object) -> None:

@@ -19,7 +19,7 @@ from relax_mlir import symbolic
 from relax_mlir.arrays import to_ffi
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.structure import TUPLE, integer_of
 from relax_mlir.dialects.symbolic_attributes import dims_in
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.vm import MakeCode, MatchCode
@@ -280,7 +280,7 @@ class _Frame:
         return tuple(map(self.dim, dims_from_attr(op.attributes["values"])))
 
     def on_prim_value(self, op: ir.Operation) -> int:
-        return self.dim(dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))[0])
+        return self.dim(integer_of(op.attributes["value"]))
 
     def on_shape_of(self, op: ir.Operation, x: Array) -> tuple[int, ...]:
         self.read(x)

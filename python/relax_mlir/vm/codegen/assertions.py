@@ -26,7 +26,7 @@ def assert_op(code: FunctionCode, op: ir.Operation) -> None:
             if isinstance(dim, int)
         )
         condition = _compare(code, op, left, right)
-    _require(code, condition, op, shown)
+    require(code, condition, FAIL, _message(op), shown)
 
 
 @handles("relax.vm_assert_relation")
@@ -38,7 +38,7 @@ def assert_relation(code: FunctionCode, op: ir.Operation) -> None:
         )
         for source, value in zip(integers(op, "codes"), integers(op, "values"), strict=True)
     )
-    _require(code, _compare(code, op, left, right), op, code.fields(op.operands[1]))
+    require(code, _compare(code, op, left, right), FAIL, _message(op), code.fields(op.operands[1]))
 
 
 def _compare(code: FunctionCode, op: ir.Operation, left: Arg, right: Arg) -> Arg:
@@ -47,12 +47,15 @@ def _compare(code: FunctionCode, op: ir.Operation, left: Arg, right: Arg) -> Arg
     return code.call_into(code.new(), f"arith.cmpi_{_PREDICATES[relation]}", left, right)
 
 
-def _require(code: FunctionCode, condition: Arg, op: ir.Operation, shown: Sequence[Arg]) -> None:
-    """Raise the error of an assertion unless a condition holds."""
-    message = ir.StringAttr(op.attributes["message"]).value
+def _message(op: ir.Operation) -> str:
+    return str(ir.StringAttr(op.attributes["message"]).value)
+
+
+def require(code: FunctionCode, condition: Arg, fail: str, text: str, shown: Sequence[Arg]) -> None:
+    """Call the function `fail`, which raises, with a text and values, unless a condition holds."""
     failed, end = code.b.label(), code.b.label()
     code.b.emit_if(condition, failed)
     code.b.emit_goto(end)
     code.b.place(failed)
-    code.b.emit_call(FAIL, args=[code.b.c(message), *shown])
+    code.b.emit_call(fail, args=[code.b.c(text), *shown])
     code.b.place(end)

@@ -29,9 +29,8 @@ def shape_expr(code: FunctionCode, op: ir.Operation) -> None:
 
 @handles("relax.prim_value")
 def prim_value(code: FunctionCode, op: ir.Operation) -> None:
-    (dim,) = dims_from_attr(ir.ArrayAttr.get([op.attributes["value"]]))
-    assert isinstance(dim, int)
-    code.values[op.results[0]] = code.b.convert_constant(dim)
+    number = ir.IntegerAttr(op.attributes["value"]).value  # symbols have gone to the heap
+    code.values[op.results[0]] = code.b.convert_constant(number)
 
 
 @handles(TUPLE)

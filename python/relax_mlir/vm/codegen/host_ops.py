@@ -5,7 +5,11 @@ from __future__ import annotations
 import tvm_ffi
 
 from relax_mlir.dialects import constants, dtypes
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.lowering.shapes.body import place
 from relax_mlir.mlir import ir
+from relax_mlir.vm.assertions import FAIL_DIVISION
+from relax_mlir.vm.codegen.assertions import require
 from relax_mlir.vm.codegen.function_code import FunctionCode, handles
 
 _CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
@@ -58,4 +62,21 @@ def cmpi(code: FunctionCode, op: ir.Operation) -> None:
 
 @handles(*_BINARY)
 def binary(code: FunctionCode, op: ir.Operation) -> None:
+    if op.name == "arith.floordivsi" and not _is_positive(op.operands[1]):
+        _require_divisor(code, op)
     code.call(op.name, *map(code.arg, op.operands), dst=code.define(op.results[0]))
+
+
+def _is_positive(value: ir.Value) -> bool:
+    """Whether a number is known, and positive."""
+    made = defining_op(value)
+    known = made is not None and made.name in ("arith.constant", "relax.prim_value")
+    number = made.attributes["value"] if known and made is not None else None
+    return isinstance(number, ir.IntegerAttr) and number.value > 0
+
+
+def _require_divisor(code: FunctionCode, op: ir.Operation) -> None:
+    """Raise the error of native code unless the divisor is positive."""
+    divisor = code.arg(op.operands[1])
+    condition = code.call_into(code.new(), "arith.cmpi_sgt", divisor, code.b.convert_constant(0))
+    require(code, condition, FAIL_DIVISION, f"{code.name}: {place(op)}", [divisor])
