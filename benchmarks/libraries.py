@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import measure
-from benchmarks.peers.base import Bound
+from benchmarks.measure import beside
 from benchmarks.report import duration
 from benchmarks.targets import Row
 from benchmarks.workloads import Workload
@@ -67,14 +66,7 @@ def call_rows(workload: Workload) -> Iterator[Row]:
         native, library = executable["main"].ffi, tvm_ffi.load_module(str(path)).main
         for size in workload.sizes:
             inputs = [tvm_ffi.from_dlpack(array) for array in workload.inputs(size)]
-            contestants = {
-                "native": Bound(lambda inputs=inputs: native(*inputs), np.from_dlpack),  # type: ignore[misc]  # a default binds
-                "library": Bound(lambda inputs=inputs: library(*inputs), np.from_dlpack),  # type: ignore[misc]  # a default binds
-            }
-            timings = measure(contestants, dict.fromkeys(contestants, 0.0), SECONDS)
-            pairs = zip(timings["native"].samples, timings["library"].samples, strict=True)
-            ratio = statistics.median(first / second for first, second in pairs)
-            seconds = timings["library"].median
+            ratio, seconds = beside(native, library, inputs, SECONDS)
             note = f"{duration(seconds)}, {1 / seconds:,.0f}/s; {path.stat().st_size:,} bytes"
             yield Row(f"{workload.name} {workload.label(size)}", "native / library", ratio, CALLS, note)
 

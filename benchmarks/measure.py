@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -102,6 +103,17 @@ def measure(
     finally:
         gc.enable()
     return {name: Timing(tuple(values), loops[name], errors[name]) for name, values in samples.items()}
+
+
+def beside(
+    first: Callable[..., Any], second: Callable[..., Any], arguments: Sequence[Any], seconds: float
+) -> tuple[float, float]:
+    """Two functions of a tensor on the same arguments in turns: the median of first / second, and of the second."""
+    calls = {"first": lambda: first(*arguments), "second": lambda: second(*arguments)}
+    contestants = {name: Bound(call, np.from_dlpack) for name, call in calls.items()}
+    timings = measure(contestants, dict.fromkeys(contestants, 0.0), seconds)
+    pairs = zip(timings["first"].samples, timings["second"].samples, strict=True)
+    return statistics.median(one / other for one, other in pairs), timings["second"].median
 
 
 def rotated(names: Sequence[str], turn: int) -> list[str]:

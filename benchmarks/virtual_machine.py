@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from benchmarks.measure import measure
-from benchmarks.peers.base import Bound
+from benchmarks.measure import beside
 from benchmarks.report import duration
 from benchmarks.targets import Row
 from benchmarks.workloads import Workload
@@ -69,16 +68,11 @@ def mode_rows(workload: Workload) -> Iterator[Row]:
     native, bytecode = rx.build(module)["main"], rx.build(module, exec_mode="bytecode")["main"]
     for size in workload.sizes:
         inputs = [tvm_ffi.from_dlpack(array) for array in workload.inputs(size)]
-        contestants = {
-            "native": Bound(lambda inputs=inputs: native(*inputs), np.from_dlpack),  # type: ignore[misc]  # a default binds
-            "bytecode": Bound(lambda inputs=inputs: bytecode(*inputs), np.from_dlpack),  # type: ignore[misc]  # a default binds
-        }
-        timings = measure(contestants, dict.fromkeys(contestants, 0.0), SECONDS)
-        pairs = zip(timings["native"].samples, timings["bytecode"].samples, strict=True)
-        ratio = statistics.median(first / second for first, second in pairs)
+        ratio, seconds = beside(native, bytecode, inputs, SECONDS)
         least = LARGE if size[0] >= LARGE_FROM else SMALL
-        note = f"{duration(timings['bytecode'].median)}"
-        yield Row(f"{workload.name} {workload.label(size)}", "native / bytecode", ratio, least, note)
+        yield Row(
+            f"{workload.name} {workload.label(size)}", "native / bytecode", ratio, least, duration(seconds)
+        )
 
 
 def _seconds(function: Callable[[], object], calls: int) -> float:

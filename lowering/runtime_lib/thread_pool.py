@@ -20,6 +20,7 @@ import hashlib
 from relax_mlir.lowering.runtime_lib.clock import clock_text
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.target import MAX_THREADS
+from relax_mlir.thread_teams import LIMIT_OFFSET, PREFIX
 
 STATE = "__relax_team_state"
 
@@ -31,7 +32,7 @@ PARTS_PER_THREAD = 4
 
 _OFFSETS = {
     "parallel": 0,
-    "limit": 8,
+    "limit": LIMIT_OFFSET,
     "jobs": 64,
     "sleepers": 128,
     "open": 192,
@@ -92,7 +93,7 @@ def registry_name(machine: str) -> str:
 
     It names the very code: libraries of another version, whose state has other words, have a team of their own.
     """
-    return f"relax_mlir.team.{hashlib.sha256(team_text(machine).encode()).hexdigest()[:16]}"
+    return f"{PREFIX}{hashlib.sha256(team_text(machine).encode()).hexdigest()[:16]}"
 
 
 def team_text(machine: str) -> str:

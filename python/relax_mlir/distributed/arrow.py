@@ -38,7 +38,7 @@ def columns_of(batch: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of Arrow
     return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
-def to_numpy(array: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
+def to_numpy(array: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a class of Arrow
     """Numbers, or lists of fixed size and tensors of fixed shape of them, which get more dimensions.
 
     Raises ArgumentError, which names the place (`where`): a copy would be needed.
@@ -61,7 +61,7 @@ def to_numpy(array: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
         raise ArgumentError(f"{where} is a {array.type} of Arrow: {error}; give a NumPy array") from None
 
 
-def _inner(type_: Any) -> tuple[int, ...]:  # noqa: ANN401
+def _inner(type_: Any) -> tuple[int, ...]:  # noqa: ANN401 - a class of Arrow
     """The lengths of lists of fixed size inside of one."""
     pyarrow = _pyarrow()
     assert pyarrow is not None

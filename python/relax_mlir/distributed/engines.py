@@ -19,7 +19,7 @@ class Engine(Protocol):
     def submit(self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a future of the engine
         """Begin a call of `run_batch`; gives what `result` takes."""
 
-    def result(self, future: Any) -> Done | Failed:  # noqa: ANN401
+    def result(self, future: Any) -> Done | Failed:  # noqa: ANN401 - what `submit` gives
         """Wait for it. Raises whatever the engine raises where a worker is lost or cannot run the call."""
 
     def cancel(self, futures: list[Any]) -> None:

@@ -91,7 +91,7 @@ def _expect_count(name: str, value: object, least: int, most: int | None = None)
 
 def _inspect(path: Path, function: str) -> tuple[LibraryFile, list[str]]:
     """What workers need of a library, and the names of the function's parameters."""
-    from relax_mlir.export.elf_sections import sections
+    from relax_mlir.export.elf_sections import mapped, section
     from relax_mlir.export.inspect import inspect_library
     from relax_mlir.export.metadata import SECTION
 
@@ -102,11 +102,13 @@ def _inspect(path: Path, function: str) -> tuple[LibraryFile, list[str]]:
     functions = inspect_library(path).facts["functions"]
     if function not in functions:
         raise UnknownNameError("function", function, functions, f"of {path}")
-    data = path.read_bytes()
-    offset, length = next((at, size) for name, at, size in sections(data) if name == SECTION)
-    digest = hashlib.sha256(data[offset : offset + length]).hexdigest()
+    with mapped(path) as data:
+        place = section(data, SECTION)
+        assert place is not None, f"inspect_library has read it from {path}"
+        offset, length = place
+        size, digest = len(data), hashlib.sha256(data[offset : offset + length]).hexdigest()
     names = [str(parameter.get("name", "_")) for parameter in functions[function]["params"]]
-    return LibraryFile(str(path.absolute()), len(data), offset, length, digest), names
+    return LibraryFile(str(path.absolute()), size, offset, length, digest), names
 
 
 class _Call(NamedTuple):
@@ -120,7 +122,7 @@ class _Call(NamedTuple):
         arguments = arguments_of(batch, self.parameters)
         try:
             return self.engine.submit(self.library, self.function, self.threads, arguments)
-        except Exception as error:
+        except Exception as error:  # whatever an engine raises that is closed, or cannot send it
             raise BatchError(f"the engine does not take it: {type(error).__name__}: {error}") from error
 
 
@@ -143,7 +145,7 @@ def _begin_all(call: _Call, inputs: Iterable[object]) -> Iterator[_Pending]:
                 yield _Pending(number, None, _numbered(error, number))
                 return
             yield _Pending(number, future)
-    except Exception as error:
+    except Exception as error:  # of the caller's iterable: it waits for its turn, too
         yield _Pending(number + 1, None, error)
 
 
@@ -168,7 +170,7 @@ def _result(call: _Call, pending: _Pending) -> Any:  # noqa: ANN401 - whatever t
         raise pending.error
     try:
         outcome = call.engine.result(pending.future)
-    except Exception as error:
+    except Exception as error:  # each engine has its own for a lost worker
         reason = call.engine.explain(error) or f"it has not been run: {type(error).__name__}: {error}"
         raise _numbered(BatchError(reason), pending.number) from error
     if isinstance(outcome, Failed):

@@ -26,10 +26,10 @@ class RayCluster:
     def workers(self) -> int:
         return max(1, int(self.ray.cluster_resources().get("CPU", 0)) // self.cpus)
 
-    def submit(self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    def submit(self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401 - Ray is untyped
         return self.remote.remote(library, function, threads, arguments)
 
-    def result(self, future: Any) -> Done | Failed:  # noqa: ANN401
+    def result(self, future: Any) -> Done | Failed:  # noqa: ANN401 - Ray is untyped
         try:
             found: Done | Failed = self.ray.get(future)
         except self.ray.exceptions.RayTaskError as error:  # its message is a whole traceback

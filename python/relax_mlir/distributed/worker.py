@@ -72,7 +72,9 @@ def run_batch(library: LibraryFile, function: str, threads: int, arguments: tupl
     limit_threads(of, threads)
     try:
         return Done(_sent(call(*map(_given, arguments))))
-    except Exception as error:
+    except (
+        Exception
+    ) as error:  # of the model, of any kind: it travels as a value, so that no engine tries again
         known = getattr(error, "__tvm_ffi_error__", None)
         return Failed(type(error).__name__ if known is None else str(known.kind), str(error))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from relax_mlir.error import ParseError
-from relax_mlir.export.elf_sections import sections
+from relax_mlir.export.elf_sections import mapped, section
 from relax_mlir.export.metadata import FORMAT, SECTION
 
 _ARCHIVE = b"!<arch>\n"
@@ -73,12 +74,12 @@ def inspect_library(path: str | Path) -> LibraryInfo:
     Raises ParseError: it is no such file, or a newer version has made it. OSError: it cannot be read.
     """
     path = Path(path)
-    data = path.read_bytes()
     try:
-        section = _section(data[_member(data) :])
-        if section is None:
-            raise ParseError(f"{path}: not a library of relax-mlir: it has no section {SECTION}")
-        facts = json.loads(section)
+        with mapped(path) as data:
+            place = section(data, SECTION, _member(data))
+            if place is None:
+                raise ParseError(f"{path}: not a library of relax-mlir: it has no section {SECTION}")
+            facts = json.loads(data[place[0] : place[0] + place[1]])
     except (struct.error, ValueError, IndexError) as error:
         if isinstance(error, ParseError):
             raise
@@ -89,19 +90,12 @@ def inspect_library(path: str | Path) -> LibraryInfo:
     return LibraryInfo(path, facts)
 
 
-def _member(data: bytes) -> int:
+def _member(data: mmap.mmap) -> int:
     """Where the object begins: an archive has one behind its tables of symbols and names."""
-    if not data.startswith(_ARCHIVE):
+    if data[: len(_ARCHIVE)] != _ARCHIVE:
         return 0
     at = len(_ARCHIVE)
     while data[at : at + 1] == b"/":
         at += 60 + int(data[at + 48 : at + 58])
         at += at % 2
     return at + 60
-
-
-def _section(data: bytes) -> bytes | None:
-    for name, offset, size in sections(data):
-        if name == SECTION:
-            return data[offset : offset + size]
-    return None

@@ -38,7 +38,7 @@ def metadata(
         "tvm_ffi": tvm_ffi.__version__,
         "targets": [level.interface.target for level in levels],
         "source": interface.source,
-        "weights": {"bytes": weights.size, "sha256": weights.digest(), "file": file},
+        "weights": {"bytes": weights.size, "sha256": weights.digest, "file": file},
         "bytecode": bytecode,
         "packed": dict(interface.packed),
         "functions": functions,

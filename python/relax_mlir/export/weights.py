@@ -46,12 +46,14 @@ _LENGTH_BYTES = 8
 class WeightsLayout:
     """Where the constants of each level of a library begin, in bytes, and how many they take together.
 
-    `stored`: the arrays to store, with their places, in order; equal ones are stored once.
+    `stored`: the arrays to store, with their places, in order; equal ones are stored once; `digest`: the SHA-256 of
+    their own SHA-256 in that order.
     """
 
     places: tuple[tuple[int, ...], ...]
     stored: tuple[tuple[int, Array], ...]
     size: int
+    digest: str
 
     @staticmethod
     def of(levels: Sequence[Sequence[Array]]) -> WeightsLayout:
@@ -74,14 +76,8 @@ class WeightsLayout:
                     by_memory[memory] = by_content[content]
                 own.append(by_memory[memory])
             places.append(tuple(own))
-        return WeightsLayout(tuple(places), tuple(stored), end)
-
-    def digest(self) -> str:
-        """The SHA-256 of the constants."""
-        found = hashlib.sha256()
-        for _, array in self.stored:
-            found.update(_bytes(array))
-        return found.hexdigest()
+        digest = hashlib.sha256(b"".join(own for _, own in by_content)).hexdigest()
+        return WeightsLayout(tuple(places), tuple(stored), end, digest)
 
 
 def write_weights(layout: WeightsLayout, stream: IO[bytes]) -> None:
@@ -98,7 +94,7 @@ def safetensors_header(layout: WeightsLayout) -> bytes:
 
     The format (https://github.com/huggingface/safetensors) allows no gaps between tensors, so each gap is one.
     """
-    entries: dict[str, Any] = {"__metadata__": {"made_by": "relax-mlir", "sha256": layout.digest()}}
+    entries: dict[str, Any] = {"__metadata__": {"made_by": "relax-mlir", "sha256": layout.digest}}
     for name, dtype, shape, begin, end in _tensors(layout):
         entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
     text = json.dumps(entries, separators=(",", ":")).encode()

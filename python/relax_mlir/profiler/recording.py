@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import threading
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -42,11 +43,11 @@ def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContex
     if sites:
         library = tvm_ffi.load_module(str(Path(path).resolve()))
         address = library.get_function(PROFILE_FUNCTION)().value
-    return recording(address, sites, capacity, _kept.append)
+    return recording(address, sites, capacity, _kept[str(Path(path).resolve())].append)
 
 
-_kept: list[object] = []
-"""Records of libraries, which are never unloaded."""
+_kept: defaultdict[str, deque[object]] = defaultdict(lambda: deque(maxlen=4))
+"""The last records of each library: a call of another thread may still be writing to them."""
 
 
 @contextlib.contextmanager

@@ -94,9 +94,9 @@ def _of_library(model: str, name: str | None, threads: int | None, profiled: boo
     if profiled and not facts["profile"]:
         raise ArgumentError(f"{model} writes no records: compile it with relax-compile --profile")
     if facts["bytecode"] is not None:
-        found_function = _of_bytecode(model, name)
+        function = _of_bytecode(model, name)
         limit_threads(teams(), threads or 0)
-        return found_function
+        return function
     functions = facts["functions"]
     found = _chosen(name, functions, model)
     facts = functions[found]

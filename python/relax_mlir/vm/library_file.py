@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from relax_mlir.error import ArgumentError, ParseError, UnsupportedError
-from relax_mlir.export.elf_sections import sections
+from relax_mlir.export.elf_sections import mapped, section
 from relax_mlir.export.export_library import Attachment, export_library
-from relax_mlir.export.inspect import LibraryInfo, inspect_library
+from relax_mlir.export.inspect import inspect_library
 from relax_mlir.vm import bytecode, executable_file
 from relax_mlir.vm.bytecode import ArgKind
 from relax_mlir.vm.compiled_kernels import CompiledKernels
@@ -67,18 +67,19 @@ def load(path: Path, check_tensors: bool) -> Executable:
             f"Executable.load: {path} has machine code alone, and no bytecode: tvm_ffi.load_module loads it"
         )
     if where == "inside":
-        loaded = executable_file.load(path, check_tensors, _section(path, info))
+        loaded = executable_file.load(path, check_tensors, _section(path))
     else:
         loaded = executable_file.load(path.with_name(Path(str(where)).name), check_tensors)
     return replace(loaded, library=CompiledKernels.of_library(path, info))
 
 
-def _section(path: Path, info: LibraryInfo) -> tuple[int, int]:
+def _section(path: Path) -> tuple[int, int]:
     """Where the bytecode lies in the file."""
-    for name, offset, size in sections(path.read_bytes()):
-        if name == SECTION:
-            return offset, size
-    raise ParseError(f"Executable.load: {info.path}: it has no section {SECTION}")
+    with mapped(path) as data:
+        place = section(data, SECTION)
+    if place is None:
+        raise ParseError(f"Executable.load: {path}: it has no section {SECTION}")
+    return place
 
 
 def _without_kernels(executable: Executable) -> Executable:

@@ -22,9 +22,7 @@ from distributed_programs import TABLE, WEIGHT, make_pool
 from relax_mlir.distributed import map_batches, worker
 from relax_mlir.error import ArgumentError, BatchError, ParseError, RelaxError, ShapeError, UnknownNameError
 from relax_mlir.export import export_library
-from relax_mlir.lowering.runtime_lib import thread_pool
 from relax_mlir.runtime import to_numpy
-from relax_mlir.thread_teams import LIMIT_OFFSET
 
 Array = np.ndarray[Any, Any]
 
@@ -337,10 +335,6 @@ def test_results_that_cannot_leave_a_worker() -> None:
         TypeError, match="a result of type Function cannot leave its process, expected tensors"
     ):
         worker._sent((1, tvm_ffi.convert(len)))
-
-
-def test_where_the_limit_of_threads_lies() -> None:
-    assert thread_pool.offset("limit") == LIMIT_OFFSET
 
 
 def test_errors_keep_their_class_where_a_message_makes_one() -> None:
