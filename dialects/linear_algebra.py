@@ -7,6 +7,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.binary import common_dtype
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.traits import MultipliesMatrices
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_values, create_one, require_insertion_point
 from relax_mlir.error import DTypeError, ShapeError
@@ -16,7 +17,7 @@ from relax_mlir.symbolic import Dim
 MaybeDim = Dim | None
 
 
-class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure]):
+class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure, MultipliesMatrices]):
     """Matrix product over the last two dimensions, as NumPy's ``matmul``.
 
     A 1-D operand is a row (left) or a column (right), and its dimension does not appear in the result; the

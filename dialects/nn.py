@@ -7,6 +7,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr, text_attr
+from relax_mlir.dialects.traits import IsAttention, MultipliesMatrices
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
@@ -271,7 +272,7 @@ def _check_bias(args: OpArgs, bias: tuple[Dim | None, ...], scores: tuple[Dim | 
         )
 
 
-class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure]):
+class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure, IsAttention, MultipliesMatrices]):
     """``softmax(query @ key^T * scale) @ value`` for each batch and head.
 
     `query` is ``(b, s, h, d)``, `key` ``(b, t, g, d)``, `value` ``(b, t, g, e)``, the result ``(b, s, h, e)``.
@@ -292,7 +293,9 @@ class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure]):
     result: ext.Result[Any]
 
 
-class AttentionBiasOp(AttentionBase, name="nn_attention_bias", traits=[ext.Pure]):
+class AttentionBiasOp(
+    AttentionBase, name="nn_attention_bias", traits=[ext.Pure, IsAttention, MultipliesMatrices]
+):
     """`AttentionOp` with a `bias` added to the scaled scores; it broadcasts to ``(b, h, s, t)``.
 
     Example: a mask of padded keys is a bias of shape ``(b, 1, 1, t)``, 0 or a large negative number.

@@ -88,6 +88,14 @@ class IsInstant(OpTrait):
     """The op takes no time, whatever the sizes."""
 
 
+class MultipliesMatrices(OpTrait):
+    """The kernel of the op is a matrix product, or has matrix products in it."""
+
+
+class IsAttention(OpTrait):
+    """The kernel of the op is that of attention."""
+
+
 class PassesOn(OpTrait):
     """The results are the operands, with more known of them; names of unknown dimensions gain them nothing."""
 

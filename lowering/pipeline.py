@@ -67,7 +67,7 @@ def phases(
 
     Args:
         target: describes the machine (see `relax_mlir.target.Target`).
-        half_floats: false: the module has neither f16 nor bf16 (see `mentions_low_precision`), and nobody needs to look
+        low_precision: false: the module has neither f16 nor bf16 (see `mentions_low_precision`), and nobody needs to look
             for them at each level.
         take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then,
             and neither are the support functions that all modules need (see `early_support`).

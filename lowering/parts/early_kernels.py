@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import SEPARATE
+from relax_mlir.dialects.traits import IsAttention, MultipliesMatrices, OpTrait, has_trait, ops_with
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.attention.attention import emit_parts
 from relax_mlir.lowering.kernels.attention.attention_sizes import Sizes
@@ -16,8 +17,6 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import functions
 from relax_mlir.target import Target
 
-_ATTENTIONS = ("relax.nn_attention",)
-_PRODUCTS = ("relax.matmul", *_ATTENTIONS)
 _WHOLE = {"f32": ir.F32Type, "f64": ir.F64Type}
 """Element types of operands whose kernels are not rewritten before they leave a module (see `ExpandFloats`)."""
 
@@ -37,11 +36,11 @@ class EarlyKernels:
         """Those for a module at level R0; `hand_on` gets the tiles first, which take longest."""
         with module.context, ir.Location.unknown():
             scratch = ir.Module.create()
-            for name in _element_types(module, _PRODUCTS):
+            for name in _element_types(module, MultipliesMatrices):
                 with ir.InsertionPoint(scratch.body):
                     _use(scratch, emit_tiles(scratch.body, GemmKernel(name, name), target))
             hand_on(cut_kernels(scratch))
-            for name in _element_types(module, _ATTENTIONS):
+            for name in _element_types(module, IsAttention):
                 with ir.InsertionPoint(scratch.body):
                     for part in emit_parts(scratch.body, Sizes.of(target, ir.Type.parse(name))):
                         _use(scratch, part)
@@ -56,14 +55,14 @@ class EarlyKernels:
                     op.operation.clone()
 
 
-def _element_types(module: ir.Module, ops: Sequence[str]) -> list[str]:
-    """The element types of ops on more than one row."""
+def _element_types(module: ir.Module, trait: type[OpTrait]) -> list[str]:
+    """The element types of the ops of a trait that work on more than one row."""
     found: dict[str, None] = {}
-    for op in ops_of(module.operation, *ops):
+    for op in ops_of(module.operation, *ops_with(trait)):
         type_ = op.operands[0].type
         if not isinstance(type_, ir.RankedTensorType) or type_.rank < 2:
             continue
-        is_row = op.name == "relax.matmul" and type_.shape[-2] == 1
+        is_row = not has_trait(op, IsAttention) and type_.shape[-2] == 1
         name = next((name for name, kind in _WHOLE.items() if isinstance(type_.element_type, kind)), None)
         if name is not None and not is_row:
             found[name] = None

@@ -330,13 +330,16 @@ def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:
 
 
 def _with_unknown_dims(value: ir.Value) -> ir.Value:
-    """A tensor or shape without what is known of its dimensions but numbers; other values as they are."""
-    info = struct_info(value.type)
+    """A value without what is known of the dimensions in it but numbers."""
+    return converted(value, _forget_dims(struct_info(value.type)))
+
+
+def _forget_dims(info: StructInfo) -> StructInfo:
     if isinstance(info, Tensor) and info.shape is not None:
-        return converted(value, Tensor([d if isinstance(d, int) else None for d in info.shape], info.dtype))
+        return Tensor([d if isinstance(d, int) else None for d in info.shape], info.dtype)
     if isinstance(info, Shape) and info.values is not None:
-        return converted(value, Shape([d if isinstance(d, int) else None for d in info.values]))
-    return value
+        return Shape([d if isinstance(d, int) else None for d in info.values])
+    return Tuple([*map(_forget_dims, info.fields)]) if isinstance(info, Tuple) else info
 
 
 def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.OpResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.closures import bind_symbols
@@ -21,17 +21,24 @@ def in_terms_of(
     """Infos of what the closures captured, for `target`, which is called with `arguments`.
 
     A size that the call gives to a symbol of `target` is that symbol, so that what is equal in the caller is known
-    to be equal in the function; another size is a new symbol.
+    to be equal in the function. A formula of symbols that the function has is that formula; another size is a new
+    symbol.
     """
+    captured = [_info(value) for source in known.values() for value in source.captured]
     mapping = bind_symbols([struct_info(type_) for type_ in target.type.inputs], arguments.fields)
     names = {str(dim): name for name, dim in reversed(mapping.items())}
+    alone = {name for info in captured for dim in _dims(info) if (name := symbolic.linear_definition(dim))}
     taken = used_symbols(target.operation)
 
-    def rename(dim: Dim | None) -> Dim | None:
-        if dim is None or isinstance(dim, int):
+    def rename(dim: Dim) -> Dim:
+        if isinstance(dim, int):
             return dim
         if str(dim) not in names:
-            wanted = symbolic.linear_definition(dim) or "size"
+            symbols = symbolic.symbols(dim)
+            wanted = symbolic.linear_definition(dim)
+            if wanted is None and all(name in alone or name in names for name in symbols):
+                return symbolic.substitute(dim, {name: rename(symbolic.symbol(name)) for name in symbols})
+            wanted = wanted or "size"
             names[str(dim)] = fresh_name(wanted, taken)
             taken.add(names[str(dim)])
         return symbolic.symbol(names[str(dim)])
@@ -45,11 +52,21 @@ def _info(value: ir.Value) -> StructInfo:
     return struct_info(value.type)
 
 
-def _map_dims(info: StructInfo, rename: Callable[[Dim | None], Dim | None]) -> StructInfo:
+def _dims(info: StructInfo) -> Iterator[Dim]:
+    """The dimensions in a value, from which its symbols are read."""
+    if isinstance(info, Tuple):
+        for item in info.fields:
+            yield from _dims(item)
+    elif isinstance(info, Tensor | Shape):
+        dims = info.shape if isinstance(info, Tensor) else info.values
+        yield from (dim for dim in dims or () if dim is not None)
+
+
+def _map_dims(info: StructInfo, rename: Callable[[Dim], Dim]) -> StructInfo:
     if isinstance(info, Tensor) and info.shape is not None:
-        return Tensor([rename(dim) for dim in info.shape], info.dtype)
+        return Tensor([None if dim is None else rename(dim) for dim in info.shape], info.dtype)
     if isinstance(info, Shape) and info.values is not None:
-        return Shape([rename(dim) for dim in info.values])
+        return Shape([None if dim is None else rename(dim) for dim in info.values])
     if isinstance(info, Tuple):
         return Tuple([_map_dims(item, rename) for item in info.fields])
     if isinstance(info, CallableInfo):

@@ -104,7 +104,6 @@ def test_names_of_files_repeat_for_a_reason() -> None:
 TABLES = {
     "analysis/memory_estimate": "the two ops that it is about",
     "expr/program": "the ops of dataflow blocks, and the expression that each leaf is",
-    "lowering/parts/early_kernels": "the ops whose kernels are compiled before anything else is known",
     "vm/codegen/constants_and_tuples": "instructions that are moves",
     "vm/codegen/fresh_results": "which registers hold memory of their own",
     "vm/codegen/inplace_calls": "the two ops that it is about, and those whose results nobody else has",

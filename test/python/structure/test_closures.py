@@ -239,6 +239,32 @@ class Module:
             np.testing.assert_array_equal(found, np.cumsum(np.ones(shape, "float32")))
 
 
+@pytest.mark.parametrize("captured", ["rest", "halves[1]"])
+def test_captured_sizes_that_are_formulas(captured: str) -> None:
+    """What a function is given captures a tensor, or a field of a tuple, of a size that is a formula of another."""
+    part, vector = 'R.Tensor(("max(n - 2, 0)", "n"), "float32")', 'R.Tensor(("k",), "float32")'
+    module = parse(
+        f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", "n"), "float32"), y: {vector}):
+        halves = R.split(x, [2], axis=0)
+        rest = halves[1]
+        def local(a: {vector}) -> {part}:
+            return R.add({captured}, R.sum(a))
+        def applies(g: R.Callable(({vector},), {part}, pure=True), b: {vector}) -> {part}:
+            return g(b)
+        return applies(local, y)
+"""
+    )
+    for mode in ("native", "bytecode"):
+        main = rx.build(module, exec_mode=mode)["main"]
+        for n in (0, 1, 2, 3, 5):
+            x, y = np.arange(n * n, dtype="float32").reshape(n, n), np.ones(3, "float32")
+            np.testing.assert_array_equal(numpy(main(x, y)), x[2:] + 3)
+
+
 def lowered(script: str) -> None:
     rx.build(parse("@I.ir_module\nclass Module:\n" + script))
 
