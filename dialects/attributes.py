@@ -21,6 +21,8 @@ EXPOSED_SUFFIX = ".prim"
 """At the end of the name of a prim func whose own name its entry has."""
 FORCE_PURE = "relax.force_pure"
 """On a Relax function: users vouch that calls of it have no effects that matter."""
+LOOP_KIND = "relax.loop"
+"""On an ``scf.for`` of a prim func: ``parallel``, ``vectorized`` or ``unroll``, as it is written; none: serial."""
 UNCHECKED = "relax.unchecked"
 """On a prim func: it needs checks at run time, so as not to leave its buffers (see the pass `check-bounds`).
 The value: per result, the number of the argument that is its destination."""

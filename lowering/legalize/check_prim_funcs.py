@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import KERNEL_SEAL, PARAMS, PATTERN, PRIM_FUNC, UNCHECKED
+from relax_mlir.dialects.attributes import KERNEL_SEAL, LOOP_KIND, PARAMS, PATTERN, PRIM_FUNC, UNCHECKED
 from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import Diagnostic, VerifyError
@@ -22,7 +22,7 @@ from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.upstream import known_passes
 
-OP_ATTRIBUTES = frozenset({*OP_CLAIMS, "relax.loop", "relax.dtype"})
+OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, "relax.dtype"})
 """The attributes that begin with ``relax.`` and ops of prim funcs may have; the last two are the script's."""
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview")
 BUFFERS = (*VIEWS, "memref.alloc", "memref.alloca")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
+from relax_mlir.dialects.attributes import LOOP_KIND
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import ancestors, defining_op, entry_block
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
 
@@ -35,6 +36,8 @@ class Linear:
         return Linear({v: f * factor for v, f in self.terms.items()}, self.rest * factor)
 
 
+MOST_FORMS = 64
+"""Forms that are tried to find the limits of a value: each argument of a minimum is a limit of its own."""
 SMALL = 1024
 """Numbers up to which a formula of sizes is taken not to overflow: sizes are less than 2**48 each."""
 _NUMBER, _PRODUCT = re.compile(r"\d+"), re.compile(r"[\w)]\s*\*\s*[A-Za-z_(]")
@@ -68,8 +71,8 @@ class Ranges:
     """What is known of the parameters, where the function does not declare them."""
     shapes: dict[ir.Value, tuple[Dim, ...]] = field(default_factory=dict)
     values: dict[ir.Value, Linear | None] = field(default_factory=dict)
-    spans: dict[ir.Value, tuple[Dim | None, Dim | None]] = field(default_factory=dict)
-    """Least and greatest value of results that are no linear forms."""
+    spans: dict[ir.Value, tuple[tuple[Linear, ...], tuple[Linear, ...]]] = field(default_factory=dict)
+    """What results that are no linear forms are no less than, and what they are no greater than."""
 
     def __post_init__(self) -> None:
         arguments = list(self.function.arguments)
@@ -92,18 +95,18 @@ class Ranges:
     def between(self, index: ir.Value, least: Dim, most: Dim) -> bool:
         """Whether it is proved that ``least <= index <= most``."""
         value = self.linear(index)
-        if value is None:
-            return False
-        low, high = self.extreme(value, greatest=False), self.extreme(value, greatest=True)
-        if low is None or high is None:
-            return False
-        return symbolic.prove_less_equal(least, low) and symbolic.prove_less_equal(high, most)
+        return (
+            value is not None
+            and any(symbolic.prove_less_equal(least, low) for low in self.extremes(value, greatest=False))
+            and any(symbolic.prove_less_equal(high, most) for high in self.extremes(value, greatest=True))
+        )
 
     def at_least(self, index: ir.Value, least: int) -> bool:
         """Whether it is proved that ``least <= index``, which does not overflow."""
         value = self.linear(index)
-        low = None if value is None or not is_small(value.rest) else self.extreme(value, greatest=False)
-        return low is not None and symbolic.prove_less_equal(least, low)
+        if value is None or not is_small(value.rest) or not self._cannot_overflow(value):
+            return False
+        return any(symbolic.prove_less_equal(least, low) for low in self.extremes(value, greatest=False))
 
     def size(self, buffer: ir.Value, axis: int) -> Dim | None:
         """The size of a dimension; None if it is no expression of the symbols."""
@@ -164,34 +167,71 @@ class Ranges:
         found = self.linear(value)
         return found.rest if found is not None and not found.terms else None
 
+    def extremes(self, value: Linear, *, greatest: bool) -> Iterator[Dim]:
+        """Expressions of the symbols that the value never exceeds (or never falls below), while all loops run.
+
+        What is defined last goes first: its limits name what is defined before it.
+        """
+        waiting = [value]
+        for _ in range(MOST_FORMS):
+            if not waiting:
+                return
+            form = waiting.pop()
+            if not form.terms:
+                yield form.rest
+                continue
+            variable = max(form.terms, key=self._place)
+            factor = form.terms[variable]
+            rest = Linear({v: f for v, f in form.terms.items() if v != variable}, form.rest)
+            limits = self.ends(variable) if (factor > 0) == greatest else self.begins(variable)
+            waiting += [rest.plus(limit.times(factor)) for limit in reversed(limits)]
+
     def extreme(self, value: Linear, *, greatest: bool) -> Dim | None:
-        """The greatest or the least value, as an expression of the symbols, while all loops run."""
-        waiting, rounds = value, 0
-        while waiting.terms:
-            variable, factor = next(iter(waiting.terms.items()))
-            bound = self.end(variable) if (factor > 0) == greatest else self.begin(variable)
-            rounds += 1
-            if bound is None or rounds > 32:
-                return None
-            rest = Linear({v: f for v, f in waiting.terms.items() if v != variable}, waiting.rest)
-            waiting = rest.plus(bound.times(factor))
-        return waiting.rest
+        """The first of `extremes`."""
+        return next(self.extremes(value, greatest=greatest), None)
 
-    def begin(self, variable: ir.Value) -> Linear | None:
+    def _place(self, variable: ir.Value) -> tuple[int, int]:
+        """Where a variable is defined: how deep, and before which others that are as deep."""
+        owner = variable.owner
+        depth = sum(
+            1 for _ in ancestors(owner.owner.operation if isinstance(owner, ir.Block) else owner.operation)
+        )
+        return (
+            (depth + 1, 0) if isinstance(owner, ir.Block) else (depth, 1 + list(self.spans).index(variable))
+        )
+
+    def begins(self, variable: ir.Value) -> tuple[Linear, ...]:
+        """What a variable is no less than."""
         if variable in self.spans:
-            low = self.spans[variable][0]
-            return None if low is None else Linear({}, low)
+            return self.spans[variable][0]
         found = self.linear(variable.owner.owner.operands[0])
-        return found if found is not None and is_small(found.rest) and found.has_small_factors else None
+        return (found,) if found is not None and is_small(found.rest) and found.has_small_factors else ()
 
-    def end(self, variable: ir.Value) -> Linear | None:
+    def ends(self, variable: ir.Value) -> tuple[Linear, ...]:
+        """What a variable is no greater than."""
         if variable in self.spans:
-            high = self.spans[variable][1]
-            return None if high is None else Linear({}, high)
-        stop = self.linear(variable.owner.owner.operands[1])
-        if stop is None or not _does_not_sink(stop.rest) or not stop.has_small_factors:
-            return None
-        return stop.plus(Linear({}, -1))
+            return self.spans[variable][1]
+        stop = variable.owner.owner.operands[1]
+        found = [form for value in least_of(stop) if (form := self.linear(value)) is not None]
+        return tuple(
+            form.plus(Linear({}, -1))
+            for form in found
+            if _does_not_sink(form.rest) and self._cannot_overflow(form)
+        )
+
+    def _cannot_overflow(self, form: Linear) -> bool:
+        """Whether no multiple of a variable in a limit overflows.
+
+        Loops get to great numbers one by one, in more time than there is, unless they begin there; parallel ones, and
+        what is computed, may begin anywhere.
+        """
+        for variable in form.terms:
+            if not any(is_small(low.rest) for low in self.begins(variable)):
+                return False
+            jumps = variable in self.spans or is_parallel(variable.owner.owner)
+            if jumps and not any(is_small(high.rest) for high in self.ends(variable)):
+                return False
+        return form.has_small_factors
 
     def linear(self, value: ir.Value) -> Linear | None:
         """`value` as a linear form of loop variables; None if it is none."""
@@ -226,9 +266,19 @@ class Ranges:
 
     def spanned(self, value: ir.Value, least: Dim | None, size: Dim | None) -> Linear | None:
         """A value of which only the range is known: from `least` to ``size - 1``."""
-        if least is None and size is None:
+        return self.limit(value, [least], [None if size is None else size - 1])
+
+    def limit(
+        self, value: ir.Value, lows: Sequence[Linear | Dim | None], highs: Sequence[Linear | Dim | None]
+    ) -> Linear | None:
+        """A value that is no less than each of some, and no greater than each of others."""
+        least, most = (
+            tuple(x if isinstance(x, Linear) else Linear({}, x) for x in side if x is not None)
+            for side in (lows, highs)
+        )
+        if not least and not most:
             return None
-        self.spans[value] = (least, None if size is None else size - 1)
+        self.spans[value] = (least, most)
         return Linear({value: 1}, 0)
 
     def arithmetic(self, op: ir.Operation) -> Linear | None:
@@ -261,9 +311,10 @@ class Ranges:
             return Linear({}, combine(sides[0].rest, sides[1].rest))
         lows = [low for side in sides if (low := self.extreme(side, greatest=False)) is not None]
         highs = [high for side in sides if (high := self.extreme(side, greatest=True)) is not None]
-        low = _combined(lows, combine, alone=greater)
-        high = _combined(highs, combine, alone=not greater)
-        return self.spanned(op.results[0], low, None if high is None else high + 1)
+        limits = [side for side in sides if self._cannot_overflow(side)]
+        if greater:
+            return self.limit(op.results[0], limits, [_of_both(highs, combine)])
+        return self.limit(op.results[0], [_of_both(lows, combine)], limits)
 
     def divided(self, op: ir.Operation, left: Linear, number: int | None) -> Linear | None:
         """Quotients and remainders of what is not negative by a positive number."""
@@ -280,11 +331,23 @@ class Ranges:
         return self.spanned(op.results[0], 0, size)
 
 
-def _combined(found: Sequence[Dim], combine: Callable[..., Dim], *, alone: bool) -> Dim | None:
-    """The limit of two values by those of each; `alone`: one is enough."""
-    if len(found) == 2:
-        return combine(*found)
-    return found[0] if found and alone else None
+def _of_both(found: Sequence[Dim], combine: Callable[..., Dim]) -> Dim | None:
+    """The limit of two values by those of each, if both are known."""
+    return combine(*found) if len(found) == 2 else None
+
+
+def least_of(value: ir.Value) -> list[ir.Value]:
+    """The values of which one is the least, if it is that; else it alone."""
+    op = defining_op(value)
+    if op is None or op.name != "arith.minsi":
+        return [value]
+    return [found for operand in op.operands for found in least_of(operand)]
+
+
+def is_parallel(loop: ir.Operation) -> bool:
+    """Whether a loop is written as one whose iterations may run in any order."""
+    kind = loop.attributes.get(LOOP_KIND)
+    return isinstance(kind, ir.StringAttr) and kind.value == "parallel"
 
 
 def own_shape(argument: ir.Value, number: int) -> tuple[Dim, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import LOOP_KIND
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 from relax_mlir.tir.block_syntax import DTYPE
 from relax_mlir.tir.print_expressions import ExpressionPrinter
-from relax_mlir.tir.statements import LOOP_KIND
 from relax_mlir.tir.templates import OPERATORS
 from relax_mlir.tir.units import NoForm, Unit
 from relax_mlir.tir.values import INDEX

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_mlir.dialects.attributes import LOOP_KIND
 from relax_mlir.mlir import arith, cf, ir, memref, scf
 from relax_mlir.script.scope import POISON
 from relax_mlir.script.source import Poisoned, Problem, Source
@@ -16,8 +17,6 @@ from relax_mlir.tir.expressions import OPERATORS, Expressions
 from relax_mlir.tir.prim_signature import read_buffer_type
 from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_index, as_scalar
 
-LOOP_KIND = "relax.loop"
-"""On an ``scf.for``: the kind of loop that was written, where it is not a serial one."""
 KINDS = ("serial", "parallel", "vectorized", "unroll")
 ACCEPTED = ("reads", "writes", "block_attr")
 

@@ -1,0 +1,129 @@
+"""Indices of split loops are proved to be in range, so that prim funcs of split loops have no checks at run time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.error import BoundsError
+from relax_mlir.lowering.shapes.check_bounds import unproved
+from relax_mlir.lowering.shapes.index_ranges import Ranges
+from relax_mlir.mlir import func
+from relax_mlir.script import parse
+
+ONE_AXIS = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32")):
+    for io in {outer}((n + {tile} - 1) // {tile}):
+        for ii in {inner}(T.min({tile}, n - io * {tile})):
+            C[io * {tile} + ii] = A[io * {tile} + ii]
+"""
+TWO_LEVELS = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32")):
+    for io in range((n + 63) // 64):
+        for im in range((T.min(64, n - io * 64) + 7) // 8):
+            for ii in T.vectorized(T.min(8, T.min(64, n - io * 64) - im * 8)):
+                C[io * 64 + im * 8 + ii] = A[io * 64 + im * 8 + ii]
+"""
+IN_A_BLOCK = """
+@T.prim_func
+def k(A: T.Buffer(("n", "m"), "float32"), C: T.Buffer(("n", "m"), "float32")):
+    for io in T.parallel((n + 7) // 8):
+        for jo in range((m + 31) // 32):
+            for ii in T.unroll(T.min(8, n - io * 8)):
+                for ji in T.vectorized(T.min(32, m - jo * 32)):
+                    with T.block("b"):
+                        vi = T.axis.spatial(n, io * 8 + ii)
+                        vj = T.axis.spatial(m, jo * 32 + ji)
+                        C[vi, vj] = A[vi, vj]
+"""
+PRODUCT_OF_SYMBOLS = """
+@T.prim_func
+def k(A: T.Buffer(("n", "m"), "float32"), B: T.Buffer(("n * m",), "float32"), C: T.Buffer(("n * m",), "float32")):
+    for io in range((n * m + 31) // 32):
+        for ii in T.vectorized(T.min(32, n * m - io * 32)):
+            C[io * 32 + ii] = B[io * 32 + ii]
+"""
+HALO = """
+@T.prim_func
+def k(A: T.Buffer(("n + 2",), "float32"), C: T.Buffer(("n",), "float32")):
+    for io in range((n + 7) // 8):
+        L = T.alloc_buffer((10,), "float32", scope="local")
+        for ii in T.vectorized(T.min(10, n + 2 - io * 8)):
+            L[ii] = A[io * 8 + ii]
+        for ii in T.vectorized(T.min(8, n - io * 8)):
+            C[io * 8 + ii] = L[ii] + L[ii + 1] + L[ii + 2]
+"""
+PROVED = {
+    **{
+        f"tile_{tile}_{outer[2:] or 'range'}": ONE_AXIS.format(
+            tile=tile, outer=outer or "range", inner="T.unroll"
+        )
+        for tile in (1, 8, 32)
+        for outer in ("", "T.parallel")
+    },
+    "two_levels": TWO_LEVELS,
+    "in_a_block": IN_A_BLOCK,
+    "product_of_symbols": PRODUCT_OF_SYMBOLS,
+    "halo": HALO,
+}
+
+ONE_BEYOND = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32")):
+    for io in range((n + 7) // 8):
+        for ii in range(T.min(8, n - io * 8 + 1)):
+            C[io * 8 + ii] = A[io * 8 + ii]
+"""
+WITHOUT_MINIMUM = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32")):
+    for io in range((n + 7) // 8):
+        for ii in range(8):
+            C[io * 8 + ii] = A[io * 8 + ii]
+"""
+ANYWHERE = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32"), x: T.int64):
+    for io in T.parallel(x):
+        for ii in range(T.min(8, n - io * 8)):
+            C[io * 8 + ii] = A[io * 8 + ii]
+"""
+COMPUTED = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32"), x: T.int64):
+    y = T.max(0, x)
+    for ii in range(T.min(8, n - y * 8)):
+        C[y * 8 + ii] = A[y * 8 + ii]
+"""
+CHECKED = {"one_beyond": ONE_BEYOND, "without": WITHOUT_MINIMUM, "anywhere": ANYWHERE, "computed": COMPUTED}
+
+
+def count_of_unproved(source: str) -> int:
+    module = parse(source)
+    (prim,) = [op for op in module.body.operations if PRIM_FUNC in op.attributes]
+    assert isinstance(prim, func.FuncOp)
+    return len(unproved(prim, Ranges(prim)))
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_split_loops_need_no_checks(name: str) -> None:
+    assert count_of_unproved(PROVED[name]) == 0
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_what_may_leave_the_buffers_is_checked(name: str) -> None:
+    assert count_of_unproved(CHECKED[name]) == 2
+
+
+def test_products_that_wrap_around_raise() -> None:
+    """Parallel loops begin anywhere, and 8 times such a number may be what is in range again, or less than nothing."""
+    a, out = np.arange(12, dtype="float32"), np.empty(12, "float32")
+    anywhere, computed = rx.build(parse(ANYWHERE))["k"], rx.build(parse(COMPUTED))["k"]
+    with pytest.raises(BoundsError, match=r"index -8 is out of range for dimension 0 of size 12"):
+        computed(a, out, 2**61 - 1)
+    computed(a, out, 1)
+    anywhere(a, out, 2)
+    np.testing.assert_array_equal(out, a)
