@@ -23,6 +23,8 @@ FORCE_PURE = "relax.force_pure"
 """On a Relax function: users vouch that calls of it have no effects that matter."""
 LOOP_KIND = "relax.loop"
 """On an ``scf.for`` of a prim func: ``parallel``, ``vectorized`` or ``unroll``, as it is written; none: serial."""
+ON_STACK = "relax.on_stack"
+"""On a ``memref.alloc`` at level V: it is small, and will be memory on the stack."""
 UNCHECKED = "relax.unchecked"
 """On a prim func: it needs checks at run time, so as not to leave its buffers (see the pass `check-bounds`).
 The value: per result, the number of the argument that is its destination."""

@@ -21,6 +21,12 @@ from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
+from relax_mlir.lowering.loops.annotated_loops import WhereAnnotated
+from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops
+from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles
+from relax_mlir.lowering.loops.stack_buffers import StackBuffers
+from relax_mlir.lowering.loops.unroll_loops import UnrollLoops
+from relax_mlir.lowering.loops.vectorize_loops import VectorizeLoops
 from relax_mlir.lowering.parts.cut_kernels import CutKernels
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.shapes.check_bounds import CheckBounds
@@ -67,8 +73,8 @@ def phases(
 
     Args:
         target: describes the machine (see `relax_mlir.target.Target`).
-        low_precision: false: the module has neither f16 nor bf16 (see `mentions_low_precision`), and nobody needs to look
-            for them at each level.
+        low_precision: false: the module has neither f16 nor bf16 (see `mentions_low_precision`), and nobody needs to
+            look for them at each level.
         take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then,
             and neither are the support functions that all modules need (see `early_support`).
         keep_closures: function values may be known only when the program runs: for the virtual machine.
@@ -77,6 +83,7 @@ def phases(
     lowered = (LowerClosures(),) if keep_closures else ()
     halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
+    loops = (SpecializeFullTiles(), VectorizeLoops(target), UnrollLoops(), ParallelizeLoops(), StackBuffers())
     thorough = (InlinePrivateFunctions(), RefineShapes(), RemoveRedundantReshape(), RemoveUnusedParameters())
     return (
         Phase(
@@ -120,6 +127,7 @@ def phases(
                 LowerContractions(target),
                 LinalgToLoops(target),
                 ExpandBools(),
+                WhereAnnotated(loops, name="kinds-of-loops", opt_level=1),
                 *(() if halves else cut),
                 ExpandMath(target),
                 *halves,

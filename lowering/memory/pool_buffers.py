@@ -8,6 +8,7 @@ thread (see `job_errors`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.memory.liveness import Liveness, is_nested
 from relax_mlir.lowering.memory.plan_memory import allocate_in_frame, allocate_in_pool, declare_allocation
+from relax_mlir.lowering.memory.stack_memory import is_on_stack, place_on_stack
 from relax_mlir.lowering.runtime_lib.frame import declare_release, frame_of
 from relax_mlir.lowering.threads.job_errors import RUN, guard_jobs, jobs_of, pointed
 from relax_mlir.mlir import func, ir, llvm
@@ -29,6 +31,8 @@ _OWN_FRAME = (PRIM_FUNC, KERNEL, SHARED_GROUP, AS_GENERATED, JOB)
 class PoolBuffers(ModulePass):
     """Replace every `memref.alloc` whose buffer does not leave its function, and its `memref.dealloc`s.
 
+    Those that `stack-buffers` has chosen go on the stack, at the beginning of the function.
+
     Raises `CompileError` for a buffer in a function that is called by its address and is no job of threads.
     """
 
@@ -37,6 +41,8 @@ class PoolBuffers(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
         uses = {name: _Uses.of(op) for name, op in functions(module).items() if not is_declaration(op)}
+        for alloc in [alloc for use in uses.values() for alloc in use.on_stack]:
+            place_on_stack(alloc)
         taking = _taking(uses)
         if not taking:
             return
@@ -56,13 +62,17 @@ class _Uses:
     calls: set[str]
     addresses: set[str]
     allocates: bool
+    on_stack: Sequence[ir.Operation]
+    """The buffers that are chosen to be on the stack."""
 
     @classmethod
     def of(cls, function: func.FuncOp) -> _Uses:
         ops = ops_of(function.operation, "func.call", "func.constant", "memref.alloc")
         calls = {callee_of(op) for op in ops if op.name == "func.call"}
         addresses = {pointed(op) for op in ops if op.name == "func.constant"}
-        return cls(function, calls, addresses, any(op.name == "memref.alloc" for op in ops))
+        buffers = [op for op in ops if op.name == "memref.alloc"]
+        on_stack = [op for op in buffers if is_on_stack(op)]
+        return cls(function, calls, addresses, len(on_stack) < len(buffers), on_stack)
 
 
 def _taking(uses: dict[str, _Uses]) -> set[str]:

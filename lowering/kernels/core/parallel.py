@@ -64,6 +64,17 @@ def parallel_loop(
         yield i
 
 
+def mark(loop: ir.Operation, cost: e.Index) -> None:
+    """Mark a loop that is there already, and stands in none that is marked."""
+    with ir.InsertionPoint(loop), loop.location:
+        _declare()
+        amount = e.index(cost)
+    with ir.InsertionPoint.at_block_begin(entry_block(loop)), loop.location:
+        func.call([], MARK, [amount])
+    with loop.context:
+        loop.attributes[PARALLEL] = ir.UnitAttr.get()
+
+
 def _is_in_parallel_loop() -> bool:
     owner = ir.InsertionPoint.current.block.owner.operation
     around = itertools.takewhile(lambda op: op.name != FUNCTION, (owner, *ancestors(owner)))

@@ -13,6 +13,7 @@ from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
 from relax_mlir.instrument import PassInstrument, PassStatistics, PassTimingInstrument
+from relax_mlir.lowering.loops.report import explain_loops
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
@@ -77,7 +78,7 @@ class Driver:
             pipeline = self._pipeline()
         outputs: list[str | bytes] = []
         succeeded = True
-        with self._pass_context() as context, explain_fusion() as fusion:
+        with self._pass_context() as context, explain_fusion() as fusion, explain_loops() as loops:
             if self.options.on("dump-pass-pipeline"):
                 from relax_mlir.tools.pipeline_text import pipeline_text  # needed for this option only
 
@@ -89,6 +90,8 @@ class Driver:
             self._write_reports()
         if self.options.on("explain-fusion"):
             print(f"===== Fusion =====\n{fusion.render()}", file=sys.stderr)
+        if self.options.on("explain-loops"):
+            print(f"===== Loops =====\n{loops.render()}", file=sys.stderr)
         if outputs:
             self._write(outputs[0] if len(outputs) == 1 else OUTPUT_SEPARATOR.join(map(str, outputs)))
         return 0 if succeeded else 1

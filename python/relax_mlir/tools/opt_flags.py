@@ -179,6 +179,12 @@ FLAGS: tuple[Flag, ...] = (
     Flag("mlir-pass-statistics", bool, WATCHING, "show the number of ops around each pass"),
     Flag("explain-fusion", bool, WATCHING, "show what fuse-ops fused, what it left apart, and why"),
     Flag(
+        "explain-loops",
+        bool,
+        WATCHING,
+        "show which loops of prim funcs run as their kind says, and why others do not",
+    ),
+    Flag(
         "dump-stages", str, WATCHING, "write the module after each pass to a numbered file there", "directory"
     ),
     Flag(

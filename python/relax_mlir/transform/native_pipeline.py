@@ -9,12 +9,13 @@ from relax_mlir.mlir import PassManager, ir
 _managers: WeakKeyDictionary[ir.Context, dict[tuple[str, bool], PassManager]] = WeakKeyDictionary()
 
 
-def run_native(pipeline: str, module: ir.Module, verify: bool = True) -> None:
-    """Run a pipeline of MLIR's passes on a module.
+def run_native(pipeline: str, module: ir.Module | ir.Operation, verify: bool = True) -> None:
+    """Run a pipeline of MLIR's passes on a module, or on a function in one.
 
     Args:
-        pipeline: its text, with the module's op around it: ``builtin.module(cse)``.
-        verify: check the module after each pass.
+        pipeline: its text, with the op around it that it runs on: ``builtin.module(cse)``.
+        module: what it runs on.
+        verify: check it after each pass.
 
     Raises ValueError for a pipeline that MLIR does not accept, `ir.MLIRError` for a pass that fails.
     """
@@ -24,4 +25,4 @@ def run_native(pipeline: str, module: ir.Module, verify: bool = True) -> None:
         manager = PassManager.parse(pipeline, module.context)
         manager.enable_verifier(verify)
         managers[pipeline, verify] = manager
-    manager.run(module.operation)
+    manager.run(module if isinstance(module, ir.Operation) else module.operation)

@@ -95,7 +95,7 @@ class Stand:
         return value.astype(kind)[()]
 
     @staticmethod
-    def alloc_buffer(shape: Any, dtype: str = "float32") -> Any:
+    def alloc_buffer(shape: Any, dtype: str = "float32", scope: str = "global") -> Any:
         return np.zeros(shape, numpy_dtype(dtype))
 
     @staticmethod

@@ -1,0 +1,148 @@
+"""Loops of prim funcs with a kind: which there are, how they are bounded, and notes of what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from relax_mlir.dialects.attributes import LOOP_KIND, PRIM_FUNC, SHARED_GROUP
+from relax_mlir.ir_queries import ancestors, defining_op, entry_block, ops_of
+from relax_mlir.mlir import arith, func, ir
+from relax_mlir.transform import Pass, PassContext, Sequential
+
+PARALLEL, VECTORIZED, UNROLL = "parallel", "vectorized", "unroll"
+NOTE = "relax.loop_note"
+"""On a loop with a kind: why it runs serially."""
+
+
+def kind_of(loop: ir.Operation) -> str | None:
+    """The kind of a loop; None: serial, or no loop."""
+    kind = loop.attributes.get(LOOP_KIND)
+    return kind.value if loop.name == "scf.for" and isinstance(kind, ir.StringAttr) else None
+
+
+def loops_of_kind(root: ir.Operation, *kinds: str) -> list[ir.Operation]:
+    """The loops of some kinds in `root`, inner ones before those around them."""
+    loops = ops_of(root, "scf.for", order=ir.WalkOrder.POST_ORDER)
+    return [loop for loop in loops if kind_of(loop) in kinds]
+
+
+def annotated_functions(module: ir.Module, *kinds: str) -> list[func.FuncOp]:
+    """The prim funcs that have loops of some kinds, of any if none is given."""
+    wanted = kinds or (PARALLEL, VECTORIZED, UNROLL)
+    tops = [
+        op
+        for op in module.body.operations
+        if PRIM_FUNC in op.attributes and SHARED_GROUP not in op.attributes
+    ]
+    return [op for op in tops if isinstance(op, func.FuncOp) and _has_loops(op.operation, wanted)]
+
+
+def _has_loops(function: ir.Operation, kinds: Sequence[str]) -> bool:
+    return any(kind_of(loop) in kinds for loop in ops_of(function, "scf.for"))
+
+
+class WhereAnnotated(Sequential):
+    """Passes about kinds of loops: modules without such loops are looked through once, and not at all by the passes."""
+
+    def __init__(self, passes: Sequence[Pass], name: str, opt_level: int = 0) -> None:
+        super().__init__(passes, opt_level, name)
+
+    def execute(self, module: ir.Module, ctx: PassContext) -> None:
+        if annotated_functions(module):
+            super().execute(module, ctx)
+
+
+def body_of(loop: ir.Operation) -> list[ir.Operation]:
+    """The ops of a loop's body without the terminator."""
+    return [op.operation for op in entry_block(loop).operations][:-1]
+
+
+def variable_of(loop: ir.Operation) -> ir.Value:
+    """The variable of a loop."""
+    return entry_block(loop).arguments[0]
+
+
+def is_inside(value: ir.Value, loop: ir.Operation) -> bool:
+    """Whether a value is defined in a loop."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        around = owner.owner.operation
+        return around == loop or loop in ancestors(around)
+    return loop in ancestors(owner.operation)
+
+
+def constant_of(value: ir.Value) -> int | None:
+    """The number that an ``index`` is, if it is a constant."""
+    op = defining_op(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def trip_count(loop: ir.Operation) -> int | None:
+    """How many iterations a loop has, if that is constant."""
+    begin, end, step = (constant_of(operand) for operand in list(loop.operands)[:3])
+    if begin is None or end is None or step is None or step < 1:
+        return None
+    return max(0, -(-(end - begin) // step))
+
+
+def least_bound(value: ir.Value) -> int | None:
+    """A constant that a value does not fall below."""
+    return _bound(value, greatest=False)
+
+
+def most_bound(value: ir.Value) -> int | None:
+    """A constant that a value does not exceed."""
+    return _bound(value, greatest=True)
+
+
+def _bound(value: ir.Value, *, greatest: bool) -> int | None:
+    number, op = constant_of(value), defining_op(value)
+    if number is not None:
+        return number
+    if op is None:
+        loop = value.owner.owner.operation
+        if loop.name != "scf.for" or value != variable_of(loop):
+            return None
+        if not greatest:
+            return _bound(loop.operands[0], greatest=False)
+        end = _bound(loop.operands[1], greatest=True)
+        return None if end is None else end - 1
+    if op.name not in ("arith.minsi", "arith.maxsi"):
+        return None
+    sides = [_bound(operand, greatest=greatest) for operand in op.operands]
+    known = [side for side in sides if side is not None]
+    one_is_enough = greatest == (op.name == "arith.minsi")
+    if len(known) < (1 if one_is_enough else 2):
+        return None
+    return min(known) if op.name == "arith.minsi" else max(known)
+
+
+def note(loop: ir.Operation, reason: str) -> None:
+    """Say at a loop why it runs serially; it has no kind any more."""
+    with loop.context:
+        loop.attributes[NOTE] = ir.StringAttr.get(f"{kind_of(loop)}: {reason}")
+        del loop.attributes[LOOP_KIND]
+
+
+def clone_ops(ops: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]) -> None:
+    """Copies of ops at the insertion point; `known`: what they use in the place of some values, and what theirs are."""
+    for op in ops:
+        copy = op.clone()
+        for inner in ops_of(copy):
+            for position, operand in enumerate(inner.operands):
+                if operand in known:
+                    inner.operands[position] = known[operand]
+        known.update(zip(op.results, copy.results, strict=True))
+
+
+def index(value: int) -> ir.Value:
+    """A constant at the insertion point."""
+    return arith.constant(ir.IndexType.get(), value)
+
+
+def enclosing_loops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The loops around an op, from the innermost."""
+    return (around for around in ancestors(op) if around.name == "scf.for")

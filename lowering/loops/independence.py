@@ -1,0 +1,193 @@
+"""Whether the iterations of a loop are independent: none touches memory that another one stores into.
+
+Parameters of a prim func are different memory. Entry points see to it that arrays which are written overlap no others
+(what is only read is copied where it does, see `emit_ffi_wrappers`); `call_tir` gives destinations of their own, and
+`call_tir_inplace` copies what is used twice. Where a prim func calls another one with one buffer for two parameters,
+the callee's parameters may be the same memory (`Aliases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.prim_params import prim_params
+from relax_mlir.ir_queries import callee_of, defining_op, function_of, ops_of
+from relax_mlir.lowering.loops.annotated_loops import constant_of, is_inside, variable_of
+from relax_mlir.lowering.loops.index_forms import Form, Forms
+from relax_mlir.mlir import func, ir
+
+SAME_INDICES = ("memref.cast", "builtin.unrealized_conversion_cast")
+"""Views whose elements have the indices of those of the buffer."""
+VIEWS = (
+    *SAME_INDICES,
+    "memref.subview",
+    "memref.expand_shape",
+    "memref.collapse_shape",
+    "memref.reinterpret_cast",
+)
+WITHOUT_ACCESS = frozenset(
+    {*VIEWS, "memref.dim", "memref.alloc", "memref.alloca", "memref.extract_strided_metadata"}
+)
+_BUFFER_AT = {
+    "memref.load": 0,
+    "memref.store": 1,
+    "vector.load": 0,
+    "vector.store": 1,
+    "vector.maskedload": 0,
+    "vector.maskedstore": 0,
+}
+_STORES = frozenset({"memref.store", "vector.store", "vector.maskedstore"})
+
+
+@dataclass(frozen=True)
+class Access:
+    """An op that reads or writes elements of a buffer: `lanes` of them, side by side along the last dimension."""
+
+    op: ir.Operation
+    buffer: ir.Value
+    indices: Sequence[ir.Value]
+    stores: bool
+    lanes: int
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> Access | None:
+        """The access that an op is; None for other ops."""
+        at = _BUFFER_AT.get(op.name)
+        if at is None:
+            return None
+        buffer = op.operands[at]
+        rank = ir.MemRefType(buffer.type).rank
+        value = op.results[0] if len(op.results) else op.operands[0 if at else len(op.operands) - 1]
+        lanes = ir.VectorType(value.type).shape[0] if isinstance(value.type, ir.VectorType) else 1
+        return cls(op, buffer, list(op.operands)[at + 1 : at + 1 + rank], op.name in _STORES, lanes)
+
+
+def root_of(buffer: ir.Value) -> tuple[ir.Value, bool]:
+    """The buffer that a view shows, and whether an index means the same in both."""
+    same, op = True, defining_op(buffer)
+    while op is not None and op.name in VIEWS and isinstance(op.operands[0].type, ir.MemRefType):
+        same = same and op.name in SAME_INDICES
+        buffer = op.operands[0]
+        op = defining_op(buffer)
+    return buffer, same
+
+
+@dataclass
+class Aliases:
+    """Which parameters of the prim funcs of a module may be the same memory."""
+
+    module: ir.Module
+    _sites: dict[str, list[ir.Operation]] | None = None
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def may_share(self, function: ir.Operation) -> bool:
+        """Whether two parameters of a prim func may be the same memory."""
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        if name not in self._known:
+            self._known[name] = False
+            self._known[name] = any(self._shares(call) for call in self.sites.get(name, ()))
+        return self._known[name]
+
+    @property
+    def sites(self) -> Mapping[str, Sequence[ir.Operation]]:
+        """The calls of prim funcs in prim funcs."""
+        if self._sites is None:
+            self._sites = {}
+            for top in self.module.body.operations:
+                if isinstance(top, func.FuncOp) and PRIM_FUNC in top.attributes:
+                    for call in ops_of(top.operation, "func.call"):
+                        self._sites.setdefault(callee_of(call), []).append(call)
+        return self._sites
+
+    def _shares(self, call: ir.Operation) -> bool:
+        roots = [root_of(value)[0] for value in call.operands if isinstance(value.type, ir.MemRefType)]
+        arguments = [root for root in roots if defining_op(root) is None]
+        return len(set(roots)) < len(roots) or (len(arguments) > 1 and self.may_share(function_of(call)))
+
+
+@dataclass
+class Independence:
+    """Questions about the loops of one prim func."""
+
+    function: func.FuncOp
+    aliases: Aliases
+    forms: Forms = field(default_factory=Forms)
+
+    def obstacle(self, loop: ir.Operation) -> str | None:
+        """Why iterations of a loop may depend on each other; None: they do not."""
+        step = constant_of(loop.operands[2])
+        if step is None or step < 1:
+            return "its step is not constant"
+        accesses: dict[ir.Value, list[Access]] = {}
+        for op in ops_of(loop):
+            access = Access.of(op)
+            if access is not None:
+                accesses.setdefault(root_of(access.buffer)[0], []).append(access)
+            elif op.name not in WITHOUT_ACCESS and _touches_memory(op):
+                return f"what {op.name} does to memory is not known"
+        if self.aliases.may_share(self.function.operation):
+            accesses = self._joined(accesses)
+        for root, found in accesses.items():
+            stored = any(access.stores for access in found)
+            if stored and not is_inside(root, loop) and not self._moves_along(found, loop, step):
+                return f"{self._name(root)} is stored where other iterations may access it"
+        return None
+
+    def _joined(self, accesses: dict[ir.Value, list[Access]]) -> dict[ir.Value, list[Access]]:
+        """Accesses of the parameters as those of one buffer."""
+        found: dict[ir.Value, list[Access]] = {}
+        first = next((root for root in accesses if defining_op(root) is None), None)
+        for root, some in accesses.items():
+            key = root if defining_op(root) is not None or first is None else first
+            found.setdefault(key, []).extend(some)
+        return found
+
+    def _moves_along(self, accesses: Sequence[Access], loop: ir.Operation, step: int) -> bool:
+        """Whether some dimension of a buffer is cut up among the iterations."""
+        if not all(root_of(access.buffer)[1] for access in accesses):
+            return False
+        ranks = {ir.MemRefType(access.buffer.type).rank for access in accesses}
+        if len(ranks) > 1:
+            return False
+        return any(self._cuts(accesses, loop, step, axis) for axis in range(ranks.pop()))
+
+    def _cuts(self, accesses: Sequence[Access], loop: ir.Operation, step: int, axis: int) -> bool:
+        """Whether iterations have parts of their own of a dimension, each narrower than the way to the next."""
+        variable = variable_of(loop)
+        lows, highs = [], []
+        first: tuple[int, Mapping[ir.Value, int]] | None = None
+        for access in accesses:
+            form = self.forms.of(access.indices[axis])
+            factor = form.terms.get(variable, 0)
+            others = {v: f for v, f in form.terms.items() if v != variable}
+            outer = {v: f for v, f in others.items() if not is_inside(v, loop)}
+            if factor == 0 or (first is not None and first != (factor, outer)):
+                return False
+            first = (factor, outer)
+            inner = Form({v: f for v, f in others.items() if v not in outer}, form.rest).range()
+            if inner is None:
+                return False
+            lows.append(inner[0])
+            highs.append(inner[1] + (access.lanes - 1 if axis == len(access.indices) - 1 else 0))
+        assert first is not None
+        return max(highs) - min(lows) < abs(first[0]) * step
+
+    def _name(self, root: ir.Value) -> str:
+        declared = prim_params(self.function)
+        if defining_op(root) is not None:
+            return "a local buffer"
+        number = ir.BlockArgument(root).arg_number
+        return f"'{declared[number].name}'" if declared is not None else f"parameter {number}"
+
+
+def _touches_memory(op: ir.Operation) -> bool:
+    if op.name == "func.call":
+        return True
+    return any(isinstance(value.type, ir.MemRefType) for value in _values(op))
+
+
+def _values(op: ir.Operation) -> Iterator[ir.Value]:
+    yield from op.operands
+    yield from op.results

@@ -1,0 +1,175 @@
+"""Which iterations of a vectorised loop run at once: as many vectors as there is work for, and what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from relax_mlir.lowering.kernels.core import emit, simd
+from relax_mlir.lowering.kernels.core.emit import Index, Type, element_of
+from relax_mlir.lowering.kernels.nest.vector_loops import LIGHT_TOGETHER, MASKABLE
+from relax_mlir.lowering.loops.annotated_loops import (
+    body_of,
+    clone_ops,
+    constant_of,
+    most_bound,
+    trip_count,
+    variable_of,
+)
+from relax_mlir.lowering.loops.independence import Access
+from relax_mlir.lowering.loops.index_forms import Forms
+from relax_mlir.lowering.loops.lane_body import LaneBody, Lanes
+from relax_mlir.lowering.loops.lane_plan import LanePlan, own_buffer
+from relax_mlir.lowering.shapes.index_ranges import Ranges
+from relax_mlir.mlir import arith, func, ir
+from relax_mlir.target import Target
+
+MAX_BODIES = 4
+"""Copies of a body side by side; more vectors are a loop."""
+HEAVY_TOGETHER = 2
+"""Vectors at once of a body with functions or loops, where there are few registers."""
+
+
+@dataclass
+class LaneChunks:
+    """Emits the iterations of a planned loop at the insertion point."""
+
+    plan: LanePlan
+    target: Target
+    function: func.FuncOp
+    forms: Forms = field(default_factory=Forms)
+
+    # Decisions
+
+    @cached_property
+    def accesses(self) -> list[Access]:
+        return list(self.plan.accesses())
+
+    @cached_property
+    def unit(self) -> int:
+        """Lanes that fill a register with the widest element in memory."""
+        elements = [element_of(access.buffer.type) for access in self.accesses]
+        elements += [element_of(buffer.type) for buffer in self.plan.private]
+        return self.target.lanes(max((_bits(element) for element in elements), default=32))
+
+    @cached_property
+    def wide(self) -> int:
+        """Lanes of the vectors in one body, where there is work for so many."""
+        if not all(map(self._is_unit, self.accesses)):
+            return self.unit
+        few = not self.plan.is_light() and self.target.num_vector_registers < 32
+        return self.unit * (HEAVY_TOGETHER if few else LIGHT_TOGETHER)
+
+    @cached_property
+    def can_mask(self) -> bool:
+        """Whether some of the lanes can be left out at no great cost."""
+        exempt = (own_buffer(access, self.plan.loop) for access in self.accesses)
+        return self.target.has_masks and all(
+            self._is_unit(access) and (own or _bits(element_of(access.buffer.type)) in MASKABLE)
+            for access, own in zip(self.accesses, exempt, strict=True)
+        )
+
+    def _is_unit(self, access: Access) -> bool:
+        """Whether the lanes of an access lie side by side."""
+        *outer, last = access.indices
+        strides, _ = ir.MemRefType(access.buffer.type).get_strides_and_offset()
+        form, variable = self.forms.of(last), variable_of(self.plan.loop)
+        varying = [value for value in form.terms if value in self.plan.varying]
+        return (
+            strides[-1] == 1
+            and not any(index in self.plan.varying for index in outer)
+            and varying == [variable]
+            and form.terms[variable] == 1
+        )
+
+    # Chunks
+
+    def emit(self) -> str:
+        """Emit all iterations; says how many at once."""
+        loop = self.plan.loop
+        count, begin = trip_count(loop), constant_of(loop.operands[0])
+        most = most_bound(loop.operands[1])
+        if count is not None and begin is not None:
+            self._constant(begin, count)
+            lanes = min(self.wide, _power_above(count))
+        elif begin is not None and most is not None and self._fits(most - begin):
+            lanes = self._bounded(begin, most - begin)
+        else:
+            self._open()
+            lanes = self.wide
+        return "one iteration" if lanes == 1 else f"{lanes} iterations at once"
+
+    def _fits(self, count: int) -> bool:
+        return self.can_mask and 0 < count <= MAX_BODIES * self.wide
+
+    def _chunk(self, first: Index, count: int, mask: ir.Value | None = None, some: bool = True) -> None:
+        LaneBody(self.plan, Lanes(first, count, mask, some), self.forms).emit()
+
+    def _constant(self, begin: int, count: int) -> None:
+        """As many vectors as there are, then smaller ones."""
+        whole = count // self.wide
+        end = begin + whole * self.wide
+        if whole > MAX_BODIES:
+            with emit.loop(begin, end, self.wide) as first:
+                self._chunk(first, self.wide)
+        else:
+            for start in range(begin, end, self.wide):
+                self._chunk(start, self.wide)
+        rest = count - whole * self.wide
+        if rest.bit_count() > 2 and self.can_mask:
+            lanes = _power_above(rest)
+            self._chunk(end, lanes, simd.mask(rest, lanes))
+            return
+        for lanes in _powers(rest):
+            if lanes == 1:
+                clone_ops(body_of(self.plan.loop), {variable_of(self.plan.loop): emit.index(end)})
+            else:
+                self._chunk(end, lanes)
+            end += lanes
+
+    def _bounded(self, begin: int, most: int) -> int:
+        """At most so many iterations: vectors with masks, each skipped if its mask is empty."""
+        end = self.plan.loop.operands[1]
+        lanes = min(self.wide, _power_above(most))
+        for first in range(begin, begin + most, lanes):
+            if first == begin and Ranges(self.function).at_least(end, begin + 1):
+                self._chunk(first, lanes, simd.mask(emit.sub(end, first), lanes))
+                continue
+            with emit.when(arith.cmpi(arith.CmpIPredicate.sgt, end, emit.index(first))):
+                self._chunk(first, lanes, simd.mask(emit.sub(end, first), lanes))
+        return lanes
+
+    def _open(self) -> None:
+        """Any number of iterations."""
+        begin, end = list(self.plan.loop.operands)[:2]
+        zero = emit.index(0)
+        count = arith.maxsi(arith.subi(end, begin), zero)
+        from_ = begin
+        for lanes in dict.fromkeys((self.wide, self.unit)):
+            to = emit.add(begin, emit.round_down(count, lanes))
+            with emit.loop(from_, to, lanes) as first:
+                self._chunk(first, lanes)
+            from_ = emit.index(to)
+        if self.unit == 1:
+            return
+        if not self.can_mask:
+            with emit.loop(from_, end) as place:
+                clone_ops(body_of(self.plan.loop), {variable_of(self.plan.loop): place})
+            return
+        with emit.when(arith.cmpi(arith.CmpIPredicate.sgt, end, from_)):
+            self._chunk(from_, self.unit, simd.mask(emit.sub(end, from_), self.unit))
+
+
+def _bits(element: Type) -> int:
+    return 64 if isinstance(element, ir.IndexType) else max(int(element.width), 8)
+
+
+def _power_above(count: int) -> int:
+    """The least power of two that is not below a number."""
+    return 1 << max(count - 1, 0).bit_length()
+
+
+def _powers(count: int) -> Iterator[int]:
+    """Powers of two, the greatest first, whose sum is a number."""
+    return (1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1)

@@ -1,0 +1,150 @@
+"""Pass `specialize-full-tiles`: full tiles of split loops get code of their own, with constant lengths (level V)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, ops_of
+from relax_mlir.lowering.loops.annotated_loops import (
+    UNROLL,
+    VECTORIZED,
+    annotated_functions,
+    clone_ops,
+    constant_of,
+    index,
+    kind_of,
+)
+from relax_mlir.mlir import arith, func, ir, scf
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.native_pipeline import run_native
+
+MAX_OPS = 2000
+"""A function does not grow beyond so many operations."""
+
+
+@dataclass(frozen=True)
+class SpecializeFullTiles(ModulePass):
+    """Tell full tiles apart where `e = min(c, x)`, c constant, ends loops of the kinds ``vectorized`` or ``unroll``.
+
+    What depends on e, from its first use in a block to its last, becomes ``if x >= c`` that with c in its place,
+    ``else`` that as it was. Loop-invariant code is moved outwards before, so the test stands where x is known, around
+    the inner loops. Buffers that only these operations use go along. Functions do not grow beyond 2,000 operations:
+    the outer tests are made first, and what would become more stays as it is.
+    """
+
+    name: ClassVar[str] = "specialize-full-tiles"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        for function in annotated_functions(module, VECTORIZED, UNROLL):
+            run_native("func.func(loop-invariant-code-motion,cse)", function.operation)
+            _Growth(len(ops_of(function.operation))).specialize(function)
+
+
+@dataclass
+class _Growth:
+    """How many operations a function has."""
+
+    ops: int
+
+    def specialize(self, function: func.FuncOp) -> None:
+        self._block(entry_block(function))
+
+    def _block(self, block: ir.Block) -> None:
+        """Specialise what a block holds, outer ends before inner ones."""
+        done: list[ir.Value] = []
+        while (end := next(_ends(block, done), None)) is not None:
+            done.append(end)
+            self._split(block, end)
+        for view in list(block.operations):
+            for region in view.operation.regions:
+                for inner in region.blocks:
+                    self._block(inner)
+
+    def _split(self, block: ir.Block, end: ir.Value) -> None:
+        """Tell full tiles apart in the ops of a block that depend on `end`, if there is room for it."""
+        ops = _dependent(block, end)
+        size = sum(len(ops_of(op)) for op in ops)
+        if self.ops + size > MAX_OPS:
+            return
+        self.ops += size
+        number, others = _arguments(end)
+        with ir.InsertionPoint(ops[0]), ops[0].location:
+            whole = index(number)
+            tests = [arith.cmpi(arith.CmpIPredicate.sge, other, whole) for other in others]
+            condition = tests[0]
+            for test in tests[1:]:
+                condition = arith.andi(condition, test)
+            branch = scf.IfOp(condition, has_else=True)
+        with ir.InsertionPoint(branch.else_block):
+            clone_ops(ops, {})
+            scf.yield_([])
+        with ir.InsertionPoint(branch.then_block):
+            last = scf.YieldOp([]).operation
+        for op in ops:
+            op.move_before(last)
+        for op in ops:
+            for inner in ops_of(op):
+                for position, operand in enumerate(inner.operands):
+                    if operand == end:
+                        inner.operands[position] = whole
+
+
+def _arguments(end: ir.Value) -> tuple[int, list[ir.Value]]:
+    """The constant of a minimum, and what else it is the minimum of."""
+    op = defining_op(end)
+    assert op is not None
+    numbers = [number for operand in op.operands if (number := constant_of(operand)) is not None]
+    return numbers[0], [operand for operand in op.operands if constant_of(operand) is None]
+
+
+def _ends(block: ir.Block, done: Sequence[ir.Value]) -> Iterator[ir.Value]:
+    """The minima of a constant and something that are defined in a block and end loops of the kinds in question."""
+    for view in block.operations:
+        op = view.operation
+        if op.name != "arith.minsi" or op.results[0] in done:
+            continue
+        constants = [constant_of(operand) is not None for operand in op.operands]
+        if constants.count(True) == 1 and any(_is_end(use) for use in op.results[0].uses):
+            yield op.results[0]
+
+
+def _is_end(use: ir.OpOperand) -> bool:
+    loop = use.owner.operation
+    return use.operand_number == 1 and kind_of(loop) in (VECTORIZED, UNROLL)
+
+
+def _dependent(block: ir.Block, end: ir.Value) -> list[ir.Operation]:
+    """The ops of a block from the first to the last that uses `end`, and what uses their results.
+
+    Buffers made before for these ops alone are moved behind `end`, and are the first of them.
+    """
+    ops = [view.operation for view in block.operations]
+    places = {op: number for number, op in enumerate(ops)}
+    users = {places[_at(block, use)] for use in end.uses}
+    first, last = min(users), max(users)
+    number = first
+    while number <= last:
+        used = [places[_at(block, use)] for result in ops[number].results for use in result.uses]
+        last = max(last, *used) if used else last
+        number += 1
+    chosen = ops[first : last + 1]
+    own = [op for op in ops[:first] if op.name == "memref.alloc" and _is_for(op, block, first, last, places)]
+    for op in own:
+        op.move_before(chosen[0])
+    return [*own, *chosen]
+
+
+def _at(block: ir.Block, use: ir.OpOperand) -> ir.Operation:
+    found = enclosing_op_in(block, use.owner.operation)
+    assert found is not None
+    return found
+
+
+def _is_for(
+    op: ir.Operation, block: ir.Block, first: int, last: int, places: dict[ir.Operation, int]
+) -> bool:
+    """Whether all uses of a buffer are in a stretch of a block."""
+    return all(first <= places[_at(block, use)] <= last for use in op.results[0].uses)

@@ -1,0 +1,46 @@
+"""Pass `stack-buffers`: small local buffers of prim funcs are chosen to be on the stack (level V)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.dialects.attributes import AS_GENERATED, ON_STACK, PRIM_FUNC, SHARED_GROUP
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.memory.entry_sizes import static_bytes
+from relax_mlir.mlir import func, ir
+from relax_mlir.transform import ModulePass, PassContext
+
+MAX_BYTES = 32 * 1024
+"""All buffers on the stack of a function together."""
+
+
+@dataclass(frozen=True)
+class StackBuffers(ModulePass):
+    """Mark each `memref.alloc` of static size in a prim func as memory on the stack, up to 32 kB per function.
+
+    `pool-buffers` makes it that, when loops have become jobs of threads, whose buffers are on the stacks of these.
+    Where all indices are constants, LLVM keeps the elements in registers.
+    """
+
+    name: ClassVar[str] = "stack-buffers"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        for function in module.body.operations:
+            marks = function.attributes
+            if not isinstance(function, func.FuncOp) or PRIM_FUNC not in marks:
+                continue
+            if AS_GENERATED not in marks and SHARED_GROUP not in marks:
+                _choose(function)
+
+
+def _choose(function: func.FuncOp) -> None:
+    left = MAX_BYTES
+    for alloc in ops_of(function.operation, "memref.alloc"):
+        type_ = ir.MemRefType(alloc.results[0].type)
+        if not type_.has_static_shape or static_bytes(type_) > left:
+            continue
+        left -= static_bytes(type_)
+        with alloc.context:
+            alloc.attributes[ON_STACK] = ir.UnitAttr.get()

@@ -1,0 +1,75 @@
+"""Pass `unroll-loops`: loops written as `T.unroll` become their iterations (level V)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.loops.annotated_loops import (
+    UNROLL,
+    annotated_functions,
+    body_of,
+    clone_ops,
+    constant_of,
+    index,
+    loops_of_kind,
+    trip_count,
+    variable_of,
+)
+from relax_mlir.lowering.loops.fuse_multiply_add import contract_sums
+from relax_mlir.lowering.loops.report import honoured, serial
+from relax_mlir.mlir import ir
+from relax_mlir.transform import ModulePass, PassContext
+
+MAX_ITERATIONS = 64
+"""Longer loops stay loops."""
+MAX_OPS = 4096
+"""A loop that would become more operations than these stays a loop, too."""
+
+
+@dataclass(frozen=True)
+class UnrollLoops(ModulePass):
+    """Replace `scf.for` with the kind ``unroll`` by its iterations, one behind the other, from the inside out.
+
+    Loops stay, with a note, whose length is not constant or more than 64, that would become more than 4,096
+    operations, or that carry values.
+    """
+
+    name: ClassVar[str] = "unroll-loops"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        for function in annotated_functions(module, UNROLL):
+            for loop in loops_of_kind(function.operation, UNROLL):
+                _unroll(loop)
+
+
+def _unroll(loop: ir.Operation) -> None:
+    count = trip_count(loop)
+    reason = _obstacle(loop, count)
+    if reason is not None or count is None:
+        serial(loop, str(reason))
+        return
+    contract_sums(loop)
+    honoured(loop, "one iteration" if count == 1 else f"{count} iterations")
+    begin, step = constant_of(loop.operands[0]), constant_of(loop.operands[2])
+    assert begin is not None and step is not None
+    with ir.InsertionPoint(loop), loop.location:
+        for number in range(count):
+            clone_ops(body_of(loop), {variable_of(loop): index(begin + number * step)})
+    loop.erase()
+
+
+def _obstacle(loop: ir.Operation, count: int | None) -> str | None:
+    """Why a loop stays one."""
+    if loop.results:
+        return "an iteration gives values to the next"
+    if count is None:
+        return "its length is not constant"
+    if count > MAX_ITERATIONS:
+        return f"it has {count} iterations, more than {MAX_ITERATIONS}"
+    ops = count * (len(ops_of(loop)) - 2)
+    if ops > MAX_OPS:
+        return f"its iterations are {ops} operations, more than {MAX_OPS}"
+    return None

@@ -1,0 +1,71 @@
+"""Pass `vectorize-loops`: loops written as `T.vectorized` run on vectors (level V)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relax_mlir.lowering.loops.annotated_loops import (
+    VECTORIZED,
+    annotated_functions,
+    constant_of,
+    loops_of_kind,
+)
+from relax_mlir.lowering.loops.fuse_multiply_add import contract_sums
+from relax_mlir.lowering.loops.independence import Aliases, Independence
+from relax_mlir.lowering.loops.lane_chunks import LaneChunks
+from relax_mlir.lowering.loops.lane_plan import LanePlan, NoVectors
+from relax_mlir.lowering.loops.report import honoured, serial
+from relax_mlir.mlir import func, ir
+from relax_mlir.target import Target
+from relax_mlir.transform import ModulePass, PassContext
+
+
+@dataclass(frozen=True)
+class VectorizeLoops(ModulePass):
+    """Run `scf.for` with the kind ``vectorized`` on vectors of `target`, where its iterations are independent.
+
+    Elements side by side are vector loads and stores, what all iterations read is read once, others go element by
+    element. Inner loops stay loops, over vectors. Conditions that differ between iterations become masks. A length
+    that is not constant is covered by a mask, or by a loop of single iterations for elements that have no cheap masks
+    (16 bits and less). No lane reads what the loop would not read.
+
+    A loop whose iterations are not proved independent, or that holds what vectors cannot do (checks, calls, `while`),
+    stays, with a note.
+    """
+
+    name: ClassVar[str] = "vectorize-loops"
+    target: str = "cpu"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        target, aliases = Target.parse(self.target), Aliases(module)
+        for function in annotated_functions(module, VECTORIZED):
+            for loop in loops_of_kind(function.operation, VECTORIZED):
+                _vectorize(loop, function, aliases, target)
+
+
+def _vectorize(loop: ir.Operation, function: func.FuncOp, aliases: Aliases, target: Target) -> None:
+    try:
+        plan = _plan(loop, Independence(function, aliases))
+    except NoVectors as obstacle:
+        serial(loop, str(obstacle))
+        return
+    contract_sums(loop)
+    with ir.InsertionPoint(loop), loop.location:
+        how = LaneChunks(plan, target, function).emit()
+    honoured(loop, how)
+    loop.erase()
+
+
+def _plan(loop: ir.Operation, independence: Independence) -> LanePlan:
+    """Raises `NoVectors`."""
+    if loop.results:
+        raise NoVectors("an iteration gives values to the next")
+    if constant_of(loop.operands[2]) != 1:
+        raise NoVectors("its step is not 1")
+    plan = LanePlan(loop)
+    obstacle = independence.obstacle(loop)
+    if obstacle is not None:
+        raise NoVectors(obstacle)
+    return plan

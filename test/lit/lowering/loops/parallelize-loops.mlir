@@ -1,0 +1,88 @@
+// RUN: relax-opt %s --parallelize-loops | filecheck %s
+// parallelize_loops.py, independence.py, loop_costs.py
+
+// Iterations have eight rows each; the loop in it is a plain one of its job.
+// CHECK-LABEL: func.func private @blocks
+// CHECK: %[[PER:[a-z0-9_]+]] = arith.addi %c4
+// CHECK-NEXT: %[[COST:[a-z0-9_]+]] = arith.muli %{{[a-z0-9_]+}}, %[[PER]]
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: func.call @relax.parallel_cost(%[[COST]])
+// CHECK: scf.for
+// CHECK: relax.loop_note = "parallel: a loop around it runs on several threads"
+// CHECK: } {relax.parallel}
+func.func private @blocks(%a: memref<?x?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %a, %c0 : memref<?x?xf32>
+  %m = memref.dim %a, %c1 : memref<?x?xf32>
+  %tiles = arith.ceildivsi %n, %c8 : index
+  scf.for %o = %c0 to %tiles step %c1 {
+    %first = arith.muli %o, %c8 : index
+    %left = arith.subi %n, %first : index
+    %end = arith.minsi %left, %c8 : index
+    scf.for %i = %c0 to %end step %c1 {
+      %at = arith.addi %first, %i : index
+      scf.for %j = %c0 to %m step %c1 {
+        memref.store %v, %a[%at, %j] : memref<?x?xf32>
+      } {relax.loop = "parallel"}
+    }
+  } {relax.loop = "parallel"}
+  return
+}
+
+// Nine rows each: the ninth is another iteration's first.
+// CHECK-LABEL: func.func private @overlapping
+// CHECK: relax.loop_note = "parallel: parameter 0 is stored where other iterations may access it"
+func.func private @overlapping(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %tiles = arith.ceildivsi %n, %c8 : index
+  scf.for %o = %c0 to %tiles step %c1 {
+    %first = arith.muli %o, %c8 : index
+    scf.for %i = %c0 to %c9 step %c1 {
+      %at = arith.addi %first, %i : index
+      memref.store %v, %a[%at] : memref<?xf32>
+    }
+  } {relax.loop = "parallel"}
+  return
+}
+
+// A buffer that all iterations share is one that they step on; one made inside is their own.
+// CHECK-LABEL: func.func private @scratch
+// CHECK: relax.loop_note = "parallel: a local buffer is stored where other iterations may access it"
+// CHECK: {relax.parallel}
+func.func private @scratch(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %shared = memref.alloc() : memref<1xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %shared[%c0] : memref<1xf32>
+    %x = memref.load %shared[%c0] : memref<1xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  scf.for %i = %c0 to %n step %c1 {
+    %own = memref.alloc() : memref<1xf32>
+    memref.store %v, %own[%c0] : memref<1xf32>
+    %x = memref.load %own[%c0] : memref<1xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
+
+// CHECK-LABEL: func.func private @checked
+// CHECK: relax.loop_note = "parallel: a check in it may fail"
+func.func private @checked(%a: memref<?xf32>, %good: i1, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    cf.assert %good, "not good"
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}

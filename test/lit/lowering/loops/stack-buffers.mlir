@@ -1,0 +1,40 @@
+// RUN: relax-opt %s --stack-buffers | filecheck %s
+// RUN: relax-opt %s --stack-buffers --pool-buffers | filecheck %s --check-prefix=PLACED
+// stack_buffers.py, stack_memory.py
+
+// The first fits, the second would be too much with it, the third has a size of its own.
+// CHECK-LABEL: func.func private @local
+// CHECK: memref.alloc() {relax.on_stack} : memref<8x32xf32>
+// CHECK: memref.alloc() : memref<8192xf32>
+// CHECK: memref.alloc(%{{[a-z0-9_]+}}) : memref<?xf32>
+
+// On the stack at the beginning, all zeros.
+// PLACED-LABEL: func.func private @local
+// PLACED: %[[A:[a-z0-9_]+]] = memref.alloca() {alignment = 64 : i64} : memref<8x32xf32>
+// PLACED: llvm.intr.memset
+// PLACED: scf.for
+// PLACED-NOT: memref.alloc
+// PLACED: memref.store %{{[a-z0-9_]+}}, %[[A]]
+func.func private @local(%n: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.alloc() : memref<8x32xf32>
+    memref.store %v, %a[%c0, %c0] : memref<8x32xf32>
+    %b = memref.alloc() : memref<8192xf32>
+    memref.store %v, %b[%c0] : memref<8192xf32>
+    %c = memref.alloc(%n) : memref<?xf32>
+    memref.store %v, %c[%c0] : memref<?xf32>
+  }
+  return
+}
+
+// Relax functions have planned memory.
+// CHECK-LABEL: func.func @main
+// CHECK: memref.alloc() : memref<4xf32>
+func.func @main(%v: f32) {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<4xf32>
+  memref.store %v, %a[%c0] : memref<4xf32>
+  return
+}

@@ -1,0 +1,69 @@
+// RUN: relax-opt %s --unroll-loops --canonicalize | filecheck %s
+// unroll_loops.py
+
+// Inner loops first: six stores, at constant places.
+// CHECK-LABEL: func.func private @nested
+// CHECK-NOT: scf.for
+// CHECK: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c0, %c1]
+// CHECK: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c0, %c3]
+// CHECK: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c0, %c5]
+// CHECK: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c1, %c1]
+// CHECK: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c1, %c3]
+// CHECK: memref.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%c1, %c5]
+// CHECK-NEXT: return
+func.func private @nested(%a: memref<2x8xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    scf.for %j = %c1 to %c7 step %c2 {
+      memref.store %v, %a[%i, %j] : memref<2x8xf32>
+    } {relax.loop = "unroll"}
+  } {relax.loop = "unroll"}
+  return
+}
+
+// CHECK-LABEL: func.func private @empty
+// CHECK-NEXT: return
+func.func private @empty(%a: memref<8xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c1 to %c0 step %c1 {
+    memref.store %v, %a[%i] : memref<8xf32>
+  } {relax.loop = "unroll"}
+  return
+}
+
+// CHECK-LABEL: func.func private @long
+// CHECK: relax.loop_note = "unroll: it has 65 iterations, more than 64"
+// CHECK: relax.loop_note = "unroll: its length is not constant"
+func.func private @long(%a: memref<65xf32>, %b: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c65 = arith.constant 65 : index
+  scf.for %i = %c0 to %c65 step %c1 {
+    memref.store %v, %a[%i] : memref<65xf32>
+  } {relax.loop = "unroll"}
+  %n = memref.dim %b, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %b[%i] : memref<?xf32>
+  } {relax.loop = "unroll"}
+  return
+}
+
+// CHECK-LABEL: func.func private @carries
+// CHECK: relax.loop_note = "unroll: an iteration gives values to the next"
+func.func private @carries(%a: memref<4xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%s = %zero) -> (f32) {
+    %x = memref.load %a[%i] : memref<4xf32>
+    %t = arith.addf %s, %x : f32
+    scf.yield %t : f32
+  } {relax.loop = "unroll"}
+  memref.store %sum, %a[%c0] : memref<4xf32>
+  return
+}

@@ -1,0 +1,110 @@
+// RUN: relax-opt %s --vectorize-loops --explain-loops -o %t 2>%t.report
+// RUN: filecheck %s < %t
+// RUN: filecheck %s --check-prefix=WHY < %t.report
+// vectorize_loops.py, independence.py, report.py: loops that are not proved to be independent stay, and say why.
+
+// CHECK-NOT: vector.
+// CHECK-NOT: relax.loop =
+
+// WHY: ===== Loops =====
+// WHY: serial     chain: T.vectorized, but parameter 0 is stored where other iterations may access it, at
+// WHY: serial     total: T.vectorized, but parameter 1 is stored where other iterations may access it, at
+// WHY: serial     checked: T.vectorized, but it holds an assert, at
+// WHY: serial     triangle: T.vectorized, but a loop in it has another length in each iteration, at
+// WHY: serial     callee: T.vectorized, but parameter 0 is stored where other iterations may access it, at
+// WHY: serial     carries: T.vectorized, but an iteration gives values to the next, at
+// WHY: 0 as their kind says, 6 serial
+
+// CHECK-LABEL: func.func private @chain
+// CHECK: relax.loop_note = "vectorized: parameter 0 is stored where other iterations may access it"
+func.func private @chain(%a: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c1 to %n step %c1 {
+    %before = arith.subi %i, %c1 : index
+    %x = memref.load %a[%before] : memref<?xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// CHECK-LABEL: func.func private @total
+// CHECK: relax.loop_note
+func.func private @total(%a: memref<?xf32>, %sum: memref<1xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %a[%i] : memref<?xf32>
+    %s = memref.load %sum[%c0] : memref<1xf32>
+    %t = arith.addf %s, %x : f32
+    memref.store %t, %sum[%c0] : memref<1xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// CHECK-LABEL: func.func private @checked
+// CHECK: relax.loop_note
+func.func private @checked(%a: memref<?xi32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %n = memref.dim %a, %c0 : memref<?xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %a[%i] : memref<?xi32>
+    %good = arith.cmpi sge, %x, %zero : i32
+    cf.assert %good, "negative"
+    memref.store %zero, %a[%i] : memref<?xi32>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// CHECK-LABEL: func.func private @triangle
+// CHECK: relax.loop_note
+func.func private @triangle(%a: memref<?x?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?x?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %i step %c1 {
+      memref.store %v, %a[%i, %j] : memref<?x?xf32>
+    }
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Both parameters may be one buffer, since a prim func calls it so.
+// CHECK-LABEL: func.func private @callee
+// CHECK: relax.loop_note
+func.func private @callee(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c1 to %n step %c1 {
+    %before = arith.subi %i, %c1 : index
+    %x = memref.load %a[%before] : memref<?xf32>
+    memref.store %x, %b[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
+  return
+}
+func.func private @caller(%a: memref<?xf32>) attributes {relax.prim_func} {
+  call @callee(%a, %a) : (memref<?xf32>, memref<?xf32>) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func private @carries
+// CHECK: relax.loop_note
+func.func private @carries(%a: memref<?xf32>) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (f32) {
+    %x = memref.load %a[%i] : memref<?xf32>
+    %t = arith.addf %s, %x : f32
+    scf.yield %t : f32
+  } {relax.loop = "vectorized"}
+  memref.store %sum, %a[%c0] : memref<?xf32>
+  return
+}
