@@ -5,6 +5,8 @@ prim func of it, and `BlockBuilder.emit_te` a call. The names are those of TVM's
 `relax_mlir.symbolic`; sizes and indices are exact integers, which mix with int64.
 """
 
+from relax_mlir.te.compute import ComputeOp, compute
+from relax_mlir.te.expressions import IterVar, Range
 from relax_mlir.te.functions import (
     abs,
     acos,
@@ -44,10 +46,17 @@ from relax_mlir.te.functions import (
     truncmod,
 )
 from relax_mlir.te.prim_func import create_prim_func
-from relax_mlir.te.tensors import Tensor, compute, max, min, placeholder, prod, reduce_axis, sum, var
+from relax_mlir.te.reductions import comm_reducer, max, min, prod, reduce_axis, sum
+from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor, TensorSlice, placeholder, var
 
 __all__ = [
+    "ComputeOp",
+    "IterVar",
+    "Operation",
+    "PlaceholderOp",
+    "Range",
     "Tensor",
+    "TensorSlice",
     "abs",
     "acos",
     "acosh",
@@ -59,6 +68,7 @@ __all__ = [
     "atan2",
     "atanh",
     "ceil",
+    "comm_reducer",
     "compute",
     "const",
     "cos",

@@ -18,9 +18,9 @@ from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import func, ir
+from relax_mlir.te.graph import read_by
 from relax_mlir.te.prim_func import TEFunction, build
-from relax_mlir.te.source import read_by
-from relax_mlir.te.tensors import Tensor
+from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder
 
 DEFAULT_NAME = "te_func"
 """The name of a prim func that nothing else names."""
@@ -44,7 +44,7 @@ def emit(
     named = {key: inputs.convert(value, f"argument '{key}'") for key, value in kwargs.items()}
     result = function(*given, **named)
     for output in result if isinstance(result, list | tuple) else [result]:
-        if not isinstance(output, Tensor) or output.stage is None:
+        if not isinstance(output, Tensor) or isinstance(output.op, PlaceholderOp):
             raise ArgumentError(
                 f"emit_te: '{name}' returns {output!r}, expected a computed te.Tensor, or a list of them"
             )
@@ -73,19 +73,18 @@ def emit_computed(builder: BlockBuilder, computed: Any, name: str | None) -> Any
     """Call the prim func of computed tensors, whose placeholders are those of `te_tensor`; see `BlockBuilder.emit`."""
     outputs = list(computed) if isinstance(computed, list | tuple) else [computed]
     for output in outputs:
-        if output.stage is None:
+        if isinstance(output.op, PlaceholderOp):
             raise ArgumentError(f"emit: the tensor {output.name} is a placeholder: compute something of it")
     inputs = []
     for tensor in read_by(outputs):
-        if tensor.stage is None:
+        if isinstance(tensor.op, PlaceholderOp):
             if tensor not in _values:
                 raise ArgumentError(
                     f"emit: the tensor {outputs[0].name} reads the placeholder {tensor}, which stands for no value; "
                     "make it with te_tensor(value)"
                 )
             inputs.append((tensor, _values[tensor]))
-    first = outputs[0].name if len(outputs) == 1 else outputs[0].name.rpartition("_")[0]
-    return _call(builder, inputs, computed, name or first)
+    return _call(builder, inputs, computed, name or outputs[0].op.name)
 
 
 def _call(
@@ -135,9 +134,9 @@ class _Inputs:
         )
 
     def placeholder(self, value: Value, what: str) -> Tensor:
-        for placeholder, known in self.tensors:
+        for made, known in self.tensors:
             if known.ssa == value.ssa:
-                return placeholder
+                return made
         info = value.tensor_info
         if info.dtype is None:
             raise DTypeError(
@@ -145,9 +144,9 @@ class _Inputs:
             )
         name = value.name if isinstance(value, Var) else f"x{len(self.tensors)}"
         dims = self.dims(info.shape, what, str(info))
-        placeholder = Tensor(dims, info.dtype.name, name)
-        self.tensors.append((placeholder, value))
-        return placeholder
+        made = placeholder(dims, info.dtype.name, name)
+        self.tensors.append((made, value))
+        return made
 
     def dims(self, dims: Sequence[Any] | None, what: str, shown: str) -> tuple[Any, ...]:
         if dims is None or None in dims:

@@ -1,10 +1,11 @@
-"""Scalar expressions of tensor expressions: trees that know their dtype and print as the T language."""
+"""Scalar expressions of tensor expressions: trees of nodes that know their dtype and print as the T language."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,19 +13,23 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.symbolic import Dim
 
 if TYPE_CHECKING:
     from relax_mlir.te.tensors import Tensor
 
 INDEX = "index"
-"""The dtype of index variables and sizes, which mixes with int64."""
+"""The dtype of index variables and sizes, which mixes with int64 and int32."""
 LITERAL = "literal"
 """The dtype of a Python number, which takes that of the other operands."""
 Kind = DType | str
 """A dtype, `INDEX` or `LITERAL`."""
+BOOL = dtypes.dtype("bool")
+BESIDE_INDICES = ("int64", "int32")
+"""The dtypes that mix with indices, which take them."""
 
 Names = Mapping["Expr | Tensor", str]
-"""What tensors and index variables are called in the text."""
+"""What tensors and variables are called in the text."""
 
 
 ExprLike: TypeAlias = "Expr | symbolic.Expr | np.generic | bool | int | float"
@@ -32,29 +37,39 @@ ExprLike: TypeAlias = "Expr | symbolic.Expr | np.generic | bool | int | float"
 
 
 class Expr:
-    """A scalar expression. Operators make expressions; comparisons, too, so that ``==`` compares no objects."""
+    """A scalar expression. Operators make expressions; comparisons, too, so that ``==`` compares no objects.
+
+    Nodes do not change, and may be part of several trees. `relax_mlir.te.walk` visits and rebuilds them.
+    """
 
     __array_ufunc__ = None  # NumPy scalars leave mixed operators to this class
     __hash__ = object.__hash__
 
-    def __init__(self, kind: Kind, children: Sequence[Expr], text: Callable[[Names, list[str]], str]) -> None:
+    def __init__(self, kind: Kind, children: Sequence[Expr] = ()) -> None:
         self.kind = kind
         self.children = tuple(children)
-        self._text = text
 
     @property
     def dtype(self) -> str:
         """The name of the dtype; "index" for indices and sizes, "literal" for Python numbers."""
         return str(self.kind)
 
-    def text(self, names: Names) -> str:
-        """The expression in the T language."""
-        return self._text(names, [child.text(names) for child in self.children])
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        """The node in the T language; `args` are the texts of its children."""
+        raise NotImplementedError
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        """The same node of other children."""
+        raise NotImplementedError
 
     def astype(self, dtype: str) -> Expr:
         """The value converted, as `op.astype` does: floats to integers saturate."""
-        wanted = dtypes.dtype(dtype)
-        return Expr(wanted, [self], lambda _, args: f'T.cast({args[0]}, "{wanted}")')
+        return Cast(self, dtypes.dtype(dtype))
+
+    def __repr__(self) -> str:
+        from relax_mlir.te.walk import shown
+
+        return shown(self)
 
     def __bool__(self) -> bool:
         raise ArgumentError(
@@ -100,25 +115,38 @@ class Expr:
     def __and__(self, other: ExprLike) -> Expr:
         return binary("&", self, other)
 
+    def __rand__(self, other: ExprLike) -> Expr:
+        return binary("&", other, self)
+
     def __or__(self, other: ExprLike) -> Expr:
         return binary("|", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return binary("|", other, self)
 
     def __xor__(self, other: ExprLike) -> Expr:
         return binary("^", self, other)
 
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return binary("^", other, self)
+
     def __lshift__(self, other: ExprLike) -> Expr:
         return binary("<<", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return binary("<<", other, self)
 
     def __rshift__(self, other: ExprLike) -> Expr:
         return binary(">>", self, other)
 
+    def __rrshift__(self, other: ExprLike) -> Expr:
+        return binary(">>", other, self)
+
     def __neg__(self) -> Expr:
-        return Expr(self.kind, [self], lambda _, args: f"(-{args[0]})")
+        return Unary("-", as_expr(self))
 
     def __invert__(self) -> Expr:
-        if self.dtype == "bool":
-            return Expr(self.kind, [self], lambda _, args: f"(not {args[0]})")
-        return Expr(self.kind, [self], lambda _, args: f"T.bitwise_not({args[0]})")
+        return Unary("not" if self.kind == BOOL else "~", as_expr(self))
 
     def __lt__(self, other: ExprLike) -> Expr:
         return compare("<", self, other)
@@ -139,64 +167,249 @@ class Expr:
         return compare("!=", self, as_expr(other))
 
 
-class IndexVar(Expr):
-    """A variable of an axis: of an output, or of a reduction."""
+class Leaf(Expr):
+    """An expression without parts."""
 
-    def __init__(self, name: str) -> None:
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        return self
+
+
+@dataclass(frozen=True)
+class Range:
+    """The integers from `begin` on, `extent` of them."""
+
+    begin: Dim
+    extent: Dim
+
+    @property
+    def min(self) -> Dim:
+        """`begin`, as TVM calls it."""
+        return self.begin
+
+
+IterType = Literal["data-parallel", "reduction"]
+DATA_PARALLEL: IterType = "data-parallel"
+REDUCTION: IterType = "reduction"
+
+
+class IterVar(Leaf):
+    """The variable of an axis: of an output (`DATA_PARALLEL`), or of what is combined (`REDUCTION`)."""
+
+    def __init__(self, name: str, dom: Range, iter_type: IterType) -> None:
+        self.name, self.dom, self.iter_type = name, dom, iter_type
+        super().__init__(INDEX)
+
+    @property
+    def var(self) -> IterVar:
+        """The variable, which is the axis itself."""
+        return self
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return names[self]
+
+
+class ScalarVar(Leaf):
+    """A variable that stands for a scalar: an operand of a combiner."""
+
+    def __init__(self, name: str, kind: Kind) -> None:
         self.name = name
-        super().__init__(INDEX, (), lambda names, _: names[self])
+        super().__init__(kind)
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return names[self]
+
+
+class Size(Leaf):
+    """An expression of symbols."""
+
+    def __init__(self, dim: Dim) -> None:
+        self.dim = dim
+        super().__init__(INDEX)
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f"({self.dim})"
+
+
+class Number(Leaf):
+    """A Python number; a bool has its dtype."""
+
+    def __init__(self, value: bool | int | float) -> None:
+        self.value = value
+        super().__init__(BOOL if isinstance(value, bool) else LITERAL)
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        if isinstance(self.value, float) and not math.isfinite(self.value):
+            return f'float("{self.value}")'
+        return repr(self.value) if isinstance(self.value, bool) or self.value >= 0 else f"({self.value!r})"
+
+
+class Limit(Leaf):
+    """The least or greatest value of a dtype, or infinity: `function` is min_value, max_value or infinity."""
+
+    def __init__(self, function: str, dtype: DType) -> None:
+        self.function = function
+        super().__init__(dtype)
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f'T.{self.function}("{self.kind}")'
 
 
 class Load(Expr):
-    """An element of a tensor."""
+    """An element of a tensor; its children are the indices."""
 
     def __init__(self, tensor: Tensor, indices: Sequence[Expr]) -> None:
         self.tensor = tensor
+        super().__init__(dtypes.dtype(tensor.dtype), indices)
 
-        def text(names: Names, args: list[str]) -> str:
-            return f"{names[tensor]}[{', '.join(args) or '()'}]"
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f"{names[self.tensor]}[{', '.join(args) or '()'}]"
 
-        super().__init__(dtypes.dtype(tensor.dtype), indices, text)
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        return Load(self.tensor, children)
 
 
-class Size(Expr):
-    """An expression of symbols."""
+class Unary(Expr):
+    """``-x``, ``~x``, ``not x``."""
 
-    def __init__(self, dim: symbolic.Dim) -> None:
-        self.dim = dim
-        super().__init__(INDEX, (), lambda _names, _args: f"({dim})")
+    def __init__(self, operator: str, operand: Expr) -> None:
+        self.operator = operator
+        super().__init__(operand.kind, [operand])
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        if self.operator == "~":
+            return f"T.bitwise_not({args[0]})"
+        return f"({self.operator}{' ' if self.operator == 'not' else ''}{args[0]})"
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        return Unary(self.operator, children[0])
+
+
+class Binary(Expr):
+    """An arithmetic or bitwise operator on two values of one dtype; made by `binary`."""
+
+    def __init__(self, operator: str, left: Expr, right: Expr, kind: Kind) -> None:
+        self.operator = operator
+        super().__init__(kind, [left, right])
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f"({args[0]} {self.operator} {args[1]})"
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        return binary(self.operator, *children)
+
+
+class Compare(Expr):
+    """A comparison of two values of one dtype; made by `compare`."""
+
+    def __init__(self, operator: str, left: Expr, right: Expr) -> None:
+        self.operator = operator
+        super().__init__(BOOL, [left, right])
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f"({args[0]} {self.operator} {args[1]})"
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        return compare(self.operator, *children)
+
+
+class Logical(Expr):
+    """``left and right``, ``left or right``: the second is not computed where the first decides."""
+
+    def __init__(self, operator: str, left: Expr, right: Expr) -> None:
+        self.operator = operator
+        super().__init__(BOOL, [left, right])
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f"({args[0]} {self.operator} {args[1]})"
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        return Logical(self.operator, *children)
+
+
+class Cast(Expr):
+    """A value converted to another dtype."""
+
+    def __init__(self, operand: Expr, dtype: DType) -> None:
+        super().__init__(dtype, [as_expr(operand)])
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f'T.cast({args[0]}, "{self.kind}")'
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        assert isinstance(self.kind, DType)
+        return Cast(children[0], self.kind)
+
+
+class Call(Expr):
+    """A function of the T language on values of one dtype, which has the result, or bool (`test`)."""
+
+    def __init__(self, function: str, args: Sequence[Expr], kind: Kind) -> None:
+        self.function = function
+        super().__init__(kind, args)
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f"T.{self.function}({', '.join(args)})"
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        common = common_kind(f"te.{self.function}", children)
+        return Call(self.function, children, BOOL if self.kind == BOOL else common)
+
+
+class Choice(Expr):
+    """One of two values by a condition: `Select` computes both, `IfThenElse` the one that it gives."""
+
+    function: str
+
+    def __init__(self, test: Expr, then: Expr, otherwise: Expr) -> None:
+        kind = common_kind(f"te.{self.function}", [then, otherwise])
+        super().__init__(kind, [test, then, otherwise])
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return f"T.{self.function}({', '.join(args)})"
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        return type(self)(*children)
+
+
+class Select(Choice):
+    """One of two values, which are both computed."""
+
+    function = "Select"
+
+
+class IfThenElse(Choice):
+    """One of two values; the other is not computed, so that its accesses need not exist."""
+
+    function = "if_then_else"
 
 
 def as_expr(value: object) -> Expr:
     """A value as an expression: numbers, NumPy scalars and expressions of symbols.
 
     Raises:
-        ArgumentError: anything else.
+        ArgumentError: anything else. What is more than a scalar has the error to raise, as `refusal`.
     """
     if isinstance(value, Expr):
+        refused = getattr(value, "refusal", None)
+        if refused is not None:
+            raise refused
         return value
     if isinstance(value, symbolic.Expr):
         return Size(value)
     if isinstance(value, np.generic):
-        return literal(value.item()).astype(dtypes.dtype(value.dtype).name)
+        return Number(value.item()).astype(dtypes.dtype(value.dtype).name)
     if isinstance(value, bool | int | float):
-        return literal(value)
+        return Number(value)
+    refused = getattr(value, "refusal", None)
+    if refused is not None:
+        raise refused
     raise ArgumentError(
         f"{value!r} ({type(value).__name__}) is no tensor expression: expected a number, an index or an element"
     )
 
 
-def literal(value: bool | int | float) -> Expr:
-    """A Python number."""
-    if isinstance(value, float) and not math.isfinite(value):
-        text = f'float("{value}")'
-    else:
-        text = repr(value) if not isinstance(value, int | float) or value >= 0 else f"({value!r})"
-    return Expr(dtypes.dtype("bool") if isinstance(value, bool) else LITERAL, (), lambda _names, _args: text)
-
-
 def common_kind(what: str, items: Sequence[Expr]) -> Kind:
-    """The dtype of operands, which must be one; literals take it, and indices mix with int64.
+    """The dtype of operands, which must be one; literals take it, and indices that of int64 and int32.
 
     Raises:
         DTypeError: two dtypes.
@@ -207,7 +420,7 @@ def common_kind(what: str, items: Sequence[Expr]) -> Kind:
     wide = [kind for kind in kinds if kind != INDEX]
     first = wide[0] if wide else INDEX
     for kind in kinds:
-        if kind == first or (kind == INDEX and str(first) == "int64"):
+        if kind == first or (kind == INDEX and str(first) in BESIDE_INDICES):
             continue
         hint = (
             "an index is an integer: i.astype(...)" if INDEX in (kind, first) else "convert one with astype"
@@ -216,33 +429,38 @@ def common_kind(what: str, items: Sequence[Expr]) -> Kind:
     return first
 
 
+def unified(what: str, items: Sequence[Expr]) -> tuple[Kind, list[Expr]]:
+    """The common dtype of operands, and the operands: indices beside int32 are converted to it."""
+    kind = common_kind(what, items)
+    if str(kind) != "int32":
+        return kind, list(items)
+    assert isinstance(kind, DType)
+    return kind, [Cast(item, kind) if item.kind == INDEX else item for item in items]
+
+
 def binary(operator: str, left: ExprLike, right: ExprLike) -> Expr:
-    """An arithmetic or bitwise operator."""
-    items = [as_expr(left), as_expr(right)]
-    kind = common_kind(f"'{operator}'", items)
-    return Expr(kind, items, lambda _, args: f"({args[0]} {operator} {args[1]})")
+    """An arithmetic or bitwise operator; NotImplemented where the other operand is a tensor."""
+    if hasattr(left, "broadcast_operator") or hasattr(right, "broadcast_operator"):
+        return NotImplemented  # type: ignore[no-any-return]  # Python asks the tensor then
+    kind, (a, b) = unified(f"'{operator}'", [as_expr(left), as_expr(right)])
+    return Binary(operator, a, b, kind)
 
 
 def compare(operator: str, left: ExprLike, right: ExprLike) -> Expr:
-    """A comparison."""
+    """A comparison; an int32 element beside an index is compared as int64."""
     items = [as_expr(left), as_expr(right)]
+    if any(item.kind == INDEX for item in items):
+        items = [item.astype("int64") if item.dtype == "int32" else item for item in items]
     common_kind(f"'{operator}'", items)
-    return Expr(dtypes.dtype("bool"), items, lambda _, args: f"({args[0]} {operator} {args[1]})")
+    return Compare(operator, *items)
 
 
 def condition(what: str, value: ExprLike) -> Expr:
     """An expression that must be bool."""
     item = as_expr(value)
-    if item.dtype != "bool":
+    if item.kind != BOOL:
         raise DTypeError(f"{what}: the condition has dtype {item.dtype}, expected bool")
     return item
-
-
-def nodes(root: Expr) -> Iterator[Expr]:
-    """`root` and all expressions in it."""
-    yield root
-    for child in root.children:
-        yield from nodes(child)
 
 
 def index(what: str, value: object) -> Expr:

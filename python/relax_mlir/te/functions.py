@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import DTypeError
-from relax_mlir.te.expressions import INDEX, LITERAL, Expr, ExprLike, as_expr, common_kind, condition, literal
+from relax_mlir.te.expressions import (
+    INDEX,
+    LITERAL,
+    Call,
+    Expr,
+    ExprLike,
+    IfThenElse,
+    Logical,
+    Number,
+    Select,
+    as_expr,
+    condition,
+    unified,
+)
 
 UNARY = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "floor", "log"),
@@ -22,7 +34,7 @@ def _unary(name: str) -> Callable[[ExprLike], Expr]:
         item = as_expr(x)
         if item.kind in (INDEX, LITERAL) or not dtypes.dtype(item.dtype).is_float:
             raise DTypeError(f"te.{name}: the operand has dtype {item.dtype}, expected a float; use astype")
-        return Expr(item.kind, [item], lambda _, args: f"T.{name}({args[0]})")
+        return Call(name, [item], item.kind)
 
     function.__name__ = name
     function.__doc__ = f"`{name}` of a float; see the op of the same name."
@@ -34,9 +46,8 @@ round, rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh, trunc = map(_unary, UNARY[13:
 
 
 def _same(name: str, *values: ExprLike) -> Expr:
-    items = [as_expr(value) for value in values]
-    kind = common_kind(f"te.{name}", items)
-    return Expr(kind, items, lambda _, args: f"T.{name}({', '.join(args)})")
+    kind, items = unified(f"te.{name}", [as_expr(value) for value in values])
+    return Call(name, items, kind)
 
 
 def abs(x: ExprLike) -> Expr:
@@ -90,21 +101,19 @@ def truncmod(x: ExprLike, y: ExprLike) -> Expr:
 
 def const(value: float, dtype: str) -> Expr:
     """A constant of a dtype."""
-    return literal(value).astype(dtype)
+    return Number(value).astype(dtype)
 
 
 def if_then_else(test: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
     """`then` where `test` holds, else `otherwise`; the other is not computed, so that its accesses need not exist."""
-    items = [condition("te.if_then_else", test), as_expr(then), as_expr(otherwise)]
-    kind = common_kind("te.if_then_else", items[1:])
-    return Expr(kind, items, lambda _, args: f"T.if_then_else({', '.join(args)})")
+    _, items = unified("te.if_then_else", [as_expr(then), as_expr(otherwise)])
+    return IfThenElse(condition("te.if_then_else", test), *items)
 
 
 def select(test: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
     """`then` where `test` holds, else `otherwise`; both are computed."""
-    items = [condition("te.select", test), as_expr(then), as_expr(otherwise)]
-    kind = common_kind("te.select", items[1:])
-    return Expr(kind, items, lambda _, args: f"T.Select({', '.join(args)})")
+    _, items = unified("te.select", [as_expr(then), as_expr(otherwise)])
+    return Select(condition("te.select", test), *items)
 
 
 def all(*tests: ExprLike) -> Expr:
@@ -119,9 +128,7 @@ def any(*tests: ExprLike) -> Expr:
 
 def _joined(word: str, tests: tuple[ExprLike, ...]) -> Expr:
     items = [condition(f"te.{'all' if word == 'and' else 'any'}", test) for test in tests]
-    bool_ = dtypes.dtype("bool")
-
-    def join(left: Expr, right: Expr) -> Expr:
-        return Expr(bool_, [left, right], lambda _, args: f"({args[0]} {word} {args[1]})")
-
-    return functools.reduce(join, items) if items else literal(word == "and")
+    joined: Expr | None = None
+    for item in items:
+        joined = item if joined is None else Logical(word, joined, item)
+    return Number(word == "and") if joined is None else joined

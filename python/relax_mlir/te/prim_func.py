@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +12,9 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.parser import parse
 from relax_mlir.symbolic import linear_definition
-from relax_mlir.te.expressions import Load
-from relax_mlir.te.source import Writer, expressions, stages_of, symbols_of
-from relax_mlir.te.tensors import Stage, Tensor
+from relax_mlir.te.graph import operations_of, symbols_of
+from relax_mlir.te.source import Writer
+from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
 
 FILE = "<te>"
 
@@ -45,8 +46,8 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
     expect("create_prim_func: 'tensors'", tensors, list | tuple, "a list of tensors")
     for tensor in tensors:
         expect("create_prim_func: an entry of 'tensors'", tensor, Tensor, "a te.Tensor")
-    inputs = [t for t in tensors if t.stage is None]
-    outputs = [t for t in tensors if t.stage is not None]
+    inputs = [t for t in tensors if isinstance(t.op, PlaceholderOp)]
+    outputs = [t for t in tensors if not isinstance(t.op, PlaceholderOp)]
     if list(tensors) != [*inputs, *outputs]:
         raise ArgumentError(
             "create_prim_func: 'tensors' lists the placeholders first, then the computed tensors"
@@ -57,14 +58,14 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
 def build(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> TEFunction:
     """The prim func `name` of `inputs` and `outputs`."""
     _check(inputs, outputs, name)
-    stages = stages_of(outputs)
+    operations = operations_of(outputs)
     parameters = [*inputs, *outputs]
     alone = {n for t in parameters for dim in t.shape if (n := linear_definition(dim)) is not None}
-    integers = tuple(s for s in symbols_of(parameters, stages) if s not in alone)
-    module, writer = _parsed(Writer(name, parameters, integers, blocks=True), stages)
+    integers = tuple(s for s in symbols_of(parameters, operations) if s not in alone)
+    module, writer = _parsed(Writer(name, parameters, integers, blocks=True), operations)
     if any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
         # In a loop, T.init would leave out the elements of reductions over nothing.
-        module, writer = _parsed(Writer(name, parameters, integers, blocks=False), stages)
+        module, writer = _parsed(Writer(name, parameters, integers, blocks=False), operations)
     _locate(module, name, writer)
     return TEFunction(name, module, integers)
 
@@ -79,25 +80,27 @@ def _check(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> No
     if len(set(map(id, [*inputs, *outputs]))) != len(inputs) + len(outputs):
         raise ArgumentError(f"create_prim_func '{name}': a tensor is listed twice")
     known = set(map(id, inputs))
-    for stage in stages_of(outputs):
-        for item in expressions(stage):
-            if isinstance(item, Load) and item.tensor.stage is None and id(item.tensor) not in known:
+    for op in operations_of(outputs):
+        for tensor in op.input_tensors:
+            if isinstance(tensor.op, PlaceholderOp) and id(tensor) not in known:
                 raise ArgumentError(
-                    f"create_prim_func '{name}': the placeholder {item.tensor} is read, but is not among the inputs"
+                    f"create_prim_func '{name}': the placeholder {tensor} is read, but is not among the inputs"
                 )
 
 
-def _parsed(writer: Writer, stages: Sequence[Stage]) -> tuple[IRModule, Writer]:
-    return parse(writer.write(stages), name=FILE), writer
+def _parsed(writer: Writer, operations: Sequence[Operation]) -> tuple[IRModule, Writer]:
+    return parse(writer.write(operations), name=FILE), writer
 
 
 def _locate(module: IRModule, name: str, writer: Writer) -> None:
     """Give the ops the user's lines in place of the text's."""
+    starts = [start for start, _ in writer.starts]
     with module.context:
         for op in ops_of(module[name].operation):
             line = _line(op.location)
-            stages = [stage for start, stage in writer.starts if start <= line] or [writer.starts[-1][1]]
-            op.location = ir.Location.file(*stages[-1].position, 0)
+            before = bisect.bisect_right(starts, line)
+            made_by = writer.starts[before - 1][1] if before else writer.starts[-1][1]
+            op.location = ir.Location.file(*made_by.position, 0)
 
 
 def _line(location: ir.Location) -> int:

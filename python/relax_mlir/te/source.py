@@ -4,61 +4,17 @@ from __future__ import annotations
 
 import itertools
 import keyword
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir import symbolic
-from relax_mlir.symbolic import Dim
-from relax_mlir.te.expressions import Expr, IndexVar, Load, Size, nodes
-from relax_mlir.te.tensors import ReduceAxis, Reduction, Stage, Tensor, identity
+from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te.expressions import DATA_PARALLEL, Binary, Call, Expr, IterVar
+from relax_mlir.te.graph import symbols_of
+from relax_mlir.te.locals import Locals
+from relax_mlir.te.reductions import Combiner, Reduction
+from relax_mlir.te.tensors import Operation, Tensor
 
-COMBINED = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "T.max({0}, {1})", "min": "T.min({0}, {1})"}
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range", *keyword.kwlist})
-
-
-def expressions(stage: Stage) -> Iterator[Expr]:
-    """All expressions of a computation."""
-    for value in stage.values:
-        yield from nodes(value.value if isinstance(value, Reduction) else value)
-
-
-def reduce_axes(stage: Stage) -> list[ReduceAxis]:
-    """The axes that the outputs of a computation are reduced over."""
-    found = (axis for value in stage.values if isinstance(value, Reduction) for axis in value.axes)
-    return list(dict.fromkeys(found))
-
-
-def stages_of(outputs: Sequence[Tensor]) -> list[Stage]:
-    """The computations that `outputs` need, those that others read first."""
-    ordered: dict[Stage, None] = {}
-
-    def visit(tensor: Tensor) -> None:
-        if tensor.stage is None or tensor.stage in ordered:
-            return
-        for item in expressions(tensor.stage):
-            if isinstance(item, Load):
-                visit(item.tensor)
-        ordered[tensor.stage] = None
-
-    for output in outputs:
-        visit(output)
-    return list(ordered)
-
-
-def read_by(outputs: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors whose elements `outputs`, and what they need, are computed of."""
-    loads = (item for stage in stages_of(outputs) for item in expressions(stage) if isinstance(item, Load))
-    return list(dict.fromkeys(load.tensor for load in loads))
-
-
-def symbols_of(tensors: Sequence[Tensor], stages: Sequence[Stage]) -> list[str]:
-    """Every symbol in shapes, ranges and expressions, in order of appearance."""
-    dims: list[Dim] = [dim for tensor in tensors for dim in tensor.shape]
-    for stage in stages:
-        dims += stage.shape
-        dims += [dim for axis in reduce_axes(stage) for dim in (axis.begin, axis.extent)]
-        dims += [item.dim for item in expressions(stage) if isinstance(item, Size)]
-    return list(dict.fromkeys(name for dim in dims for name in symbolic.symbols(dim)))
 
 
 @dataclass
@@ -72,28 +28,29 @@ class Writer:
     """Blocks with `T.init`, which may become linalg; else plain loops, which begin every element of a reduction."""
 
     lines: list[str] = field(default_factory=list)
-    starts: list[tuple[int, Stage]] = field(default_factory=list)
+    starts: list[tuple[int, Operation]] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    counts: dict[str, int] = field(default_factory=dict)
+    """The number of the last name with each beginning."""
     names: dict[Expr | Tensor, str] = field(default_factory=dict)
 
-    def write(self, stages: Sequence[Stage]) -> str:
-        """The text of the computations `stages`, in order."""
-        tensors = [*self.parameters, *(t for stage in stages for t in stage.tensors)]
-        self.taken |= RESERVED | set(symbols_of(tensors, stages)) | {self.name}
+    def write(self, operations: Sequence[Operation]) -> str:
+        """The text of the computations `operations`, in order."""
+        tensors = [*self.parameters, *(t for op in operations for t in op.outputs)]
+        self.taken |= RESERVED | set(symbols_of(tensors, operations)) | {self.name}
         for tensor in self.parameters:
             self.names[tensor] = self.fresh(tensor.name)
         params = [f'{self.names[t]}: T.Buffer({_shape(t)}, "{t.dtype}")' for t in self.parameters]
         params += [f"{name}: T.int64" for name in self.integers]
         self.lines += ["@T.prim_func", f"def {self.name}({', '.join(params)}):"]
-        for stage in stages:
-            for tensor in stage.tensors:
+        for op in operations:
+            for tensor in op.outputs:
                 if tensor not in self.names:
                     self.names[tensor] = self.fresh(tensor.name)
                     self.add(1, f'{self.names[tensor]} = T.alloc_buffer({_shape(tensor)}, "{tensor.dtype}")')
-        for stage in stages:
-            for tensor, value in zip(stage.tensors, stage.values, strict=True):
-                self.starts.append((len(self.lines) + 1, stage))
-                self.computation(stage, tensor, value)
+        for op in operations:
+            assert isinstance(op, ComputeOp)
+            self.computation(op)
         return "\n".join(self.lines) + "\n"
 
     def add(self, depth: int, line: str) -> None:
@@ -103,76 +60,133 @@ class Writer:
         """A name like `base` that nothing has yet."""
         clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in base)
         clean = clean if clean[:1].isalpha() else f"t{clean}"
-        name = next(
-            n
-            for n in itertools.chain([clean], (f"{clean}_{i}" for i in itertools.count(1)))
-            if n not in self.taken
-        )
+        name = clean
+        numbers = itertools.count(self.counts.get(clean, 0) + 1)
+        while name in self.taken:
+            self.counts[clean] = next(numbers)
+            name = f"{clean}_{self.counts[clean]}"
         self.taken.add(name)
         return name
 
-    def computation(self, stage: Stage, target: Tensor, value: Expr | Reduction) -> None:
-        """The loops that fill one output."""
-        axes: list[tuple[IndexVar, str, Dim]] = [
-            (a, "S", d) for a, d in zip(stage.axes, stage.shape, strict=True)
-        ]
-        if isinstance(value, Reduction):
-            if not self.blocks:
-                place = self.loops(axes, target)
-                self.add(place[0], f"{place[1]} = {identity(value.combiner, target.dtype).text(self.names)}")
-            axes += [(axis, "R", axis.extent) for axis in value.axes]
-        depth, element = self.loops(axes, target) if not self.blocks else self.block(axes, target, value)
-        if not isinstance(value, Reduction):
-            self.add(depth, f"{element} = {self.stored(value)}")
-            return
-        combined = COMBINED[value.combiner].format(element, self.stored(value.value))
-        self.add(depth, f"{element} = {combined}")
+    def computation(self, op: ComputeOp) -> None:
+        """The loops that fill the outputs, one after the other; those of one reduction together."""
+        done: set[int] = set()
+        for tensor, value in zip(op.outputs, op.body, strict=True):
+            if id(tensor) in done:
+                continue
+            self.starts.append((len(self.lines) + 1, op))
+            if not isinstance(value, Reduction):
+                self.elements(op, tensor, value)
+                continue
+            together = [tensor] if len(value.combiner.lhs) == 1 else self.together(op, value)
+            done |= {id(part) for part in together}
+            self.reduction(op, value, together)
 
-    def stored(self, value: Expr) -> str:
-        return value.text(self.names)
+    def together(self, op: ComputeOp, value: Reduction) -> list[Tensor]:
+        """The tensors that the results of one reduction are stored in: all of its results, in order."""
+        found: dict[int, Tensor] = {}
+        for tensor, other in zip(op.outputs, op.body, strict=True):
+            if isinstance(other, Reduction) and other.combiner is value.combiner:
+                found.setdefault(other.value_index, tensor)
+        return [found[number] for number in sorted(found)]
 
-    def loops(self, axes: Sequence[tuple[IndexVar, str, Dim]], target: Tensor) -> tuple[int, str]:
-        """Loops over `axes`; the depth inside, and the element that they are at."""
-        variables = [self.fresh(axis.name) for axis, _, _ in axes]
-        if variables:
-            self.add(1, f"for {', '.join(variables)} in T.grid({', '.join(f'{d}' for _, _, d in axes)}):")
-        return (2 if variables else 1), self.bind(axes, variables, target)
+    def elements(self, op: ComputeOp, target: Tensor, value: Expr) -> None:
+        """An output whose elements are expressions."""
+        depth, places = self.block(op.axis, target) if self.blocks else self.loops(op.axis)
+        self.store(depth, [self.element(target, places)], [value])
 
-    def block(
-        self, axes: Sequence[tuple[IndexVar, str, Dim]], target: Tensor, value: Expr | Reduction
-    ) -> tuple[int, str]:
-        """Loops around a block, with what a reduction begins with."""
-        depth, _ = self.loops(axes, target)
-        variables = [self.names_of_loops(axis) for axis, _, _ in axes]
-        self.add(depth, f'with T.block("{self.names[target]}"):')
-        if axes:
-            bound = [self.fresh(f"v{axis.name}") for axis, _, _ in axes]
-            kinds = "".join(kind for _, kind, _ in axes)
-            trailing = "," if len(bound) == 1 else ""
-            self.add(
-                depth + 1, f'{", ".join(bound)}{trailing} = T.axis.remap("{kinds}", [{", ".join(variables)}])'
-            )
-            element = self.bind(axes, bound, target)
+    def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
+        """The outputs of a reduction."""
+        axes = [*op.axis, *value.axis]
+        if self.blocks:
+            depth, places = self.block(axes, targets[0])
+            elements = [self.element(target, places) for target in targets]
+            self.add(depth, "with T.init():")
+            self.store(depth + 1, elements, value.initial)
         else:
-            element = self.bind(axes, [], target)
-        if isinstance(value, Reduction):
-            self.add(depth + 1, "with T.init():")
-            self.add(depth + 2, f"{element} = {identity(value.combiner, target.dtype).text(self.names)}")
-        return depth + 1, element
+            depth, places = self.loops(op.axis)
+            elements = [self.element(target, places) for target in targets]
+            self.store(depth, elements, value.initial)
+            depth, places = self.loops(axes)
+            elements = [self.element(target, places) for target in targets]
+        combiner = value.combiner
+        for var, element in zip(combiner.lhs, elements, strict=True):
+            self.names[var] = element
+        for var, part in zip(combiner.rhs, value.source, strict=True):
+            self.names[var] = self.written(depth, part)
+            if not _is_one_operation(combiner):
+                name = self.fresh(var.name)
+                self.add(depth, f"{name} = {self.names[var]}")
+                self.names[var] = name
+        self.store(depth, elements, combiner.result)
 
-    def names_of_loops(self, axis: IndexVar) -> str:
-        text = self.names[axis]
-        return text.rpartition("+ ")[2].removesuffix(")") if text.startswith("(") else text
+    def written(self, depth: int, value: Expr) -> str:
+        """An expression as text, behind the local scalars that it is made of."""
+        cut = Locals(self.names, self.fresh)
+        text = cut.text(value)
+        for line in cut.lines:
+            self.add(depth, line)
+        return text
 
-    def bind(
-        self, axes: Sequence[tuple[IndexVar, str, Dim]], variables: Sequence[str], target: Tensor
-    ) -> str:
-        """Let index variables be called `variables`; returns the element of `target` there."""
-        for (axis, _, _), name in zip(axes, variables, strict=True):
-            offset = axis.begin if isinstance(axis, ReduceAxis) else 0
-            self.names[axis] = name if offset == 0 else f"({offset} + {name})"
-        places = [name for (_, kind, _), name in zip(axes, variables, strict=True) if kind == "S"]
+    def store(self, depth: int, elements: Sequence[str], values: Sequence[Expr]) -> None:
+        """Store values in elements; several are all computed before the first is stored."""
+        texts = [self.written(depth, value) for value in values]
+        if len(texts) > 1:
+            names = [self.fresh("t") for _ in texts]
+            for name, text in zip(names, texts, strict=True):
+                self.add(depth, f"{name} = {text}")
+            texts = names
+        for element, text in zip(elements, texts, strict=True):
+            self.add(depth, f"{element} = {text}")
+
+    def loops(self, axes: Sequence[IterVar]) -> tuple[int, list[str]]:
+        """Loops over `axes`; the depth inside, and the index of the element that they are at."""
+        variables = [self.fresh(axis.name) for axis in axes]
+        if variables:
+            self.add(
+                1, f"for {', '.join(variables)} in T.grid({', '.join(f'{a.dom.extent}' for a in axes)}):"
+            )
+        return (2 if variables else 1), self.bind(axes, variables)
+
+    def block(self, axes: Sequence[IterVar], target: Tensor) -> tuple[int, list[str]]:
+        """Loops around a block, with what a reduction begins with."""
+        variables = [self.fresh(axis.name) for axis in axes]
+        if variables:
+            self.add(
+                1, f"for {', '.join(variables)} in T.grid({', '.join(f'{a.dom.extent}' for a in axes)}):"
+            )
+        depth = 2 if variables else 1
+        self.add(depth, f'with T.block("{self.names[target]}"):')
+        if not axes:
+            return depth + 1, []
+        bound = [self.fresh(f"v{axis.name}") for axis in axes]
+        kinds = "".join("S" if axis.iter_type == DATA_PARALLEL else "R" for axis in axes)
+        trailing = "," if len(bound) == 1 else ""
+        self.add(
+            depth + 1, f'{", ".join(bound)}{trailing} = T.axis.remap("{kinds}", [{", ".join(variables)}])'
+        )
+        return depth + 1, self.bind(axes, bound)
+
+    def bind(self, axes: Sequence[IterVar], variables: Sequence[str]) -> list[str]:
+        """Let index variables be called `variables`; returns the names of those of the outputs."""
+        for axis, name in zip(axes, variables, strict=True):
+            begin = axis.dom.begin
+            self.names[axis] = name if begin == 0 else f"({begin} + {name})"
+        return [n for axis, n in zip(axes, variables, strict=True) if axis.iter_type == DATA_PARALLEL]
+
+    def element(self, target: Tensor, places: Sequence[str]) -> str:
         return f"{self.names[target]}[{', '.join(places) or '()'}]"
+
+
+def _is_one_operation(combiner: Combiner) -> bool:
+    """Whether the result is an operator or a function of the two values."""
+    result, operands = combiner.result[0], (*combiner.lhs, *combiner.rhs)
+    return (
+        len(combiner.result) == 1
+        and isinstance(result, Binary | Call)
+        and len(result.children) == 2
+        and all(child is operand for child, operand in zip(result.children, operands, strict=True))
+    )
 
 
 def _shape(tensor: Tensor) -> str:

@@ -64,6 +64,8 @@ class Nest:
     """The combiner of ``C[i] += …``."""
     initial: ast.expr | None
     loads: list[Access] = field(default_factory=list)
+    locals: list[ast.Assign] = field(default_factory=list)
+    """The local scalars ``t = …`` that the value is made of, in order."""
 
 
 @dataclass
@@ -119,6 +121,7 @@ class Reader:
         axes: list[Axis] = []
         initial: ast.With | None = None
         stores: list[ast.stmt] = []
+        scalars: list[ast.Assign] = []
         left = dict(extents)
         for statement in statements:
             call = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
@@ -133,6 +136,8 @@ class Reader:
                 and (name or "").startswith("axis.")
             ):
                 axes += self.axes(statement, call, str(name).removeprefix("axis."), left)
+            elif isinstance(statement, ast.Assign) and self.is_scalar(statement) and not stores:
+                scalars.append(statement)
             elif name not in SKIPPED:
                 stores.append(statement)
         if left or len({axis.name for axis in axes}) != len(axes):
@@ -144,10 +149,20 @@ class Reader:
         if sorted(written.axes) != parallel or not axes:
             raise NotBlocks
         start = None if initial is None else self.initial(initial, written, axes)
-        nest = Nest(node, axes, written, value, update, start)
-        nest.loads = self.loads(value, axes)
+        nest = Nest(node, axes, written, value, update, start, locals=scalars)
+        parts = [*(scalar.value for scalar in scalars), value]
+        nest.loads = list(dict.fromkeys(load for part in parts for load in self.loads(part, axes)))
         self.check(nest)
         return nest
+
+    def is_scalar(self, node: ast.Assign) -> bool:
+        """Whether a statement binds a new name."""
+        (target,) = node.targets if len(node.targets) == 1 else (None,)
+        return isinstance(target, ast.Name) and target.id not in {
+            *self.buffers,
+            *self.scope.values,
+            *self.scope.symbols,
+        }
 
     def axes(self, node: ast.Assign, call: ast.Call, kind: str, left: dict[str, Dim]) -> list[Axis]:
         """Axes, each bound to one loop, which is taken out of `left`."""
@@ -215,6 +230,11 @@ class Reader:
         reduces = any(axis.reduces for axis in nest.axes)
         if reduces != (nest.initial is not None):
             raise NotBlocks
+        names = [_target(scalar) for scalar in nest.locals]
+        if len({*names, *(axis.name for axis in nest.axes)}) != len(names) + len(nest.axes):
+            raise NotBlocks
+        if reduces and any(nest.target in self.loads(scalar.value, nest.axes) for scalar in nest.locals):
+            raise NotBlocks
         covered = {number for access in (nest.target, *nest.loads) for number in access.axes}
         if len(covered) != len(nest.axes):
             raise NotBlocks
@@ -249,6 +269,13 @@ def _elements(node: ast.AST) -> Iterator[ast.Subscript]:
         return
     for child in ast.iter_child_nodes(node):
         yield from _elements(child)
+
+
+def _target(node: ast.Assign) -> str:
+    """The name that a local scalar has."""
+    (target,) = node.targets
+    assert isinstance(target, ast.Name)
+    return target.id
 
 
 def _only(statements: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -409,6 +436,8 @@ class _Emitter:
                 for access, argument in zip([*inputs, nest.target], arguments, strict=True)
             }
             reader = Elements(self.scope.inner(), False, self.reader, nest.axes, elements)
+            for scalar in nest.locals:
+                reader.scope.values[_target(scalar)] = reader.term(scalar.value)
             term: Term = reader.term(nest.value)
             if nest.update is not None:
                 term = reader.apply(nest.node, nest.update, [elements[nest.target], term])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.mlir import arith
@@ -34,10 +33,6 @@ def greatest(wanted: DType) -> float:
     import ml_dtypes
 
     return float(ml_dtypes.finfo(wanted.numpy).max)
-
-
-def materialized(node: ast.AST, literal: bool) -> Callable[[], Scalar]:
-    return lambda: as_scalar(node, literal)
 
 
 def three(node: ast.Call) -> list[ast.expr]:

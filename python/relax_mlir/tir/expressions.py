@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math as pymath
 import operator
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from relax_mlir.mlir import arith, ir, memref, scf
 from relax_mlir.scalars import arithmetic
 from relax_mlir.script.scope import POISON, Scope
 from relax_mlir.script.source import Poisoned, Problem
-from relax_mlir.tir.expression_parts import divided, example, greatest, materialized, may_load, three
+from relax_mlir.tir.expression_parts import divided, example, greatest, may_load, three
 from relax_mlir.tir.intrinsics import ALIASES, INTRINSICS, Intrinsic
 from relax_mlir.tir.values import (
     INDEX,
@@ -26,6 +27,7 @@ from relax_mlir.tir.values import (
     Term,
     as_index,
     as_scalar,
+    common_dtype,
     convert,
     shown,
     type_name,
@@ -228,8 +230,10 @@ class Expressions:
         result = self.condition(node.values[0])
         for item in node.values[1:]:
             if self.lazy and may_load(item):
-                known = materialized(node, not conjunction)
-                taken = (lambda item=item: self.condition(item)), (lambda known=known: known())
+                taken: list[Callable[[], Term]] = [
+                    functools.partial(self.condition, item),
+                    functools.partial(bool, not conjunction),
+                ]
                 first, second = taken if conjunction else taken[::-1]
                 result = self.choose(node, result, first, second)
                 continue
@@ -247,44 +251,29 @@ class Expressions:
         if not lazy or not (may_load(then) or may_load(other)):
             a, b = unify(node, "a choice", [self.term(then), self.term(other)])
             return Scalar(arithmetic.select(a.dtype, condition.ssa, a.ssa, b.ssa), a.dtype)
-        common = self.common_dtype(node, [then, other])
-        return self.choose(
-            node,
-            condition,
-            lambda: self.converted(node, then, common),
-            lambda: self.converted(node, other, common),
-        )
-
-    def common_dtype(self, node: ast.AST, items: Sequence[ast.expr]) -> DType:
-        """The dtype that some expressions have in common: found by emitting them where it is thrown away."""
-        scratch = ir.Module.create(ir.Location.current)
-        with ir.InsertionPoint(scratch.body):
-            found = unify(node, "a choice", [self.term(item) for item in items])[0].dtype
-        for op in reversed(list(scratch.body.operations)):
-            op.operation.erase()
-        return found
-
-    def converted(self, node: ast.AST, item: ast.expr, wanted: DType) -> Scalar:
-        value = as_scalar(item, self.term(item), wanted)
-        return convert(value, wanted)
+        return self.choose(node, condition, lambda: self.term(then), lambda: self.term(other))
 
     def choose(
-        self, node: ast.AST, condition: Scalar, then: Callable[[], Scalar], other: Callable[[], Scalar]
+        self, node: ast.AST, condition: Scalar, then: Callable[[], Term], other: Callable[[], Term]
     ) -> Scalar:
-        """An ``scf.if`` with one result."""
+        """An ``scf.if`` with one result, of the dtype that both values have in common."""
         scratch = scf.IfOp(condition.ssa, [], has_else=True)
-        values = []
-        for block, branch in zip((scratch.then_block, scratch.else_block), (then, other), strict=True):
+        blocks = (scratch.then_block, scratch.else_block)
+        terms: list[Term] = []
+        for block, branch in zip(blocks, (then, other), strict=True):
             with ir.InsertionPoint(block):
-                values.append(branch())
-                scf.YieldOp([values[-1].ssa])
+                terms.append(branch())
+        common = common_dtype(node, "a choice", terms)
+        for block, term in zip(blocks, terms, strict=True):
+            with ir.InsertionPoint(block):
+                scf.YieldOp([convert(as_scalar(node, term, common), common).ssa])
         final = ir.Operation.create(
-            "scf.if", results=[values[0].ssa.type], operands=[condition.ssa], regions=2
+            "scf.if", results=[common.storage_type()], operands=[condition.ssa], regions=2
         )
-        for number, block in enumerate((scratch.then_block, scratch.else_block)):
+        for number, block in enumerate(blocks):
             block.append_to(final.regions[number])
         scratch.operation.erase()
-        return Scalar(final.results[0], values[0].dtype)
+        return Scalar(final.results[0], common)
 
     # -- functions
 

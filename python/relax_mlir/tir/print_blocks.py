@@ -106,12 +106,13 @@ class BlockPrinter(ExpressionPrinter):
             if initial is None:
                 raise NoForm
             lines += [f"{2 * INDENT}with T.init():", f"{3 * INDENT}{elements[-1]} = {initial}"]
-        lines.append(f"{2 * INDENT}{elements[-1]} = {self.value(block, operands[-1], axes)}")
+        before, value = self.value(block, operands[-1], axes)
+        lines += [f"{2 * INDENT}{line}" for line in (*before, f"{elements[-1]} = {value}")]
         self.buffers[op.results[0]] = operands[-1]
         return lines
 
-    def value(self, block: ir.Block, target: str, axes: Sequence[str]) -> str:
-        """The value that a block stores: one expression."""
+    def value(self, block: ir.Block, target: str, axes: Sequence[str]) -> tuple[list[str], str]:
+        """The local scalars that a block binds, and the value that it stores."""
         ops = [view.operation for view in block.operations]
         for op in ops:
             if op.name == "linalg.index":
@@ -120,11 +121,16 @@ class BlockPrinter(ExpressionPrinter):
         store = Unit("yield", [ops[-1]], list(ops[-1].operands))
         dtype = self.dtypes[target]
         if len(units) == 1 and units[0].kind == "constant" and dtype is not None:
-            return self.literal(units[0], dtype) or self.constant(units[0], index=False)
+            return [], self.literal(units[0], dtype) or self.constant(units[0], index=False)
         everything = [*(u for u in units if u.kind != "axis"), store]
-        if self.claim(everything, len(everything) - 1, set()) != 0:
-            raise NoForm
-        return self.text(store.operands[0])
+        starts = [self.claim(everything, len(everything) - 1, set())]
+        while starts[-1] > 0:
+            if not everything[starts[-1] - 1].is_expression:
+                raise NoForm
+            starts.append(self.claim(everything, starts[-1] - 1, set()))
+        ends = [start - 1 for start in reversed(starts[:-1])]
+        scalars = [line for end in ends for line in self.let(everything[end])]
+        return scalars, self.text(store.operands[0])
 
 
 def _axes(affine: ir.AffineMap) -> list[int]:

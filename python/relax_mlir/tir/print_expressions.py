@@ -13,6 +13,9 @@ from relax_mlir.tir.templates import OPERATORS, PREFIXES
 from relax_mlir.tir.units import Cutter, NoForm, Unit
 from relax_mlir.tir.values import INDEX
 
+MAX_DEPTH = 40
+"""How deep expressions are nested in one another; what is deeper gets a name."""
+
 
 @dataclass
 class ExpressionPrinter:
@@ -40,10 +43,10 @@ class ExpressionPrinter:
             raise NoForm
         return self.names[value]
 
-    def claim(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
+    def claim(self, units: Sequence[Unit], position: int, within: set[int], depth: int = 0) -> int:
         """Put expressions inside the unit at `position`, where reading it makes them where they stand.
 
-        Returns the position of the first unit that its text makes.
+        Returns the position of the first unit that its text makes. What is nested deeper than `MAX_DEPTH` is left out.
         """
         unit = units[position]
         first = self.claim_literals(units, position, within)
@@ -55,11 +58,12 @@ class ExpressionPrinter:
                 defining is None
                 or not defining.is_expression
                 or defining.result != operand
+                or depth >= MAX_DEPTH
                 or not self.used_once(operand, unit)
             ):
                 continue
             within.add(first - 1)
-            first = self.claim(units, first - 1, within)
+            first = self.claim(units, first - 1, within, depth + 1)
             self.put(operand, defining, index=number in unit.index_operands)
         return first
 

@@ -94,18 +94,15 @@ def as_scalar(node: ast.AST, term: Term, wanted: DType | None = None) -> Scalar:
     return materialize(node, term, wanted or default_dtype(term))
 
 
-def unify(node: ast.AST, what: str, terms: Sequence[Term]) -> list[Scalar]:
-    """The terms as scalars of one dtype; raises `Problem`: nothing is converted but literals and indices."""
+def common_dtype(node: ast.AST, what: str, terms: Sequence[Term]) -> DType:
+    """The dtype that terms have in common; raises `Problem`: nothing is converted but literals and indices."""
     kinds: list[DType] = []
     for term in terms:
         if isinstance(term, Scalar) and term.dtype not in kinds:
             kinds.append(term.dtype)
     if not kinds:
         literals = [t for t in terms if not isinstance(t, Scalar)]
-        common = max(
-            (default_dtype(t) for t in literals), key=lambda d: ("bool", "int", "float").index(d.kind)
-        )
-        return [materialize(node, t, common) for t in literals]
+        return max((default_dtype(t) for t in literals), key=lambda d: ("bool", "int", "float").index(d.kind))
     others = [kind for kind in kinds if kind is not INDEX]
     common = others[0] if others else INDEX
     if any(kind != common for kind in others) or (
@@ -117,6 +114,12 @@ def unify(node: ast.AST, what: str, terms: Sequence[Term]) -> list[Scalar]:
             f'T.cast(x, "{common}")',
             "DTypeError",
         )
+    return common
+
+
+def unify(node: ast.AST, what: str, terms: Sequence[Term]) -> list[Scalar]:
+    """The terms as scalars of the dtype that they have in common."""
+    common = common_dtype(node, what, terms)
     return [convert_index(as_scalar(node, term, common), common) for term in terms]
 
 

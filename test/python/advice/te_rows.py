@@ -144,12 +144,6 @@ CASES: dict[str, BuilderCase] = {
         _emitted(_inner_first),
         lambda x: x.sum().reshape(1),
     ),
-    "literal": (
-        _emitted(lambda t: te.compute(t.shape, lambda i, k: 1.5)),
-        r"te.const\(value, dtype\) says it",
-        _emitted(lambda t: te.compute(t.shape, lambda i, k: te.const(1.5, "float32"))),
-        lambda x: np.full_like(x, 1.5),
-    ),
     "unknown_shape": (
         lambda bb, p: bb.emit_te(lambda t: te.compute((None,), lambda i: t[0, 0]), p["x"]),
         "match_shape gives it a symbol",

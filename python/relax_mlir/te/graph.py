@@ -1,0 +1,44 @@
+"""The operations that tensors are computed by, and what these read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te.expressions import Size
+from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
+from relax_mlir.te.walk import post_order
+
+
+def operations_of(outputs: Sequence[Tensor]) -> list[Operation]:
+    """The operations that `outputs` need but for placeholders, those that others read first."""
+    ordered: dict[Operation, None] = {}
+    entered: set[Operation] = set()
+    waiting = [(tensor.op, False) for tensor in reversed(outputs)]
+    while waiting:
+        op, is_done = waiting.pop()
+        if is_done:
+            ordered[op] = None
+        elif op not in entered and not isinstance(op, PlaceholderOp):
+            entered.add(op)
+            waiting.append((op, True))
+            waiting += [(tensor.op, False) for tensor in reversed(op.input_tensors)]
+    return list(ordered)
+
+
+def read_by(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors whose elements `outputs`, and what they need, are computed of."""
+    return list(dict.fromkeys(tensor for op in operations_of(outputs) for tensor in op.input_tensors))
+
+
+def symbols_of(tensors: Sequence[Tensor], operations: Sequence[Operation]) -> list[str]:
+    """Every symbol in shapes, ranges and expressions, in order of appearance."""
+    dims: list[Dim] = [dim for tensor in tensors for dim in tensor.shape]
+    for op in operations:
+        dims += [dim for tensor in op.outputs for dim in tensor.shape]
+        if isinstance(op, ComputeOp):
+            dims += [dim for axis in op.reduce_axis for dim in (axis.dom.begin, axis.dom.extent)]
+            dims += [item.dim for item in post_order(*op.body) if isinstance(item, Size)]
+    return list(dict.fromkeys(name for dim in dims for name in symbolic.symbols(dim)))

@@ -1,0 +1,135 @@
+"""Expressions as texts of bounded size: what is deep, or used often, is bound to a local scalar first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from relax_mlir.error import UnsupportedError
+from relax_mlir.te.expressions import BOOL, INDEX, LITERAL, Expr, IfThenElse, Leaf, Load, Logical, Names
+from relax_mlir.te.walk import fold, post_order
+
+MAX_DEPTH = 30
+"""How deep the parentheses of a text may be nested."""
+MAX_NODES = 400
+"""How many nodes the text of an expression may have before shared parts get names."""
+SHARED_NODES = 4
+"""A part that is used more than once gets a name if it has at least so many nodes."""
+MAX_TEXTS = 50_000
+"""How many parts one expression may have, with one that is used under two conditions counted twice."""
+
+ALWAYS = ""
+"""The condition of what is computed in any case."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, and how deep and large it is."""
+
+    text: str
+    depth: int = 1
+    nodes: int = 1
+
+
+@dataclass
+class Locals:
+    """Writes one expression as local scalars, in `lines`, and the text that is left.
+
+    A part that reads elements under a condition is read under the same condition where it has a name of its own.
+    """
+
+    names: Names
+    fresh: Callable[[str], str]
+    lines: list[str] = field(default_factory=list)
+    uses: dict[int, int] = field(default_factory=dict)
+    reads: dict[int, bool] = field(default_factory=dict)
+    texts: dict[tuple[int, str], Text] = field(default_factory=dict)
+    """The text of each expression under each condition."""
+    guards: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The names of conditions that are two conditions."""
+
+    def text(self, root: Expr) -> str:
+        """The text of `root`; `lines` has the assignments that come first."""
+        depths: dict[int, int] = {}
+        sizes: dict[int, int] = {}
+        for item in post_order(root):
+            depths[id(item)] = 1 + max((depths[id(child)] for child in item.children), default=0)
+            sizes[id(item)] = 1 + sum(sizes[id(child)] for child in item.children)
+        if depths[id(root)] <= MAX_DEPTH and sizes[id(root)] <= MAX_NODES:
+            return fold(root, lambda item, parts: item.format(self.names, parts))
+        return self.cut(root)
+
+    def cut(self, root: Expr) -> str:
+        """The text of an expression that is too large for one line."""
+        for item in post_order(root):
+            self.reads[id(item)] = isinstance(item, Load) or any(self.reads[id(c)] for c in item.children)
+            for child in item.children:
+                self.uses[id(child)] = self.uses.get(id(child), 0) + 1
+        waiting: list[tuple[Expr, str, Iterator[int]]] = [(root, ALWAYS, iter(range(len(root.children))))]
+        while waiting:
+            item, guard, numbers = waiting[-1]
+            number = next(numbers, None)
+            if number is None:
+                waiting.pop()
+                self.texts[id(item), guard] = self.written(item, guard, item is root)
+                continue
+            child, below = item.children[number], self.guard(item, number, guard)
+            if len(self.texts) > MAX_TEXTS:
+                raise UnsupportedError(
+                    f"an expression needs {MAX_TEXTS} parts and more, since the same parts are used under many "
+                    "different conditions; compute a part of it as a tensor of its own"
+                )
+            if (id(child), below) not in self.texts:
+                waiting.append((child, below, iter(range(len(child.children)))))
+        return self.texts[id(root), ALWAYS].text
+
+    def written(self, item: Expr, guard: str, is_root: bool) -> Text:
+        """An expression whose parts are written."""
+        parts = [
+            self.texts[id(child), self.guard(item, number, guard)]
+            for number, child in enumerate(item.children)
+        ]
+        found = Text(
+            item.format(self.names, [part.text for part in parts]),
+            1 + max((part.depth for part in parts), default=0),
+            1 + sum(part.nodes for part in parts),
+        )
+        is_shared = self.uses.get(id(item), 0) > 1 and found.nodes >= SHARED_NODES
+        if is_root or not (is_shared or found.depth >= MAX_DEPTH or found.nodes >= MAX_NODES):
+            return found
+        return self.bound(item, found.text, guard)
+
+    def guard(self, item: Expr, number: int, guard: str) -> str:
+        """The condition under which the part `number` of `item` is computed, which is under `guard`."""
+        if not self.reads[id(item.children[number])]:
+            return ALWAYS
+        if not isinstance(item, IfThenElse | Logical) or number == 0:
+            return guard
+        first = item.children[0]
+        key = id(first), guard if self.reads[id(first)] else ALWAYS
+        known = self.texts[key]
+        if not isinstance(first, Leaf) and not known.text.isidentifier():
+            known = self.texts[key] = self.bound(first, known.text, key[1])
+        holds = item.operator == "and" if isinstance(item, Logical) else number == 1
+        test = known.text if holds else f"(not {known.text})"
+        if guard == ALWAYS:
+            return test
+        if (guard, test) not in self.guards:
+            name = self.guards[guard, test] = self.fresh("t")
+            self.lines.append(f"{name} = ({guard} and {test})")
+        return self.guards[guard, test]
+
+    def bound(self, item: Expr, text: str, guard: str) -> Text:
+        """A local scalar with the value of `item` where `guard` holds."""
+        if guard != ALWAYS:
+            zero = (
+                "False"
+                if item.kind == BOOL
+                else "0"
+                if item.kind in (INDEX, LITERAL)
+                else f"T.{item.kind}(0)"
+            )
+            text = f"T.if_then_else({guard}, {text}, {zero})"
+        name = self.fresh("t")
+        self.lines.append(f"{name} = {text}")
+        return Text(name)

@@ -1,0 +1,313 @@
+"""Reductions: what combines elements over axes, and what it begins with."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.types import DimLike
+from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.expressions import (
+    INDEX,
+    LITERAL,
+    REDUCTION,
+    Binary,
+    Call,
+    Expr,
+    ExprLike,
+    IfThenElse,
+    IterVar,
+    Kind,
+    Limit,
+    Names,
+    Number,
+    Range,
+    ScalarVar,
+    as_expr,
+    condition,
+)
+from relax_mlir.te.walk import loads_of, post_order, variables_of
+
+Axes: TypeAlias = "IterVar | Sequence[IterVar]"
+
+
+@dataclass(frozen=True, eq=False)
+class Combiner:
+    """How two tuples of values become one, and the tuple that changes nothing: ``result`` of `lhs` and `rhs`.
+
+    `lhs` is what has been combined so far. The operation must be associative and commutative: elements are combined
+    in any order.
+    """
+
+    name: str
+    lhs: tuple[ScalarVar, ...]
+    rhs: tuple[ScalarVar, ...]
+    result: tuple[Expr, ...]
+    identity: tuple[Expr, ...]
+
+
+class Reduction(Expr):
+    """Elements of `source` combined over `axis`: the value number `value_index` of what the combiner gives.
+
+    It is the whole value of a `compute`, never part of an expression. `init`, if it is given, is what is combined with
+    the elements in the place of the identity.
+    """
+
+    @property
+    def refusal(self) -> ArgumentError:
+        """Why it is no part of an expression."""
+        return ArgumentError(
+            f"a reduction ({self.combiner.name}) is the whole value of a compute: compute it first, then read its "
+            "elements in another compute"
+        )
+
+    def __init__(
+        self,
+        combiner: Combiner,
+        source: Sequence[Expr],
+        axis: Sequence[IterVar],
+        value_index: int = 0,
+        init: Sequence[Expr] = (),
+    ) -> None:
+        self.combiner, self.axis, self.value_index = combiner, tuple(axis), value_index
+        super().__init__(combiner.lhs[value_index].kind, [*source, *init])
+
+    @property
+    def source(self) -> tuple[Expr, ...]:
+        """The values that are combined, one for each operand of the combiner."""
+        return self.children[: len(self.combiner.lhs)]
+
+    @property
+    def init(self) -> tuple[Expr, ...]:
+        """The given initial values; empty: the identity."""
+        return self.children[len(self.combiner.lhs) :]
+
+    @property
+    def initial(self) -> tuple[Expr, ...]:
+        """What the reduction begins with."""
+        return self.init or self.combiner.identity
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        axes = ", ".join(names[axis] for axis in self.axis)
+        return f"{self.combiner.name}({', '.join(args)}, axis=[{axes}])"
+
+    def rebuilt(self, children: Sequence[Expr]) -> Expr:
+        count = len(self.combiner.lhs)
+        return Reduction(self.combiner, children[:count], self.axis, self.value_index, children[count:])
+
+
+def reduce_axis(dom: tuple[DimLike, DimLike], name: str = "k") -> IterVar:
+    """The range from ``dom[0]`` up to, without, ``dom[1]``."""
+    if not isinstance(dom, tuple | list) or len(dom) != 2:
+        raise ArgumentError(f"reduce_axis '{name}': 'dom' is {dom!r}, expected a pair such as (0, n)")
+    begin, end = (_position(f"reduce_axis '{name}'", item) for item in dom)
+    return IterVar(name, Range(begin, end - begin), REDUCTION)
+
+
+def sum(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction:
+    """The sum over `axis`, one or several; 0 over nothing. `where`: only elements for which it holds."""
+    return _named("sum", expr, axis, where, init)
+
+
+def prod(
+    expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None
+) -> Reduction:
+    """The product over `axis`; 1 over nothing."""
+    return _named("prod", expr, axis, where, init)
+
+
+def max(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction:
+    """The largest element over `axis`; over nothing the least value of the dtype, of floats -inf."""
+    return _named("max", expr, axis, where, init)
+
+
+def min(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction:
+    """The smallest element over `axis`; over nothing the greatest value of the dtype, of floats inf."""
+    return _named("min", expr, axis, where, init)
+
+
+def comm_reducer(
+    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> Callable[..., Any]:
+    """A reduction of your own: ``reducer(expr, axis, where=None, init=None)``.
+
+    Args:
+        fcombine: of two values, or two tuples of values, the combined one; associative and commutative.
+        fidentity: of the dtype of each value, as text, what changes nothing when it is combined.
+        name: what it is called.
+
+    With tuples the reducer takes a tuple of expressions, and gives a tuple of reductions, which is the value of a
+    `compute` of several outputs.
+    """
+
+    def reducer(
+        expr: Any,  # noqa: ANN401 - an expression, or a tuple of them
+        axis: Axes,
+        where: ExprLike | None = None,
+        init: Any = None,  # noqa: ANN401 - likewise
+    ) -> Any:  # noqa: ANN401 - a reduction, or a tuple of them
+        what = f"reducer '{name}'"
+        several = isinstance(expr, tuple | list)
+        source = [_source(what, item) for item in (expr if several else [expr])]
+        kinds = [as_kind(item) for item in source]
+        combiner = _combiner(what, name, fcombine, fidentity, kinds, several)
+        starts = None if init is None else list(init) if isinstance(init, tuple | list) else [init]
+        made = _reductions(what, combiner, source, axis, where, starts)
+        return made if several else made[0]
+
+    reducer.__name__ = name
+    reducer.__doc__ = f"`{name}` over axes; made by comm_reducer."
+    return reducer
+
+
+def identity(combiner: str, dtype: str) -> Expr:
+    """What a sum, prod, max or min begins with."""
+    wanted = dtypes.dtype(dtype)
+    if combiner in ("sum", "prod"):
+        return typed(int(combiner == "prod"), wanted)
+    if combiner == "min" or not wanted.is_float:
+        if wanted.is_float:
+            return Limit("infinity", wanted)
+        return Limit("min_value" if combiner == "max" else "max_value", wanted)
+    return -Limit("infinity", wanted)
+
+
+def typed(value: bool | int | float, dtype: DType) -> Expr:
+    """A number of a dtype."""
+    return Number(value).astype(dtype.name)
+
+
+def as_kind(item: Expr) -> DType:
+    """The dtype that an expression has as an element: int64 of an index, of Python numbers as TVM takes them."""
+    if item.kind == INDEX:
+        return dtypes.dtype("int64")
+    if item.kind != LITERAL:
+        assert isinstance(item.kind, DType)
+        return item.kind
+    values = [part.value for part in post_order(item) if isinstance(part, Number)]
+    if any(isinstance(value, float) for value in values):
+        return dtypes.dtype("float32")
+    fits = all(-(2**31) <= value < 2**31 for value in values)
+    return dtypes.dtype("int32" if fits else "int64")
+
+
+def _named(name: str, value: object, axis: Axes, where: ExprLike | None, init: ExprLike | None) -> Reduction:
+    item = _source(f"te.{name}", value)
+    dtype = as_kind(item)
+    lhs, rhs = ScalarVar("x", dtype), ScalarVar("y", dtype)
+    combined: Expr = (
+        Binary("+" if name == "sum" else "*", lhs, rhs, dtype)
+        if name in ("sum", "prod")
+        else Call(name, [lhs, rhs], dtype)
+    )
+    combiner = Combiner(name, (lhs,), (rhs,), (combined,), (identity(name, dtype.name),))
+    return _reductions(f"te.{name}", combiner, [item], axis, where, None if init is None else [init])[0]
+
+
+def _reductions(
+    what: str,
+    combiner: Combiner,
+    source: Sequence[Expr],
+    axis: Axes,
+    where: ExprLike | None,
+    init: Sequence[Any] | None,
+) -> tuple[Reduction, ...]:
+    axes = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
+    for item in axes:
+        if not isinstance(item, IterVar) or item.iter_type != REDUCTION:
+            raise ArgumentError(
+                f"{what}: 'axis' is {item!r} ({type(item).__name__}), expected a reduce_axis, or a list of them"
+            )
+    if not axes:
+        raise ArgumentError(f"{what}: 'axis' is empty; give the reduce_axis to combine over")
+    kinds = [var.kind for var in combiner.lhs]
+    items = [_converted(what, item, kind) for item, kind in zip(source, kinds, strict=True)]
+    if where is not None:
+        test = condition(f"{what}: 'where'", where)
+        items = [IfThenElse(test, item, start) for item, start in zip(items, combiner.identity, strict=True)]
+    starts: list[Expr] = []
+    if init is not None:
+        if len(init) != len(items):
+            raise ArgumentError(f"{what}: 'init' has {len(init)} values for {len(items)}")
+        starts = [_converted(what, as_expr(item), kind) for item, kind in zip(init, kinds, strict=True)]
+        inside = [var.name for var in variables_of(*starts) if any(var is own for own in axes)]
+        if inside:
+            raise ArgumentError(f"{what}: 'init' reads the axis '{inside[0]}' that is combined over")
+    return tuple(Reduction(combiner, items, axes, number, starts) for number in range(len(items)))
+
+
+def _converted(what: str, item: Expr, kind: Kind) -> Expr:
+    if item.kind == kind:
+        return item
+    if item.kind in (LITERAL, INDEX):
+        return item.astype(str(kind))
+    raise DTypeError(f"{what}: a value has dtype {item.dtype}, expected {kind}")
+
+
+def _source(what: str, value: object) -> Expr:
+    if isinstance(value, Reduction):
+        raise ArgumentError(
+            f"{what}: a reduction of a reduction; give both axes, or compute the inner one first"
+        )
+    return as_expr(value)
+
+
+def _combiner(
+    what: str,
+    name: str,
+    fcombine: Callable[..., Any],
+    fidentity: Callable[..., Any],
+    kinds: Sequence[DType],
+    several: bool,
+) -> Combiner:
+    """The combiner that a user's functions make for values of these dtypes."""
+    for label, function in (("fcombine", fcombine), ("fidentity", fidentity)):
+        if not callable(function):
+            raise ArgumentError(f"{what}: '{label}' is {function!r}, expected a function")
+    lhs = tuple(ScalarVar(f"x{number}", kind) for number, kind in enumerate(kinds))
+    rhs = tuple(ScalarVar(f"y{number}", kind) for number, kind in enumerate(kinds))
+    combined = fcombine(lhs, rhs) if several else fcombine(lhs[0], rhs[0])
+    names = [kind.name for kind in kinds]
+    start = fidentity(*names) if _takes(fidentity, len(names)) else fidentity(names)
+    parts = {}
+    for label, given in (("fcombine", combined), ("fidentity", start)):
+        items = list(given) if isinstance(given, tuple | list) else [given]
+        if len(items) != len(kinds):
+            raise ArgumentError(f"{what}: '{label}' gives {len(items)} values for {len(kinds)}")
+        parts[label] = tuple(
+            _converted(f"{what}: '{label}'", as_expr(item), kind)
+            for item, kind in zip(items, kinds, strict=True)
+        )
+    outside = [item for item in post_order(*parts["fidentity"]) if isinstance(item, ScalarVar | IterVar)]
+    if outside or loads_of(*parts["fcombine"], *parts["fidentity"]) or variables_of(*parts["fcombine"]):
+        raise ArgumentError(
+            f"{what}: 'fcombine' and 'fidentity' are made of the values that they are given, not of tensors and axes"
+        )
+    return Combiner(name, lhs, rhs, parts["fcombine"], parts["fidentity"])
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with so many arguments."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # a builtin without a signature
+        return True
+    return True
+
+
+def _position(what: str, value: DimLike) -> Dim:
+    try:
+        dim = symbolic.to_dim(value) if value is not None else None
+    except RelaxError as error:
+        raise ShapeError(f"{what}: {error}") from None
+    if dim is None:
+        raise ShapeError(f"{what}: a bound is unknown")
+    return dim
