@@ -302,6 +302,20 @@ def cosh(
     loc: ir.Location | None = ...,
     ip: ir.InsertionPoint | None = ...,
 ) -> ir.OpResult: ...
+def ctlz(
+    operand: ir.Value,
+    *,
+    results: Sequence[ir.Type] | None = ...,
+    loc: ir.Location | None = ...,
+    ip: ir.InsertionPoint | None = ...,
+) -> ir.OpResult: ...
+def ctpop(
+    operand: ir.Value,
+    *,
+    results: Sequence[ir.Type] | None = ...,
+    loc: ir.Location | None = ...,
+    ip: ir.InsertionPoint | None = ...,
+) -> ir.OpResult: ...
 def erf(
     operand: ir.Value,
     *,

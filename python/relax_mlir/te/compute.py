@@ -11,6 +11,7 @@ from relax_mlir.dialects.types import DimLike
 from relax_mlir.error import ArgumentError
 from relax_mlir.te.expressions import REDUCTION, Expr, IterVar, as_expr
 from relax_mlir.te.reductions import Reduction, as_kind
+from relax_mlir.te.tags import with_scope
 from relax_mlir.te.tensors import Operation, Tensor, axes_of, shape_of
 from relax_mlir.te.walk import loads_of, post_order
 
@@ -77,7 +78,7 @@ def compute(
         for value in (result if several else [result])
     ]
     _check(what, axes, body)
-    op = ComputeOp(axes, body, name, tag, attrs)
+    op = ComputeOp(axes, body, name, with_scope(what, tag), attrs)
     return tuple(op.outputs) if several else op.outputs[0]
 
 

@@ -9,12 +9,14 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import DTypeError
 from relax_mlir.te.expressions import (
+    BOOL,
     INDEX,
     LITERAL,
     Call,
     Expr,
     ExprLike,
     IfThenElse,
+    Limit,
     Logical,
     Number,
     Select,
@@ -23,26 +25,59 @@ from relax_mlir.te.expressions import (
     unified,
 )
 
-UNARY = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "floor", "log"),
-    *("round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
-)
 
-
-def _unary(name: str) -> Callable[[ExprLike], Expr]:
+def _unary(name: str, called: str = "", *, test: bool = False) -> Callable[[ExprLike], Expr]:
     def function(x: ExprLike) -> Expr:
         item = as_expr(x)
         if item.kind in (INDEX, LITERAL) or not dtypes.dtype(item.dtype).is_float:
             raise DTypeError(f"te.{name}: the operand has dtype {item.dtype}, expected a float; use astype")
-        return Call(name, [item], item.kind)
+        return Call(called or name, [item], BOOL if test else item.kind)
 
     function.__name__ = name
     function.__doc__ = f"`{name}` of a float; see the op of the same name."
     return function
 
 
-acos, acosh, asin, asinh, atan, atanh, ceil, cos, cosh, erf, exp, floor, log = map(_unary, UNARY[:13])
-round, rsqrt, sigmoid, sin, sinh, sqrt, tan, tanh, trunc = map(_unary, UNARY[13:])
+acos, acosh, asin, asinh = map(_unary, ("acos", "acosh", "asin", "asinh"))
+atan, atanh, ceil, cos, cosh = map(_unary, ("atan", "atanh", "ceil", "cos", "cosh"))
+erf, exp, exp2, expm1, floor = map(_unary, ("erf", "exp", "exp2", "expm1", "floor"))
+log, log10, log1p, log2 = map(_unary, ("log", "log10", "log1p", "log2"))
+round, rsqrt, sigmoid, sin, sinh = map(_unary, ("round", "rsqrt", "sigmoid", "sin", "sinh"))
+sqrt, tan, tanh, trunc = map(_unary, ("sqrt", "tan", "tanh", "trunc"))
+nearbyint = _unary("nearbyint", "round")
+
+
+def _test(name: str, answer: bool) -> Callable[[ExprLike], Expr]:
+    of_float = _unary(name, test=True)
+
+    def function(x: ExprLike) -> Expr:
+        item = as_expr(x)
+        is_float = item.kind not in (INDEX, LITERAL) and dtypes.dtype(item.dtype).is_float
+        return of_float(item) if is_float else Number(answer)
+
+    function.__name__ = name
+    function.__doc__ = f"Whether a float {name[:2]} {name[2:]}; of integers {answer}."
+    return function
+
+
+isfinite, isinf, isnan = _test("isfinite", True), _test("isinf", False), _test("isnan", False)
+
+
+def _bits(name: str, x: ExprLike) -> Expr:
+    item = as_expr(x)
+    if item.kind in (INDEX, LITERAL) or not dtypes.dtype(item.dtype).is_integer:
+        raise DTypeError(f"te.{name}: the operand has dtype {item.dtype}, expected an integer; use astype")
+    return Call(name, [item], item.kind)
+
+
+def popcount(x: ExprLike) -> Expr:
+    """How many bits of an integer are set."""
+    return _bits("popcount", x)
+
+
+def clz(x: ExprLike) -> Expr:
+    """How many bits of an integer above the first that is set are there; all of 0."""
+    return _bits("clz", x)
 
 
 def _same(name: str, *values: ExprLike) -> Expr:
@@ -97,6 +132,78 @@ def truncdiv(x: ExprLike, y: ExprLike) -> Expr:
 def truncmod(x: ExprLike, y: ExprLike) -> Expr:
     """The remainder of `truncdiv`, with the sign of `x`."""
     return _same("truncmod", x, y)
+
+
+indexdiv, indexmod = floordiv, floormod
+
+
+def ceildiv(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
+    """`x / y`, rounded up; a size of sizes, so that it may stand in shapes."""
+    if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
+        return symbolic.ceildiv(x, y)
+    return -((-as_expr(x)) // y)
+
+
+def div(x: ExprLike, y: ExprLike) -> Expr:
+    """The quotient: of floats as it is, of integers rounded towards zero."""
+    items = [as_expr(x), as_expr(y)]
+    kind, items = unified("te.div", items)
+    if kind not in (INDEX, LITERAL) and dtypes.dtype(str(kind)).is_float:
+        return items[0] / items[1]
+    return truncdiv(*items)
+
+
+def fmod(x: ExprLike, y: ExprLike) -> Expr:
+    """The remainder of floats, with the sign of `x`, as C's."""
+    items = [as_expr(x), as_expr(y)]
+    kind, items = unified("te.fmod", items)
+    if kind in (INDEX, LITERAL) or not dtypes.dtype(str(kind)).is_float:
+        raise DTypeError(
+            f"te.fmod: the operands have dtype {kind}, expected a float; use truncmod of integers"
+        )
+    return Call("fmod", items, kind)
+
+
+def add(x: ExprLike, y: ExprLike) -> Expr:
+    """``x + y``."""
+    return as_expr(x) + y
+
+
+def subtract(x: ExprLike, y: ExprLike) -> Expr:
+    """``x - y``."""
+    return as_expr(x) - y
+
+
+def multiply(x: ExprLike, y: ExprLike) -> Expr:
+    """``x * y``."""
+    return as_expr(x) * y
+
+
+def cast(x: ExprLike | str, dtype: str | ExprLike) -> Expr:
+    """`x` converted, as `astype` does; also with the arguments in the order of TVM's ``tir.Cast(dtype, x)``."""
+    if isinstance(x, str):
+        x, dtype = dtype, x
+    if not isinstance(dtype, str):
+        raise DTypeError(f"te.cast: the dtype is {dtype!r}, expected text such as 'float32'")
+    return as_expr(x).astype(dtype)
+
+
+def min_value(dtype: str) -> Expr:
+    """The least finite value of a dtype."""
+    return Limit("min_value", dtypes.dtype(dtype))
+
+
+def max_value(dtype: str) -> Expr:
+    """The greatest finite value of a dtype."""
+    return Limit("max_value", dtypes.dtype(dtype))
+
+
+def infinity(dtype: str) -> Expr:
+    """Infinity of a float dtype."""
+    wanted = dtypes.dtype(dtype)
+    if not wanted.is_float:
+        raise DTypeError(f"te.infinity: {wanted} has no infinity; use te.max_value")
+    return Limit("infinity", wanted)
 
 
 def const(value: float, dtype: str) -> Expr:

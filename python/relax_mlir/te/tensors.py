@@ -9,14 +9,30 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.location import user_frame_position
 from relax_mlir.dialects.types import DimLike, as_dim, shape_text
-from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnsupportedError, expect
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import DATA_PARALLEL, Expr, IterVar, Load, Range, index
+from relax_mlir.te.operators import Operators
 
 
 def var(name: str) -> symbolic.Expr:
     """The symbol `name`: a size, zero or positive, for shapes and index expressions."""
     return symbolic.symbol(name)
+
+
+def size_var(name: str, dtype: str = "int64") -> symbolic.Expr:
+    """The symbol `name`; every symbol is a size."""
+    if dtype not in ("int32", "int64"):
+        raise DTypeError(f"size_var '{name}': the dtype is {dtype!r}; sizes are integers: int64")
+    return symbolic.symbol(name)
+
+
+def thread_axis(*args: object, **kwargs: object) -> IterVar:
+    """Threads of a GPU, which is no target."""
+    raise UnsupportedError(
+        "te.thread_axis: its threads are those of a GPU, and the target is a CPU, whose cores a parallel axis of a "
+        "schedule uses"
+    )
 
 
 class Operation:
@@ -56,7 +72,7 @@ class PlaceholderOp(Operation):
     """An input."""
 
 
-class Tensor:
+class Tensor(Operators):
     """A tensor of known shape (integers, symbols and expressions of them) and dtype; ``A[i, j]`` is an element.
 
     It is the output number `value_index` of the operation `op`.
@@ -79,6 +95,22 @@ class Tensor:
             f"the value is the tensor {self}, expected an element: {self.name}[{place or '()'}]"
         )
 
+    def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
+        from relax_mlir.te import broadcasting  # made of computes, which are made of tensors
+
+        return broadcasting.broadcast_operator(operator, left, right)
+
+    def __neg__(self) -> Tensor:
+        from relax_mlir.te import broadcasting  # likewise
+
+        return broadcasting.mapped(self, lambda x: -x, "T_negative")
+
+    def astype(self, dtype: str) -> Tensor:
+        """The tensor with every element converted."""
+        from relax_mlir.te import broadcasting  # likewise
+
+        return broadcasting.mapped(self, lambda x: x.astype(dtype), "T_cast")
+
     def __getitem__(self, indices: object) -> Any:  # noqa: ANN401 - an element, or a slice that needs more indices
         """The element at `indices`, one integer expression per dimension; of fewer, a slice: ``A[i][j]``."""
         return TensorSlice(self, ())[indices]
@@ -92,7 +124,7 @@ class Tensor:
         return f"{self.name}: {shape_text(self.shape)} {self.dtype}"
 
 
-class TensorSlice:
+class TensorSlice(Operators):
     """A tensor with its first indices, as in ``A[i]``, which takes the others: ``A[i][j]``."""
 
     def __init__(self, tensor: Tensor, indices: tuple[object, ...]) -> None:
@@ -102,6 +134,9 @@ class TensorSlice:
     def refusal(self) -> ShapeError:
         """Why it is no scalar expression."""
         return _wrong_rank(self.tensor, len(self.indices))
+
+    def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
+        raise self.refusal
 
     def __getitem__(self, indices: object) -> Any:  # noqa: ANN401 - as for a tensor
         given = (*self.indices, *(indices if isinstance(indices, tuple) else (indices,)))

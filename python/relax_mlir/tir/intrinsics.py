@@ -62,6 +62,7 @@ BINARY: dict[str, Intrinsic] = {
     "pow": Intrinsic(binary_rules.SCALAR_RULES["power"], 2, NUMBERS),
     "max": Intrinsic(binary_rules.SCALAR_RULES["maximum"], 2, ANY),
     "min": Intrinsic(binary_rules.SCALAR_RULES["minimum"], 2, ANY),
+    "fmod": Intrinsic(widened(lambda dtype, a, b: arith.remf(a, b)), 2),
     "atan2": Intrinsic(binary_rules.SCALAR_RULES["atan2"], 2),
     "bitwise_and": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_and"], 2, (*INTEGERS, "bool")),
     "bitwise_or": Intrinsic(bitwise_rules.SCALAR_RULES["bitwise_or"], 2, (*INTEGERS, "bool")),
@@ -95,6 +96,8 @@ UNARY: dict[str, Intrinsic] = {
     "abs": Intrinsic(unary_rules.SCALAR_RULES["abs"], 1, NUMBERS),
     "negative": Intrinsic(unary_rules.SCALAR_RULES["negative"], 1, NUMBERS),
     "bitwise_not": Intrinsic(unary_rules.SCALAR_RULES["bitwise_not"], 1, (*INTEGERS, "bool")),
+    "popcount": Intrinsic(lambda dtype, x: math.ctpop(x), 1, INTEGERS),
+    "clz": Intrinsic(lambda dtype, x: math.ctlz(x), 1, INTEGERS),
     "logical_not": Intrinsic(unary_rules.SCALAR_RULES["logical_not"], 1, ("bool",)),
     **{
         name: Intrinsic(widened_test(unary_rules.FLOAT_TESTS[name][0]), 1, test=True)
