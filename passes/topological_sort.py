@@ -6,18 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from relax_mlir.analysis.well_formed import defining_symbols
-from relax_mlir.dialects.structure import MatchShapeOp
-from relax_mlir.dialects.symbolic_attributes import dim_attributes
-from relax_mlir.dialects.types import struct_info
-from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import entry_block, ops_of
+from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
-from relax_mlir.symbolic import symbols
+from relax_mlir.rewrite.block_order import Graph, needs_of, numbers_of
 from relax_mlir.transform import DataflowBlockPass, PassContext
-
-Graph = Sequence[Sequence[int]]
-"""Per op of a block, by its number, the numbers of others in ascending order."""
 
 
 @dataclass(frozen=True)
@@ -39,45 +31,14 @@ class TopologicalSort(DataflowBlockPass):
         positions: dict[ir.Value, int] = {
             result: number for number, op in enumerate(ops) for result in op.results
         }
-        needs = _needs(ops, positions)
+        needs = needs_of(ops)
         if self.direction == "from-inputs":
             order = _from_inputs(needs, depth_first=self.order == "depth-first")
         else:
-            outputs = _numbers(positions, end.operands)
+            outputs = numbers_of(positions, end.operands)
             order = _from_outputs(needs, outputs, depth_first=self.order == "depth-first")
         for number in order:
             ops[number].move_before(end)
-
-
-def _needs(ops: Sequence[ir.Operation], positions: dict[ir.Value, int]) -> Graph:
-    """What each op needs to come first: the makers of its operands, and of the symbols that it uses."""
-    needs: list[list[int]] = []
-    definers: dict[str, int] = {}
-    for number, op in enumerate(ops):
-        needed = set(_numbers(positions, [value for inner in ops_of(op) for value in inner.operands]))
-        needed |= {definers[symbol] for symbol in _symbols(op) if symbol in definers}
-        needs.append(sorted(needed))
-        if op.name == MatchShapeOp.OPERATION_NAME:
-            for symbol in defining_symbols(struct_info(op.results[0].type)):
-                definers.setdefault(symbol, number)
-    return needs
-
-
-def _numbers(positions: dict[ir.Value, int], values: Sequence[ir.Value]) -> list[int]:
-    return sorted({positions[value] for value in values if value in positions})
-
-
-def _symbols(op: ir.Operation) -> set[str]:
-    found: set[str] = set()
-    for inner in ops_of(op):
-        for _, dims in dim_attributes(inner):
-            found.update(name for dim in dims if dim is not None for name in symbols(dim))
-        for result in inner.results:
-            try:
-                found.update(struct_info(result.type).symbols())
-            except RelaxError:
-                continue  # a value of another dialect, which has no symbols
-    return found
 
 
 def _users(needs: Graph) -> Graph:

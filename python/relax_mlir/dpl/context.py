@@ -1,0 +1,262 @@
+"""`PatternContext`: patterns that are looked for together in a block, and who uses whose value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from relax_mlir.dialects.nodes import Tuple
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.dpl import scopes
+from relax_mlir.dpl.leaves import CallPattern
+from relax_mlir.dpl.matcher import Expression, Found, Matcher, definition_of, equal_dims
+from relax_mlir.dpl.patterns import DFPattern, expect_patterns
+from relax_mlir.dpl.uses import Uses
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.expr.compound import Call
+from relax_mlir.expr.sequences import BindingBlock
+from relax_mlir.symbolic import assuming
+
+
+@dataclass(frozen=True)
+class _Use:
+    """`user` uses `used`."""
+
+    used: DFPattern
+    user: DFPattern
+    index: int
+    only: bool
+
+
+class PatternSeq:
+    """Patterns in a row, each of which uses the one before it: what ``a ^ b >> c`` gives."""
+
+    def __init__(self, patterns: Sequence[DFPattern]) -> None:
+        expect_patterns("PatternSeq: an entry", *patterns)
+        self.patterns = tuple(patterns)
+
+    def used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
+        """The first of `other` uses the last one of these; as argument `index`, unless that is -1."""
+        return self._linked(other, index, only=False)
+
+    def only_used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
+        """The first of `other` uses the last one of these, and nothing else does."""
+        return self._linked(other, index, only=True)
+
+    def _linked(self, other: DFPattern | PatternSeq, index: int, only: bool) -> PatternSeq:
+        what = "only_used_by" if only else "used_by"
+        expect(f"{what}: 'other'", other, DFPattern | PatternSeq, "a pattern")
+        expect(f"{what}: 'index'", index, int, "the number of an argument, or -1 for any")
+        behind = PatternSeq([other]) if isinstance(other, DFPattern) else other
+        scopes.require(what).add_use(_Use(self.patterns[-1], behind.patterns[0], index, only))
+        return PatternSeq([*self.patterns, *behind.patterns])
+
+    __xor__ = used_by
+    __rshift__ = only_used_by
+
+    def __getitem__(self, index: int) -> DFPattern:
+        return self.patterns[index]
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+
+class PatternContext:
+    """Patterns that are looked for together; those that are made inside, and those that constraints name.
+
+    >>> with PatternContext() as ctx:
+    ...     x = wildcard()
+    ...     left = is_op("relax.matmul")(x, wildcard())
+    ...     right = is_op("relax.matmul")(x, wildcard())
+    ...     left.only_used_by(is_op("relax.nn.relu")(left))
+    >>> found = ctx.match_dfb(mod["main"].body.blocks[0])
+    """
+
+    def __init__(self, incremental: bool = False) -> None:
+        """`incremental`: begin with the patterns and constraints of the context around this one."""
+        self._patterns: dict[DFPattern, None] = {}
+        self._uses: list[_Use] = []
+        self._same_shapes: list[tuple[DFPattern, ...]] = []
+        if incremental:
+            around = scopes.require("PatternContext(incremental=True)")
+            self._patterns = dict(around._patterns)
+            self._uses, self._same_shapes = list(around._uses), list(around._same_shapes)
+
+    def __enter__(self) -> PatternContext:
+        scopes.enter(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        scopes.leave(self)
+
+    def note(self, pattern: DFPattern) -> None:
+        """Look for `pattern`, too, if it is of a call, or a constraint names it."""
+        self._patterns[pattern] = None
+
+    def add_use(self, use: _Use) -> None:
+        """One pattern uses another."""
+        self._uses.append(use)
+
+    def add_same_shape(self, patterns: Sequence[DFPattern]) -> None:
+        """All of these are tensors of one shape."""
+        expect_patterns("same_shape_as: a pattern", *patterns)
+        self._same_shapes.append(tuple(patterns))
+
+    def match_dfb(
+        self, dfb: BindingBlock, start_hint: Var | None = None, must_include_hint: bool = False
+    ) -> dict[DFPattern, Any] | None:
+        """What all patterns stand for together in a block, the first solution in order of the program; None if nothing.
+
+        Patterns that are no part of another one stand for different values; shared parts for the same. What is not used
+        in the block is not looked at.
+
+        Args:
+            dfb: a `DataflowBlock`, or a `BindingBlock` outside of one.
+            start_hint: a variable: a solution that has it comes first.
+            must_include_hint: only such a solution counts.
+
+        Raises:
+            ArgumentError: there is nothing to look for, or `dfb` is no part of a program.
+        """
+        expect("match_dfb: 'dfb'", dfb, BindingBlock, "a block of a program: mod[...].body.blocks[0]")
+        expect("match_dfb: 'start_hint'", start_hint, Var | None, "a variable of the block")
+        if not dfb.is_view:
+            raise ArgumentError("match_dfb: 'dfb' is no part of a program; take one of mod[...].body.blocks")
+        if must_include_hint and start_hint is None:
+            raise ArgumentError("match_dfb: must_include_hint needs a start_hint")
+        uses = Uses(dfb)
+        with assuming(uses.bounds):
+            solutions = _Search(self, uses).solutions()
+            first = None
+            for found in solutions:
+                if start_hint is None or any(
+                    isinstance(value, Value) and value.same_as(start_hint) for value in found.values()
+                ):
+                    return dict(found)
+                first = first or found
+        return None if must_include_hint or first is None else dict(first)
+
+    def roots(self) -> list[DFPattern]:
+        """The patterns to look for one by one; the others are parts of them."""
+        named = {end: None for use in self._uses for end in (use.used, use.user)}
+        named |= {pattern: None for group in self._same_shapes for pattern in group}
+        parts = {part for pattern in (*self._patterns, *named) for part in _parts(pattern)}
+        calls = [pattern for pattern in self._patterns if _has_call(pattern)]
+        found = [pattern for pattern in dict.fromkeys([*calls, *named]) if pattern not in parts]
+        if not found:
+            raise ArgumentError(
+                "match_dfb: the PatternContext has nothing to look for: make patterns of calls inside it"
+            )
+        return found
+
+    @property
+    def uses(self) -> Sequence[_Use]:
+        """Who is to use whom."""
+        return self._uses
+
+    @property
+    def same_shapes(self) -> Sequence[tuple[DFPattern, ...]]:
+        """Which patterns are to stand for tensors of one shape."""
+        return self._same_shapes
+
+
+def _parts(pattern: DFPattern) -> set[DFPattern]:
+    """The patterns inside another one."""
+    found: set[DFPattern] = set()
+    waiting = list(pattern.children)
+    while waiting:
+        part = waiting.pop()
+        if part not in found:
+            found.add(part)
+            waiting += part.children
+    return found
+
+
+def _has_call(pattern: DFPattern) -> bool:
+    return any(isinstance(part, CallPattern) for part in (pattern, *_parts(pattern)))
+
+
+class _Search:
+    """The search for all roots of a context in one block."""
+
+    def __init__(self, context: PatternContext, uses: Uses) -> None:
+        self._context, self._uses, self._matcher = context, uses, Matcher()
+        self._roots = context.roots()
+
+    def solutions(self) -> Iterator[Found]:
+        return self._extend(self._roots, {}, [])
+
+    def _extend(self, left: list[DFPattern], found: Found, taken: list[Expression]) -> Iterator[Found]:
+        if not left:
+            yield found
+            return
+        root, candidates = self._next(left, found)
+        rest = [pattern for pattern in left if pattern is not root]
+        for candidate in candidates:
+            if any(candidate.same_as(other) for other in taken):
+                continue
+            for each in self._matcher.match(root, candidate, found):
+                if self._holds(each):
+                    yield from self._extend(rest, each, [*taken, candidate])
+
+    def _next(self, left: list[DFPattern], found: Found) -> tuple[DFPattern, Sequence[Expression]]:
+        """The root to look for next, one that uses or is used by what has been found if there is one; and where."""
+        for root in left:
+            for use in self._context.uses:
+                if use.user is root and use.used in found:
+                    return root, self._uses.users(found[use.used])
+                if use.used is root and use.user in found:
+                    return root, _arguments(found[use.user])
+        return left[0], self._uses.values
+
+    def _holds(self, found: Found) -> bool:
+        """Whether the constraints hold between what has been found."""
+        for use in self._context.uses:
+            if use.used in found and use.user in found and not self._is_used(use, found):
+                return False
+        for group in self._context.same_shapes:
+            shapes = [_shape(found[pattern]) for pattern in group if pattern in found]
+            if any(shape is None or not equal_dims(shape, shapes[0] or ()) for shape in shapes):
+                return False
+        return True
+
+    def _is_used(self, use: _Use, found: Found) -> bool:
+        used, user = found[use.used], found[use.user]
+        arguments = _arguments(user)
+        if use.index >= 0:
+            call = definition_of(user)
+            given = call.args if isinstance(call, Call) else ()
+            arguments = _flattened(given[use.index : use.index + 1])
+        if not any(isinstance(item, Value) and item.same_as(used) for item in arguments):
+            return False
+        return not use.only or all(other.same_as(user) for other in self._uses.all_users(used))
+
+
+def _arguments(user: Expression) -> list[Expression]:
+    """What an expression is made of directly; fields of tuples that are written inside it, too."""
+    made = definition_of(user)
+    if isinstance(made, Call):
+        return _flattened(made.args)
+    if isinstance(made, Tuple):
+        return _flattened(made.fields)
+    item = getattr(made, "tuple_value", None)
+    return [] if item is None else _flattened([item])
+
+
+def _flattened(given: Sequence[Expression]) -> list[Expression]:
+    found: list[Expression] = []
+    for item in given:
+        found.append(item)
+        if isinstance(item, Tuple):
+            found += _flattened(item.fields)
+    return found
+
+
+def _shape(expression: Expression) -> Any:  # noqa: ANN401 - dimensions, or None
+    info = expression.struct_info if isinstance(expression, Value) else None
+    return info.known_shape if isinstance(info, Tensor) else None

@@ -1,0 +1,233 @@
+"""`rewrite_call` and `rewrite_bindings`: functions made anew, with something else in the place of what patterns find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from relax_mlir.changes import changed
+from relax_mlir.dialects.structure import is_pure
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.dpl.context import PatternContext
+from relax_mlir.dpl.patterns import DFPattern
+from relax_mlir.error import ArgumentError, RelaxError, expect
+from relax_mlir.expr.bindings import Binding, binding_of
+from relax_mlir.expr.compound import Call
+from relax_mlir.expr.function import Function
+from relax_mlir.expr.program import Program
+from relax_mlir.expr.sequences import BindingBlock, DataflowBlock
+from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.mlir import func, ir
+from relax_mlir.module_functions import functions_of, kept
+from relax_mlir.rewrite.block_order import sort_block
+from relax_mlir.rewrite.construct_mutator import PyExprMutator
+from relax_mlir.rewrite.mutator import replacement, scratch_function
+from relax_mlir.rewrite.replace import Replacer
+
+CallRewriter = Callable[[Call, dict[DFPattern, Any]], Any]
+"""Gets a call and what the parts of the pattern stand for; gives what takes its place: the call itself, another
+expression, a value that it has emitted by builders, a number or an array."""
+
+BindingsRewriter = Callable[[dict[DFPattern, Any], dict[Var, Value]], Mapping[Var, Any]]
+"""Gets what the patterns stand for, and the expression of each variable of the block; gives for some of the variables
+what takes their place, as a `CallRewriter` does."""
+
+ROUNDS_PER_BINDING = 4
+"""How often `rewrite_bindings` rewrites a block, at most, for each binding that it has at first."""
+
+
+def rewrite_call(pattern: DFPattern, rewriter: CallRewriter, func: func.FuncOp) -> func.FuncOp:
+    """`func` with something else in the place of each call that `pattern` stands for.
+
+    Calls are looked at once, in order of the program, with what has become of their arguments; what `rewriter` makes is
+    not looked at. The function that is given stays; the new one is put into a module by ``mod["main"] = new``.
+
+    >>> x, y = wildcard(), wildcard()
+    >>> pattern = is_op("relax.add")(is_op("relax.multiply")(x, y), wildcard())
+    >>> def rewriter(call, found):
+    ...     return R.ewise_fma(found[x], found[y], call.args[1])
+    >>> mod["main"] = rewrite_call(pattern, rewriter, mod["main"])
+
+    Raises:
+        ArgumentError: `func` is no function of a module, or `rewriter` gives what is no expression.
+        ShapeError, DTypeError: what uses a call does not accept what takes its place.
+    """
+    expect("rewrite_call: 'pattern'", pattern, DFPattern, "a pattern")
+    expect("rewrite_call: 'func'", func, Function, 'a Relax function of a module: mod["main"]')
+    found: func.FuncOp = _Calls(pattern, rewriter).visit_expr(func)
+    return found
+
+
+class _Calls(PyExprMutator):
+    def __init__(self, pattern: DFPattern, rewriter: CallRewriter) -> None:
+        super().__init__()
+        self._pattern, self._rewriter = pattern, rewriter
+
+    def visit_call_(self, call: Call) -> Any:  # noqa: ANN401 - as the base
+        found = self._pattern.extract_matched_expr(call)
+        if found is None:
+            return super().visit_call_(call)
+        made = self._rewriter(call, found)
+        if made is None:
+            raise ArgumentError("rewrite_call: the rewriter gives None; give the call to leave it as it is")
+        return made
+
+
+def rewrite_bindings(ctx: PatternContext, rewriter: BindingsRewriter, func: func.FuncOp) -> func.FuncOp:
+    """`func` with something else in the place of variables of dataflow blocks that the patterns of `ctx` find.
+
+    Each dataflow block is looked at again until the patterns find nothing there, or `rewriter` gives an empty
+    dictionary. What is not used any more is removed, and the bindings are put in an order in which each stands behind
+    what it uses. The function that is given stays.
+
+    >>> with PatternContext() as ctx:
+    ...     x, v, w = wildcard(), wildcard(), wildcard()
+    ...     first, second = is_op("relax.matmul")(x, v), is_op("relax.matmul")(x, w)
+    >>> def rewriter(found, bindings):
+    ...     both = R.matmul(found[x], R.concat([found[v], found[w]], axis=1))
+    ...     left, right = R.split(both, 2, axis=1)
+    ...     return {found[first]: left, found[second]: right}
+    >>> mod["main"] = rewrite_bindings(ctx, rewriter, mod["main"])
+
+    Raises:
+        ArgumentError: `func` is no function of a module; `rewriter` gives something for what is no variable of the
+            block, emits an effect, gives a value that depends on what it replaces, or never comes to an end.
+        ShapeError, DTypeError: what uses a variable does not accept what takes its place.
+    """
+    expect("rewrite_bindings: 'ctx'", ctx, PatternContext, "a PatternContext")
+    expect("rewrite_bindings: 'func'", func, Function, 'a Relax function of a module: mod["main"]')
+    source = IRModule(vars(func)["relax_module"])
+    work = source.clone()
+    copy = work[func.name.value]
+    assert isinstance(copy, Function)
+    rewritten = False
+    with work.context, ir.Location.unknown():
+        for block in _dataflow_blocks(copy.operation):
+            rewritten |= _Rewrite(copy, block, ctx, rewriter).run()
+    if not rewritten:
+        return func
+    work.verify()
+    return kept(work.mlir, copy)
+
+
+def _dataflow_blocks(root: ir.Operation) -> list[ir.Operation]:
+    found = []
+    for region in root.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                op = view.operation
+                found += [op] if op.name == "relax.dataflow" else _dataflow_blocks(op)
+    return found
+
+
+class _Rewrite:
+    """The rewriting of one dataflow block."""
+
+    def __init__(
+        self, function: func.FuncOp, block: ir.Operation, ctx: PatternContext, rewriter: BindingsRewriter
+    ) -> None:
+        self._function, self._block = function, block
+        self._ctx, self._rewriter = ctx, rewriter
+
+    def run(self) -> bool:
+        """Rewrite until nothing is found; whether anything was."""
+        most = ROUNDS_PER_BINDING * len(entry_block(self._block).operations)
+        for count in range(most):
+            if not self._once():
+                return count > 0
+        raise ArgumentError(
+            f"rewrite_bindings: the patterns still find something after {most} rounds: what the rewriter makes is "
+            "found again"
+        )
+
+    def _once(self) -> bool:
+        program = Program(self._function)
+        inside = [view.operation for view in entry_block(self._block).operations]
+        view = DataflowBlock.view(inside, program)
+        found = self._ctx.match_dfb(view)
+        if found is None:
+            return False
+        module = self._function.operation.parent
+        assert module is not None, "it stands in a module"
+        scratch = scratch_function(module.operation)
+        body = scratch.add_entry_block()
+        try:
+            replacer = Replacer({op.name.value: op for op in _functions(module.operation)}, scratch.operation, body)
+            with ir.InsertionPoint(body):
+                made = self._made(found, view)
+            self._place(made, replacer, program)
+        finally:
+            program.retire()
+            scratch.operation.erase()
+        changed(self._function.context)
+        return bool(made)
+
+    def _made(
+        self, found: dict[DFPattern, Any], view: BindingBlock
+    ) -> list[tuple[ir.Operation, Value]]:
+        """The ops that are replaced, each with what takes its place, in order of the program."""
+        bindings = {var: binding.value for binding in view.bindings for var in binding.vars}
+        given = self._rewriter(found, bindings)
+        expect("rewrite_bindings: what the rewriter gives", given, Mapping, "a dictionary of variables")
+        made = []
+        for var, value in given.items():
+            op = self._op_of(var)
+            binding = binding_of(op)
+            ready = replacement(value, binding, "rewrite_bindings: the rewriter")
+            assert ready is not None, "bindings in dataflow blocks have a result"
+            _ = ready.ssa  # a new expression is emitted here
+            made.append((op, ready))
+        order = {view.operation: index for index, view in enumerate(entry_block(self._block).operations)}
+        return sorted(made, key=lambda pair: order[pair[0]])
+
+    def _op_of(self, var: object) -> ir.Operation:
+        identity = var._identity if isinstance(var, Value) else None
+        op = None if identity is None else defining_op(identity)
+        if op is None or op.parent is None or op.parent.operation != self._block:
+            raise ArgumentError(
+                f"rewrite_bindings: the rewriter gives something for {var!r}, which the block does not bind"
+            )
+        return op
+
+    def _place(
+        self, made: Sequence[tuple[ir.Operation, Value]], replacer: Replacer, program: Program
+    ) -> None:
+        if not made:
+            return
+        emitted = replacer.emitted()
+        for op in emitted:
+            if not is_pure(op):
+                raise ArgumentError(
+                    f"rewrite_bindings: the rewriter emits {binding_of(op).op} for a dataflow block, which holds pure "
+                    "ops only"
+                )
+        first = made[0][0]
+        for op in emitted:
+            op.move_before(first)
+        for op, value in made:
+            replacer.place(op, [], value)
+        try:
+            sort_block(entry_block(self._block))
+        except RelaxError as error:
+            error.add_hint(
+                f"the rewriter gives, for {binding_of(first)!r}, what depends on the variable that it replaces"
+            )
+            raise
+        for view in list(entry_block(self._function).operations):
+            self._refresh(view.operation, replacer)
+        replacer.sweep()
+
+    def _refresh(self, op: ir.Operation, replacer: Replacer) -> None:
+        """Deduce types again, in order."""
+        replacer.refresh(op)
+        for region in op.regions:
+            for block in region.blocks:
+                for view in list(block.operations):
+                    self._refresh(view.operation, replacer)
+        if len(op.regions):
+            replacer.refresh_results(op)
+
+
+def _functions(module: ir.Operation) -> list[func.FuncOp]:
+    return [view for view in entry_block(module).operations if isinstance(view, func.FuncOp)]

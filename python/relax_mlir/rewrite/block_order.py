@@ -1,0 +1,83 @@
+"""The order of the ops of a block: what must come before what, and an order that keeps to it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+
+from relax_mlir.analysis.well_formed import defining_symbols
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.structure import MatchShapeOp
+from relax_mlir.dialects.symbolic_attributes import dim_attributes
+from relax_mlir.dialects.types import struct_info
+from relax_mlir.error import ArgumentError, RelaxError
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.mlir import ir
+from relax_mlir.symbolic import symbols
+
+Graph = Sequence[Sequence[int]]
+"""Per op of a block, by its number, the numbers of others in ascending order."""
+
+
+def needs_of(ops: Sequence[ir.Operation]) -> Graph:
+    """What each op needs to come first: the makers of its operands, and of the symbols that it uses."""
+    positions = {result: number for number, op in enumerate(ops) for result in op.results}
+    needs: list[list[int]] = []
+    definers: dict[str, int] = {}
+    for number, op in enumerate(ops):
+        needed = set(numbers_of(positions, [value for inner in ops_of(op) for value in inner.operands]))
+        needed |= {definers[symbol] for symbol in _symbols(op) if symbol in definers}
+        needs.append(sorted(needed - {number}))
+        if op.name == MatchShapeOp.OPERATION_NAME:
+            for symbol in defining_symbols(struct_info(op.results[0].type)):
+                definers.setdefault(symbol, number)
+    return needs
+
+
+def numbers_of(positions: Mapping[ir.Value, int], values: Sequence[ir.Value]) -> list[int]:
+    """The positions of those of `values` that have one, in ascending order."""
+    return sorted({positions[value] for value in values if value in positions})
+
+
+def _symbols(op: ir.Operation) -> set[str]:
+    found: set[str] = set()
+    for inner in ops_of(op):
+        for _, dims in dim_attributes(inner):
+            found.update(name for dim in dims if dim is not None for name in symbols(dim))
+        for result in inner.results:
+            try:
+                found.update(struct_info(result.type).symbols())
+            except RelaxError:
+                continue  # a value of another dialect, which has no symbols
+    return found
+
+
+def sort_block(block: ir.Block) -> None:
+    """Order the pure ops of a block so that each stands behind what it uses; the order stays where it can.
+
+    Raises:
+        ArgumentError: two ops need each other.
+    """
+    *ops, end = [view.operation for view in block.operations]
+    needs = needs_of(ops)
+    if all(needed < number for number, row in enumerate(needs) for needed in row):
+        return
+    users: list[list[int]] = [[] for _ in ops]
+    for number, row in enumerate(needs):
+        for needed in row:
+            users[needed].append(number)
+    missing = [len(row) for row in needs]
+    ready = [number for number, count in enumerate(missing) if count == 0]
+    order: list[int] = []
+    while ready:
+        number = heapq.heappop(ready)
+        order.append(number)
+        for user in users[number]:
+            missing[user] -= 1
+            if missing[user] == 0:
+                heapq.heappush(ready, user)
+    if len(order) < len(ops):
+        stuck = next(ops[number] for number, count in enumerate(missing) if count)
+        raise ArgumentError(f"{stuck.name} at {location_text(stuck.location)} needs its own result")
+    for number in order:
+        ops[number].move_before(end)
