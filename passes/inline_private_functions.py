@@ -59,7 +59,7 @@ class InlinePrivateFunctions(ModulePass):
         for group in components(graph):  # callees first, so that what is inlined has been inlined into
             for name in group:
                 self._inline_into(functions[name], functions, recursive)
-        _remove_uncalled(module)
+        remove_uncalled(module)
 
     def _inline_into(
         self, caller: func.FuncOp, functions: dict[str, func.FuncOp], recursive: set[str]
@@ -73,7 +73,7 @@ class InlinePrivateFunctions(ModulePass):
                 continue
             if FORCE_PURE in callee.attributes and acts(callee.operation, impure_functions(functions)):
                 continue
-            _inline(call, callee, caller)
+            inline_call(call, callee, caller)
 
     def _is_small(self, callee: func.FuncOp, functions: dict[str, func.FuncOp]) -> bool:
         if self.max_ops is None or len(ops_of(callee.operation)) - 2 <= self.max_ops:
@@ -91,8 +91,11 @@ def _has_control_flow(function: func.FuncOp) -> bool:
     return any(has_trait(op, IsConditional, IsLoop) for op in ops_of(function.operation))
 
 
-def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> None:
-    """Put the body of `callee` in front of `call`, and erase the call; leaves it where types cannot be made equal."""
+def inline_call(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp, mark: bool = True) -> None:
+    """Put the body of `callee` in front of `call`, and erase the call; leaves it where types cannot be made equal.
+
+    `mark`: let the ops say that they stand in the callee, called from here.
+    """
     arguments = arguments_of(call)
     infos = [struct_info(value.type) for value in arguments]
     mapping = call_mapping(callee.name.value, callee, infos)
@@ -130,7 +133,8 @@ def _inline(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp) -> Non
         result = block.operations[-1].operation.operands[0]
     for op in body:
         op.move_before(call)
-        _mark_inlined(op, call.location)
+        if mark:
+            _mark_inlined(op, call.location)
     with ir.InsertionPoint(call), call.location:
         call.results[0].replace_all_uses_with(converted(result, struct_info(call.results[0].type)))
     old = call.operands[0]
@@ -180,7 +184,7 @@ def _mark_inlined(op: ir.Operation, caller: ir.Location) -> None:
         inner.location = ir.Location.callsite(inner.location, [caller])
 
 
-def _remove_uncalled(module: ir.Module) -> None:
+def remove_uncalled(module: ir.Module) -> None:
     """Remove private Relax functions that nothing refers to any more, and then those that only they called."""
     removed: Sequence[func.FuncOp] = [*relax_functions(module)]
     while removed:

@@ -44,6 +44,7 @@ from relax_mlir.lowering.runtime_lib.frame import calls_of, declare_release, fra
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Fragment, functions, is_declaration, symbol
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.registry import how_to_register
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class _PackedCall(FFICode):
         self.check(
             code.let(f'llvm.icmp "ne" {function}, {code.null()} : !llvm.ptr'),
             "PackedFunctionError",
-            f"is not registered ({self.where}); tvm_ffi.register_global_func registers it",
+            f"is not registered ({self.where}); {how_to_register(self.declaration.name)}",
         )
         return function
 

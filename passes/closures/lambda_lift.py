@@ -56,11 +56,13 @@ def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
     infos = [struct_info(value.type) for value in captured]
     names = [ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["names"])]
     names += [_name_of(outer, value) for value in captured]
-    missing = _missing_symbols(op, own, infos)
+    missing = missing_symbols(op, own, infos)
     if missing:
         infos.append(Shape(missing))
         names.append("sizes")
-    lifted = _function(module, _symbol_name(module, outer, op), [*own, *infos], _distinct(names), op.location)
+    lifted = _function(
+        module, _symbol_name(module, outer, op), [*own, *infos], distinct_names(names), op.location
+    )
     entry = lifted.add_entry_block()
     terminator = _move(body, entry)
     for old, new in zip([*body.arguments, *captured], entry.arguments, strict=False):
@@ -76,7 +78,7 @@ def _lift(module: ir.Module, outer: func.FuncOp, op: ir.Operation) -> None:
             lifted.attributes[item.name] = item.attr
     with op.location, ir.InsertionPoint(op):
         if missing:
-            captured.append(_shape(missing))
+            captured.append(shape_of_symbols(missing))
         closure = ir.Operation.create(
             MakeClosureOp.OPERATION_NAME,
             results=[op.results[0].type],
@@ -131,7 +133,7 @@ def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
             user.operands[use.operand_number] = new
 
 
-def _missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[StructInfo]) -> list[str]:
+def missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[StructInfo]) -> list[str]:
     """Symbols that the body uses, and that neither the parameters nor it define.
 
     What is captured may define a symbol only where no size makes it fail: `m*n` tells nothing of `n` where `m` is 0.
@@ -171,7 +173,8 @@ def _symbols_of_type(type_: ir.Type) -> list[str]:
         return []  # index, i1: values of upstream ops
 
 
-def _shape(names: list[str]) -> ir.Value:
+def shape_of_symbols(names: list[str]) -> ir.Value:
+    """A shape value of some symbols, made at the insertion point."""
     dims = [as_dim(name) for name in names]
     return ir.Operation.create(
         ShapeExprOp.OPERATION_NAME, results=[Shape(dims).to_type()], attributes={"values": dims_attr(dims)}
@@ -188,7 +191,8 @@ def _name_of(outer: func.FuncOp, value: ir.Value) -> str:
     return str(location.name_str) if isinstance(location, ir.NameLoc) else "captured"
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct_names(names: list[str]) -> list[str]:
+    """The same names, with numbers behind those that are there before."""
     found: list[str] = []
     for name in names:
         fresh, count = name, 0

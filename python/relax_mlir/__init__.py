@@ -103,7 +103,9 @@ _HOMES = {
 
 _MODULES = (
     "analysis",
+    "contrib",
     "distributed",
+    "dpl",
     "error",
     "export",
     "expr",

@@ -53,6 +53,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "module_functions",
             "module_weights",
             "analysis",
+            "dpl",
             "transform",
             "instrument",
             "module_text",
@@ -64,7 +65,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"lowering"}),
     frozenset({"runtime", "profiler", "vm", "export"}),
-    frozenset({"tools", "frontend", "distributed"}),
+    frozenset({"tools", "frontend", "distributed", "contrib"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""
 

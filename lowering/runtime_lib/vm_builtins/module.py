@@ -45,7 +45,9 @@ def builtins_text() -> str:
     )
     for declaration in CONTAINERS_CALL:
         fragment.external(declaration)
-    known = "\n".join([support_text(), stack_text(), objects_text(), discard_text(), closures_text()])
+    known = "\n".join(
+        [support_text(), stack_text(), flaw_text(), objects_text(), discard_text(), closures_text()]
+    )
     return "\n".join([known, fragment.text(known=symbols_in(known))])
 
 
@@ -57,9 +59,7 @@ def objects_text() -> str:
         MEMORY_TABLE=MEMORY_TABLE,
         PAGE_BYTES=PAGE_BYTES,
         PAGED_BYTES=PAGED_BYTES,
-        NDIM=DL.NDIM,
         SHAPE=SHAPE,
-        SHAPE_AT=DL.SHAPE,
         SOURCE=dl_tensor,
         TENSOR=TENSOR,
         TENSOR_SLACK=HEAD_BYTES + dl_tensor + 63,
@@ -67,6 +67,11 @@ def objects_text() -> str:
         VIEW_HEAD=HEAD_BYTES + dl_tensor + 8,
         VIEW_TABLES=dl_tensor + 8,
     )
+
+
+def flaw_text() -> str:
+    """The function that says what is wrong with a tensor."""
+    return fill_template("tensor_flaw", NDIM=DL.NDIM, SHAPE_AT=DL.SHAPE)
 
 
 def discard_text() -> str:

@@ -2,17 +2,32 @@
 
 Patterns stand for values of a program: `is_op`, `wildcard`, `is_const`, … and what combines and narrows them.
 `DFPattern.match` compares one with a value, a `PatternContext` finds several in a block, `rewrite_call` and
-`rewrite_bindings` put something else in their place. The pass ``fuse-ops-by-pattern`` makes functions of what they find.
+`rewrite_bindings` put something else in their place. The pass ``fuse-ops-by-pattern`` makes functions of finds.
 """
 
-from relax_mlir.dpl.conditions import (
+from relax_mlir.dpl.expression_patterns import (
+    CallPattern,
+    ConstantPattern,
+    DataflowVarPattern,
+    ExprPattern,
+    ExternFuncPattern,
+    GlobalVarPattern,
+    PrimArrPattern,
+    TupleGetItemPattern,
+    TuplePattern,
+    UnorderedTuplePattern,
+    VarPattern,
+    WildcardPattern,
+)
+from relax_mlir.dpl.narrowing import (
     AttrPattern,
     DataTypePattern,
     ShapePattern,
     StructInfoPattern,
     TypePattern,
 )
-from relax_mlir.dpl.constructors import (
+from relax_mlir.dpl.pattern_context import PatternContext, PatternSeq
+from relax_mlir.dpl.pattern_functions import (
     has_attr,
     has_dtype,
     is_call_dps_packed,
@@ -29,21 +44,6 @@ from relax_mlir.dpl.constructors import (
     is_tuple_get_item,
     is_var,
     wildcard,
-)
-from relax_mlir.dpl.context import PatternContext, PatternSeq
-from relax_mlir.dpl.leaves import (
-    CallPattern,
-    ConstantPattern,
-    DataflowVarPattern,
-    ExprPattern,
-    ExternFuncPattern,
-    GlobalVarPattern,
-    PrimArrPattern,
-    TupleGetItemPattern,
-    TuplePattern,
-    UnorderedTuplePattern,
-    VarPattern,
-    WildcardPattern,
 )
 from relax_mlir.dpl.patterns import AndPattern, DFPattern, NotPattern, OrPattern
 from relax_mlir.dpl.rewrite import rewrite_bindings, rewrite_call

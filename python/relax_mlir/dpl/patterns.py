@@ -14,7 +14,7 @@ from relax_mlir.dpl.matcher import Expression, Found, Matcher, as_expression, se
 from relax_mlir.error import expect
 
 if TYPE_CHECKING:
-    from relax_mlir.dpl.context import PatternSeq
+    from relax_mlir.dpl.pattern_context import PatternSeq
 
 
 class DFPattern:
@@ -67,7 +67,7 @@ class DFPattern:
             args: patterns of the arguments, as `Call.args` has them.
             varg_default_wildcard: the call may have more arguments than these.
         """
-        from relax_mlir.dpl.leaves import CallPattern
+        from relax_mlir.dpl.expression_patterns import CallPattern
 
         return CallPattern(self, args, varg_default_wildcard)
 
@@ -94,37 +94,42 @@ class DFPattern:
 
     def has_dtype(self, dtype: str) -> DFPattern:
         """The same for tensors of a dtype only."""
-        from relax_mlir.dpl.conditions import DataTypePattern
+        from relax_mlir.dpl.narrowing import DataTypePattern
 
         return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[DimLike]) -> DFPattern:
         """The same for tensors that are proved to have a shape; ``"?"``: any dimension."""
-        from relax_mlir.dpl.conditions import ShapePattern
+        from relax_mlir.dpl.narrowing import ShapePattern
 
         return ShapePattern(self, shape)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> DFPattern:
         """The same for calls whose attributes have these values."""
-        from relax_mlir.dpl.conditions import AttrPattern
+        from relax_mlir.dpl.narrowing import AttrPattern
 
         return AttrPattern(self, attrs)
 
     def has_struct_info(self, struct_info: StructInfo) -> DFPattern:
         """The same for values of which at least `struct_info` is known."""
-        from relax_mlir.dpl.conditions import StructInfoPattern
+        from relax_mlir.dpl.narrowing import StructInfoPattern
 
         return StructInfoPattern(self, struct_info)
 
     def has_type(self, ttype: CheckedType) -> DFPattern:
         """The same for values of a type: rank and dtype, without the shape (`Value.checked_type`)."""
-        from relax_mlir.dpl.conditions import TypePattern
+        from relax_mlir.dpl.narrowing import TypePattern
 
         return TypePattern(self, ttype)
 
     def has_ty_info(self, info: StructInfo | CheckedType) -> DFPattern:
         """`has_struct_info` or `has_type`, as `info` is."""
-        expect("has_ty_info: 'info'", info, StructInfo | CheckedType, "a StructInfo, or a type such as DynTensorType")
+        expect(
+            "has_ty_info: 'info'",
+            info,
+            StructInfo | CheckedType,
+            "a StructInfo, or a type such as DynTensorType",
+        )
         return self.has_type(info) if isinstance(info, CheckedType) else self.has_struct_info(info)
 
     def same_shape_as(self, *args: DFPattern) -> DFPattern:
@@ -136,13 +141,13 @@ class DFPattern:
 
     def used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
         """In a `PatternContext`: `other` uses this one; as argument `index`, unless that is -1."""
-        from relax_mlir.dpl.context import PatternSeq
+        from relax_mlir.dpl.pattern_context import PatternSeq
 
         return PatternSeq([self]).used_by(other, index)
 
     def only_used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
         """In a `PatternContext`: `other` uses this one, and nothing else does."""
-        from relax_mlir.dpl.context import PatternSeq
+        from relax_mlir.dpl.pattern_context import PatternSeq
 
         return PatternSeq([self]).only_used_by(other, index)
 

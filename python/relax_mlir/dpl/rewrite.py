@@ -1,4 +1,4 @@
-"""`rewrite_call` and `rewrite_bindings`: functions made anew, with something else in the place of what patterns find."""
+"""`rewrite_call` and `rewrite_bindings`: new functions, with something else in the place of what patterns find."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any
 from relax_mlir.changes import changed
 from relax_mlir.dialects.structure import is_pure
 from relax_mlir.dialects.value import Value, Var
-from relax_mlir.dpl.context import PatternContext
+from relax_mlir.dpl.pattern_context import PatternContext
 from relax_mlir.dpl.patterns import DFPattern
 from relax_mlir.error import ArgumentError, RelaxError, expect
-from relax_mlir.expr.bindings import Binding, binding_of
+from relax_mlir.expr.bindings import binding_of
 from relax_mlir.expr.compound import Call
 from relax_mlir.expr.function import Function
 from relax_mlir.expr.program import Program
 from relax_mlir.expr.sequences import BindingBlock, DataflowBlock
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import defining_op, entry_block
-from relax_mlir.mlir import func, ir
-from relax_mlir.module_functions import functions_of, kept
+from relax_mlir.mlir import func as func_dialect
+from relax_mlir.mlir import ir
+from relax_mlir.module_functions import kept
 from relax_mlir.rewrite.block_order import sort_block
 from relax_mlir.rewrite.construct_mutator import PyExprMutator
 from relax_mlir.rewrite.mutator import replacement, scratch_function
@@ -37,7 +38,9 @@ ROUNDS_PER_BINDING = 4
 """How often `rewrite_bindings` rewrites a block, at most, for each binding that it has at first."""
 
 
-def rewrite_call(pattern: DFPattern, rewriter: CallRewriter, func: func.FuncOp) -> func.FuncOp:
+def rewrite_call(
+    pattern: DFPattern, rewriter: CallRewriter, func: func_dialect.FuncOp
+) -> func_dialect.FuncOp:
     """`func` with something else in the place of each call that `pattern` stands for.
 
     Calls are looked at once, in order of the program, with what has become of their arguments; what `rewriter` makes is
@@ -55,7 +58,7 @@ def rewrite_call(pattern: DFPattern, rewriter: CallRewriter, func: func.FuncOp) 
     """
     expect("rewrite_call: 'pattern'", pattern, DFPattern, "a pattern")
     expect("rewrite_call: 'func'", func, Function, 'a Relax function of a module: mod["main"]')
-    found: func.FuncOp = _Calls(pattern, rewriter).visit_expr(func)
+    found: func_dialect.FuncOp = _Calls(pattern, rewriter).visit_expr(func)
     return found
 
 
@@ -74,7 +77,9 @@ class _Calls(PyExprMutator):
         return made
 
 
-def rewrite_bindings(ctx: PatternContext, rewriter: BindingsRewriter, func: func.FuncOp) -> func.FuncOp:
+def rewrite_bindings(
+    ctx: PatternContext, rewriter: BindingsRewriter, func: func_dialect.FuncOp
+) -> func_dialect.FuncOp:
     """`func` with something else in the place of variables of dataflow blocks that the patterns of `ctx` find.
 
     Each dataflow block is looked at again until the patterns find nothing there, or `rewriter` gives an empty
@@ -125,7 +130,11 @@ class _Rewrite:
     """The rewriting of one dataflow block."""
 
     def __init__(
-        self, function: func.FuncOp, block: ir.Operation, ctx: PatternContext, rewriter: BindingsRewriter
+        self,
+        function: func_dialect.FuncOp,
+        block: ir.Operation,
+        ctx: PatternContext,
+        rewriter: BindingsRewriter,
     ) -> None:
         self._function, self._block = function, block
         self._ctx, self._rewriter = ctx, rewriter
@@ -153,7 +162,9 @@ class _Rewrite:
         scratch = scratch_function(module.operation)
         body = scratch.add_entry_block()
         try:
-            replacer = Replacer({op.name.value: op for op in _functions(module.operation)}, scratch.operation, body)
+            replacer = Replacer(
+                {op.name.value: op for op in _functions(module.operation)}, scratch.operation, body
+            )
             with ir.InsertionPoint(body):
                 made = self._made(found, view)
             self._place(made, replacer, program)
@@ -163,9 +174,7 @@ class _Rewrite:
         changed(self._function.context)
         return bool(made)
 
-    def _made(
-        self, found: dict[DFPattern, Any], view: BindingBlock
-    ) -> list[tuple[ir.Operation, Value]]:
+    def _made(self, found: dict[DFPattern, Any], view: BindingBlock) -> list[tuple[ir.Operation, Value]]:
         """The ops that are replaced, each with what takes its place, in order of the program."""
         bindings = {var: binding.value for binding in view.bindings for var in binding.vars}
         given = self._rewriter(found, bindings)
@@ -229,5 +238,5 @@ class _Rewrite:
             replacer.refresh_results(op)
 
 
-def _functions(module: ir.Operation) -> list[func.FuncOp]:
-    return [view for view in entry_block(module).operations if isinstance(view, func.FuncOp)]
+def _functions(module: ir.Operation) -> list[func_dialect.FuncOp]:
+    return [view for view in entry_block(module).operations if isinstance(view, func_dialect.FuncOp)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from relax_mlir.error import ArgumentError
 
 if TYPE_CHECKING:
-    from relax_mlir.dpl.context import PatternContext
+    from relax_mlir.dpl.pattern_context import PatternContext
     from relax_mlir.dpl.patterns import DFPattern
 
 
@@ -40,7 +40,9 @@ def require(what: str) -> PatternContext:
     """The innermost open context; raises `ArgumentError` if there is none."""
     found = current()
     if found is None:
-        raise ArgumentError(f"{what}: no PatternContext is open; write it inside `with PatternContext() as ctx:`")
+        raise ArgumentError(
+            f"{what}: no PatternContext is open; write it inside `with PatternContext() as ctx:`"
+        )
     return found
 
 

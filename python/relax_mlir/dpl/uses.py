@@ -1,4 +1,4 @@
-"""Who uses the values of a block, as its script shows it: tuples and shapes that stand inside expressions are no users."""
+"""Who uses the values of a block, as its script shows it: tuples and shapes inside expressions are no users."""
 
 from __future__ import annotations
 

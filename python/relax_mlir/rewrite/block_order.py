@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from relax_mlir.analysis.well_formed import defining_symbols
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.structure import MatchShapeOp
+from relax_mlir.dialects.structure import MatchShapeOp, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.types import struct_info
 from relax_mlir.error import ArgumentError, RelaxError
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import symbols
 
@@ -21,13 +21,15 @@ Graph = Sequence[Sequence[int]]
 
 def needs_of(ops: Sequence[ir.Operation]) -> Graph:
     """What each op needs to come first: the makers of its operands, and of the symbols that it uses."""
-    positions = {result: number for number, op in enumerate(ops) for result in op.results}
+    positions: dict[ir.Value, int] = {
+        result: number for number, op in enumerate(ops) for result in op.results
+    }
     needs: list[list[int]] = []
     definers: dict[str, int] = {}
     for number, op in enumerate(ops):
         needed = set(numbers_of(positions, [value for inner in ops_of(op) for value in inner.operands]))
         needed |= {definers[symbol] for symbol in _symbols(op) if symbol in definers}
-        needs.append(sorted(needed - {number}))
+        needs.append(sorted(needed))
         if op.name == MatchShapeOp.OPERATION_NAME:
             for symbol in defining_symbols(struct_info(op.results[0].type)):
                 definers.setdefault(symbol, number)
@@ -52,14 +54,29 @@ def _symbols(op: ir.Operation) -> set[str]:
     return found
 
 
-def sort_block(block: ir.Block) -> None:
-    """Order the pure ops of a block so that each stands behind what it uses; the order stays where it can.
+def needs_with_effects(ops: Sequence[ir.Operation], impure: Collection[str] = ()) -> Graph:
+    """The same, and of each op with effects, or with regions, the one before it; `impure`: functions with effects."""
+    needs = [list(row) for row in needs_of(ops)]
+    before: int | None = None
+    for number, op in enumerate(ops):
+        if is_pure(op) and not len(op.regions) and (op.name != "relax.call" or callee_of(op) not in impure):
+            continue
+        if before is not None:
+            needs[number] = sorted({*needs[number], before})
+        before = number
+    return needs
+
+
+def sort_block(block: ir.Block, impure: Collection[str] = ()) -> None:
+    """Order the ops of a block so that each stands behind what it uses; the order stays where it can, that of effects.
+
+    `impure`: the functions with effects.
 
     Raises:
         ArgumentError: two ops need each other.
     """
     *ops, end = [view.operation for view in block.operations]
-    needs = needs_of(ops)
+    needs = needs_with_effects(ops, impure)
     if all(needed < number for number, row in enumerate(needs) for needed in row):
         return
     users: list[list[int]] = [[] for _ in ops]

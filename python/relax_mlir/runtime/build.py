@@ -33,6 +33,7 @@ from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.machine_code import shared_libraries
+from relax_mlir.runtime.packed_libraries import load_libraries
 from relax_mlir.runtime.profile_sites import Site, profiled_sites
 from relax_mlir.runtime.run_phase import is_observed, run_phase, unverified
 from relax_mlir.runtime.switch_interval import short_switch_interval
@@ -123,6 +124,7 @@ def build(
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
             target is another architecture than the host's, or has threads where there are none.
         PassError: a pass failed. VerifyError: the module is invalid.
+        ArgumentError: a third-party library that the module calls is not installed.
     """
     expect("build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
     expect("build: 'target'", target, str | Target, "a Target or its text")
@@ -138,6 +140,7 @@ def build(
     require_threads(target.num_threads, "build")
     expect("build: 'cache'", cache, bool, "True or False")
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
+    load_libraries(mod.mlir)
     context = with_needed(PassContext.current(), opt_level)
     with _watched(context, [*dumps, *instruments]):
         if exec_mode == "bytecode":

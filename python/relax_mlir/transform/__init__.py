@@ -6,7 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, register_patterns
     from relax_mlir.passes.fusion.report import FusionDecision, FusionReport, explain_fusion
+    from relax_mlir.passes.patterns.codegen_region import CodegenRegion, CompositeCall
+    from relax_mlir.transform.codegens import register_codegen
     from relax_mlir.transform.config import ConfigOption, register_config_option
     from relax_mlir.transform.constructors import *  # noqa: F403 - all passes, whose names are generated
     from relax_mlir.transform.context import PassContext
@@ -32,15 +35,19 @@ if TYPE_CHECKING:
     from relax_mlir.transform.upstream import MLIRPass
 
 _HOMES = {
+    "CodegenRegion": "passes.patterns.codegen_region",
+    "CompositeCall": "passes.patterns.codegen_region",
     "ConfigOption": "transform.config",
     "DataflowBlockPass": "transform.passes",
     "DiagnosticContext": "transform.diagnostic_context",
     "FunctionPass": "transform.passes",
     "FusionDecision": "passes.fusion.report",
+    "FusionPattern": "dpl.fusion",
     "FusionReport": "passes.fusion.report",
     "MLIRPass": "transform.upstream",
     "ModulePass": "transform.passes",
     "Pass": "transform.pass_base",
+    "PatternCheckContext": "dpl.fusion",
     "PassContext": "transform.context",
     "PassInfo": "transform.info",
     "PipelinePass": "transform.sequential",
@@ -54,24 +61,30 @@ _HOMES = {
     "module_pass": "transform.pass_decorators",
     "parse_pipeline": "transform.pass_pipeline",
     "prim_func_pass": "transform.pass_decorators",
+    "register_codegen": "transform.codegens",
     "register_config_option": "transform.config",
     "register_pass": "transform.registry",
+    "register_patterns": "dpl.fusion",
     "relax_functions": "transform.passes",
 }
 """Every name is imported when it is first asked for: tools that show names of passes start faster."""
 
 __all__ = [
+    "CodegenRegion",
+    "CompositeCall",
     "ConfigOption",
     "DataflowBlockPass",
     "DiagnosticContext",
     "FunctionPass",
     "FusionDecision",
+    "FusionPattern",
     "FusionReport",
     "MLIRPass",
     "ModulePass",
     "Pass",
     "PassContext",
     "PassInfo",
+    "PatternCheckContext",
     "PipelinePass",
     "PrimFuncPass",
     "Sequential",
@@ -83,8 +96,10 @@ __all__ = [
     "module_pass",
     "parse_pipeline",
     "prim_func_pass",
+    "register_codegen",
     "register_config_option",
     "register_pass",
+    "register_patterns",
     "relax_functions",
 ]
 

@@ -61,6 +61,11 @@ from relax_mlir.passes.memory.call_tir_rewrite import CallTIRRewrite as CallTIRR
 from relax_mlir.passes.memory.static_plan_block_memory import StaticPlanBlockMemory as StaticPlanBlockMemory
 from relax_mlir.passes.name_unknown_dims import NameUnknownDims as NameUnknownDims
 from relax_mlir.passes.normalize import Normalize as Normalize
+from relax_mlir.passes.patterns.fuse_ops_by_pattern import FuseOpsByPattern as FuseOpsByPattern
+from relax_mlir.passes.patterns.merge_composite_functions import (
+    MergeCompositeFunctions as MergeCompositeFunctions,
+)
+from relax_mlir.passes.patterns.run_codegen import RunCodegen as RunCodegen
 from relax_mlir.passes.print_ir import PrintIR as PrintIR
 from relax_mlir.passes.refine_shapes import RefineShapes as RefineShapes
 from relax_mlir.passes.remove_redundant_reshape import RemoveRedundantReshape as RemoveRedundantReshape
@@ -111,6 +116,7 @@ __all__ = [
     "FoldConstant",
     "FuseAttention",
     "FuseOps",
+    "FuseOpsByPattern",
     "InlinePrivateFunctions",
     "InstrumentCalls",
     "Internalize",
@@ -126,6 +132,7 @@ __all__ = [
     "LowerPackedCalls",
     "LowerSymbolicShapes",
     "MangleNames",
+    "MergeCompositeFunctions",
     "NameUnknownDims",
     "Normalize",
     "OutlineParallelLoops",
@@ -149,6 +156,7 @@ __all__ = [
     "RemoveRedundantReshape",
     "RemoveUnusedOutputs",
     "RemoveUnusedParameters",
+    "RunCodegen",
     "SelectKernels",
     "SeparateEmpties",
     "SkipEmptyResults",

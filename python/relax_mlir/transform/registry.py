@@ -6,6 +6,7 @@ To add a pass, add one line to `PASSES`.
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
@@ -45,6 +46,9 @@ PASSES: dict[str, str] = {
     "fold-constant": "relax_mlir.passes.fold_constant:FoldConstant",
     "explicit-effects": "relax_mlir.passes.explicit_effects:ExplicitEffects",
     "fuse-attention": "relax_mlir.passes.fusion.fuse_attention:FuseAttention",
+    "fuse-ops-by-pattern": "relax_mlir.passes.patterns.fuse_ops_by_pattern:FuseOpsByPattern",
+    "merge-composite-functions": "relax_mlir.passes.patterns.merge_composite_functions:MergeCompositeFunctions",
+    "run-codegen": "relax_mlir.passes.patterns.run_codegen:RunCodegen",
     "fuse-ops": "relax_mlir.passes.fusion.fuse_ops:FuseOps",
     "inline-private-functions": "relax_mlir.passes.inline_private_functions:InlinePrivateFunctions",
     "instrument-calls": "relax_mlir.lowering.instrument.instrument_calls:InstrumentCalls",
@@ -96,6 +100,37 @@ PASSES: dict[str, str] = {
     "vm-memory-lower": "relax_mlir.passes.vm.vm_memory_lower:VMMemoryLower",
     "vm-shape-lower": "relax_mlir.passes.vm.vm_shape_lower:VMShapeLower",
 }
+
+LIBRARIES: dict[str, str] = {
+    "openblas": "relax_mlir.contrib.openblas",
+}
+"""Third-party libraries → the modules that register their patterns and code generators."""
+
+
+FUNCTIONS_PREFIX = "relax_mlir."
+"""What the names of the packed functions of libraries begin with; then comes the library's name, and a dot."""
+
+
+def load_library(name: str) -> ModuleType | None:
+    """The module of a library, which registers its patterns and code generator; None if this project has none for it.
+
+    The library itself is loaded by the module's ``load()``.
+    """
+    return importlib.import_module(LIBRARIES[name]) if name in LIBRARIES else None
+
+
+def library_of(function: str) -> str | None:
+    """The library whose packed function is called `function`; None for any other."""
+    library = function.removeprefix(FUNCTIONS_PREFIX).partition(".")[0]
+    return library if function.startswith(FUNCTIONS_PREFIX) and library in LIBRARIES else None
+
+
+def how_to_register(function: str) -> str:
+    """What to do where no packed function is registered under a name."""
+    library = library_of(function)
+    if library is None:
+        return "tvm_ffi.register_global_func registers it"
+    return f"{LIBRARIES[library]}.load() registers it (pip install relax-mlir[{library}])"
 
 
 def register_pass(name: str, target: str | type[Pass]) -> None:

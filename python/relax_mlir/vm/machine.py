@@ -12,6 +12,7 @@ from relax_mlir.error import ArgumentError, DeviceError, PackedFunctionError, Un
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.live_errors import keep_errors
 from relax_mlir.runtime.native_function import NativeFunction, require_writable
+from relax_mlir.transform import registry
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import builtin_functions
 from relax_mlir.vm.code_table import Words
@@ -260,5 +261,11 @@ def _missing_text(executable: Executable, missing: list[str]) -> str:
         lines.append(f"'{name}'{place}")
     return (
         f"VirtualMachine: {len(missing)} packed functions are not registered: {', '.join(lines)}; register them with "
-        "tvm_ffi.register_global_func, or give them as `functions`"
+        f"tvm_ffi.register_global_func, or give them as `functions`{_of_libraries(missing)}"
     )
+
+
+def _of_libraries(missing: list[str]) -> str:
+    """How those of third-party libraries are registered."""
+    hints = dict.fromkeys(registry.how_to_register(name) for name in missing if registry.library_of(name))
+    return "".join(f"; {hint}" for hint in hints)

@@ -8,6 +8,7 @@ import closure_rows
 import distributed_rows
 import export_rows
 import expression_rows
+import library_rows
 import module_rows
 import pass_rows
 import prim_rows
@@ -41,4 +42,5 @@ TABLES: dict[str, Table] = {
     "vm": vm_rows.TABLE,
     "export": export_rows.TABLE,
     "distributed": distributed_rows.TABLE,
+    "library": library_rows.TABLE,
 }

@@ -39,7 +39,9 @@ def built(module: rx.IRModule) -> Any:
 
 def run(main: Any, n: int) -> Any:
     rng = np.random.default_rng(n)
-    return numpy(main(*(rng.standard_normal(shape, dtype="f4") for shape in ((n, 8), (8, 4), (8, 4), (8, 4)))))
+    return numpy(
+        main(*(rng.standard_normal(shape, dtype="f4") for shape in ((n, 8), (8, 4), (8, 4), (8, 4))))
+    )
 
 
 def fused(module: rx.IRModule) -> rx.IRModule:
@@ -48,7 +50,16 @@ def fused(module: rx.IRModule) -> rx.IRModule:
         found_products = [is_op("relax.matmul")(x, weight) for weight in weights]
 
     def rewriter(found: dict[Any, Any], bindings: dict[Any, Any]) -> dict[Any, Any]:
-        assert {var.name for var in bindings} == {"first", "act", "scaled", "second", "third", "total", "out", "lv"}
+        assert {var.name for var in bindings} == {
+            "first",
+            "act",
+            "scaled",
+            "second",
+            "third",
+            "total",
+            "out",
+            "lv",
+        }
         both = R.matmul(found[x], R.concat([found[weight] for weight in weights], axis=1))
         return dict(zip((found[item] for item in found_products), R.split(both, 3, axis=1), strict=True))
 
@@ -107,7 +118,9 @@ def test_rewrite_call_with_numbers_expressions_and_ops() -> None:
         new["main"],
     )
     new["main"] = rewrite_call(
-        is_op("relax.multiply")(a, c), lambda call, found: rx.Call("relax.add", [found[a], found[a]]), new["main"]
+        is_op("relax.multiply")(a, c),
+        lambda call, found: rx.Call("relax.add", [found[a], found[a]]),
+        new["main"],
     )
     new["main"] = rewrite_call(is_op("relax.exp")(wildcard()), lambda call, found: call, new["main"])
     text = str(new)
@@ -127,7 +140,9 @@ def test_shapes_are_matched_by_the_algebra() -> None:
         bb.emit_func_output(out)
     module = bb.get()
     inner = wildcard()
-    twice = is_op("relax.reshape")(is_op("relax.reshape")(inner, is_shape(["n + n", 3])), is_shape(["3 * n", 2]))
+    twice = is_op("relax.reshape")(
+        is_op("relax.reshape")(inner, is_shape(["n + n", 3])), is_shape(["3 * n", 2])
+    )
     new = rewrite_call(twice, lambda call, found: R.reshape(found[inner], ("3 * n", 2)), module["main"])
     assert str(new).count('"relax.reshape"') == 1
 
@@ -147,7 +162,7 @@ def test_mistakes_are_errors() -> None:
     exp = is_op("relax.exp")(wildcard())
     with pytest.raises(ArgumentError, match="the rewriter gives None"):
         rewrite_call(exp, lambda call, found: None, main)
-    with pytest.raises(ArgumentError, match="expected a pattern|a pattern"):
+    with pytest.raises(ArgumentError, match="expected a pattern"):
         rewrite_call("relax.exp", lambda call, found: call, main)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(ArgumentError, match="a Relax function of a module"):
         rewrite_call(exp, lambda call, found: call, module)  # type: ignore[arg-type]  # on purpose
@@ -161,14 +176,18 @@ def test_mistakes_are_errors() -> None:
         rewrite_bindings(
             ctx,
             lambda found, bindings: {
-                found[found_exp]: R.call_packed("test.f", found[found_exp], out=rx.Tensor(("n", 4), "float32"))
+                found[found_exp]: R.call_packed(
+                    "test.f", found[found_exp], out=rx.Tensor(("n", 4), "float32")
+                )
             },
             main,
         )
     with pytest.raises(ArgumentError, match="needs its own result"):
         rewrite_bindings(ctx, lambda found, bindings: {found[found_exp]: R.sin(found[found_exp])}, main)
     with pytest.raises(ArgumentError, match="is found again"):
-        rewrite_bindings(ctx, lambda found, bindings: {found[found_exp]: R.exp(R.sin(bindings_of(found)))}, main)
+        rewrite_bindings(
+            ctx, lambda found, bindings: {found[found_exp]: R.exp(R.sin(bindings_of(found)))}, main
+        )
 
 
 def bindings_of(found: dict[Any, Any]) -> Any:

@@ -12,7 +12,7 @@ from relax_mlir.dialects.base import implies, ir_fields
 from relax_mlir.dialects.checked_types import CheckedType
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, as_dim, shape_text
 from relax_mlir.dialects.value import Value
-from relax_mlir.dpl.leaves import CallPattern, ExprPattern
+from relax_mlir.dpl.expression_patterns import CallPattern, ExprPattern
 from relax_mlir.dpl.matcher import Expression, Found, Matcher, definition_of, equal_dims
 from relax_mlir.dpl.patterns import DFPattern, expect_patterns
 from relax_mlir.error import UnknownNameError, expect
@@ -76,7 +76,9 @@ class StructInfoPattern(ConditionPattern):
     """Values of which at least some info is known."""
 
     def __init__(self, pattern: DFPattern, struct_info: StructInfo) -> None:
-        expect("has_struct_info: 'struct_info'", struct_info, StructInfo, "a StructInfo, such as Tensor((4,))")
+        expect(
+            "has_struct_info: 'struct_info'", struct_info, StructInfo, "a StructInfo, such as Tensor((4,))"
+        )
         self.struct_info = struct_info
         super().__init__(pattern)
 
@@ -135,7 +137,11 @@ def _equal(raw: ir.Attribute, value: object, wanted: object) -> bool:
         return np.array_equal(np.asarray(value), np.asarray(wanted))
     if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
         return list(value) == list(wanted)
-    return type(value) is type(wanted) and bool(value == wanted) if _are_flags(value, wanted) else bool(value == wanted)
+    return (
+        type(value) is type(wanted) and bool(value == wanted)
+        if _are_flags(value, wanted)
+        else bool(value == wanted)
+    )
 
 
 def _are_flags(*values: object) -> bool:

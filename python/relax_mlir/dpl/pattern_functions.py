@@ -7,8 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.types import DimLike
 from relax_mlir.dialects.value import Value
-from relax_mlir.dpl.conditions import AttrPattern, DataTypePattern
-from relax_mlir.dpl.leaves import (
+from relax_mlir.dpl.expression_patterns import (
     CallPattern,
     ConstantPattern,
     DataflowVarPattern,
@@ -22,6 +21,7 @@ from relax_mlir.dpl.leaves import (
     VarPattern,
     WildcardPattern,
 )
+from relax_mlir.dpl.narrowing import AttrPattern, DataTypePattern
 from relax_mlir.dpl.patterns import DFPattern
 from relax_mlir.error import expect
 from relax_mlir.op.op_registry import Op

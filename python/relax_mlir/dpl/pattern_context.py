@@ -11,7 +11,7 @@ from relax_mlir.dialects.nodes import Tuple
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.dpl import scopes
-from relax_mlir.dpl.leaves import CallPattern
+from relax_mlir.dpl.expression_patterns import CallPattern
 from relax_mlir.dpl.matcher import Expression, Found, Matcher, definition_of, equal_dims
 from relax_mlir.dpl.patterns import DFPattern, expect_patterns
 from relax_mlir.dpl.uses import Uses

@@ -216,6 +216,6 @@ class PrimArrPattern(DFPattern):
     def matches(self, expression: Expression, found: Found, matcher: Matcher) -> Iterator[Found]:
         made = definition_of(expression)
         info = expression.struct_info if isinstance(expression, Value) else None
-        if (made is None or isinstance(made, ShapeExpr)) and isinstance(info, Shape):
-            if equal_dims(info.values, self.shape):
-                yield found
+        is_shape = (made is None or isinstance(made, ShapeExpr)) and isinstance(info, Shape)
+        if is_shape and isinstance(info, Shape) and equal_dims(info.values, self.shape):
+            yield found

@@ -1,0 +1,260 @@
+"""Pass ``fuse-ops-by-pattern``: what patterns find becomes composite functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
+from relax_mlir.dialects.bounds import bounds_around
+from relax_mlir.dialects.structure import ConstantOp, is_pure
+from relax_mlir.dialects.traits import EndsBlock, has_trait
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.dpl.expression_patterns import CallPattern, ExprPattern, TupleGetItemPattern, TuplePattern
+from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, patterns_named
+from relax_mlir.dpl.matcher import Found, Matcher, definition_of
+from relax_mlir.dpl.uses import Uses
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.expr.program import Program, is_hidden
+from relax_mlir.expr.sequences import BindingBlock
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.op.op_registry import Op
+from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.passes.patterns.outline import Outline, readable_name
+from relax_mlir.rewrite.function_editing import functions_by_name
+from relax_mlir.symbolic import assuming
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
+
+STRUCTURE = (CallPattern, TuplePattern, TupleGetItemPattern)
+"""The patterns whose ops go into the function; what others stand for are arguments."""
+
+
+@dataclass(frozen=True)
+class FuseOpsByPattern(ModulePass):
+    """Make a private function of each place where a pattern stands for ops; ``relax.composite`` is the pattern's name.
+
+    `patterns`: `FusionPattern`s, tuples ``(name, pattern, annotation_patterns, check)``, or names of registered ones
+    (``openblas``: all of that library). The first one that finds something at an op has it; among finds of one pattern
+    the later op has it, so that optional parts that follow are taken. A find counts if its ops stand in one block,
+    nothing else uses what they compute between them, and the pattern's check says so. Ops of calls, tuples and fields
+    in the pattern go into the function, what the rest of it stands for becomes arguments; constants go in, too, unless
+    `bind_constants` is off. With `annotate_codegen` each is wrapped into a function for its library's code generator
+    (``relax.codegen``), else ``merge-composite-functions`` does that. `entry_functions`: the names of the functions to
+    look into; all if there are none. Follows TVM's FuseOpsByPattern.
+    """
+
+    name: ClassVar[str] = "fuse-ops-by-pattern"
+    patterns: tuple[str | FusionPattern, ...]
+    bind_constants: bool = True
+    annotate_codegen: bool = False
+    entry_functions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        given: Any = self.patterns
+        expect(
+            f"{self.name}: 'patterns'", given, list | tuple, "a list of patterns, or names of registered ones"
+        )
+        if not given:
+            raise ArgumentError(f"{self.name}: 'patterns' is empty: there is nothing to look for")
+        kept = tuple(item if isinstance(item, str) else FusionPattern.of(item) for item in given)
+        object.__setattr__(self, "patterns", kept)
+        object.__setattr__(self, "entry_functions", tuple(self.entry_functions))
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        known = functions_by_name(module)
+        for name in self.entry_functions:
+            if name not in known:
+                raise ArgumentError(
+                    f"{self.name}: there is no function '{name}'; the module has {', '.join(known)}"
+                )
+        patterns = [found for item in self.patterns for found in _resolved(item)]
+        for function in list(relax_functions(module)):
+            if COMPOSITE in function.attributes or CODEGEN in function.attributes:
+                continue
+            if not self.entry_functions or function.name.value in self.entry_functions:
+                make_effects_explicit(function)
+                with assuming(bounds_around(function.operation)):
+                    self._fuse(function, module, patterns)
+
+    def _fuse(self, function: func.FuncOp, module: ir.Module, patterns: Sequence[FusionPattern]) -> None:
+        for pattern in patterns:
+            candidates = _candidates(function)
+            numbers = {op: number for number, op in enumerate(candidates)}
+            gone: set[int] = set()
+            for number in reversed(range(len(candidates))):
+                if number in gone:
+                    continue
+                program = Program(function)
+                found = _find(pattern, candidates[number], program, module)
+                if found is not None:
+                    gone |= {numbers[op] for op in found[0] if op in numbers}
+                    self._outline(pattern, *found, module)
+                program.retire()
+
+    def _outline(
+        self,
+        pattern: FusionPattern,
+        ops: Sequence[ir.Operation],
+        attributes: Mapping[str, ir.Attribute],
+        module: ir.Module,
+    ) -> None:
+        outline = Outline(ops, [ops[-1].results[0]], self.bind_constants)
+        marks = {COMPOSITE: ir.StringAttr.get(pattern.name), **attributes}
+        call = outline.build(module, readable_name(ops), marks)
+        if self.annotate_codegen:
+            wrap([call], [call.results[0]], pattern.library, module)
+
+
+def wrap(
+    ops: Sequence[ir.Operation], outputs: Sequence[ir.Value], library: str, module: ir.Module
+) -> ir.Operation:
+    """Make a function for the code generator of `library` of calls of composite functions; the call of it."""
+    marks = {CODEGEN: ir.StringAttr.get(library)}
+    return Outline(ops, outputs).build(module, f"{readable_name(ops)}_{library}", marks)
+
+
+def _resolved(item: str | FusionPattern) -> list[FusionPattern]:
+    return patterns_named(item) if isinstance(item, str) else [item]
+
+
+def _candidates(function: func.FuncOp) -> list[ir.Operation]:
+    """The ops whose results a pattern may stand for, in order; tuples and constants inside expressions are none."""
+    return [
+        op
+        for op in ops_of(function.operation)
+        if op != function.operation
+        and len(op.results)
+        and not len(op.regions)
+        and not is_hidden(op)
+        and op.name != ConstantOp.OPERATION_NAME
+    ]
+
+
+def _find(
+    pattern: FusionPattern, root: ir.Operation, program: Program, module: ir.Module
+) -> tuple[list[ir.Operation], Mapping[str, ir.Attribute]] | None:
+    """The ops that would go into a function whose result is that of `root`, and the function's attributes."""
+    subject = program.variable(root.results[0])
+    for found in Matcher().match(pattern.pattern, subject, {}):
+        ops = _ops_of(found)
+        if ops is None or any(op.parent != root.parent or op.block != root.block for op in ops):
+            continue
+        if not _is_closed(ops, root):
+            continue
+        annotated = {name: found[part] for name, part in pattern.annotation_patterns.items() if part in found}
+        if not _counts(pattern, _seen(subject, annotated, ops, program)):
+            continue
+        _require_pure(pattern, ops, module)
+        return ops, _attributes(pattern, annotated)
+    return None
+
+
+def _ops_of(found: Found) -> list[ir.Operation] | None:
+    """The ops that structural parts of a pattern stand for, in order of their block; None if there are none."""
+    ops: dict[ir.Operation, None] = {}
+    for part, expression in found.items():
+        is_call = (
+            isinstance(part, ExprPattern) and isinstance(part.expr, Op) and not isinstance(expression, Op)
+        )
+        if not (isinstance(part, STRUCTURE) or is_call):
+            continue
+        node = definition_of(expression)
+        if node is not None and node.is_view and not _is_composite_call(node.operation):
+            ops[node.operation] = None
+    if not ops:
+        return None
+    block = next(iter(ops)).block
+    order = {view.operation: index for index, view in enumerate(block.operations)}
+    if any(op not in order for op in ops):
+        return None
+    return sorted(ops, key=lambda op: order[op])
+
+
+def _is_composite_call(op: ir.Operation) -> bool:
+    """Whether an op calls a function that a pattern has made."""
+    if op.name != "relax.call":
+        return False
+    top = op
+    while top.parent is not None and top.parent.operation.name != "builtin.module":
+        top = top.parent.operation
+    module = top.parent
+    assert module is not None
+    for view in module.operation.regions[0].blocks[0].operations:
+        if isinstance(view, func.FuncOp) and view.name.value == callee_of(op):
+            return COMPOSITE in view.attributes or CODEGEN in view.attributes
+    return False
+
+
+def _is_closed(ops: Sequence[ir.Operation], root: ir.Operation) -> bool:
+    """Whether nothing else uses what the ops compute, but for `root`, the last one."""
+    if ops[-1] != root:
+        return False
+    return all(
+        use.owner.operation in ops or (is_hidden(use.owner.operation) and _feeds(use.owner.operation, ops))
+        for op in ops
+        if op != root
+        for result in op.results
+        for use in result.uses
+    )
+
+
+def _feeds(op: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
+    """Whether all users of a tuple that stands inside expressions are among `ops`."""
+    users = [use.owner.operation for result in op.results for use in result.uses]
+    return all(not has_trait(user, EndsBlock) and (user in ops or _feeds(user, ops)) for user in users)
+
+
+def _seen(
+    subject: Value, annotated: Mapping[str, Any], ops: Sequence[ir.Operation], program: Program
+) -> PatternCheckContext:
+    """What the check of a pattern sees."""
+    block = BindingBlock.view(list(ops), program)
+    uses = Uses(block)
+    variables: list[Var] = [program.variable(op.results[0]) for op in ops if not is_hidden(op)]
+    bindings = {variable: program.node(op) for variable, op in zip(variables, _visible(ops), strict=True)}
+    users = {
+        variable: [user for user in uses.users(variable) if isinstance(user, Var)] for variable in variables
+    }
+    return PatternCheckContext(subject, annotated, bindings, users)
+
+
+def _visible(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
+    return [op for op in ops if not is_hidden(op)]
+
+
+def _counts(pattern: FusionPattern, seen: PatternCheckContext) -> bool:
+    if pattern.check is None:
+        return True
+    verdict = pattern.check(seen)
+    expect(f"pattern '{pattern.name}': what its check gives", verdict, bool, "True or False")
+    return verdict
+
+
+def _require_pure(pattern: FusionPattern, ops: Sequence[ir.Operation], module: ir.Module) -> None:
+    impure = impure_functions(functions_by_name(module))
+    for op in ops:
+        if not is_pure(op) or (op.name == "relax.call" and callee_of(op) in impure):
+            raise ArgumentError(
+                f"pattern '{pattern.name}' finds {op.name.removeprefix('relax.')} at {location_text(op.location)}, "
+                "which has effects: only what computes can become a composite function; if the packed function has "
+                "none, call it by call_pure_packed"
+            )
+
+
+def _attributes(pattern: FusionPattern, annotated: Mapping[str, Any]) -> dict[str, ir.Attribute]:
+    if pattern.attrs_getter is None:
+        return {}
+    given = pattern.attrs_getter(annotated)
+    where = f"pattern '{pattern.name}': what its attrs_getter gives"
+    expect(where, given, Mapping, "a dictionary of attributes")
+    found: dict[str, ir.Attribute] = {}
+    from relax_mlir.script.function_attributes import attribute
+
+    for name, value in given.items():
+        expect(f"{where}: a name", name, str, "a string")
+        found[name] = attribute(name, value)
+    return found

@@ -1,0 +1,121 @@
+"""Pass ``run-codegen``: the code generators of libraries replace what was made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
+from relax_mlir.dialects.calls import call_dps_packed, require_destinations
+from relax_mlir.dialects.extern_func import ExternFunc
+from relax_mlir.dialects.types import Tensor, Tuple
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError, RelaxError, expect
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of
+from relax_mlir.mlir import func, ir
+from relax_mlir.passes.inline_private_functions import inline_call, remove_uncalled
+from relax_mlir.passes.patterns.codegen_region import CodegenRegion
+from relax_mlir.rewrite.function_editing import functions_by_name, is_private
+from relax_mlir.rewrite.retype import fit
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.codegens import codegen_called
+
+
+class RunCodegen(ModulePass):
+    """Let registered code generators replace functions with ``relax.codegen``, and inline what they make.
+
+    `register_codegen` registers one under the name that stands in the attribute. What it emits, calls of packed
+    functions as a rule, takes the place of the calls of the function, so that everything around them is optimised as
+    usual. Composite functions that no code generator takes are inlined, too: they are compiled as what they were made
+    of. Follows TVM's RunCodegen.
+    """
+
+    name: ClassVar[str] = "run-codegen"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        functions = functions_by_name(module)
+        composites = {name: op for name, op in functions.items() if COMPOSITE in op.attributes}
+        for function in functions.values():
+            if CODEGEN in function.attributes:
+                _generate(function, composites)
+        _warn_of_left(module, composites, ctx)
+        marked = {name for name, op in functions.items() if {CODEGEN, COMPOSITE} & set(_names(op))}
+        _inline(module, marked)
+        for name in (CODEGEN, COMPOSITE):
+            for function in functions_by_name(module).values():
+                if name in function.attributes:
+                    del function.attributes[name]
+
+
+def _names(function: func.FuncOp) -> list[str]:
+    attributes = function.operation.attributes
+    return [attributes[index].name for index in range(len(attributes))]
+
+
+def _generate(function: func.FuncOp, composites: Mapping[str, func.FuncOp]) -> None:
+    """Give a function the body that its code generator emits."""
+    library = ir.StringAttr(function.attributes[CODEGEN]).value
+    generate = codegen_called(library)
+    old = function.operation.clone(ip=False)
+    view = old.opview
+    assert isinstance(view, func.FuncOp)
+    block = entry_block(function)
+    for op in reversed([item.operation for item in block.operations]):
+        op.erase()
+    with ir.InsertionPoint(block), function.location:
+        region = CodegenRegion(view, block, composites)
+        try:
+            made = _as_value(library, region, generate(region))
+        except RelaxError as error:
+            error.add_hint(f"in the code generator '{library}', for function '{region.name}'")
+            raise
+        result = fit(made, region.result, f"what the code generator '{library}' gives for '{region.name}'")
+        func.ReturnOp([result.ssa])
+    if {*impure_functions({region.name: function})}:
+        raise ArgumentError(
+            f"code generator '{library}' emits effects for function '{region.name}', which only computes: call packed "
+            "functions by call_dps_packed or call_pure_packed"
+        )
+
+
+def _as_value(library: str, region: CodegenRegion, given: Any) -> Value:  # noqa: ANN401 - what a user's function gives
+    """The value that a code generator gives, or that of the packed function that it names."""
+    what = f"what the code generator '{library}' gives"
+    expect(what, given, Value | ExternFunc | str, "a value, or the name of a packed function")
+    if isinstance(given, Value) and not isinstance(given, ExternFunc):
+        return given
+    require_destinations(f"{what}, {given!r}", region.result)
+    result = region.result
+    out = list(result.fields) if isinstance(result, Tuple) else result
+    assert isinstance(out, list | Tensor)
+    return call_dps_packed(given, list(region.params), out)  # type: ignore[arg-type]  # the fields are tensors
+
+
+def _warn_of_left(module: ir.Module, composites: Mapping[str, func.FuncOp], ctx: PassContext) -> None:
+    """Say which composite functions no code generator was asked for."""
+    for function in functions_by_name(module).values():
+        for op in ops_of(function.operation, "relax.call"):
+            if callee_of(op) in composites:
+                name = ir.StringAttr(composites[callee_of(op)].attributes[COMPOSITE]).value
+                ctx.warning(
+                    f"no code generator is asked for '{name}', which is compiled as any other ops: run "
+                    "merge-composite-functions first, or fuse-ops-by-pattern with annotate_codegen",
+                    op,
+                )
+
+
+def _inline(module: ir.Module, marked: set[str]) -> None:
+    """Replace the calls of the private functions among `marked` by their bodies, and remove those."""
+    again = True
+    while again:
+        again = False
+        functions = functions_by_name(module)
+        for caller in functions.values():
+            for call in ops_of(caller.operation, "relax.call"):
+                name = callee_of(call)
+                if name in marked and name in functions and is_private(functions[name]):
+                    before = len(ops_of(caller.operation, "relax.call"))
+                    inline_call(call, functions[name], caller, mark=False)
+                    again |= len(ops_of(caller.operation, "relax.call")) != before
+    remove_uncalled(module)

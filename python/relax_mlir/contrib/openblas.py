@@ -1,0 +1,306 @@
+"""Matrix products by OpenBLAS: patterns, a code generator, and the packed function that calls the library.
+
+The library comes with ``pip install relax-mlir[openblas]`` (the package scipy-openblas64). `patterns` says which
+products it may take; the passes ``fuse-ops-by-pattern`` and ``run-codegen`` know them by the name ``openblas``, and
+`use_openblas` runs these:
+
+>>> use_openblas(mod)                  # all products that the library can take
+>>> use_openblas(mod, choose=lambda product: product.work is None or product.work > 2**24)
+>>> rx.build(mod)
+
+The library is told to use one thread (`set_num_threads`): large products are cut up here, for the threads of compiled
+code, so that no two teams of threads want the same CPUs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tvm_ffi
+
+from relax_mlir import op as R
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.dpl import DFPattern, is_op, wildcard
+from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, register_patterns
+from relax_mlir.dpl.matcher import definition_of
+from relax_mlir.error import ArgumentError, UnsupportedError, expect
+from relax_mlir.expr.bindings import definition
+from relax_mlir.expr.compound import Call
+from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.runtime_lib.blas_products import ADDRESS, ENTRY, wrapper_text
+from relax_mlir.passes.patterns.codegen_region import CodegenRegion, CompositeCall
+from relax_mlir.passes.patterns.fuse_ops_by_pattern import FuseOpsByPattern
+from relax_mlir.runtime import threads
+from relax_mlir.runtime.process_code import load_code, pointer_from
+from relax_mlir.symbolic import Dim, prove_equal
+from relax_mlir.symbolic.expr import product
+from relax_mlir.target import MAX_THREADS, Target
+from relax_mlir.transform import Sequential
+from relax_mlir.transform.codegens import register_codegen
+from relax_mlir.transform.pass_pipeline import create_pass
+
+NAME = "openblas"
+FUNCTION = "relax_mlir.openblas.matmul"
+"""The name of the packed function in the registry of the FFI: ``(a, b, trans_a, trans_b, out)``."""
+
+INSTALL = "pip install relax-mlir[openblas] installs it"
+DTYPES = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of a program that the library can take."""
+
+    dtype: str
+    batch: Dim
+    """How many products there are."""
+    m: Dim
+    n: Dim
+    k: Dim
+
+    @property
+    def work(self) -> int | None:
+        """How many multiplications it takes; None where that is known at run time only."""
+        found = product([self.batch, self.m, self.n, self.k])
+        return found if isinstance(found, int) else None
+
+
+Choose = Callable[[Product], bool]
+"""Says whether a product goes to the library."""
+
+
+def patterns(choose: Choose | None = None) -> list[FusionPattern]:
+    """The products that the library can take, for ``FuseOpsByPattern``.
+
+    These are `matmul`s of float32 or float64, of matrices of known rank, where an operand may be a `permute_dims` that
+    exchanges the last two dimensions, or is its own transposition: the library reads it as it lies. Dimensions in
+    front of these are the same in both operands, or only one has some.
+
+    Args:
+        choose: which of them go there; None: all. A `Product` has dtype, batch, m, n and k, as far as they are known.
+    """
+    if choose is not None and not callable(choose):
+        raise ArgumentError(
+            f"openblas.patterns: 'choose' is {choose!r}, expected a function of a Product, or None"
+        )
+    a, b = wildcard(), wildcard()
+    turned_a, turned_b = is_op("relax.permute_dims")(a), is_op("relax.permute_dims")(b)
+    forms: dict[str, tuple[DFPattern, DFPattern]] = {
+        "matmul_transposed_both": (turned_a, turned_b),
+        "matmul_transposed_a": (turned_a, b),
+        "matmul_transposed_b": (a, turned_b),
+        "matmul": (a, b),
+    }
+    return [
+        FusionPattern(
+            f"{NAME}.{kind}",
+            is_op("relax.matmul")(left, right),
+            {"a": a, "b": b, "left": left, "right": right},
+            functools.partial(_check, choose),
+        )
+        for kind, (left, right) in forms.items()
+    ]
+
+
+def _check(choose: Choose | None, found: PatternCheckContext) -> bool:
+    """Whether the library can take a product, and is to take it."""
+    given = _product_of(found)
+    if given is None:
+        return False
+    if choose is None:
+        return True
+    verdict = choose(given)
+    expect("openblas: what 'choose' gives", verdict, bool, "True or False")
+    return verdict
+
+
+def _product_of(found: PatternCheckContext) -> Product | None:
+    """The product that was found; None if the library cannot take it."""
+    parts = found.annotated_expr
+    infos = [item.struct_info for item in (parts["left"], parts["right"], found.matched_expr)]
+    left, right, result = (info if isinstance(info, Tensor) else Tensor(None, None) for info in infos)
+    shapes = [info.known_shape for info in (left, right, result)]
+    if left.dtype is None or not left.dtype == right.dtype == result.dtype or left.dtype.name not in DTYPES:
+        return None
+    if not all(_is_turned(parts[outer], parts[inner]) for outer, inner in (("left", "a"), ("right", "b"))):
+        return None
+    known = [shape for shape in shapes if shape is not None and len(shape) >= 2]
+    if len(known) < 3 or not _fit(known[0][:-2], known[1][:-2]):
+        return None
+    (*batch, m, n), k = known[2], known[0][-1]
+    return Product(left.dtype.name, product(batch), m, n, k)
+
+
+def _fit(left: Sequence[Dim], right: Sequence[Dim]) -> bool:
+    """Whether the dimensions in front of the matrices are the same, or one operand has none."""
+    return not left or not right or (len(left) == len(right) and all(map(prove_equal, left, right)))
+
+
+def _is_turned(outer: Any, inner: Any) -> bool:  # noqa: ANN401 - expressions
+    """Whether an operand is `inner` itself, or exchanges its last two dimensions."""
+    if outer.same_as(inner):
+        return True
+    call = definition_of(outer)
+    assert isinstance(call, Call), "the pattern is of a permute_dims"
+    axes, rank = call.attrs["axes"], len(inner.struct_info.shape or ())
+    given = list(reversed(range(rank))) if axes is None else [axis % rank for axis in axes]
+    return given == [*range(rank - 2), rank - 1, rank - 2]
+
+
+@register_codegen(NAME)
+def generate(region: CodegenRegion) -> Value:
+    """The code generator ``openblas``: each product becomes a call of the packed function.
+
+    Raises:
+        ArgumentError: the library is not installed.
+        UnsupportedError: a composite function is none that `patterns` makes.
+    """
+    load()
+    return region.each(_call)
+
+
+def _call(call: CompositeCall) -> Value:
+    """What computes a product: the call of the packed function, on views of rank 2 or 3."""
+    body = {binding.op: binding for binding in call.bindings}
+    if "matmul" not in body or not set(body) <= {"matmul", "permute_dims"}:
+        raise call.refuse("it is no product of patterns()")
+    (a, trans_a), (b, trans_b) = (_operand(call, value) for value in body["matmul"].operands)
+    result = call.result
+    if not isinstance(result, Tensor) or result.known_shape is None or result.dtype is None:
+        raise call.refuse(f"nothing is known of the size of its result, {result}")
+    if result.dtype.name not in DTYPES:
+        raise call.refuse(f"its dtype is {result.dtype}, the library has {' and '.join(DTYPES)}")
+    batches = [value.tensor_info.known_shape for value in (a, b)]
+    if any(shape is None or len(shape) < 2 for shape in batches):
+        raise call.refuse("an operand is no matrix of known rank")
+    left, right = (shape[:-2] for shape in batches if shape is not None)
+    if not _fit(left, right):
+        raise call.refuse("its operands have dimensions in front of the matrices that differ")
+    *batch, m, n = result.known_shape
+    shape: tuple[Dim, ...]
+    if batch and not right and not trans_a:  # the rows of all matrices are those of one
+        a, shape = R.reshape(a, (product([*batch, m]), a.shape[-1])), (product([*batch, m]), n)
+    else:
+        a, b = _stacked(a), _stacked(b)
+        shape = (product(batch), m, n) if batch else (m, n)
+    made = R.call_dps_packed(FUNCTION, (a, b, trans_a, trans_b), out=Tensor(shape, result.dtype))
+    return made if len(shape) == len(result.known_shape) else R.reshape(made, result.known_shape)
+
+
+def _operand(call: CompositeCall, value: Value) -> tuple[Value, bool]:
+    """An argument of the call, and whether the product takes it transposed."""
+    made = definition(value)
+    is_turned = made is not None and made.op == "permute_dims"
+    found = call.argument_of(made.operands[0] if made is not None and is_turned else value)
+    if found is None:
+        raise call.refuse("an operand is computed inside the composite function")
+    return found, is_turned
+
+
+def _stacked(value: Value) -> Value:
+    """Matrices, in any number of dimensions, as a tensor of rank 2 or 3."""
+    *batch, rows, columns = value.shape
+    return value if len(batch) < 2 else R.reshape(value, (product(batch), rows, columns))
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """The library in this process: the packed function, and the table of what it calls (see `blas_products`)."""
+
+    function: tvm_ffi.Function
+    table: ctypes.Array[ctypes.c_int64]
+    library: ctypes.CDLL
+
+
+def load() -> tvm_ffi.Function:
+    """Load the library, and register the packed function; gives the function.
+
+    `rx.build` does this for modules that call it. Where only executables of bytecode or exported libraries are loaded,
+    call this before they run.
+
+    Raises:
+        ArgumentError: the library is not installed.
+        UnsupportedError: it lacks a function.
+    """
+    return _loaded().function
+
+
+@functools.cache
+def _loaded() -> _Loaded:
+    library = _library()
+    code = load_code(wrapper_text(), (ADDRESS, ENTRY), has_checks=True)
+    address = pointer_from(code, ADDRESS)
+    table = (ctypes.c_int64 * 4).from_address(address)
+    for index, name in enumerate(("scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_")):
+        table[index] = ctypes.cast(_symbol(library, name), ctypes.c_void_p).value or 0
+    table[3] = Target.host().num_threads
+    if table[3] > 1:
+        threads.bind(address + 16)
+    _symbol(library, "scipy_openblas_set_num_threads64_")(1)
+    function = tvm_ffi.Function.__from_mlir_packed_safe_call__(code.address(ENTRY))
+    tvm_ffi.register_global_func(FUNCTION, function, override=True)
+    return _Loaded(function, table, library)
+
+
+def _library() -> ctypes.CDLL:
+    try:
+        import scipy_openblas64 as package
+    except ImportError:
+        raise ArgumentError(f"openblas: the package scipy-openblas64 is not installed; {INSTALL}") from None
+    path = Path(package.get_lib_dir()) / f"lib{package.get_library()}.so"
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ArgumentError(f"openblas: the library {path} cannot be loaded: {error}") from None
+
+
+def _symbol(library: ctypes.CDLL, name: str) -> Any:  # noqa: ANN401 - a function of ctypes
+    try:
+        return getattr(library, name)
+    except AttributeError:
+        raise UnsupportedError(
+            f"openblas: the library {library._name} has no function {name}: it is another one than scipy-openblas64 "
+            "brings; install that anew"
+        ) from None
+
+
+def set_num_threads(count: int) -> None:
+    """Let a product run on so many threads of compiled code at most; at first on as many as `Target.host` has.
+
+    Raises:
+        ArgumentError: it is no number from 1 to 256; and what `load` raises.
+        UnsupportedError: compiled code runs on one thread on this system.
+    """
+    expect("openblas.set_num_threads: 'count'", count, int, "a number")
+    if not 1 <= count <= MAX_THREADS:
+        raise ArgumentError(f"openblas.set_num_threads: 'count' is {count}, expected 1 to {MAX_THREADS}")
+    threads.require_threads(count, "openblas.set_num_threads")
+    loaded = _loaded()
+    if count > 1:
+        threads.bind(ctypes.addressof(loaded.table) + 16)
+    loaded.table[3] = count
+
+
+def use_openblas(mod: IRModule, choose: Choose | None = None) -> IRModule:
+    """Let the products of `mod` that the library can take be calls of it; in place. Gives `mod`.
+
+    Runs ``fuse-ops-by-pattern`` with `patterns(choose)`, ``merge-composite-functions`` and ``run-codegen``.
+
+    Raises:
+        ArgumentError: the library is not installed.
+    """
+    expect("use_openblas: 'mod'", mod, IRModule, "an IRModule")
+    load()
+    merge, generate_code = (create_pass(name) for name in ("merge-composite-functions", "run-codegen"))
+    return Sequential([FuseOpsByPattern(tuple(patterns(choose))), merge, generate_code], name="use-openblas")(
+        mod
+    )
+
+
+register_patterns(patterns()[::-1])

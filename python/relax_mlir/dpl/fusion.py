@@ -1,0 +1,133 @@
+"""`FusionPattern`: a pattern with the name of what it finds, and which finds count; patterns known by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.dpl.patterns import DFPattern
+from relax_mlir.error import ArgumentError, UnknownNameError, expect
+from relax_mlir.transform import registry
+
+
+@dataclass(frozen=True)
+class PatternCheckContext:
+    """What a check of a `FusionPattern` sees of a find."""
+
+    matched_expr: Value
+    """The value that the whole pattern stands for."""
+    annotated_expr: Mapping[str, Any]
+    """What the patterns of `annotation_patterns` stand for, by name; those that stand for nothing are not there."""
+    matched_bindings: Mapping[Var, Value]
+    """The variables that would go into the function, with the expressions to which they are bound."""
+    var_usages: Mapping[Var, Sequence[Var]]
+    """For each of them the variables whose bindings use it."""
+
+
+Check = Callable[[PatternCheckContext], bool]
+AttrsGetter = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class FusionPattern:
+    """A pattern whose finds become functions of the name ``library.kind``.
+
+    Args:
+        name: the composite function's name; what stands in front of the dot is the code generator's.
+        pattern: what to look for.
+        annotation_patterns: parts of it by name, for `check` and `attrs_getter`.
+        check: whether a find counts; None: all do.
+        attrs_getter: gives attributes of the function, from what the named parts stand for.
+    """
+
+    name: str
+    pattern: DFPattern
+    annotation_patterns: Mapping[str, DFPattern] = field(default_factory=dict)
+    check: Check | None = None
+    attrs_getter: AttrsGetter | None = None
+
+    def __post_init__(self) -> None:
+        expect("FusionPattern: 'name'", self.name, str, "a name such as 'openblas.matmul'")
+        library, dot, kind = self.name.partition(".")
+        if not (library and dot and kind):
+            raise ArgumentError(
+                f"FusionPattern: the name {self.name!r} has no library in front of a dot, as 'openblas.matmul' has"
+            )
+        expect(f"FusionPattern '{self.name}': 'pattern'", self.pattern, DFPattern, "a pattern")
+        expect(
+            f"FusionPattern '{self.name}': 'annotation_patterns'",
+            self.annotation_patterns,
+            Mapping,
+            "a dictionary of patterns by name",
+        )
+        for part, given in self.annotation_patterns.items():
+            expect(f"FusionPattern '{self.name}': part '{part}'", given, DFPattern, "a pattern")
+        for what in ("check", "attrs_getter"):
+            given = getattr(self, what)
+            if given is not None and not callable(given):
+                raise ArgumentError(
+                    f"FusionPattern '{self.name}': '{what}' is {given!r}, expected a function"
+                )
+
+    @property
+    def library(self) -> str:
+        """What stands in front of the dot of its name."""
+        return self.name.partition(".")[0]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def of(given: object) -> FusionPattern:
+        """The pattern that a user gives: one, or ``(name, pattern, annotation_patterns, check)``, or less of that.
+
+        Raises:
+            ArgumentError: it is none.
+        """
+        if isinstance(given, FusionPattern):
+            return given
+        if isinstance(given, tuple) and 2 <= len(given) <= 4:
+            return FusionPattern(*given)
+        raise ArgumentError(
+            f"{given!r} is no FusionPattern, and no (name, pattern, annotation_patterns, check)"
+        )
+
+
+_known: dict[str, FusionPattern] = {}
+
+
+def register_patterns(patterns: Sequence[FusionPattern | tuple[Any, ...]]) -> None:
+    """Make patterns known by their names, for ``fuse-ops-by-pattern{patterns=…}``; those given later come first.
+
+    Raises:
+        ArgumentError: a name is taken.
+    """
+    expect("register_patterns: 'patterns'", patterns, list | tuple, "a list of FusionPatterns")
+    for pattern in map(FusionPattern.of, patterns):
+        if pattern.name in _known:
+            raise ArgumentError(f"register_patterns: there is a pattern '{pattern.name}' already")
+        _known[pattern.name] = pattern
+
+
+def unregister_pattern(name: str) -> None:
+    """Forget a pattern."""
+    _known.pop(name, None)
+
+
+def patterns_named(name: str) -> list[FusionPattern]:
+    """The registered pattern called `name`, or all whose names begin with ``name.``, the last registered first.
+
+    Raises:
+        UnknownNameError: there is none.
+        ArgumentError: they are those of a library that is not installed.
+    """
+    expect("patterns_named: 'name'", name, str, "a name, or the library's")
+    registry.load_library(name.partition(".")[0])
+    found = [pattern for known, pattern in _known.items() if known == name or known.startswith(f"{name}.")]
+    if not found:
+        hint = "register_patterns makes patterns known by name"
+        libraries = {pattern.library for pattern in _known.values()} | set(registry.LIBRARIES)
+        raise UnknownNameError("pattern", name, [*_known, *sorted(libraries)], hint)
+    return found[::-1]

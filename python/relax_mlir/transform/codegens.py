@@ -1,0 +1,78 @@
+"""Code generators by name: what the pass ``run-codegen`` asks for calls of a library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar, Union
+
+from relax_mlir.error import ArgumentError, UnknownNameError, expect
+from relax_mlir.transform import registry
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.extern_func import ExternFunc
+    from relax_mlir.dialects.value import Value
+    from relax_mlir.passes.patterns.codegen_region import CodegenRegion
+
+Codegen = Callable[["CodegenRegion"], Union["Value", "ExternFunc", str]]
+"""Gets a function of calls of composite functions, and emits what takes its place by builders; or gives the name of a
+packed function to be called with its parameters, and then with the results to fill."""
+
+CodegenT = TypeVar("CodegenT", bound=Codegen)
+
+_codegens: dict[str, Codegen] = {}
+
+
+def register_codegen(
+    name: str, codegen: Codegen | None = None, *, override: bool = False
+) -> Callable[[CodegenT], CodegenT]:
+    """Make a code generator known by name; also a decorator.
+
+    Args:
+        name: what stands in front of the dot in the names of its patterns.
+        codegen: a function of one `CodegenRegion`; None: the decorated one.
+        override: replace the one that is registered.
+
+    Raises:
+        ArgumentError: the name is taken, or is none.
+    """
+    expect("register_codegen: 'name'", name, str, "a name")
+    if not name or "." in name:
+        raise ArgumentError(f"register_codegen: {name!r} is no name of a library: it is empty or has a dot")
+
+    def register(given: CodegenT) -> CodegenT:
+        if not callable(given):
+            raise ArgumentError(
+                f"register_codegen: '{name}' is {given!r}, expected a function of a CodegenRegion"
+            )
+        if name in _codegens and not override:
+            raise ArgumentError(
+                f"register_codegen: '{name}' is registered already; override=True replaces it"
+            )
+        _codegens[name] = given
+        return given
+
+    if codegen is not None:
+        register(codegen)
+    return register
+
+
+def unregister_codegen(name: str) -> None:
+    """Forget a code generator."""
+    _codegens.pop(name, None)
+
+
+def codegen_names() -> list[str]:
+    """All names: those registered, and those of libraries that register theirs when they are asked for."""
+    return sorted({*_codegens, *registry.LIBRARIES})
+
+
+def codegen_called(name: str) -> Codegen:
+    """The code generator called `name`.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    registry.load_library(name)
+    if name not in _codegens:
+        raise UnknownNameError("code generator", name, codegen_names(), "register_codegen makes one known")
+    return _codegens[name]

@@ -1,0 +1,485 @@
+"""Matrix products by OpenBLAS, against NumPy: the packed function, and programs whose products go to it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+import tvm_ffi
+import warm_process
+from programs import Program, numpy
+from relax_mlir import op as R
+from relax_mlir.contrib import openblas
+from relax_mlir.error import ArgumentError, UnsupportedError
+
+TOLERANCE = {"float32": 2e-5, "float64": 1e-12}
+
+
+@pytest.fixture(scope="module")
+def matmul() -> tvm_ffi.Function:
+    return openblas.load()
+
+
+def draw(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(dtype)
+
+
+# -- the packed function
+
+SIZES = [(1, 1, 1), (3, 5, 7), (17, 1, 33), (1, 64, 9), (65, 33, 0), (0, 3, 4), (3, 0, 4), (129, 130, 131)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("trans", [(False, False), (True, False), (False, True), (True, True)])
+def test_sizes(matmul: tvm_ffi.Function, dtype: str, trans: tuple[bool, bool]) -> None:
+    for m, n, k in SIZES:
+        a = draw((k, m) if trans[0] else (m, k), dtype)
+        b = draw((n, k) if trans[1] else (k, n), dtype, 1)
+        out = np.full((m, n), np.nan, dtype)
+        matmul(a, b, *trans, out)
+        expected = (a.T if trans[0] else a) @ (b.T if trans[1] else b)
+        np.testing.assert_allclose(out, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * 10)
+
+
+def test_large_products_on_threads(matmul: tvm_ffi.Function) -> None:
+    """More rows than columns, more columns than rows, and many products: each way of cutting one up."""
+    try:
+        for count in (1, 2, 3, 5):
+            openblas.set_num_threads(count)
+            for shape in ((700, 65, 90), (65, 700, 90), (70, 70, 90)):
+                m, n, k = shape
+                batch = (7,) if m == n else ()
+                a, b = draw((*batch, m, k), "float32"), draw((*batch, k, n), "float32", 1)
+                out = np.full((*batch, m, n), np.nan, "f4")
+                matmul(a, b, False, False, out)
+                np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-4)
+    finally:
+        openblas.set_num_threads(rx.Target.host().num_threads)
+
+
+def test_matrices_that_lie_apart(matmul: tvm_ffi.Function) -> None:
+    """Slices, transposed views, one operand beside several, and an output with room between its rows."""
+    big = draw((2, 40, 50), "float32")
+    cases = [
+        (big[0, :7, :9], big[1, 3:12, :11]),
+        (big[0, :7, :9], big[1, :11, 3:12].T),
+        (big[0, :9, :7].T, big[1, 3:12, :11]),
+        (big[0, 5:6, :9], big[1, :9, :1]),
+        (big[0, :7, 4:5], big[1, :1, :5]),
+        (big[:, :7, :9], big[0, :9, :5]),
+        (big[0, :7, :9], big[:, :9, :5]),
+        (big[:, :7, :9], big[:1, :9, :5]),
+        (big[:, :9, :7].transpose(0, 2, 1), big[:, :9, :5]),
+    ]
+    for a, b in cases:
+        expected = a @ b
+        room = np.full((*expected.shape[:-1], expected.shape[-1] + 3), np.nan, "f4")
+        out = room[..., 1:-2]
+        matmul(a, b, False, False, out)
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+        assert np.isnan(room[..., 0]).all() and np.isnan(room[..., -2:]).all()
+
+
+def test_values_that_are_no_numbers(matmul: tvm_ffi.Function) -> None:
+    a, b = draw((5, 4), "float32"), draw((4, 6), "float32")
+    a[1, 2], a[3, 0], b[0, 5] = np.nan, np.inf, -np.inf
+    out = np.full((5, 6), np.nan, "f4")  # what the result held is not read
+    matmul(a, b, False, False, out)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(out, a @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_zeros_where_nothing_is_summed(matmul: tvm_ffi.Function) -> None:
+    for dtype in TOLERANCE:
+        room = np.full((2, 3, 9), np.nan, dtype)
+        matmul(np.empty((2, 3, 0), dtype), np.empty((0, 5), dtype), False, False, room[..., :5])
+        assert (room[..., :5] == 0).all() and np.isnan(room[..., 5:]).all()
+
+
+def test_arguments_that_do_not_fit(matmul: tvm_ffi.Function) -> None:
+    a, b, out = (np.zeros(shape, "f4") for shape in ((3, 4), (4, 5), (3, 5)))
+    wrong: list[tuple[tuple[Any, ...], str]] = [
+        ((a, b, False, False), r"takes 5 arguments \(a, b, trans_a, trans_b, out\); got 4"),
+        ((a, 3, False, False, out), "'b' is of type int, expected a tensor"),
+        ((a, b, None, False, out), "'trans_a' is of type None, expected an integer"),
+        ((a, b, True, False, out), "'a' has 3 columns, 'b' 4 rows"),
+        ((a, b, False, True, out), "'a' has 4 columns, 'b' 5 rows"),
+        ((a, b, False, False, out[:2]), "'a' has 3 rows, 'out' 2"),
+        ((a, b, False, False, out[:, :4]), "'b' has 5 columns, 'out' 4"),
+        ((a[0], b, False, False, out), "'a' has rank 1, expected 2 or 3"),
+        ((a, b.astype("f8"), False, False, out), "'b' has dtype float64, but 'a' has float32"),
+        ((a.astype("i4"), b, False, False, out), "'a' has dtype int32, expected float32 or float64"),
+        ((a, b, False, False, out.astype("f8")), "'out' has dtype float64, but 'a' has float32"),
+        ((np.zeros((2, 3, 4), "f4"), b, False, False, out), "'a' has 2 matrices, 'out' 1"),
+        ((np.zeros((3, 8), "f4")[:, ::2], b, False, False, out), "neither the rows nor the columns of 'a'"),
+        ((a, b, False, False, np.zeros((5, 3), "f4").T), "the rows of 'out' do not lie together"),
+        (
+            (np.lib.stride_tricks.as_strided(a, (3, 4), (0, 4)), b, False, False, out),
+            "neither the rows nor the columns of 'a'",
+        ),
+    ]
+    for args, message in wrong:
+        with pytest.raises(Exception, match=f"matrix product by a library: .*{message}"):
+            matmul(*args)
+    assert (out == 0).all()
+    with pytest.raises(ArgumentError, match="expected 1 to 256"):
+        openblas.set_num_threads(0)
+    with pytest.raises(ArgumentError, match="expected a number"):
+        openblas.set_num_threads("2")  # type: ignore[arg-type]  # on purpose
+
+
+# -- programs
+
+Build = Callable[..., Any]
+CASES: dict[str, tuple[Build, tuple[rx.Tensor, ...], Callable[..., Any], int]] = {}
+"""The body, the parameters, the same in NumPy, and how many calls of the library there are."""
+
+
+def case(calls: int, *shapes: tuple[Any, ...], dtype: str = "float32") -> Callable[[Build], Build]:
+    def add(body: Build) -> Build:
+        CASES[body.__name__] = (
+            body,
+            tuple(rx.Tensor(shape, dtype) for shape in shapes),
+            REFERENCES[body.__name__],
+            calls,
+        )
+        return body
+
+    return add
+
+
+REFERENCES: dict[str, Callable[..., Any]] = {
+    "plain": lambda x, y: x @ y,
+    "doubles": lambda x, y: x @ y,
+    "transposed_weight": lambda x, y: np.maximum(x @ y.T + 1, 0),
+    "both_transposed": lambda x, y: x.T @ y.T,
+    "gram": lambda x: x @ x.T,
+    "square_of_one": lambda x: x @ x,
+    "folded_batch": lambda x, y: np.tanh(x @ y),
+    "batches": lambda x, y: x @ y.swapaxes(-1, -2),
+    "batch_on_the_right": lambda x, y: x @ y,
+    "transposed_batch_on_the_left": lambda x, y: x.swapaxes(-1, -2) @ y,
+    "heads_first": lambda x, y: x.transpose(0, 2, 1, 3) @ y.transpose(0, 2, 3, 1),
+    "constant_weight": lambda x: x @ WEIGHT,
+    "constant_transposed": lambda x: x @ WEIGHT.T,
+    "chain": lambda x, y: np.maximum(x @ y, 0) @ y.T,
+    "used_twice": lambda x, y: (x @ y) + np.exp(x @ y),
+    "vector": lambda x, y: x @ y,
+    "broadcast": lambda x, y: x @ y,
+}
+WEIGHT = draw((8, 8), "float32", 9)
+
+
+@case(1, ("n", "k"), ("k", "m"))
+def plain(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(x, y)
+
+
+@case(1, ("n", "k"), ("k", "m"), dtype="float64")
+def doubles(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(x, y)
+
+
+@case(1, ("n", "k"), ("m", "k"))
+def transposed_weight(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.nn.relu(R.add(R.matmul(x, R.permute_dims(y)), R.const(1.0)))
+
+
+@case(1, ("k", "n"), ("m", "k"))
+def both_transposed(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(R.permute_dims(x), R.permute_dims(y, (1, 0)))
+
+
+@case(1, ("n", "k"))
+def gram(bb: rx.BlockBuilder, x: Any) -> Any:
+    return R.matmul(x, R.permute_dims(x))
+
+
+@case(1, ("n", "n"))
+def square_of_one(bb: rx.BlockBuilder, x: Any) -> Any:
+    return R.matmul(x, x)
+
+
+@case(1, ("b", 3, "n", 8), (8, "m"))
+def folded_batch(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.tanh(R.matmul(x, y))
+
+
+@case(1, ("b", 2, "n", "k"), ("b", 2, "m", "k"))
+def batches(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(x, R.permute_dims(y, (0, 1, -1, -2)))
+
+
+@case(1, ("n", 8), ("b", 8, "m"))
+def batch_on_the_right(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(x, y)
+
+
+@case(1, ("b", 8, "n"), (8, "m"))
+def transposed_batch_on_the_left(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(R.permute_dims(x, (0, 2, 1)), y)
+
+
+@case(1, ("b", "n", 2, 8), ("b", "m", 2, 8))
+def heads_first(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    """Transpositions of more than the last two dimensions stay outside."""
+    return R.matmul(R.permute_dims(x, (0, 2, 1, 3)), R.permute_dims(y, (0, 2, 3, 1)))
+
+
+@case(1, ("n", 8))
+def constant_weight(bb: rx.BlockBuilder, x: Any) -> Any:
+    return R.matmul(x, WEIGHT)
+
+
+@case(1, ("n", 8))
+def constant_transposed(bb: rx.BlockBuilder, x: Any) -> Any:
+    return R.matmul(x, R.permute_dims(R.const(WEIGHT)))
+
+
+@case(2, ("n", 8), (8, "m"))
+def chain(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(R.nn.relu(R.matmul(x, y)), R.permute_dims(y))
+
+
+@case(1, ("n", 8), (8, "m"))
+def used_twice(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    product = bb.emit(R.matmul(x, y))
+    return R.add(product, R.exp(product))
+
+
+@case(0, (8,), (8, "m"))
+def vector(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(x, y)
+
+
+@case(0, ("b", 1, "n", 8), (1, 2, 8, "m"))
+def broadcast(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
+    return R.matmul(x, y)
+
+
+SYMBOLS = [
+    {"n": 3, "m": 5, "k": 4, "b": 2},
+    {"n": 1, "m": 1, "k": 1, "b": 1},
+    {"n": 0, "m": 3, "k": 2, "b": 1},
+]
+SYMBOLS += [
+    {"n": 2, "m": 0, "k": 3, "b": 3},
+    {"n": 4, "m": 3, "k": 0, "b": 0},
+    {"n": 33, "m": 65, "k": 17, "b": 2},
+]
+
+
+@pytest.fixture(scope="module")
+def module() -> rx.IRModule:
+    program = Program()
+    for body, infos, _, _ in CASES.values():
+        program.function(*infos)(body)
+    return openblas.use_openblas(program.bb.get())
+
+
+@pytest.fixture(scope="module", params=["native", "bytecode"])
+def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    executable = built(request.param)
+    return lambda name, *args: numpy(executable[name](*args))
+
+
+@functools.cache
+def built(mode: str) -> Any:
+    program = Program()
+    for body, infos, _, _ in CASES.values():
+        program.function(*infos)(body)
+    executable = rx.build(openblas.use_openblas(program.bb.get()), exec_mode=mode)
+    return rx.VirtualMachine(executable) if mode == "bytecode" else executable
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs(run: Callable[..., Any], name: str) -> None:
+    _, infos, reference, _ = CASES[name]
+    for values in SYMBOLS:
+        shapes = [
+            tuple(values.get(dim, dim) if isinstance(dim, str) else dim for dim in texts(info))
+            for info in infos
+        ]
+        args = [draw(shape, str(infos[0].dtype), index) for index, shape in enumerate(shapes)]
+        found, expected = run(name, *args), reference(*args)
+        assert found.shape == expected.shape
+        tolerance = TOLERANCE[str(infos[0].dtype)]
+        np.testing.assert_allclose(found, expected, rtol=tolerance * 10, atol=tolerance * 10)
+
+
+def texts(info: rx.Tensor) -> list[Any]:
+    return [dim if isinstance(dim, int) else str(dim) for dim in info.known_shape or ()]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_calls_of_the_library(module: rx.IRModule, name: str) -> None:
+    text = str(module[name])
+    calls = CASES[name][3]
+    assert text.count(f'func = "{openblas.FUNCTION}"') == calls
+    assert ('"relax.matmul"' in text) == (calls == 0)
+    assert '"relax.call"' not in text and "relax.composite" not in str(module)
+
+
+# -- elsewhere
+
+
+def product_module() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    x, y = (rx.Var(name, rx.Tensor(("n", "n"), "float32")) for name in "xy")
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(R.exp(R.matmul(x, y)))
+    return openblas.use_openblas(bb.get())
+
+
+def output(program: str, *paths: Path) -> list[str]:
+    """The lines that a program prints in a process of its own."""
+    done = warm_process.run(["-c", program, *map(str, paths)])
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().splitlines()
+
+
+EXPORTED = """
+import sys
+import numpy as np
+import tvm_ffi
+
+library = tvm_ffi.load_module(sys.argv[1])
+x = np.eye(3, dtype="f4")
+try:
+    library["main"](x, x)
+except Exception as error:
+    print(error)
+from relax_mlir.contrib import openblas
+
+openblas.load()
+print(np.from_dlpack(library["main"](x, x)).sum())
+"""
+
+
+def test_exported_libraries(tmp_path: Path) -> None:
+    path = tmp_path / "product.so"
+    rx.build(product_module()).export_library(str(path))
+    first, second = output(EXPORTED, path)
+    assert "'relax_mlir.openblas.matmul' is not registered" in first
+    assert "relax_mlir.contrib.openblas.load() registers it (pip install relax-mlir[openblas])" in first
+    np.testing.assert_allclose(float(second), 3 * np.e + 6, rtol=1e-6)
+
+
+def test_executables_of_bytecode(tmp_path: Path) -> None:
+    path = tmp_path / "product.bin"
+    rx.build(product_module(), exec_mode="bytecode").save(str(path))
+    program = """
+import sys
+import numpy as np
+import relax_mlir as rx
+
+try:
+    rx.VirtualMachine(rx.vm.Executable.load(sys.argv[1]))
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    (line,) = output(program, path)
+    assert line.startswith("PackedFunctionError VirtualMachine: 1 packed functions are not registered")
+    assert "'relax_mlir.openblas.matmul'" in line
+    assert "relax_mlir.contrib.openblas.load() registers it" in line
+
+
+MISSING = """
+import sys
+import relax_mlir as rx
+
+sys.modules["scipy_openblas64"] = None  # as if it were not installed
+from relax_mlir.contrib import openblas
+
+module = rx.IRModule.parse(open(sys.argv[1]).read())
+plain = rx.IRModule.parse(open(sys.argv[2]).read())
+for attempt in (
+    lambda: rx.build(module),
+    lambda: rx.build(module, exec_mode="bytecode"),
+    lambda: openblas.use_openblas(plain),
+    lambda: rx.transform.Sequential(
+        [
+            rx.transform.FuseOpsByPattern(("openblas",), annotate_codegen=True),
+            rx.transform.RunCodegen(),
+        ]
+    )(plain),
+):
+    try:
+        attempt()
+    except rx.error.RelaxError as error:
+        print(str(error).replace(chr(10), " | "))
+"""
+
+
+def test_the_library_is_not_installed(tmp_path: Path) -> None:
+    files = [tmp_path / "module.mlir", tmp_path / "plain.mlir"]
+    files[0].write_text(str(product_module()))
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", "n"), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(R.matmul(x, x))
+    files[1].write_text(str(bb.get()))
+    lines = output(MISSING, *files)
+    assert len(lines) == 4
+    for line in lines:
+        assert line.startswith(
+            "openblas: the package scipy-openblas64 is not installed; pip install relax-mlir[openblas]"
+        )
+    assert "'relax_mlir.openblas.matmul' is called at " in lines[0]
+
+
+def test_levels_of_optimisation() -> None:
+    module, x = product_module(), draw((6, 6), "float32")
+    for level in range(4):
+        found = numpy(rx.build(module, opt_level=level)["main"](x, x))
+        np.testing.assert_allclose(found, np.exp(x @ x), rtol=1e-5)
+
+
+def test_what_goes_to_the_library_is_asked_for() -> None:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
+    y = rx.Var("y", rx.Tensor((64, 64), "float64"))
+    with bb.function("main", [x, y]):
+        small = bb.emit(R.matmul(x, R.permute_dims(x)), "small")
+        bb.emit_func_output((small, bb.emit(R.matmul(y, y), "large")))
+    seen: list[openblas.Product] = []
+
+    def choose(product: openblas.Product) -> bool:
+        seen.append(product)
+        return product.work is not None and product.work >= 64**3
+
+    module = openblas.use_openblas(bb.get(), choose)
+    assert str(module).count("call_dps_packed") == 1
+    assert {(item.dtype, str(item.m), str(item.n), item.k, item.work) for item in seen} == {
+        ("float32", "n", "n", 8, None),
+        ("float64", "64", "64", 64, 64**3),
+    }
+    with pytest.raises(ArgumentError, match=r"what 'choose' gives.*True or False"):
+        openblas.use_openblas(module, lambda product: None)  # type: ignore[arg-type, return-value]  # on purpose
+    with pytest.raises(ArgumentError, match="expected a function of a Product"):
+        openblas.use_openblas(module, 3)  # type: ignore[arg-type]  # on purpose
+
+
+def test_what_the_library_does_not_have_is_an_error() -> None:
+    """Patterns of others with the library's name: the code generator refuses what it cannot do."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", "n"), "int32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(R.matmul(x, x), "product"))
+    module = bb.get()
+    pattern = rx.dpl.is_op("relax.matmul")(rx.dpl.wildcard(), rx.dpl.wildcard())
+    fuse = rx.transform.FuseOpsByPattern([("openblas.any", pattern)], annotate_codegen=True)
+    with pytest.raises(UnsupportedError) as caught:
+        rx.transform.Sequential([fuse, rx.transform.RunCodegen()])(module)
+    for part in (
+        "'openblas.any' (matmul) at ",
+        "its dtype is int32",
+        "give the pattern a check that leaves it out",
+    ):
+        assert part in str(caught.value)
+    assert '"relax.matmul"' in str(module) and "relax.composite" not in str(module)
