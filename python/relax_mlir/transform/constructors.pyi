@@ -32,6 +32,11 @@ from relax_mlir.lowering.legality import CheckLegality as CheckLegality
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs as CheckPrimFuncs
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs as ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps as LegalizeOps
+from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops as ParallelizeLoops
+from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles as SpecializeFullTiles
+from relax_mlir.lowering.loops.stack_buffers import StackBuffers as StackBuffers
+from relax_mlir.lowering.loops.unroll_loops import UnrollLoops as UnrollLoops
+from relax_mlir.lowering.loops.vectorize_loops import VectorizeLoops as VectorizeLoops
 from relax_mlir.lowering.memory.plan_memory import PlanMemory as PlanMemory
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers as PoolBuffers
 from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults as SkipEmptyResults
@@ -137,6 +142,7 @@ __all__ = [
     "Normalize",
     "OutlineParallelLoops",
     "PackConstants",
+    "ParallelizeLoops",
     "PlaceResults",
     "PlanMemory",
     "PoolBuffers",
@@ -161,11 +167,15 @@ __all__ = [
     "SeparateEmpties",
     "SkipEmptyResults",
     "SpecializeClosures",
+    "SpecializeFullTiles",
+    "StackBuffers",
     "StaticPlanBlockMemory",
     "ToNonDataflow",
     "TopologicalSort",
+    "UnrollLoops",
     "VMMemoryLower",
     "VMShapeLower",
+    "VectorizeLoops",
 ]
 
 def class_names() -> dict[str, str]: ...
