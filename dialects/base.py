@@ -9,6 +9,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.dialect import Relax
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Callable as CallableInfo
 from relax_mlir.dialects.types import (
     Prim,
@@ -117,6 +118,9 @@ class RelaxOp(Relax.Operation):
     A subclass lists its operands, attributes and results (in this order), and overrides `infer`, its shape
     rule. Ops whose result types are chosen by the builder (calls, `match_shape`) override `check` instead.
     """
+
+    op_pattern = OpPatternKind.OPAQUE
+    """How the op may be fused (`OpPatternKind`); without an annotation, which would be a field."""
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, ValueLike, as_values, create_one
 from relax_mlir.mlir import ext
@@ -27,6 +28,8 @@ def infer_binary(args: OpArgs) -> Tensor:
 
 class BinaryOp(RelaxOp):
     """Base of the ops on two tensors of one dtype that broadcast to one of the same dtype."""
+
+    op_pattern = OpPatternKind.BROADCAST
 
     x1: ext.Operand[Any]
     x2: ext.Operand[Any]
@@ -151,6 +154,8 @@ class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):
 
     Example: ``[2.0]``, ``[3.0]`` and ``[1.0]`` give ``[7.0]``.
     """
+
+    op_pattern = OpPatternKind.BROADCAST
 
     x1: ext.Operand[Any]
     x2: ext.Operand[Any]

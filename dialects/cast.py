@@ -5,6 +5,7 @@ from typing import Any
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.mlir import ext, ir
 
@@ -18,6 +19,8 @@ class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
 
     Example: ``[1.9, -1.9, 300.0]`` to int8 gives ``[1, -1, 127]``.
     """
+
+    op_pattern = OpPatternKind.ELEMWISE
 
     x: ext.Operand[Any]
     dtype: ir.TypeAttr

@@ -10,6 +10,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType, promote
 from relax_mlir.dialects.number_attributes import int_attr, integers, ints_attr, text_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
@@ -22,6 +23,8 @@ SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 class ConvolutionOp(RelaxOp):
     """Base of the convolutions: `count` is the number of spatial dimensions."""
+
+    op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
     count = 0
 

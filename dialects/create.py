@@ -11,6 +11,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import astype, dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import dimension
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.structure import constant, shape_expr
 from relax_mlir.dialects.types import DimLike, Tensor, dims_attr
@@ -29,6 +30,8 @@ class FullOp(RelaxOp, name="full", traits=[ext.Pure]):
     Example: the shape ``(n, 2)`` and ``3.0`` give n rows of ``[3.0, 3.0]``.
     """
 
+    op_pattern = OpPatternKind.ELEMWISE
+
     shape: ext.Operand[Any]
     fill_value: ext.Operand[Any]
     result: ext.Result[Any]
@@ -43,6 +46,8 @@ class FullLikeOp(RelaxOp, name="full_like", traits=[ext.Pure]):
 
     Example: ``[1, 2]`` and ``7`` give ``[7, 7]``.
     """
+
+    op_pattern = OpPatternKind.ELEMWISE
 
     x: ext.Operand[Any]
     fill_value: ext.Operand[Any]
@@ -64,6 +69,8 @@ def scalar(args: OpArgs, index: int) -> Tensor:
 class FilledOp(RelaxOp):
     """Base of zeros and ones: a shape value and a dtype."""
 
+    op_pattern = OpPatternKind.ELEMWISE
+
     shape: ext.Operand[Any]
     dtype: ir.TypeAttr
     result: ext.Result[Any]
@@ -83,6 +90,8 @@ class ZerosOp(FilledOp, name="zeros", traits=[ext.Pure]):
 
 class FilledLikeOp(RelaxOp):
     """Base of zeros_like and ones_like: `dtype` is ``unit`` for that of `x`."""
+
+    op_pattern = OpPatternKind.ELEMWISE
 
     x: ext.Operand[Any]
     dtype: ir.TypeAttr | ir.UnitAttr
@@ -109,6 +118,8 @@ class ArangeOp(RelaxOp, name="arange", traits=[ext.Pure]):
     Float bounds (any of the three a float) make the size known at compile time. `step` is not zero, and not a
     symbol whose sign is unknown. Example: start 0, end ``n``, step 2 give ``[0, 2, 4]`` for n = 5 and n = 6.
     """
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     start: ir.StringAttr | ir.IntegerAttr | ir.FloatAttr
     end: ir.StringAttr | ir.IntegerAttr | ir.FloatAttr

@@ -7,6 +7,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.binary import common_dtype
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.traits import MultipliesMatrices
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_values, create_one, require_insertion_point
@@ -27,6 +28,8 @@ class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure, MultipliesMatrices]):
 
     Example: shapes ``(b, 1, s, 4)`` and ``(h, 4, t)`` give ``(b, h, s, t)``.
     """
+
+    op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
     x1: ext.Operand[Any]
     x2: ext.Operand[Any]

@@ -17,6 +17,7 @@ from relax_mlir.dialects.number_attributes import (
     maybe_ints_attr,
     text_attr,
 )
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.shape_functions import bind_shape
 from relax_mlir.dialects.slicing import Slice, resolve_slice
 from relax_mlir.dialects.structure import make_tuple, shape_expr
@@ -39,6 +40,8 @@ class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):
 
     ``unit`` for `axes` reverses them. Example: ``(n, 2, m)`` with axes ``[2, 0, 1]`` gives ``(m, n, 2)``.
     """
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     x: ext.Operand[Any]
     axes: ir.ArrayAttr | ir.UnitAttr
@@ -70,6 +73,8 @@ class BroadcastToOp(RelaxOp, name="broadcast_to", traits=[ext.Pure]):
     Example: ``(n, 1)`` to ``(2, n, m)``.
     """
 
+    op_pattern = OpPatternKind.BROADCAST
+
     x: ext.Operand[Any]
     shape: ext.Operand[Any]
     result: ext.Result[Any]
@@ -99,6 +104,8 @@ class ConcatOp(RelaxOp, name="concat", traits=[ext.Pure]):
 
     Example: shapes ``(n, 4)`` and ``(m, 4)`` along axis 0 give ``(m + n, 4)``.
     """
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     tensors: ext.Operand[Any]
     axis: ir.IntegerAttr
@@ -164,6 +171,8 @@ class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):
     ``(n, 1)``, ``(n, 3)``, ``(n, 2)``.
     """
 
+    op_pattern = OpPatternKind.INJECTIVE
+
     x: ext.Operand[Any]
     sections: ir.IntegerAttr | ir.ArrayAttr
     axis: ir.IntegerAttr
@@ -217,6 +226,8 @@ class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):
     Example: shapes ``(v, 384)`` and ``(b, s)`` along axis 0 give ``(b, s, 384)``.
     """
 
+    op_pattern = OpPatternKind.INJECTIVE
+
     x: ext.Operand[Any]
     indices: ext.Operand[Any]
     axis: ir.IntegerAttr | ir.UnitAttr
@@ -258,6 +269,8 @@ class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):
 
     Example: ``(n, 8)`` with axes ``[1]``, begin ``[1]``, end ``[-1]``, strides ``[2]`` gives ``(n, 3)``.
     """
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     x: ext.Operand[Any]
     axes: ir.ArrayAttr

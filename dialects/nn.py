@@ -7,6 +7,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr, text_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.traits import IsAttention, MultipliesMatrices
 from relax_mlir.dialects.types import Tensor, dim_text, shape_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
@@ -26,6 +27,8 @@ def float_tensor(args: OpArgs, index: int = 0) -> Tensor:
 class FloatUnaryOp(RelaxOp):
     """Base of the activations on floats: one operand, whose type is the result's."""
 
+    op_pattern = OpPatternKind.ELEMWISE
+
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         return float_tensor(args)
@@ -36,6 +39,8 @@ class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):
 
     Example: ``[-1.0, 0.0, 2.0]`` gives ``[0.0, 0.0, 2.0]``.
     """
+
+    op_pattern = OpPatternKind.ELEMWISE
 
     data: ext.Operand[Any]
     result: ext.Result[Any]

@@ -7,6 +7,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.convolution import SPATIAL, Ints, both_sides, layout_of, numbers_of, repeated
 from relax_mlir.dialects.number_attributes import bool_attr, ints_attr, text_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ShapeError
@@ -16,6 +17,8 @@ from relax_mlir.symbolic import Dim
 
 class PoolingOp(RelaxOp):
     """Base of the poolings: `count` is the number of spatial dimensions."""
+
+    op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
     count = 0
 

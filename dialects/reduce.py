@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
 from relax_mlir.dialects.number_attributes import bool_attr, integers, ints_attr, maybe_int_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.error import expect
@@ -37,6 +38,8 @@ def reduced_shape(args: OpArgs) -> tuple[Dim | None, ...] | None:
 class ReduceOp(RelaxOp):
     """Base of the reductions over any axes: `axis` lists them, ``unit`` is all; the dtype stays."""
 
+    op_pattern = OpPatternKind.COMM_REDUCE
+
     x: ext.Operand[Any]
     axis: ir.ArrayAttr | ir.UnitAttr
     keepdims: ir.IntegerAttr
@@ -67,6 +70,8 @@ class ReduceFloatOp(ReduceOp):
 
 class ArgReduceOp(RelaxOp):
     """Base of argmax and argmin (int64): `axis` is one axis; ``unit`` gives the position in the flattened tensor."""
+
+    op_pattern = OpPatternKind.COMM_REDUCE
 
     x: ext.Operand[Any]
     axis: ir.IntegerAttr | ir.UnitAttr

@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
 from relax_mlir.dialects.number_attributes import int_attr, ints_attr, maybe_int_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
 from relax_mlir.error import ArgumentError
@@ -15,6 +16,8 @@ from relax_mlir.symbolic import Dim
 
 class FlipOp(RelaxOp, name="flip", traits=[ext.Pure]):
     """`x` with its elements along `axis` in reverse. Example: ``[1, 2, 3]`` gives ``[3, 2, 1]``."""
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     x: ext.Operand[Any]
     axis: ir.IntegerAttr
@@ -34,6 +37,8 @@ class TileOp(RelaxOp, name="tile", traits=[ext.Pure]):
     The shorter of shape and `repeats` gets ones in front. Example: ``[1, 2]`` with repeats ``[2, 2]`` gives
     ``[[1, 2, 1, 2], [1, 2, 1, 2]]``.
     """
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     x: ext.Operand[Any]
     repeats: ir.ArrayAttr
@@ -57,6 +62,8 @@ class RepeatOp(RelaxOp, name="repeat", traits=[ext.Pure]):
 
     Example: ``[1, 2]`` with repeats 2 gives ``[1, 1, 2, 2]``.
     """
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     x: ext.Operand[Any]
     repeats: ir.IntegerAttr

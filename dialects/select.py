@@ -8,6 +8,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.binary import common_dtype
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import integer
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import (
     Scalar,
@@ -28,6 +29,8 @@ class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):
     Example: ``[true, false]``, ``[1, 2]`` and ``[0]`` give ``[1, 0]``.
     """
 
+    op_pattern = OpPatternKind.BROADCAST
+
     condition: ext.Operand[Any]
     x1: ext.Operand[Any]
     x2: ext.Operand[Any]
@@ -45,6 +48,8 @@ class ClipOp(RelaxOp, name="clip", traits=[ext.Pure]):
     Example: ``[-3.0, 0.5, 9.0]`` with min 0.0 and max 6.0 gives ``[0.0, 0.5, 6.0]``. When min is greater than
     max, every element becomes max.
     """
+
+    op_pattern = OpPatternKind.ELEMWISE
 
     x: ext.Operand[Any]
     min: ir.FloatAttr | ir.IntegerAttr | ir.UnitAttr

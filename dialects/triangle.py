@@ -6,6 +6,7 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import int_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import DimLike, Tensor, as_dim, dims_attr, dims_from_attr
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
 from relax_mlir.error import ShapeError
@@ -17,6 +18,8 @@ class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
 
     Example: shape ``[2, 3]`` and k 1 give ``[[0, 1, 0], [0, 0, 1]]``.
     """
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     shape: ir.ArrayAttr
     k: ir.IntegerAttr
@@ -38,6 +41,8 @@ class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
 
 class TriangleOp(RelaxOp):
     """Base of tril and triu: matrices in the last two dimensions; `k` moves the diagonal up."""
+
+    op_pattern = OpPatternKind.INJECTIVE
 
     x: ext.Operand[Any]
     k: ir.IntegerAttr

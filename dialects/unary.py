@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, create_one
 from relax_mlir.mlir import ext
@@ -10,6 +11,8 @@ from relax_mlir.mlir import ext
 
 class UnaryOp(RelaxOp):
     """Base of the ops that map each element of a tensor to one of the same dtype."""
+
+    op_pattern = OpPatternKind.ELEMWISE
 
     x: ext.Operand[Any]
     result: ext.Result[Any]

@@ -295,6 +295,7 @@ API = (
     "relax_mlir.expr_functor",
     "relax_mlir.rewrite",
     "relax_mlir.te",
+    "relax_mlir.strategy",
     "relax_mlir.ir",
     "relax_mlir.op.op_registry",
     "relax_mlir.analysis",

@@ -108,7 +108,7 @@ def phases(
             (
                 NameUnknownDims(),
                 CheckPrimCalls(),
-                LegalizeOps(),
+                LegalizeOps(target),
                 known_passes("cse", opt_level=1),
                 FuseOps(),
                 known_passes("symbol-dce"),

@@ -18,7 +18,7 @@ from relax_mlir.dialects.attributes import (
 )
 from relax_mlir.lowering.kernels.attention import attention_request as _attention
 from relax_mlir.lowering.kernels.core.emit import Block
-from relax_mlir.lowering.kernels.registry import GENERATORS, Request
+from relax_mlir.lowering.kernels.registry import GENERATORS, Generator, Request
 from relax_mlir.lowering.kernels.rows import group_norm_request as _group_norm
 from relax_mlir.lowering.kernels.rows import row_requests as _rows
 from relax_mlir.lowering.kernels.rows.row_loops import NO_ROW_FUSION, RowFusion, RowLoop
@@ -51,9 +51,14 @@ class SelectKernels(ModulePass):
                     _replace_body(function, target, module.body, bool(ctx.option(MATH_FAST)))
 
 
+def generator_of(name: str) -> Generator | None:
+    """The generator of a kernel; None if there is none."""
+    return GENERATORS.get(name)
+
+
 def _replace_body(function: func.FuncOp, target: Target, block: Block, fast: bool) -> None:
     name = function.attributes[KERNEL].value
-    generator = GENERATORS.get(name)
+    generator = generator_of(name)
     if generator is None or len(function.body.blocks) != 1 or function.type.results:
         return
     given = function.attributes.get(KERNEL_ATTRS, ())

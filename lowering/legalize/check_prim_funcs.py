@@ -6,8 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import KERNEL_SEAL, LOOP_KIND, PARAMS, PATTERN, PRIM_FUNC, UNCHECKED
+from relax_mlir.dialects.attributes import (
+    EXPOSES,
+    KERNEL_SEAL,
+    LOOP_KIND,
+    PARAMS,
+    PATTERN,
+    PRIM_FUNC,
+    UNCHECKED,
+)
 from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims
+from relax_mlir.dialects.prim_entries import against_entry, entry_of, prim_callees
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_queries import callee_of, ops_of
@@ -82,6 +91,10 @@ def problems(prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagn
         yield _problem(prim.operation, name, "it has no body: define it, or call a packed function")
         return
     yield from _parameters(prim)
+    entry = entry_of(prim)
+    if entry is not None and (reason := against_entry(prim, prims.get(entry.callee), entry.written)):
+        message = f"has the attribute {EXPOSES}, but {reason}: leave it out"
+        yield _problem(prim.operation, name, message)
     if KERNEL_SEAL not in prim.attributes and (found := claims(prim)):
         message = f"has the attribute {found[0]}, which legalize-ops makes: leave it out"
         yield _problem(prim.operation, name, message)
@@ -255,7 +268,7 @@ def _call(op: ir.Operation, prim: func.FuncOp, prims: dict[str, func.FuncOp]) ->
         if current in reached or current not in prims:
             continue
         reached.add(current)
-        waiting += [callee_of(call) for call in ops_of(prims[current].operation, "func.call")]
+        waiting += prim_callees(prims[current])
 
 
 def _use_memory(prim: func.FuncOp) -> None:

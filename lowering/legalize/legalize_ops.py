@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, op_class
@@ -13,12 +15,18 @@ from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, OnMemory, ops
 from relax_mlir.error import UnsupportedError
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.printing import legalize_print
-from relax_mlir.lowering.legalize.rules import Legalizer, op_call, rule_for
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule, op_call, rule_for
 from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.strategy.registry import registered_for
+from relax_mlir.strategy.report import current_report
 from relax_mlir.symbolic import assuming
+from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.legalize.selecting_legalizer import SelectingLegalizer
 
 LEFT = ops_with(KeptAtR1, OnFunctionValues)
 
@@ -36,19 +44,22 @@ def relax_ops(module: ir.Module) -> list[ir.Operation]:
     return found
 
 
+@dataclass(frozen=True)
 class LegalizeOps(ModulePass):
-    """Replace Relax ops by calls of prim funcs written in linalg on tensors.
+    """Replace Relax ops by calls of prim funcs: written in linalg on tensors, or what the ops' strategies select.
 
     An op on a value of unknown shape or dtype becomes a call of the runtime, which compiles it for what it finds.
+    `target`: the machine that strategies are asked for.
     """
 
     name: ClassVar[str] = "legalize-ops"
     always_verified: ClassVar[bool] = True
+    target: str = "cpu"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for an op without a rule."""
         make_all_effects_explicit(module)
-        legalizer = Legalizer(module)
+        implementations = _Implementations(Legalizer(module), Target.parse(self.target))
         for op in relax_ops(module):
             if op.name == "relax.print":
                 legalize_print(op)
@@ -57,14 +68,33 @@ class LegalizeOps(ModulePass):
             if cls is None or (op.name in LEFT and op.name not in GENERAL_STRUCTURE):
                 continue
             with ir.InsertionPoint(op), unnamed(op.location), assuming(bounds_around(op)):
-                new = _legalized(legalizer, op, cls)
+                new = _legalized(implementations, op, cls)
             if new is not None:
                 name_value(new, op.location)
                 op.results[0].replace_all_uses_with(new)
                 op.erase()
 
 
-def _legalized(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
+@dataclass
+class _Implementations:
+    """Legalises calls by the rules of their ops, or by what strategies select where there are any."""
+
+    legalizer: Legalizer
+    target: Target
+    _selecting: SelectingLegalizer | None = None
+
+    def legalize(self, op: ir.Operation, call: OpCall, rule: Rule) -> Sequence[Arg]:
+        if current_report() is None and not registered_for(op.name, self.target):
+            return rule(self.legalizer, call)
+        if self._selecting is None:
+            # Tensor expressions take a while to import, and most modules have none.
+            from relax_mlir.lowering.legalize.selecting_legalizer import SelectingLegalizer
+
+            self._selecting = SelectingLegalizer(self.legalizer, self.target)
+        return self._selecting.legalize(op, call, rule)
+
+
+def _legalized(implementations: _Implementations, op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
     """What stands for the result of `op` at level R1; None for ops that stay."""
     packed = PACKED_RULES.get(op.name)
     if packed is not None:
@@ -79,5 +109,6 @@ def _legalized(legalizer: Legalizer, op: ir.Operation, cls: type[RelaxOp]) -> ir
         if op.name in ops_with(OnMemory):
             reason = 'is explicit memory, which the virtual machine runs: build with exec_mode="bytecode"'
         raise UnsupportedError(f"{where(op)}: {op.name} {reason}")
-    results = [result.ssa for result in rule(legalizer, op_call(op, cls.args_of(op)))]
+    found = implementations.legalize(op, op_call(op, cls.args_of(op)), rule)
+    results = [result.ssa for result in found]
     return pack(results, op.location) if isinstance(op.results[0].type, ir.TupleType) else results[0]

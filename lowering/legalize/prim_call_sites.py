@@ -9,6 +9,7 @@ from relax_mlir import symbolic
 from relax_mlir.analysis.declared_sizes import flat_infos
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.inplace import FRESH, inplace_indices, passed_results
+from relax_mlir.dialects.prim_entries import prim_callees
 from relax_mlir.dialects.prim_params import PrimParam
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import Diagnostic
@@ -20,7 +21,7 @@ from relax_mlir.symbolic import Dim
 
 def called_by_prims(prims: Mapping[str, func.FuncOp]) -> set[str]:
     """The names of the prim funcs that others call."""
-    return {callee_of(call) for prim in prims.values() for call in ops_of(prim.operation, "func.call")}
+    return {name for prim in prims.values() for name in prim_callees(prim)}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.prim_entries import entry_of
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import Diagnostic
 from relax_mlir.ir_queries import callee_of, defining_op, ops_of
@@ -37,6 +38,9 @@ def stores(
     found: dict[int, ir.Operation] = {}
     known[name] = found
     arguments = list(prims[name].arguments)
+    entry = entry_of(prims[name])
+    if entry is not None:
+        found.update(dict.fromkeys(entry.written, prims[name].operation))
     for op in ops_of(prims[name].operation):
         for value in _targets(op, prims, known):
             root = _root(value)

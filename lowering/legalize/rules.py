@@ -120,6 +120,9 @@ class Legalizer:
     """Emits prim funcs into a module, each distinct one once, and calls of them at the current insertion point."""
 
     module: ir.Module
+    takes_kernels: bool = True
+    """Whether prim funcs may ask for a generated kernel."""
+
     _prims: dict[Hashable, _Prim] = field(default_factory=dict)
     _used: set[str] = field(default_factory=set)
 
@@ -146,7 +149,15 @@ class Legalizer:
         body, with `kernel_attrs`.
         """
         in_infos = [arg.info for arg in ins]
-        signature = (name, *(_signature(i) for i in in_infos), None, *(_signature(o) for o in outs), key)
+        kernel = kernel if self.takes_kernels else None
+        signature = (
+            name,
+            kernel,
+            *(_signature(i) for i in in_infos),
+            None,
+            *(_signature(o) for o in outs),
+            key,
+        )
         if signature not in self._prims:
             self._prims[signature] = self._build(
                 name, in_infos, outs, body, pattern, kernel, kernel_attrs or {}

@@ -77,6 +77,8 @@ def _checks(root: ir.Operation, table: Mapping[str, func.FuncOp]) -> list[ir.Ope
 
 
 def _checks_in(call: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
+    if callee_of(call) == LEAVE:
+        return False
     callee = table[callee_of(call)]
     if is_declaration(callee) or SHARED_GROUP in callee.attributes:  # kernels check nothing
         return CHECK in callee.attributes

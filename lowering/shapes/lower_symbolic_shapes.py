@@ -8,8 +8,10 @@ from typing import ClassVar
 from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.location import name_of, renamed
+from relax_mlir.dialects.prim_entries import entry_of
 from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, unflatten
+from relax_mlir.lowering.shapes.calls import note_destinations
 from relax_mlir.lowering.shapes.entry import build_shapes_function, leaf_sizes
 from relax_mlir.lowering.shapes.headers import Header, make_header, recursive_functions
 from relax_mlir.lowering.shapes.latency_critical import is_latency_critical
@@ -56,6 +58,10 @@ class LowerSymbolicShapes(ModulePass):
         recursive = recursive_functions(functions)
         callees = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         headers: dict[str, Header] = {}
+        for function in callees.values():
+            entry = entry_of(function)
+            if entry is not None:
+                note_destinations(callees[entry.callee], entry.written)
         for op in functions:
             name, short = op.name.value, is_latency_critical(op, callees)
             op.attributes["sym_name"] = ir.StringAttr.get(f"{name}.relax")

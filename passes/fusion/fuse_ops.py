@@ -16,6 +16,7 @@ from relax_mlir.ir_queries import callee_of, defining_op, fresh_name
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.fusion.call_wiring import wire
+from relax_mlir.passes.fusion.fused_names import joined_name
 from relax_mlir.passes.fusion.groups import Group, against_kinds
 from relax_mlir.passes.fusion.input_checks import require_fusible
 from relax_mlir.passes.fusion.prim_calls import (
@@ -432,7 +433,7 @@ class _Fusion:
         """Symbol of the prim func that does both, made when first asked for; None if they do not merge."""
         key = (producer, consumer, wiring)
         if key not in self.merged:
-            symbol = fresh_name(f"{producer}_{consumer}", self.functions)
+            symbol = fresh_name(joined_name((producer, consumer)), self.functions)
             function = merge(self.module, self.functions[producer], self.functions[consumer], wiring, symbol)
             self.merged[key] = None if function is None else symbol
             if function is not None:

@@ -63,7 +63,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "tir",
         }
     ),
-    frozenset({"lowering"}),
+    frozenset({"lowering", "strategy"}),
     frozenset({"runtime", "profiler", "vm", "export"}),
     frozenset({"tools", "frontend", "distributed", "contrib"}),
 )
@@ -71,11 +71,14 @@ LAYERS: tuple[frozenset[str], ...] = (
 
 BINDINGS = frozenset({"torch_mlir", "mlir"})
 
-LAZY = frozenset({"relax_mlir.transform.registry"})
-"""Modules whose texts may name modules above them: the table of passes, each loaded when it is asked for."""
+LAZY = frozenset({"relax_mlir.transform.registry", "relax_mlir.op.op_registry"})
+"""Modules whose texts may name modules above them: tables of passes and attributes of ops, loaded when asked for."""
 
 COMPUTED = frozenset(
-    {"relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", "relax_mlir.transform", *LAZY}
+    {
+        *("relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", "relax_mlir.strategy"),
+        *("relax_mlir.transform", *LAZY),
+    }
 )
 """Modules that import by a name they compute: from a table of theirs, or the bindings."""
 

@@ -51,7 +51,7 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     exec(code, {"__name__": "example"})
 
 
-@pytest.mark.parametrize("name", ["docs/vm.md", "docs/deploy.md", "docs/distributed.md"])
+@pytest.mark.parametrize("name", [f"docs/{n}.md" for n in ("vm", "deploy", "distributed", "strategies")])
 def test_examples_print_what_stands_there(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -22,10 +23,11 @@ from relax_mlir.dialects.base import RelaxOp, op_classes
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.infer_rules import register_infer, rule_of, unregister_infer
 from relax_mlir.dialects.location import located_at
-from relax_mlir.dialects.traits import HasEffect, ops_with
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.traits import HasEffect, IsView, ops_with
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, expect
+from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, UnsupportedError, expect
 from relax_mlir.mlir import func, ir
 
 PREFIX = "relax."
@@ -35,7 +37,15 @@ FAMILIES = ("memory", "nn", "vm")
 RULES = ("FInferShape", "FInferType", "FInferStructInfo")
 """Keys of shape rules: what gives the shape, the dtype, or both."""
 PURITY = "FPurity"
-KEYS = (*RULES, PURITY)
+PATTERN = "TOpPattern"
+STRATEGY = "FTVMStrategy"
+KEYS = (*RULES, PURITY, PATTERN, STRATEGY)
+
+DEVICE_OPS = frozenset({"device_copy", "hint_on_device", "on_device", "to_vdevice"})
+"""TVM's ops on devices."""
+
+LATE = {STRATEGY: "relax_mlir.strategy.op_attribute"}
+"""Attributes that parts above this one know of, and the modules that have them."""
 
 _given: dict[str, dict[str, tuple[int, Any]]] = {}
 """The attributes that users have registered, each with its level, by op and key."""
@@ -54,8 +64,14 @@ class Op:
 
     @staticmethod
     def get(name: str) -> Op:
-        """The op called `name`, with or without ``relax.``; raises `UnknownNameError`."""
+        """The op called `name`, with or without ``relax.``.
+
+        Raises:
+            UnknownNameError: there is no such op. UnsupportedError: it is about devices.
+        """
         expect("Op.get: 'name'", name, str, "the name of an op")
+        if written_name(name) in DEVICE_OPS:
+            raise UnsupportedError(f"Op.get: '{name}' is about devices; there is one, the CPU: leave it out")
         if op_class_of(name) is not None:
             return Op(PREFIX + written_name(name))
         if rule_of(name) is None and name not in _given:
@@ -69,7 +85,10 @@ class Op:
         return op_class_of(self.name) is not None
 
     def get_attr(self, key: str) -> Any:  # noqa: ANN401 - a rule, or a bool
-        """The attribute `key`: ``FInferShape`` (also ``FInferType``, ``FInferStructInfo``), ``FPurity``; None if unset.
+        """The attribute `key`; None if unset.
+
+        Keys are ``FInferShape`` (also ``FInferType``, ``FInferStructInfo``), ``FPurity``, and of ops of Relax
+        ``TOpPattern``, an `OpPatternKind`, and ``FTVMStrategy``, a function that gives the `OpStrategy` of a call.
 
         Raises:
             UnknownNameError: there is no attribute of this name.
@@ -80,6 +99,10 @@ class Op:
             return rule_of(self.name) if own is None and key in RULES else own
         if key in RULES:
             return infer_rule(self.name)
+        if key in LATE:
+            return importlib.import_module(LATE[key]).attribute_of(self.name)
+        if key == PATTERN:
+            return pattern_of(self.name)
         return f"{PREFIX}{_ir_name(self.name)}" not in ops_with(HasEffect)
 
     def has_attr(self, key: str) -> bool:
@@ -103,6 +126,8 @@ def register_op_attr(
         attr_key: ``FInferShape``: the shape rule, as for `register_infer`; besides a `StructInfo` it may give a shape,
             whose dtype ``FInferType`` says then. ``FInferType``: gives the name of a dtype, or a `StructInfo`.
             ``FInferStructInfo``: both in one. ``FPurity``: whether the function has no effects.
+            ``FTVMStrategy``, of ops of Relax: a strategy beside those that the op has
+            (`relax_mlir.strategy.register_strategy`).
         value: the rule or the bool; None gives a decorator.
         level: of two values the one of the higher level counts; two of one level are an error.
 
@@ -114,10 +139,17 @@ def register_op_attr(
     _check_key(attr_key)
     if value is None:
         return lambda late: register_op_attr(op_name, attr_key, late, level)
+    if op_class_of(op_name) is not None and attr_key in LATE:
+        importlib.import_module(LATE[attr_key]).give(op_name, value)
+        return value
     if op_class_of(op_name) is not None:
         raise ArgumentError(
             f"register_op_attr: '{op_name}' is an op of Relax, whose rules do not change; infer_rule('{op_name}') "
             "gives its shape rule"
+        )
+    if attr_key in (PATTERN, STRATEGY):
+        raise ArgumentError(
+            f"register_op_attr: {attr_key} is an attribute of ops of Relax, which '{op_name}' is not"
         )
     if attr_key == PURITY:
         expect(f"register_op_attr: {PURITY} of '{op_name}'", value, bool, "True or False")
@@ -260,6 +292,13 @@ def builder_of(name: str) -> Callable[..., Any] | None:
 def _all_names() -> list[str]:
     dialect.import_families()
     return [written_name(name) for name in op_classes()]
+
+
+def pattern_of(name: str) -> OpPatternKind:
+    """How an op of Relax may be fused; of views, the elements stay in order."""
+    found = op_class_of(name)
+    assert found is not None
+    return OpPatternKind.INJECTIVE if found.OPERATION_NAME in ops_with(IsView) else found.op_pattern
 
 
 def _check_key(key: str) -> None:

@@ -10,12 +10,17 @@ stored.
 >>> prove_less_equal(n, (n + 3) // 4 * 4)
 True
 
-Proofs take bounds of symbols, or use those of the `assuming` around them: a function's own.
+Proofs take bounds of symbols, or use those of the `assuming` around them: a function's own. Comparisons give a
+`Condition`, which is true, false, or open until the symbols have values:
+
+>>> (n <= n + 1).decide(), (n < 0).decide(), (n <= 16).decide()
+(True, False, None)
 
 Division is floor division as in Python. An expression with a division has no value where the divisor is zero;
 simplifications and proofs hold wherever the original has one.
 """
 
+from relax_mlir.symbolic.condition import Condition, divisible, equal, not_equal
 from relax_mlir.symbolic.division import ceildiv, floordiv, floormod, maximum, minimum
 from relax_mlir.symbolic.expr import Dim, Expr, product
 from relax_mlir.symbolic.interval import Bounds, assume, assuming, bounds
@@ -26,6 +31,7 @@ from relax_mlir.symbolic.visit import divisors, evaluate, linear_definition, low
 
 __all__ = [
     "Bounds",
+    "Condition",
     "Definition",
     "Dim",
     "Expr",
@@ -34,7 +40,9 @@ __all__ = [
     "bounds",
     "ceildiv",
     "definitions",
+    "divisible",
     "divisors",
+    "equal",
     "evaluate",
     "floordiv",
     "floormod",
@@ -43,6 +51,7 @@ __all__ = [
     "lower",
     "maximum",
     "minimum",
+    "not_equal",
     "parse",
     "product",
     "prove_divisible",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from relax_mlir.error import ArgumentError, ShapeError
 
@@ -124,6 +124,22 @@ class Expr:
         value = _operand(other)
         return NotImplemented if value is None else _division().floormod(value, self)
 
+    def __lt__(self, other: Dim) -> Condition:
+        return self._compare("<", other)
+
+    def __le__(self, other: Dim) -> Condition:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Dim) -> Condition:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Dim) -> Condition:
+        return self._compare(">=", other)
+
+    def _compare(self, relation: Literal["<", "<=", ">", ">="], other: Dim) -> Condition:
+        value = _operand(other)
+        return NotImplemented if value is None else _condition().compare(relation, self, value)
+
 
 Dim: TypeAlias = Expr | int
 """A dimension: an int whenever it is constant, else an `Expr`."""
@@ -131,12 +147,21 @@ Dim: TypeAlias = Expr | int
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from relax_mlir.symbolic.condition import Condition
+
 
 def _division() -> ModuleType:
     # The division rules are built on this module, so they can only be imported once it is complete.
     from relax_mlir.symbolic import division
 
     return division
+
+
+def _condition() -> ModuleType:
+    # Likewise: conditions are decided by proofs about expressions.
+    from relax_mlir.symbolic import condition
+
+    return condition
 
 
 def _operand(value: object) -> Dim | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.module_text import module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
 from relax_mlir.source_frame import source_frame
+from relax_mlir.strategy.report import StrategyReport, explain_strategy
 from relax_mlir.tools import opt_watchers
 from relax_mlir.tools.colour import error_line, is_coloured
 from relax_mlir.tools.expectations import compare, read_expectations
@@ -78,7 +79,12 @@ class Driver:
             pipeline = self._pipeline()
         outputs: list[str | bytes] = []
         succeeded = True
-        with self._pass_context() as context, explain_fusion() as fusion, explain_loops() as loops:
+        with (
+            self._pass_context() as context,
+            self._strategies() as strategies,
+            explain_fusion() as fusion,
+            explain_loops() as loops,
+        ):
             if self.options.on("dump-pass-pipeline"):
                 from relax_mlir.tools.pipeline_text import pipeline_text  # needed for this option only
 
@@ -88,6 +94,8 @@ class Driver:
                 succeeded &= good
                 outputs += [] if text is None else [text]
             self._write_reports()
+        if strategies is not None:
+            print(f"===== Strategies =====\n{strategies.render()}", file=sys.stderr)
         if self.options.on("explain-fusion"):
             print(f"===== Fusion =====\n{fusion.render()}", file=sys.stderr)
         if self.options.on("explain-loops"):
@@ -95,6 +103,10 @@ class Driver:
         if outputs:
             self._write(outputs[0] if len(outputs) == 1 else OUTPUT_SEPARATOR.join(map(str, outputs)))
         return 0 if succeeded else 1
+
+    def _strategies(self) -> AbstractContextManager[StrategyReport | None]:
+        """Collects the choices of implementations, if they are to be shown."""
+        return explain_strategy() if self.options.on("explain-strategy") else nullcontext()
 
     def _check_emit(self) -> None:
         """Raise for an unknown form of code, and for options that cannot go with it."""

@@ -177,6 +177,12 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag("mlir-timing", bool, WATCHING, "show the time of each pass, as a tree"),
     Flag("mlir-pass-statistics", bool, WATCHING, "show the number of ops around each pass"),
+    Flag(
+        "explain-strategy",
+        bool,
+        WATCHING,
+        "show for each call which implementations legalize-ops considered, which it took, and why",
+    ),
     Flag("explain-fusion", bool, WATCHING, "show what fuse-ops fused, what it left apart, and why"),
     Flag(
         "explain-loops",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from relax_mlir.dialects.attributes import EXPOSED_SUFFIX
+from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, EXPOSES
+from relax_mlir.dialects.prim_entries import entry_of, exposes, prim_callees
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 
@@ -14,7 +15,7 @@ def with_callees(functions: Mapping[str, func.FuncOp], prims: Iterable[str]) -> 
     found = dict.fromkeys(prims)
     todo = list(found)
     while todo:
-        inner = [callee_of(op) for op in ops_of(functions[todo.pop()].operation, "func.call")]
+        inner = prim_callees(functions[todo.pop()])
         todo += [name for name in inner if name not in found]
         found |= dict.fromkeys(inner)
     return list(found)
@@ -42,5 +43,8 @@ def add_prim_copies(
         copy.attributes["sym_name"] = ir.StringAttr.get(new)
         for call in ops_of(copy, "func.call"):
             call.attributes["callee"] = ir.FlatSymbolRefAttr.get(names[callee_of(call)])
+        entry = entry_of(functions[name])
+        if entry is not None:
+            copy.attributes[EXPOSES] = exposes(names[entry.callee], entry.written)
         copies[name] = copy
     return copies

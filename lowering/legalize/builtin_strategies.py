@@ -1,0 +1,77 @@
+"""What the lowering has for a call of an op: its rule, with the generated kernel where one takes it, and without."""
+
+from __future__ import annotations
+
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PRIM_FUNC
+from relax_mlir.lowering.kernels.gemm.gemm import FLOATS
+from relax_mlir.lowering.kernels.registry import Request
+from relax_mlir.lowering.kernels.select_kernels import generator_of
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule
+from relax_mlir.mlir import func, ir
+from relax_mlir.module_functions import functions_of
+from relax_mlir.passes.fusion.prim_merging import is_contraction
+from relax_mlir.strategy.implementation import DEFAULT_PLEVEL, OpImplementation
+from relax_mlir.strategy.op_strategy import OpStrategy
+from relax_mlir.target import Target
+
+KERNEL_PLEVEL = 15
+"""The priority of generated kernels."""
+LINALG = "linalg"
+PRODUCT = "matrix product"
+
+
+def builtin_strategy(call: OpCall, rule: Rule, target: Target) -> OpStrategy:
+    """The implementations of a call that `rule` legalises, by the prim funcs that it makes in a scratch module."""
+    strategy = OpStrategy()
+    scratch = _legalized(call, rule)
+    prims = [op for op in functions_of(scratch) if PRIM_FUNC in op.attributes]
+    asking = next((prim for prim in prims if KERNEL in prim.attributes), None)
+    product = next(filter(is_contraction, prims), None)
+    if asking is not None:
+        name = ir.StringAttr(asking.attributes[KERNEL]).value
+        unless = _against_kernel(name, asking, target)
+        strategy.add(OpImplementation(f"kernel {name}", plevel=KERNEL_PLEVEL, rule=rule, unless=unless))
+    elif product is not None:
+        unless = _against_product(product)
+        strategy.add(OpImplementation(f"kernel {PRODUCT}", plevel=KERNEL_PLEVEL, rule=rule, unless=unless))
+        if not unless:
+            return strategy  # whose linalg op is what the kernel is recognised by
+    strategy.add(OpImplementation(LINALG, plevel=DEFAULT_PLEVEL, rule=rule, takes_kernel=False))
+    return strategy
+
+
+def _legalized(call: OpCall, rule: Rule) -> ir.Module:
+    """A module of the prim funcs that the rule makes for a call, and of a function that calls them."""
+    legalizer = Legalizer(ir.Module.create(ir.Location.unknown()))
+    types = [arg.ssa.type for arg in call.operands]
+    with ir.InsertionPoint(legalizer.module.body):
+        caller = func.FuncOp("caller", ir.FunctionType.get(types, []))
+    block = caller.add_entry_block()
+    operands = [Arg(value, arg.info) for value, arg in zip(block.arguments, call.operands, strict=True)]
+    with ir.InsertionPoint(block):
+        rule(legalizer, OpCall(call.args, tuple(operands), call.results))
+        func.ReturnOp([])
+    return legalizer.module
+
+
+def _against_kernel(name: str, prim: func.FuncOp, target: Target) -> str:
+    """Why the generator of a kernel does not take a prim func; "" if it does."""
+    generator = generator_of(name)
+    if generator is None:
+        return "there is no generator of this name"
+    attributes = {named.name: named.attr for named in prim.attributes.get(KERNEL_ATTRS, ())}
+    types = [t for t in prim.type.inputs if isinstance(t, ir.RankedTensorType)]
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        buffers = [ir.MemRefType.get(t.shape, t.element_type) for t in types]
+        block = func.FuncOp("buffers", ir.FunctionType.get(buffers, [])).add_entry_block()
+    request = Request(name, target, scratch.body, list(block.arguments), attributes)
+    shown = ", ".join(dict.fromkeys(str(t.element_type) for t in types))
+    return "" if generator(request) else f"no kernel for these axes, layouts or dtypes ({shown})"
+
+
+def _against_product(prim: func.FuncOp) -> str:
+    """Why the generated matrix products do not take a contraction; "" if they do."""
+    names = {str(ir.RankedTensorType(t).element_type) for t in prim.type.inputs[:2]}
+    taken = len(names) == 1 and names <= FLOATS.keys()
+    return "" if taken else f"no kernel for {' and '.join(sorted(names))}"

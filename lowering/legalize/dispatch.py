@@ -1,0 +1,214 @@
+"""A prim func that chooses among implementations when it runs: by conditions on sizes.
+
+It works on memory, as it calls prim funcs in either form. Those on tensors are called through an entry on memory
+(`prim_entries`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.prim_entries import SUFFIX, make_entry, on_memory
+from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
+from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import callee_of, fresh_name, symbol_names
+from relax_mlir.lowering.legalize.rules import Arg, OpCall
+from relax_mlir.lowering.legalize.te_implementations import emit_call
+from relax_mlir.mlir import arith, func, ir, memref, scf
+from relax_mlir.module_functions import functions_of
+from relax_mlir.strategy.op_strategy import SpecializedCondition
+from relax_mlir.symbolic import Condition, Dim
+
+Emit = Callable[[OpCall], Sequence[Arg]]
+"""Emits the calls of an implementation for the operands that it is given."""
+
+_RELATIONS = {"<=": "sle", "==": "eq", "!=": "ne"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the implementations: its name, when it is taken, and how it is called."""
+
+    name: str
+    condition: SpecializedCondition
+    emit: Emit
+
+
+def dispatch(module: ir.Module, what: str, call: OpCall, ways: Sequence[Way]) -> list[Arg]:
+    """Call a prim func that takes the first of `ways` whose condition holds, at the insertion point.
+
+    The last one is taken without a condition.
+
+    Raises:
+        UnsupportedError: an implementation is more than calls of prim funcs.
+    """
+    name = fresh_name(f"{call.args.op.removeprefix('relax.')}_by_size", symbol_names(module.body))
+    dispatcher = _Dispatcher(module, what, call)
+    plans = [(way, dispatcher.plan(way)) for way in ways]
+    symbol = dispatcher.emit(name, plans)
+    return emit_call(symbol, [arg.ssa for arg in call.operands], call.results, dispatcher.sizes)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A call of a prim func: the numbers of its operands and results, and the sizes that it is passed."""
+
+    callee: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    infos: tuple[Tensor, ...]
+    sizes: tuple[Dim, ...]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What an implementation calls, in order; values are numbered, the operands of the op first."""
+
+    steps: tuple[_Step, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass
+class _Dispatcher:
+    module: ir.Module
+    what: str
+    call: OpCall
+    sizes: list[Dim] = field(default_factory=list)
+    """The sizes that the prim func is passed: those in conditions, of buffers, and for what it calls."""
+
+    def plan(self, way: Way) -> _Plan:
+        """The calls of one implementation, which it emits into a function that nobody keeps."""
+        what = f"{self.what}: implementation '{way.name}'"
+        scratch = ir.Module.create(ir.Location.unknown())
+        types = [arg.ssa.type for arg in self.call.operands]
+        with ir.InsertionPoint(scratch.body):
+            block = func.FuncOp("way", ir.FunctionType.get(types, [])).add_entry_block()
+        operands = [Arg(v, arg.info) for v, arg in zip(block.arguments, self.call.operands, strict=True)]
+        with ir.InsertionPoint(block):
+            results = way.emit(OpCall(self.call.args, tuple(operands), self.call.results))
+            func.ReturnOp([])
+        numbers: dict[ir.Value, int | tuple[int, ...]] = {v: i for i, v in enumerate(block.arguments)}
+        count = len(numbers)
+        steps: list[_Step] = []
+        for op in [view.operation for view in block.operations][:-1]:
+            if op.name == TUPLE:
+                numbers[op.results[0]] = tuple(int(str(numbers[v])) for v in op.operands)
+            elif op.name == "relax.tuple_get_item":
+                fields = numbers[op.operands[0]]
+                assert isinstance(fields, tuple)
+                numbers[op.results[0]] = fields[ir.IntegerAttr(op.attributes["index"]).value]
+            elif op.name == "relax.call_tir":
+                info = struct_info(op.results[0].type)
+                infos = [info] if isinstance(info, Tensor) else list(getattr(info, "fields", ()))
+                made = tuple(range(count, count + len(infos)))
+                count += len(infos)
+                numbers[op.results[0]] = made if isinstance(op.results[0].type, ir.TupleType) else made[0]
+                given = numbers[op.operands[0]]
+                assert isinstance(given, tuple)
+                sizes = tuple(dim for dim in dims_from_attr(op.attributes["tir_vars"]) if dim is not None)
+                tensors = tuple(each for each in infos if isinstance(each, Tensor))
+                steps.append(_Step(callee_of(op), given, made, tensors, sizes))
+            else:
+                raise UnsupportedError(
+                    f"{what} holds for some sizes only, and emits {op.name}: inside a prim func there are calls of "
+                    "prim funcs alone. Give it a condition that is decided when the module is built"
+                )
+        outputs = tuple(int(str(numbers[arg.ssa])) for arg in results)
+        made_by_steps = {number for step in steps for number in step.results}
+        if len(set(outputs)) != len(outputs) or not made_by_steps.issuperset(outputs):
+            raise UnsupportedError(
+                f"{what} holds for some sizes only, and gives back an operand as it is: give it a condition that is "
+                "decided when the module is built"
+            )
+        return _Plan(tuple(steps), outputs)
+
+    def emit(self, name: str, plans: Sequence[tuple[Way, _Plan]]) -> str:
+        """The prim func; its name."""
+        for way, plan in plans:
+            for condition in way.condition.open_clauses():
+                self._need(condition.left, condition.right)
+            for step in plan.steps:
+                self._need(*step.sizes)
+                for number, info in zip(step.results, step.infos, strict=True):
+                    if number not in plan.outputs:
+                        self._need(*(info.known_shape or ()))
+        index = ir.IndexType.get()
+        buffers = [_memref(arg.info) for arg in self.call.operands]
+        outs = [_memref(info) for info in self.call.results]
+        types = [*buffers, *outs, *[index] * len(self.sizes)]
+        with ir.InsertionPoint(self.module.body):
+            function = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
+        function.attributes[PRIM_FUNC] = ir.UnitAttr.get()
+        block = function.add_entry_block()
+        with ir.InsertionPoint(block):
+            self._ways(block, plans)
+            func.ReturnOp([])
+        return name
+
+    def _need(self, *dims: Dim) -> None:
+        self.sizes += [
+            dim for dim in dict.fromkeys(dims) if not isinstance(dim, int) and dim not in self.sizes
+        ]
+
+    def _ways(self, block: ir.Block, plans: Sequence[tuple[Way, _Plan]]) -> None:
+        (way, plan), *others = plans
+        if not others:
+            self._run(block, plan)
+            return
+        clauses = [self._holds(block, clause) for clause in way.condition.open_clauses()]
+        flag = clauses[0]
+        for clause in clauses[1:]:
+            flag = arith.andi(flag, clause)
+        branch = scf.IfOp(flag, has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            self._run(block, plan)
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            self._ways(block, others)
+            scf.YieldOp([])
+
+    def _holds(self, block: ir.Block, clause: Condition) -> ir.Value:
+        left, right = (self._size(block, dim) for dim in (clause.left, clause.right))
+        return arith.cmpi(getattr(arith.CmpIPredicate, _RELATIONS[clause.relation]), left, right)
+
+    def _size(self, block: ir.Block, dim: Dim) -> ir.Value:
+        if isinstance(dim, int):
+            return arith.constant(ir.IndexType.get(), dim)
+        first = len(self.call.operands) + len(self.call.results)
+        return block.arguments[first + self.sizes.index(dim)]
+
+    def _run(self, block: ir.Block, plan: _Plan) -> None:
+        """The calls of an implementation."""
+        inputs = len(self.call.operands)
+        values: dict[int, ir.Value] = dict(enumerate(block.arguments[:inputs]))
+        outs = list(block.arguments)[inputs : inputs + len(self.call.results)]
+        values |= dict(zip(plan.outputs, outs, strict=True))
+        functions = {op.name.value: op for op in functions_of(self.module)}
+        for step in plan.steps:
+            for number, info in zip(step.results, step.infos, strict=True):
+                if number not in values:
+                    shape = info.known_shape or ()
+                    dynamic = [self._size(block, dim) for dim in shape if not isinstance(dim, int)]
+                    values[number] = memref.alloc(_memref(info), dynamic, [])
+            callee = functions[step.callee]
+            given = [values[number] for number in (*step.operands, *step.results)]
+            given += [self._size(block, dim) for dim in step.sizes]
+            name = step.callee if not callee.type.results else self._entry(callee, len(step.results))
+            wanted = [on_memory(type_) for type_ in callee.type.inputs]
+            arguments = [v if v.type == t else memref.cast(t, v) for v, t in zip(given, wanted, strict=True)]
+            func.CallOp([], name, arguments)
+
+    def _entry(self, callee: func.FuncOp, outputs: int) -> str:
+        """The entry on memory of a prim func on tensors; its name."""
+        name = callee.name.value + SUFFIX
+        if name not in symbol_names(self.module.body):
+            tensors = [i for i, t in enumerate(callee.type.inputs) if isinstance(t, ir.RankedTensorType)]
+            make_entry(self.module.body, name, callee, tensors[len(tensors) - outputs :])
+        return name
+
+
+def _memref(info: Tensor) -> ir.Type:
+    return on_memory(info.storage_type())

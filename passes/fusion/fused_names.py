@@ -1,0 +1,17 @@
+"""Names of prim funcs that are made of several: readable, and of bounded length."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+MAX_NAME_LENGTH = 80
+"""Longer names are cut there; a hash of the whole name follows (TVM's kMaxFuncNameLength)."""
+
+
+def joined_name(parts: Iterable[str]) -> str:
+    """``a_b_c`` for the parts of a fused function."""
+    name = "_".join(parts)
+    if len(name) <= MAX_NAME_LENGTH:
+        return name
+    return f"{name[:MAX_NAME_LENGTH]}_{hashlib.sha256(name.encode()).hexdigest()[:16]}"

@@ -1,0 +1,118 @@
+"""Which strategies an op has: its own, and those that users register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from relax_mlir.dialects.base import op_classes
+from relax_mlir.error import ArgumentError, UnknownNameError, expect
+from relax_mlir.strategy.op_strategy import OpStrategy
+from relax_mlir.target import Target
+
+if TYPE_CHECKING:
+    from relax_mlir.dialects.types import StructInfo
+    from relax_mlir.expr import Attrs
+    from relax_mlir.te import Tensor
+
+Strategy: TypeAlias = "Callable[[Attrs, Sequence[Tensor], StructInfo, Target], OpStrategy]"
+"""Of the attributes of a call, its operands as placeholders, the struct info of its result and the target, the
+implementations for it."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A strategy, and the target for which it was registered."""
+
+    strategy: Strategy
+    target: str
+
+    def is_for(self, target: Target) -> bool:
+        """Whether a target has what the strategy was registered for."""
+        return _features(self.target) <= target.features
+
+
+_registered: dict[str, list[Registered]] = {}
+
+
+def register_strategy(op: str, target: str = "cpu") -> Callable[[Strategy], Strategy]:
+    """Register a strategy for an op; its implementations stand beside those that the op has already.
+
+    Args:
+        op: the op's name (``"relax.matmul"``, ``"matmul"``, ``"relax.nn.softmax"``).
+        target: ``"cpu"``, or with the features that its implementations need: ``"cpu -mattr=+avx512f"``.
+
+    The decorated function gets the attributes of a call, placeholders for its tensors, the struct info of its result
+    and the target, and returns an `OpStrategy`. `unregister_strategy` takes it back.
+
+    Raises:
+        UnknownNameError: there is no such op. ArgumentError: no such target.
+    """
+    name = _ir_name(op)
+    _features(target)
+
+    def register(strategy: Strategy) -> Strategy:
+        if not callable(strategy):
+            raise ArgumentError(f"register_strategy '{op}': {strategy!r} is no function")
+        _registered.setdefault(name, []).append(Registered(strategy, target))
+        return strategy
+
+    return register
+
+
+def unregister_strategy(op: str, strategy: Strategy) -> None:
+    """Take back a strategy that `register_strategy` has been given; raises `ArgumentError` if it is not registered."""
+    name = _ir_name(op)
+    left = [item for item in _registered.get(name, []) if item.strategy is not strategy]
+    if len(left) == len(_registered.get(name, [])):
+        raise ArgumentError(f"unregister_strategy '{op}': {strategy!r} is not registered")
+    if left:
+        _registered[name] = left
+    else:
+        del _registered[name]
+
+
+@contextmanager
+def temporary_strategy(op: str, strategy: Strategy, target: str = "cpu") -> Iterator[None]:
+    """Register a strategy for the block below ``with``."""
+    register_strategy(op, target)(strategy)
+    try:
+        yield
+    finally:
+        unregister_strategy(op, strategy)
+
+
+def registered_for(op_name: str, target: Target) -> list[Strategy]:
+    """The strategies that users have registered for an op (by its name in the IR), the last one first."""
+    return [item.strategy for item in reversed(_registered.get(op_name, [])) if item.is_for(target)]
+
+
+def registrations() -> tuple[tuple[str, int], ...]:
+    """Which strategies are registered: equal for as long as these are."""
+    return tuple((name, id(item.strategy)) for name, items in _registered.items() for item in items)
+
+
+def any_registered() -> bool:
+    """Whether users have registered strategies, so that what a module becomes does not depend on its text alone."""
+    return bool(_registered)
+
+
+def _ir_name(op: str) -> str:
+    """The name in the IR: ``relax.nn_softmax``."""
+    from relax_mlir.op.op_registry import op_class_of  # where nothing is registered, nobody needs its table
+
+    expect("register_strategy: 'op'", op, str, "the name of an op")
+    found = op_class_of(op)
+    if found is None:
+        raise UnknownNameError("op of Relax", op, sorted(op_classes()))
+    return found.OPERATION_NAME
+
+
+def _features(target: str) -> frozenset[str]:
+    """The features that the text of a target asks for."""
+    expect("register_strategy: 'target'", target, str, "the text of a target")
+    Target(target)
+    words = [word.removeprefix("-mattr=") for word in target.split() if word.startswith("-mattr=")]
+    return frozenset(f[1:] for word in words for f in word.split(",") if f.startswith("+"))

@@ -1,0 +1,100 @@
+"""What implementations were considered for each call, and which was taken: the text of ``--explain-strategy``."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from relax_mlir import terminal
+from relax_mlir.strategy.selection import Candidate, Selection
+
+
+@dataclass(frozen=True)
+class StrategyDecision:
+    """The choice for one call: `op` in `function`, called on `operands`, at `place`."""
+
+    function: str
+    op: str
+    operands: str
+    place: str
+    selection: Selection
+
+
+@dataclass
+class StrategyReport:
+    """The choices of `legalize-ops`, in order."""
+
+    decisions: list[StrategyDecision] = field(default_factory=list)
+
+    def render(self, width: int | None = None) -> str:
+        """A table per call, as text of `width` columns (that of the terminal if not given); equal calls are one."""
+        columns = width or terminal.width()
+        groups: dict[tuple[str, ...], list[StrategyDecision]] = {}
+        for decision in self.decisions:
+            rows = [_row(c, decision.selection) for c in decision.selection.candidates]
+            key = (decision.function, decision.op, decision.operands, *(" ".join(row) for row in rows))
+            groups.setdefault(key, []).append(decision)
+        lines = [line for group in groups.values() for line in _table(group[0], len(group), columns)]
+        return "\n".join([*lines, f"{len(self.decisions)} calls"])
+
+
+def _table(decision: StrategyDecision, times: int, width: int) -> Iterator[str]:
+    count = f" ({times} times)" if times > 1 else ""
+    yield from _wrapped("", f"{decision.function}: {decision.op}({decision.operands}){count}", width)
+    yield from _wrapped("  ", f"at {decision.place}", width)
+    rows = [_row(c, decision.selection) for c in decision.selection.candidates]
+    name_width = max(len(row[1]) for row in rows)
+    for mark, name, plevel, reason in rows:
+        yield from _wrapped("  ", f"{mark:8}{name:{name_width}}  {plevel:>3}  {reason}".rstrip(), width)
+
+
+def _row(candidate: Candidate, selection: Selection) -> tuple[str, str, str, str]:
+    """The mark, the name, the priority and the reason."""
+    implementation, reason = candidate.implementation, candidate.reason
+    if candidate in selection.taken:
+        mark = "taken"
+        if len(selection.taken) > 1 and candidate is selection.taken[-1]:
+            reason = "otherwise"
+    elif candidate.verdict is False:
+        mark = "no"
+    else:
+        mark, reason = "lower", reason or "holds, at a lower priority"
+    return mark, implementation.name, str(implementation.plevel), reason
+
+
+def _wrapped(head: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=head,
+        subsequent_indent=head + " " * 8,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    )
+
+
+_report: ContextVar[StrategyReport | None] = ContextVar("strategy_report", default=None)
+
+
+@contextmanager
+def explain_strategy() -> Iterator[StrategyReport]:
+    """The choices of every `legalize-ops` that runs within, `build` included.
+
+    Example: ``with explain_strategy() as report: rx.build(module, cache=False)``, then ``print(report.render())``.
+    """
+    report = StrategyReport()
+    token = _report.set(report)
+    try:
+        yield report
+    finally:
+        _report.reset(token)
+
+
+def current_report() -> StrategyReport | None:
+    """The report that is being made; None if nobody asked for one."""
+    return _report.get()
