@@ -14,7 +14,7 @@
 // CALLS: Pass Manager with {{[0-9]+}} passes:
 // CALLS: {{^}}  fold-constant,
 // CALLS: {{^}}  check-legality{level=relax},
-// CALLS: {{^}}  legalize-ops,
+// CALLS: {{^}}  legalize-ops{target={{.*}}},
 // CALLS: {{^}}  fuse-ops,
 // CALLS: {{^}}  check-legality{level=calls}{{$}}
 // LEVEL0-NOT: fold-constant
