@@ -7,6 +7,7 @@ prim func of it, and `BlockBuilder.emit_te` a call. The names are those of TVM's
 
 from relax_mlir.te.compute import ComputeOp, compute
 from relax_mlir.te.expressions import IterVar, Range
+from relax_mlir.te.extern import ExternOp, call_packed, call_prim, extern
 from relax_mlir.te.functions import (
     abs,
     acos,
@@ -70,6 +71,7 @@ from relax_mlir.te.functions import (
 )
 from relax_mlir.te.prim_func import create_prim_func
 from relax_mlir.te.reductions import comm_reducer, max, min, prod, reduce_axis, sum
+from relax_mlir.te.recurrence import ScanOp, scan
 from relax_mlir.te.tags import tag_scope
 from relax_mlir.te.tensors import (
     Operation,
@@ -84,10 +86,12 @@ from relax_mlir.te.tensors import (
 
 __all__ = [
     "ComputeOp",
+    "ExternOp",
     "IterVar",
     "Operation",
     "PlaceholderOp",
     "Range",
+    "ScanOp",
     "Tensor",
     "TensorSlice",
     "abs",
@@ -101,6 +105,8 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "call_packed",
+    "call_prim",
     "cast",
     "ceil",
     "ceildiv",
@@ -116,6 +122,7 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "extern",
     "floor",
     "floordiv",
     "floormod",
@@ -146,6 +153,7 @@ __all__ = [
     "reduce_axis",
     "round",
     "rsqrt",
+    "scan",
     "select",
     "sigmoid",
     "sin",

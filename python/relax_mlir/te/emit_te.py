@@ -18,6 +18,7 @@ from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import func, ir
+from relax_mlir.te.emit_extern import with_externs
 from relax_mlir.te.graph import read_by
 from relax_mlir.te.prim_func import TEFunction, build
 from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder
@@ -96,15 +97,34 @@ def _call(
     """Call the prim func that computes `result`, one tensor or several, of those of the inputs that it reads."""
     several = isinstance(result, list | tuple)
     outputs = list(result) if several else [result]
-    read = read_by(outputs)
-    used = [(placeholder, value) for placeholder, value in inputs if placeholder in read]
-    made = build([placeholder for placeholder, _ in used], outputs, name)
+
+    def compute(known: Sequence[tuple[Tensor, Value]], wanted: Sequence[Tensor]) -> list[Value]:
+        return _computed(builder, known, wanted, name)
+
+    known = with_externs(builder, inputs, outputs, compute)
+    there = {id(tensor): value for tensor, value in known}
+    missing = [tensor for tensor in outputs if id(tensor) not in there]
+    if missing:
+        found = _computed(builder, known, missing, name)
+        there.update({id(tensor): value for tensor, value in zip(missing, found, strict=True)})
+    values = [there[id(tensor)] for tensor in outputs]
+    return tuple(values) if several else values[0]
+
+
+def _computed(
+    builder: BlockBuilder, known: Sequence[tuple[Tensor, Value]], outputs: Sequence[Tensor], name: str
+) -> list[Value]:
+    """Call the prim func that computes `outputs` of those of the known tensors that it reads."""
+    tensors = [tensor for tensor, _ in known]
+    read = read_by(outputs, tensors)
+    used = [(tensor, value) for tensor, value in known if tensor in read]
+    made = build([tensor for tensor, _ in used], outputs, name)
     callee = _add(builder, made)
     infos = [types.Tensor(output.shape, output.dtype) for output in outputs]
     called = calls.call_tir(
-        callee, [value for _, value in used], infos if several else infos[0], made.integers
+        callee, [value for _, value in used], infos if len(infos) > 1 else infos[0], made.integers
     )
-    return tuple(called) if several else called
+    return list(called) if len(infos) > 1 else [called]
 
 
 @dataclass

@@ -56,7 +56,7 @@ def _test(name: str, answer: bool) -> Callable[[ExprLike], Expr]:
         return of_float(item) if is_float else Number(answer)
 
     function.__name__ = name
-    function.__doc__ = f"Whether a float {name[:2]} {name[2:]}; of integers {answer}."
+    function.__doc__ = f"Whether a float {name[:2]} {name[2:]}, which of integers is {answer}."
     return function
 
 

@@ -12,10 +12,13 @@ from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
 from relax_mlir.te.walk import post_order
 
 
-def operations_of(outputs: Sequence[Tensor]) -> list[Operation]:
-    """The operations that `outputs` need but for placeholders, those that others read first."""
+def operations_of(outputs: Sequence[Tensor], known: Sequence[Tensor] = ()) -> list[Operation]:
+    """The operations that `outputs` need but for placeholders, those that others read first.
+
+    The operations that make `known` are left out, and what only they read.
+    """
     ordered: dict[Operation, None] = {}
-    entered: set[Operation] = set()
+    entered: set[Operation] = {tensor.op for tensor in known}
     waiting = [(tensor.op, False) for tensor in reversed(outputs)]
     while waiting:
         op, is_done = waiting.pop()
@@ -28,9 +31,9 @@ def operations_of(outputs: Sequence[Tensor]) -> list[Operation]:
     return list(ordered)
 
 
-def read_by(outputs: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors whose elements `outputs`, and what they need, are computed of."""
-    return list(dict.fromkeys(tensor for op in operations_of(outputs) for tensor in op.input_tensors))
+def read_by(outputs: Sequence[Tensor], known: Sequence[Tensor] = ()) -> list[Tensor]:
+    """The tensors whose elements `outputs`, and what they need but for `known`, are computed of."""
+    return list(dict.fromkeys(t for op in operations_of(outputs, known) for t in op.input_tensors))
 
 
 def symbols_of(tensors: Sequence[Tensor], operations: Sequence[Operation]) -> list[str]:
@@ -38,7 +41,9 @@ def symbols_of(tensors: Sequence[Tensor], operations: Sequence[Operation]) -> li
     dims: list[Dim] = [dim for tensor in tensors for dim in tensor.shape]
     for op in operations:
         dims += [dim for tensor in op.outputs for dim in tensor.shape]
-        if isinstance(op, ComputeOp):
-            dims += [dim for axis in op.reduce_axis for dim in (axis.dom.begin, axis.dom.extent)]
-            dims += [item.dim for item in post_order(*op.body) if isinstance(item, Size)]
+        for part in (op, *op.parts):
+            if isinstance(part, ComputeOp):
+                dims += [dim for axis in part.reduce_axis for dim in (axis.dom.begin, axis.dom.extent)]
+                dims += [axis.dom.extent for axis in part.axis]
+                dims += [item.dim for item in post_order(*part.body) if isinstance(item, Size)]
     return list(dict.fromkeys(name for dim in dims for name in symbolic.symbols(dim)))

@@ -6,12 +6,14 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.script.parser import parse
 from relax_mlir.symbolic import linear_definition
+from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te.extern import ExternOp
 from relax_mlir.te.graph import operations_of, symbols_of
 from relax_mlir.te.source import Writer
 from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
@@ -58,12 +60,13 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
 def build(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> TEFunction:
     """The prim func `name` of `inputs` and `outputs`."""
     _check(inputs, outputs, name)
-    operations = operations_of(outputs)
+    operations = operations_of(outputs, inputs)
     parameters = [*inputs, *outputs]
     alone = {n for t in parameters for dim in t.shape if (n := linear_definition(dim)) is not None}
     integers = tuple(s for s in symbols_of(parameters, operations) if s not in alone)
-    module, writer = _parsed(Writer(name, parameters, integers, blocks=True), operations)
-    if any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
+    blocks = all(isinstance(op, ComputeOp) for op in operations)
+    module, writer = _parsed(Writer(name, parameters, integers, blocks), operations)
+    if blocks and any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
         # In a loop, T.init would leave out the elements of reductions over nothing.
         module, writer = _parsed(Writer(name, parameters, integers, blocks=False), operations)
     _locate(module, name, writer)
@@ -80,7 +83,12 @@ def _check(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> No
     if len(set(map(id, [*inputs, *outputs]))) != len(inputs) + len(outputs):
         raise ArgumentError(f"create_prim_func '{name}': a tensor is listed twice")
     known = set(map(id, inputs))
-    for op in operations_of(outputs):
+    for op in operations_of(outputs, inputs):
+        if isinstance(op, ExternOp):
+            raise UnsupportedError(
+                f"create_prim_func '{name}': '{op.name}' is a te.extern, which a prim func cannot call: emit it, by "
+                "bb.emit_te or bb.emit, where it becomes a call of its own"
+            )
         for tensor in op.input_tensors:
             if isinstance(tensor.op, PlaceholderOp) and id(tensor) not in known:
                 raise ArgumentError(

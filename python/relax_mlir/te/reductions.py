@@ -162,7 +162,7 @@ def comm_reducer(
         return made if several else made[0]
 
     reducer.__name__ = name
-    reducer.__doc__ = f"`{name}` over axes; made by comm_reducer."
+    reducer.__doc__ = f"`{name}` over axes, by a combiner of your own."
     return reducer
 
 

@@ -7,11 +7,13 @@ import keyword
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from relax_mlir import symbolic
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import DATA_PARALLEL, Binary, Call, Expr, IterVar
 from relax_mlir.te.graph import symbols_of
 from relax_mlir.te.locals import Locals
 from relax_mlir.te.reductions import Combiner, Reduction
+from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.tensors import Operation, Tensor
 
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range", *keyword.kwlist})
@@ -33,6 +35,10 @@ class Writer:
     counts: dict[str, int] = field(default_factory=dict)
     """The number of the last name with each beginning."""
     names: dict[Expr | Tensor, str] = field(default_factory=dict)
+    depth: int = 1
+    """How deep the statements of a computation stand."""
+    fixed: dict[IterVar, str] = field(default_factory=dict)
+    """The axes for which loops around the computation have variables."""
 
     def write(self, operations: Sequence[Operation]) -> str:
         """The text of the computations `operations`, in order."""
@@ -44,13 +50,16 @@ class Writer:
         params += [f"{name}: T.int64" for name in self.integers]
         self.lines += ["@T.prim_func", f"def {self.name}({', '.join(params)}):"]
         for op in operations:
-            for tensor in op.outputs:
+            for tensor in tensors_of(op):
                 if tensor not in self.names:
                     self.names[tensor] = self.fresh(tensor.name)
                     self.add(1, f'{self.names[tensor]} = T.alloc_buffer({_shape(tensor)}, "{tensor.dtype}")')
         for op in operations:
-            assert isinstance(op, ComputeOp)
-            self.computation(op)
+            if isinstance(op, ScanOp):
+                self.recurrence(op)
+            else:
+                assert isinstance(op, ComputeOp)
+                self.computation(op)
         return "\n".join(self.lines) + "\n"
 
     def add(self, depth: int, line: str) -> None:
@@ -81,6 +90,37 @@ class Writer:
             together = [tensor] if len(value.combiner.lhs) == 1 else self.together(op, value)
             done |= {id(part) for part in together}
             self.reduction(op, value, together)
+
+    def recurrence(self, op: ScanOp) -> None:
+        """A scan: the first elements, then step by step what each step computes, and the state."""
+        self.starts.append((len(self.lines) + 1, op))
+        begin, end = op.init[0].shape[0], op.outputs[0].shape[0]
+        count = begin if symbolic.prove_less_equal(begin, end) else f"T.min({begin}, {end})"
+        for target, first in zip(op.outputs, op.init, strict=True):
+            names = [self.fresh("i") for _ in target.shape]
+            ends = ", ".join([str(count), *map(str, target.shape[1:])])
+            self.add(self.depth, f"for {', '.join(names)} in T.grid({ends}):")
+            self.add(self.depth + 1, f"{self.element(target, names)} = {self.element(first, names)}")
+        for state, target in zip(op.state_placeholder, op.outputs, strict=True):
+            self.names[state] = self.names[target]
+        step = self.fresh(op.scan_axis.name)
+        self.add(self.depth, f"for {step} in range({begin}, {end}):")
+        self.depth += 1
+        for inner in op.steps:
+            self.fixed[inner.axis[0]] = step
+            self.computation(inner)
+        self.starts.append((len(self.lines) + 1, op))
+        for target, later in zip(op.outputs, op.update, strict=True):
+            names = [self.fresh("i") for _ in target.shape[1:]]
+            if names:
+                self.add(
+                    self.depth, f"for {', '.join(names)} in T.grid({', '.join(map(str, target.shape[1:]))}):"
+                )
+            place = [step, *names]
+            self.add(
+                self.depth + bool(names), f"{self.element(target, place)} = {self.element(later, place)}"
+            )
+        self.depth -= 1
 
     def together(self, op: ComputeOp, value: Reduction) -> list[Tensor]:
         """The tensors that the results of one reduction are stored in: all of its results, in order."""
@@ -141,12 +181,13 @@ class Writer:
 
     def loops(self, axes: Sequence[IterVar]) -> tuple[int, list[str]]:
         """Loops over `axes`; the depth inside, and the index of the element that they are at."""
-        variables = [self.fresh(axis.name) for axis in axes]
-        if variables:
-            self.add(
-                1, f"for {', '.join(variables)} in T.grid({', '.join(f'{a.dom.extent}' for a in axes)}):"
-            )
-        return (2 if variables else 1), self.bind(axes, variables)
+        own = [axis for axis in axes if axis not in self.fixed]
+        variables = {axis: self.fresh(axis.name) for axis in own}
+        if own:
+            ends = ", ".join(f"{axis.dom.extent}" for axis in own)
+            self.add(self.depth, f"for {', '.join(variables.values())} in T.grid({ends}):")
+        places = self.bind(axes, [variables.get(axis) or self.fixed[axis] for axis in axes])
+        return self.depth + bool(own), places
 
     def block(self, axes: Sequence[IterVar], target: Tensor) -> tuple[int, list[str]]:
         """Loops around a block, with what a reduction begins with."""
@@ -176,6 +217,12 @@ class Writer:
 
     def element(self, target: Tensor, places: Sequence[str]) -> str:
         return f"{self.names[target]}[{', '.join(places) or '()'}]"
+
+
+def tensors_of(op: Operation) -> list[Tensor]:
+    """The tensors that an operation fills: its outputs, and what the steps of a scan compute."""
+    inner = [tensor for step in op.steps for tensor in step.outputs] if isinstance(op, ScanOp) else []
+    return [*inner, *op.outputs]
 
 
 def _is_one_operation(combiner: Combiner) -> bool:

@@ -26,7 +26,7 @@ def tag_scope(tag: str) -> Iterator[None]:
     if not isinstance(tag, str) or not tag:
         raise ArgumentError(f"tag_scope: 'tag' is {tag!r}, expected text")
     if _current.tag:
-        raise ArgumentError(f"tag_scope '{tag}': inside tag_scope '{_current.tag}'; a compute has one tag")
+        raise ArgumentError(f"tag_scope '{tag}': inside tag_scope '{_current.tag}', but a compute has one tag")
     _current.tag = tag
     try:
         yield
@@ -38,6 +38,6 @@ def with_scope(what: str, tag: str) -> str:
     """The tag of a compute that is given `tag`."""
     if tag and _current.tag:
         raise ArgumentError(
-            f"{what}: the tag '{tag}' inside tag_scope '{_current.tag}'; a compute has one tag"
+            f"{what}: the tag '{tag}' inside tag_scope '{_current.tag}', but a compute has one tag"
         )
     return tag or _current.tag

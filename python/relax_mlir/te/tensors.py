@@ -23,7 +23,7 @@ def var(name: str) -> symbolic.Expr:
 def size_var(name: str, dtype: str = "int64") -> symbolic.Expr:
     """The symbol `name`; every symbol is a size."""
     if dtype not in ("int32", "int64"):
-        raise DTypeError(f"size_var '{name}': the dtype is {dtype!r}; sizes are integers: int64")
+        raise DTypeError(f"size_var '{name}': the dtype is {dtype!r}, but sizes are of int64")
     return symbolic.symbol(name)
 
 
@@ -55,7 +55,7 @@ class Operation:
         """The tensor number `index`."""
         if not isinstance(index, int) or not 0 <= index < len(self.outputs):
             raise ArgumentError(
-                f"output {index!r} of operation '{self.name}', which has {len(self.outputs)}: 0 is the first"
+                f"output {index!r} of operation '{self.name}', which has {len(self.outputs)}, numbered from 0"
             )
         return self.outputs[index]
 
@@ -63,6 +63,11 @@ class Operation:
     def input_tensors(self) -> list[Tensor]:
         """The tensors that it reads, each once, in the order in which they are read first."""
         return []
+
+    @property
+    def parts(self) -> Sequence[Operation]:
+        """The operations that it consists of, if it does."""
+        return ()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.outputs))})"

@@ -17,6 +17,7 @@ import protocol_rows
 import runtime_rows
 import script_line_rows
 import script_rows
+import te_operation_rows
 import te_rows
 import text_rows
 import tool_rows
@@ -33,6 +34,7 @@ TABLES: dict[str, Table] = {
     "prim-text": prim_text_rows.TABLE,
     "module": module_rows.TABLE,
     "te": te_rows.TABLE,
+    "te-operation": te_operation_rows.TABLE,
     "closure": closure_rows.TABLE,
     "pass": pass_rows.TABLE,
     "expression": expression_rows.TABLE,
