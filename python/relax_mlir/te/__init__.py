@@ -70,8 +70,8 @@ from relax_mlir.te.functions import (
     truncmod,
 )
 from relax_mlir.te.prim_func import create_prim_func
-from relax_mlir.te.reductions import comm_reducer, max, min, prod, reduce_axis, sum
 from relax_mlir.te.recurrence import ScanOp, scan
+from relax_mlir.te.reductions import comm_reducer, max, min, prod, reduce_axis, sum
 from relax_mlir.te.tags import tag_scope
 from relax_mlir.te.tensors import (
     Operation,

@@ -12,8 +12,8 @@ from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import DATA_PARALLEL, Binary, Call, Expr, IterVar
 from relax_mlir.te.graph import symbols_of
 from relax_mlir.te.locals import Locals
-from relax_mlir.te.reductions import Combiner, Reduction
 from relax_mlir.te.recurrence import ScanOp
+from relax_mlir.te.reductions import Combiner, Reduction
 from relax_mlir.te.tensors import Operation, Tensor
 
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range", *keyword.kwlist})
