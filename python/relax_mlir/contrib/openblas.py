@@ -4,7 +4,7 @@ The library comes with ``pip install relax-mlir[openblas]`` (the package scipy-o
 products it may take; the passes ``fuse-ops-by-pattern`` and ``run-codegen`` know them by the name ``openblas``, and
 `use_openblas` runs these:
 
->>> use_openblas(mod)                  # all products that the library can take
+>>> use_openblas(mod)  # all products that the library can take
 >>> use_openblas(mod, choose=lambda product: product.work is None or product.work > 2**24)
 >>> rx.build(mod)
 
