@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from relax_mlir.dialects.attributes import LOOP_KIND, PRIM_FUNC, SHARED_GROUP
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block, ops_of
@@ -109,15 +109,50 @@ def _bound(value: ir.Value, *, greatest: bool) -> int | None:
         if not greatest:
             return _bound(loop.operands[0], greatest=False)
         end = _bound(loop.operands[1], greatest=True)
-        return None if end is None else end - 1
-    if op.name not in ("arith.minsi", "arith.maxsi"):
-        return None
+        begin, step = constant_of(loop.operands[0]), constant_of(loop.operands[2])
+        if end is None or begin is None or step is None or step < 1:
+            return None if end is None else end - 1
+        return begin + (end - 1 - begin) // step * step
+    rule = _BOUNDS.get(op.name)
+    return None if rule is None else rule(op, greatest)
+
+
+def _bound_of_extreme(op: ir.Operation, greatest: bool) -> int | None:
+    """Of a minimum or maximum, for which one of both sides may be enough."""
     sides = [_bound(operand, greatest=greatest) for operand in op.operands]
     known = [side for side in sides if side is not None]
     one_is_enough = greatest == (op.name == "arith.minsi")
     if len(known) < (1 if one_is_enough else 2):
         return None
     return min(known) if op.name == "arith.minsi" else max(known)
+
+
+def _bound_of_sum(op: ir.Operation, greatest: bool) -> int | None:
+    sign = 1 if op.name == "arith.addi" else -1
+    left = _bound(op.operands[0], greatest=greatest)
+    right = _bound(op.operands[1], greatest=greatest == (sign == 1))
+    return None if left is None or right is None else left + sign * right
+
+
+def _bound_of_multiple(op: ir.Operation, greatest: bool) -> int | None:
+    """Of a product with a constant, or a quotient of what is not negative by one."""
+    factor, value = constant_of(op.operands[1]), _bound(op.operands[0], greatest=greatest)
+    least = _bound(op.operands[0], greatest=False)
+    if factor is None or factor < 1 or value is None or least is None or least < 0:
+        return None
+    return value * factor if op.name == "arith.muli" else value // factor
+
+
+_BOUNDS: dict[str, Callable[[ir.Operation, bool], int | None]] = {
+    "arith.minsi": _bound_of_extreme,
+    "arith.maxsi": _bound_of_extreme,
+    "arith.addi": _bound_of_sum,
+    "arith.subi": _bound_of_sum,
+    "arith.muli": _bound_of_multiple,
+    "arith.divui": _bound_of_multiple,
+    "arith.floordivsi": _bound_of_multiple,
+}
+"""Ops whose values are bounded by the bounds of their operands."""
 
 
 def note(loop: ir.Operation, reason: str) -> None:

@@ -96,8 +96,8 @@ class LaneChunks:
         elif begin is not None and most is not None and self._fits(most - begin):
             lanes = self._bounded(begin, most - begin)
         else:
-            self._open()
-            lanes = self.wide
+            bound = None if begin is None or most is None else max(most - begin, 1)
+            lanes = self._open(self.wide if bound is None else min(self.wide, _power_below(bound)))
         return "one iteration" if lanes == 1 else f"{lanes} iterations at once"
 
     def _fits(self, count: int) -> bool:
@@ -140,25 +140,27 @@ class LaneChunks:
                 self._chunk(first, lanes, simd.mask(emit.sub(end, first), lanes))
         return lanes
 
-    def _open(self) -> None:
-        """Any number of iterations."""
+    def _open(self, wide: int) -> int:
+        """Any number of iterations, in vectors of at most so many lanes; gives how many."""
+        unit = min(self.unit, wide)
         begin, end = list(self.plan.loop.operands)[:2]
         zero = emit.index(0)
         count = arith.maxsi(arith.subi(end, begin), zero)
         from_ = begin
-        for lanes in dict.fromkeys((self.wide, self.unit)):
+        for lanes in dict.fromkeys((wide, unit)):
             to = emit.add(begin, emit.round_down(count, lanes))
             with emit.loop(from_, to, lanes) as first:
                 self._chunk(first, lanes)
             from_ = emit.index(to)
-        if self.unit == 1:
-            return
+        if unit == 1:
+            return wide
         if not self.can_mask:
             with emit.loop(from_, end) as place:
                 clone_ops(body_of(self.plan.loop), {variable_of(self.plan.loop): place})
-            return
+            return wide
         with emit.when(arith.cmpi(arith.CmpIPredicate.sgt, end, from_)):
-            self._chunk(from_, self.unit, simd.mask(emit.sub(end, from_), self.unit))
+            self._chunk(from_, unit, simd.mask(emit.sub(end, from_), unit))
+        return wide
 
 
 def _bits(element: Type) -> int:
@@ -168,6 +170,11 @@ def _bits(element: Type) -> int:
 def _power_above(count: int) -> int:
     """The least power of two that is not below a number."""
     return 1 << max(count - 1, 0).bit_length()
+
+
+def _power_below(count: int) -> int:
+    """The greatest power of two that is not above a number."""
+    return 1 << (count.bit_length() - 1)
 
 
 def _powers(count: int) -> Iterator[int]:

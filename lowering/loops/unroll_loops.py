@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.loops.annotated_loops import (
     UNROLL,
     annotated_functions,
@@ -14,12 +16,13 @@ from relax_mlir.lowering.loops.annotated_loops import (
     constant_of,
     index,
     loops_of_kind,
+    most_bound,
     trip_count,
     variable_of,
 )
 from relax_mlir.lowering.loops.fuse_multiply_add import contract_sums
 from relax_mlir.lowering.loops.report import honoured, serial
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import arith, ir
 from relax_mlir.transform import ModulePass, PassContext
 
 MAX_ITERATIONS = 64
@@ -32,7 +35,8 @@ MAX_OPS = 4096
 class UnrollLoops(ModulePass):
     """Replace `scf.for` with the kind ``unroll`` by its iterations, one behind the other, from the inside out.
 
-    Loops stay, with a note, whose length is not constant or more than 64, that would become more than 4,096
+    Where the length is only bounded by a constant, as that of the last tile is, each iteration is under a condition.
+    Loops stay, with a note, that have more than 64 iterations, or no such bound, that would become more than 4,096
     operations, or that carry values.
     """
 
@@ -46,19 +50,36 @@ class UnrollLoops(ModulePass):
 
 
 def _unroll(loop: ir.Operation) -> None:
-    count = trip_count(loop)
+    count = _most_iterations(loop)
     reason = _obstacle(loop, count)
     if reason is not None or count is None:
         serial(loop, str(reason))
         return
     contract_sums(loop)
-    honoured(loop, "one iteration" if count == 1 else f"{count} iterations")
+    is_exact = trip_count(loop) is not None
+    how = "one iteration" if count == 1 else f"{count} iterations"
+    honoured(loop, how if is_exact else f"{how} at most")
     begin, step = constant_of(loop.operands[0]), constant_of(loop.operands[2])
     assert begin is not None and step is not None
     with ir.InsertionPoint(loop), loop.location:
         for number in range(count):
-            clone_ops(body_of(loop), {variable_of(loop): index(begin + number * step)})
+            place = index(begin + number * step)
+            condition = None if is_exact else arith.cmpi(arith.CmpIPredicate.sgt, loop.operands[1], place)
+            with emit.when(condition) if condition is not None else nullcontext():
+                clone_ops(body_of(loop), {variable_of(loop): place})
     loop.erase()
+
+
+def _most_iterations(loop: ir.Operation) -> int | None:
+    """How many iterations a loop has at most; None: nobody knows."""
+    begin, step, most = (
+        constant_of(loop.operands[0]),
+        constant_of(loop.operands[2]),
+        most_bound(loop.operands[1]),
+    )
+    if begin is None or step is None or step < 1 or most is None:
+        return None
+    return max(0, -(-(most - begin) // step))
 
 
 def _obstacle(loop: ir.Operation, count: int | None) -> str | None:
@@ -66,7 +87,7 @@ def _obstacle(loop: ir.Operation, count: int | None) -> str | None:
     if loop.results:
         return "an iteration gives values to the next"
     if count is None:
-        return "its length is not constant"
+        return "its length has no constant bound"
     if count > MAX_ITERATIONS:
         return f"it has {count} iterations, more than {MAX_ITERATIONS}"
     ops = count * (len(ops_of(loop)) - 2)

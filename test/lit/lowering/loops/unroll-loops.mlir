@@ -35,9 +35,26 @@ func.func private @empty(%a: memref<8xf32>, %v: f32) attributes {relax.prim_func
   return
 }
 
+// No more than two: each under a condition.
+// CHECK-LABEL: func.func private @bounded
+// CHECK-NOT: scf.for
+// CHECK-COUNT-2: scf.if
+// CHECK: return
+func.func private @bounded(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %end = arith.minsi %n, %c2 : index
+  scf.for %i = %c0 to %end step %c1 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "unroll"}
+  return
+}
+
 // CHECK-LABEL: func.func private @long
 // CHECK: relax.loop_note = "unroll: it has 65 iterations, more than 64"
-// CHECK: relax.loop_note = "unroll: its length is not constant"
+// CHECK: relax.loop_note = "unroll: its length has no constant bound"
 func.func private @long(%a: memref<65xf32>, %b: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
 import relax_mlir as rx
+from guard_pages import run_apart
+from guarded_loops import arrays
 from loop_generator import LoopGenerator
 from relax_mlir.script import parse
-from tir_reference import interpret, numpy_dtype
+from tir_reference import interpret
 
+SUPPORT = Path(__file__).parents[2] / "support"
 SIZES = ((0, 3), (2, 0), (1, 1), (5, 7), (9, 33), (17, 50))
 PER_MODULE = 6
 
@@ -20,17 +23,6 @@ PER_MODULE = 6
 def module_of(generators: Sequence[LoopGenerator], sources: Sequence[str]) -> str:
     body = "\n".join(f"    {line}" for source in sources for line in source.splitlines())
     return f"@I.ir_module\nclass M:\n{body}\n"
-
-
-def arrays(generator: LoopGenerator, n: int, m: int, seed: int) -> list[Any]:
-    """Small integers, in whatever dtype: sums of products are exact, so that fused ones are the same."""
-    rng = np.random.default_rng(seed)
-    shapes = ((n, m), (m, m), (n,), (n, m), (n, m), (n,), (n, m), (n, m))
-    found = []
-    for shape, name in zip(shapes, generator.dtypes, strict=True):
-        low = 0 if name.startswith(("u", "bool")) else -3
-        found.append(rng.integers(low, 2 if name == "bool" else 4, shape).astype(numpy_dtype(name)))
-    return found
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -55,3 +47,10 @@ def compare(seed: int, exec_mode: str) -> None:
             built[f"k{number}"](*given)
             for ours, theirs in zip(given, expected, strict=True):
                 np.testing.assert_array_equal(ours, theirs, err_msg=f"n = {n}, m = {m}\n{source}")
+
+
+@pytest.mark.parametrize(
+    ("seed", "target"), [(500, "cpu"), (600, "cpu -mcpu=haswell"), (700, "cpu -mcpu=x86-64")]
+)
+def test_nothing_is_touched_out_of_bounds(seed: int, target: str) -> None:
+    run_apart(SUPPORT / "guarded_loops.py", [str(seed), "6", target])
