@@ -22,6 +22,7 @@ from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
 from relax_mlir.lowering.loops.annotated_loops import WhereAnnotated
+from relax_mlir.lowering.loops.join_fused_indices import JoinFusedIndices
 from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops
 from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles
 from relax_mlir.lowering.loops.stack_buffers import StackBuffers
@@ -83,7 +84,14 @@ def phases(
     lowered = (LowerClosures(),) if keep_closures else ()
     halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
-    loops = (SpecializeFullTiles(), VectorizeLoops(target), UnrollLoops(), ParallelizeLoops(), StackBuffers())
+    loops = (
+        JoinFusedIndices(),
+        SpecializeFullTiles(),
+        VectorizeLoops(target),
+        UnrollLoops(),
+        ParallelizeLoops(),
+        StackBuffers(),
+    )
     thorough = (InlinePrivateFunctions(), RefineShapes(), RemoveRedundantReshape(), RemoveUnusedParameters())
     return (
         Phase(

@@ -217,7 +217,15 @@ def _is_defined(op: ir.Operation) -> bool:
         return (0 <= known < bits) if known is not None else _is_limited(op.operands[1], bits)
     if known is not None:
         return known != 0 and (known != -1 or op.name.endswith("ui"))
-    return _is_guarded(*op.operands, signed=not op.name.endswith("ui"))
+    return _is_positive(op.operands[1]) or _is_guarded(*op.operands, signed=not op.name.endswith("ui"))
+
+
+def _is_positive(divisor: Value) -> bool:
+    """Whether a divisor is the greater one of something and a positive number."""
+    op = defining_op(divisor)
+    if op is None or op.name != "arith.maxsi":
+        return False
+    return any((number := _constant(side)) is not None and number > 0 for side in op.operands)
 
 
 def _constant(value: Value) -> int | None:

@@ -74,6 +74,15 @@ def root_of(buffer: ir.Value) -> tuple[ir.Value, bool]:
     return buffer, same
 
 
+def seen_as(buffer: ir.Value) -> ir.Value:
+    """A buffer without the views that change no index."""
+    op = defining_op(buffer)
+    while op is not None and op.name in SAME_INDICES and isinstance(op.operands[0].type, ir.MemRefType):
+        buffer = op.operands[0]
+        op = defining_op(buffer)
+    return buffer
+
+
 @dataclass
 class Aliases:
     """Which parameters of the prim funcs of a module may be the same memory."""
@@ -146,7 +155,7 @@ class Independence:
 
     def _moves_along(self, accesses: Sequence[Access], loop: ir.Operation, step: int) -> bool:
         """Whether some dimension of a buffer is cut up among the iterations."""
-        if not all(root_of(access.buffer)[1] for access in accesses):
+        if len({seen_as(access.buffer) for access in accesses}) > 1:
             return False
         ranks = {ir.MemRefType(access.buffer.type).rank for access in accesses}
         if len(ranks) > 1:

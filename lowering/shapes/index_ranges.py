@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import LOOP_KIND
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block
+from relax_mlir.lowering.shapes.floor_divisions import number_of, quotient_of, remainder_of, size_of
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic.division import exact_quotient
 
 
 @dataclass(frozen=True)
@@ -47,14 +50,12 @@ def is_small(dim: Dim) -> bool:
     """Whether a formula of sizes cannot overflow: its numbers are small, and it multiplies no two sizes."""
     if isinstance(dim, int):
         return True
-    text = str(dim)
+    return _is_small_text(str(dim))
+
+
+def _is_small_text(text: str) -> bool:
     products = _PRODUCT.search(re.sub(r"\b\d+\*", "", text))
     return products is None and all(int(number) <= SMALL for number in _NUMBER.findall(text))
-
-
-def _does_not_sink(dim: Dim) -> bool:
-    """Whether a formula is not less than the least integer, so that what overflows is less than it."""
-    return is_small(dim) or symbolic.prove_less_equal(0, dim)
 
 
 @dataclass
@@ -86,6 +87,25 @@ class Ranges:
             elif isinstance(argument.type, ir.MemRefType | ir.RankedTensorType):
                 shape = declared[number].shape if declared is not None else None
                 self.shapes[argument] = shape if shape is not None else own_shape(argument, number)
+
+    def is_small(self, dim: Dim) -> bool:
+        """Whether a formula cannot overflow: small numbers, and products of none but all sizes of a buffer."""
+        if is_small(dim):
+            return True
+        text = str(dim)
+        for product in self._counts:
+            text = re.sub(rf"(?<!\w){re.escape(product)}(?![\w*(])", "count", text)
+        return _is_small_text(text)
+
+    @cached_property
+    def _counts(self) -> list[str]:
+        """The numbers of elements of the arguments, which are in memory."""
+        shapes = [shape for argument, shape in self.shapes.items() if isinstance(argument.owner, ir.Block)]
+        return sorted({str(symbolic.product(shape)) for shape in shapes}, key=len, reverse=True)
+
+    def _does_not_sink(self, dim: Dim) -> bool:
+        """Whether a formula is not less than the least integer, so that what overflows is less than it."""
+        return self.is_small(dim) or symbolic.prove_less_equal(0, dim)
 
     def within(self, index: ir.Value, buffer: ir.Value, axis: int) -> bool:
         """Whether it is proved that ``0 <= index < size`` of the dimension, wherever the access is reached."""
@@ -205,7 +225,7 @@ class Ranges:
         if variable in self.spans:
             return self.spans[variable][0]
         found = self.linear(variable.owner.owner.operands[0])
-        return (found,) if found is not None and is_small(found.rest) and found.has_small_factors else ()
+        return (found,) if found is not None and self.is_small(found.rest) and found.has_small_factors else ()
 
     def ends(self, variable: ir.Value) -> tuple[Linear, ...]:
         """What a variable is no greater than."""
@@ -216,7 +236,7 @@ class Ranges:
         return tuple(
             form.plus(Linear({}, -1))
             for form in found
-            if _does_not_sink(form.rest) and self._cannot_overflow(form)
+            if self._does_not_sink(form.rest) and self._cannot_overflow(form)
         )
 
     def _cannot_overflow(self, form: Linear) -> bool:
@@ -226,10 +246,10 @@ class Ranges:
         what is computed, may begin anywhere.
         """
         for variable in form.terms:
-            if not any(is_small(low.rest) for low in self.begins(variable)):
+            if not any(self.is_small(low.rest) for low in self.begins(variable)):
                 return False
             jumps = variable in self.spans or is_parallel(variable.owner.owner)
-            if jumps and not any(is_small(high.rest) for high in self.ends(variable)):
+            if jumps and not any(self.is_small(high.rest) for high in self.ends(variable)):
                 return False
         return form.has_small_factors
 
@@ -282,6 +302,11 @@ class Ranges:
         return Linear({value: 1}, 0)
 
     def arithmetic(self, op: ir.Operation) -> Linear | None:
+        remainder, quotient = remainder_of(op.results[0]), quotient_of(op.results[0])
+        if remainder is not None:
+            return self.remainder(op, *remainder)
+        if op.name == "arith.select":
+            return None if quotient is None else self.quotient(op, *quotient)
         if len(op.operands) != 2 or not isinstance(op.results[0].type, ir.IndexType):
             return None
         left, right = (self.linear(operand) for operand in op.operands)
@@ -305,7 +330,7 @@ class Ranges:
     def limited(self, op: ir.Operation, left: Linear | None, right: Linear | None) -> Linear | None:
         """The greater or the lesser of two values: one of them known is enough for a limit."""
         greater = op.name == "arith.maxsi"
-        sides = [side for side in (left, right) if side is not None and is_small(side.rest)]
+        sides = [side for side in (left, right) if side is not None and self.is_small(side.rest)]
         combine = symbolic.maximum if greater else symbolic.minimum
         if len(sides) == 2 and not sides[0].terms and not sides[1].terms:
             return Linear({}, combine(sides[0].rest, sides[1].rest))
@@ -318,7 +343,7 @@ class Ranges:
 
     def divided(self, op: ir.Operation, left: Linear, number: int | None) -> Linear | None:
         """Quotients and remainders of what is not negative by a positive number."""
-        if number is None or number <= 0 or not is_small(left.rest):
+        if number is None or number <= 0 or not self.is_small(left.rest):
             return None
         low, high = self.extreme(left, greatest=False), self.extreme(left, greatest=True)
         if low is None or not symbolic.prove_less_equal(0, low):
@@ -329,6 +354,36 @@ class Ranges:
             return Linear({}, symbolic.floordiv(left.rest, number))
         size = None if high is None else symbolic.floordiv(high, number) + 1
         return self.spanned(op.results[0], 0, size)
+
+    def remainder(self, op: ir.Operation, dividend: ir.Value, divisor: ir.Value) -> Linear | None:
+        """``x % d``, which is not negative."""
+        number = number_of(divisor)
+        if number is not None:
+            return self.spanned(op.results[0], 0, number) if number > 0 else None
+        size, multiple = self.exact(size_of(divisor)), self._multiple(dividend, divisor)
+        if size is None or not is_small(size):
+            return None
+        most = size - 1 if multiple is not None else symbolic.maximum(size - 1, 0)
+        return self.limit(op.results[0], [0], [most])
+
+    def quotient(self, op: ir.Operation, dividend: ir.Value, divisor: ir.Value) -> Linear | None:
+        """``x // d`` for a size d."""
+        multiple = self._multiple(dividend, divisor)
+        return None if multiple is None else self.limit(op.results[0], [0], [multiple - 1])
+
+    def _multiple(self, dividend: ir.Value, divisor: ir.Value) -> Dim | None:
+        """m where ``0 <= x < m * d``: then neither m nor d is 0 where x is reached."""
+        value, size = self.linear(dividend), self.exact(size_of(divisor))
+        if value is None or size is None or isinstance(size, int):
+            return None
+        low = self.extreme(value, greatest=False)
+        if low is None or not symbolic.prove_less_equal(0, low):
+            return None
+        for high in self.extremes(value, greatest=True):
+            multiple = exact_quotient(end, size) if not isinstance(end := high + 1, int) else None
+            if multiple is not None:
+                return multiple
+        return None
 
 
 def _of_both(found: Sequence[Dim], combine: Callable[..., Dim]) -> Dim | None:

@@ -26,7 +26,9 @@ def tag_scope(tag: str) -> Iterator[None]:
     if not isinstance(tag, str) or not tag:
         raise ArgumentError(f"tag_scope: 'tag' is {tag!r}, expected text")
     if _current.tag:
-        raise ArgumentError(f"tag_scope '{tag}': inside tag_scope '{_current.tag}', but a compute has one tag")
+        raise ArgumentError(
+            f"tag_scope '{tag}': inside tag_scope '{_current.tag}', but a compute has one tag"
+        )
     _current.tag = tag
     try:
         yield

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.mlir import arith
+from relax_mlir.ir_queries import defining_op
+from relax_mlir.mlir import arith, ir
 from relax_mlir.script.source import Problem
 from relax_mlir.tir.values import (
     Buffer,
@@ -27,6 +28,39 @@ def divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | N
     if name == "floordiv":
         return Scalar(quotient, kind)
     return Scalar(arith.subi(value.ssa, arith.muli(quotient, by)), kind)
+
+
+def is_size(value: ir.Value) -> bool:
+    """Whether an index is a formula of sizes of buffers that is not negative."""
+    op = defining_op(value)
+    if op is None:
+        return False
+    if op.name == "arith.constant":
+        return isinstance(op.attributes["value"], ir.IntegerAttr) and int(op.attributes["value"].value) >= 0
+    if op.name == "memref.dim":
+        return defining_op(op.operands[0]) is None
+    return op.name in ("arith.addi", "arith.muli") and all(map(is_size, op.operands))
+
+
+def floordiv_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
+    """The quotient by a size; 0 if that is 0."""
+    zero = arith.constant(ir.IndexType.get(), 0)
+    quotient = arith.floordivsi(value, _positive(size))
+    return arith.select(arith.cmpi(arith.CmpIPredicate.eq, size, zero), zero, quotient)
+
+
+def floormod_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
+    """The remainder by a size; 0 if that is 0."""
+    divisor = _positive(size)
+    return arith.subi(value, arith.muli(arith.floordivsi(value, divisor), divisor))
+
+
+def _positive(size: ir.Value) -> ir.Value:
+    return arith.maxsi(size, arith.constant(ir.IndexType.get(), 1))
+
+
+BY_SIZE = {"floordiv": floordiv_by_size, "floormod": floormod_by_size}
+"""Divisions by sizes, by the names of the functions."""
 
 
 def greatest(wanted: DType) -> float:

@@ -17,7 +17,7 @@ from relax_mlir.mlir import arith, ir, memref, scf
 from relax_mlir.scalars import arithmetic
 from relax_mlir.script.scope import POISON, Scope
 from relax_mlir.script.source import Poisoned, Problem
-from relax_mlir.tir.expression_parts import divided, example, greatest, may_load, three
+from relax_mlir.tir.expression_parts import BY_SIZE, divided, example, greatest, is_size, may_load, three
 from relax_mlir.tir.intrinsics import ALIASES, INTRINSICS, Intrinsic
 from relax_mlir.tir.values import (
     INDEX,
@@ -294,6 +294,8 @@ class Expressions:
         wanted = unify(node, name, terms)
         kind = wanted[0].dtype
         self.check_kind(node, name, intrinsic, kind)
+        if divisor is not None and kind is INDEX and is_size(wanted[1].ssa):
+            return Scalar(BY_SIZE[name](wanted[0].ssa, wanted[1].ssa), kind)
         result = intrinsic.rule(kind, *(item.ssa for item in wanted))
         return Scalar(result, dtypes.dtype("bool") if intrinsic.test else kind)
 

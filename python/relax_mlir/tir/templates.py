@@ -10,6 +10,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.scalars import arithmetic
+from relax_mlir.tir.expression_parts import BY_SIZE
 from relax_mlir.tir.intrinsics import INTRINSICS
 from relax_mlir.tir.values import INDEX, Scalar, convert
 
@@ -121,9 +122,12 @@ def _cast(kind: DType, other: DType, value: ir.Value) -> ir.Value:
 
 
 def _divisions(kind: DType) -> Iterator[Template | None]:
-    """Divisions by a positive literal."""
+    """Divisions by a positive literal, and by sizes."""
     if not kind.is_integer:
         return
+    if kind is INDEX:
+        for name, by_size in BY_SIZE.items():
+            yield _template(name, [kind, kind], kind, by_size)
 
     def floordiv(x: ir.Value) -> ir.Value:
         by = arithmetic.const(kind, 1)

@@ -84,6 +84,7 @@ PASSES: dict[str, str] = {
     "specialize-full-tiles": "relax_mlir.lowering.loops.specialize_full_tiles:SpecializeFullTiles",
     "vectorize-loops": "relax_mlir.lowering.loops.vectorize_loops:VectorizeLoops",
     "unroll-loops": "relax_mlir.lowering.loops.unroll_loops:UnrollLoops",
+    "join-fused-indices": "relax_mlir.lowering.loops.join_fused_indices:JoinFusedIndices",
     "parallelize-loops": "relax_mlir.lowering.loops.parallelize_loops:ParallelizeLoops",
     "stack-buffers": "relax_mlir.lowering.loops.stack_buffers:StackBuffers",
     "skip-empty-results": "relax_mlir.lowering.memory.skip_empty_results:SkipEmptyResults",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import relax_mlir as rx
@@ -106,8 +106,36 @@ func.func private @{name}({inputs}, %out: tensor<?x{result}>) -> tensor<?x{resul
 """
 
 
-def module_text(chosen: Sequence[Form]) -> str:
-    """A module whose `main` takes two arrays per type, and gives the results of all forms."""
+def prim_loop(name: str, form: Form) -> str:
+    """A prim func that applies the op to the elements of buffers, in a vectorised loop."""
+    operands, result = [stored(t) for t in form.operands], stored(form.result)
+    inputs = ", ".join(f"%a{number}: memref<?x{t}>" for number, t in enumerate(operands))
+    lines = []
+    for number, (type_, held) in enumerate(zip(form.operands, operands, strict=True)):
+        loaded = f"%{'x' if type_ == held else 'y'}{number}"
+        lines.append(f"{loaded} = memref.load %a{number}[%i] : memref<?x{held}>")
+        if type_ != held:
+            lines.append(f"%x{number} = arith.index_cast %y{number} : {held} to index")
+    lines.append(f"%r = {form.text}")
+    if form.result != result:
+        lines.append(f"%z = arith.index_cast %r : index to {result}")
+    lines.append(f"memref.store {'%r' if form.result == result else '%z'}, %out[%i] : memref<?x{result}>")
+    body = "\n    ".join(lines)
+    return f"""
+func.func private @{name}({inputs}, %out: memref<?x{result}>) attributes {{relax.prim_func}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %out, %c0 : memref<?x{result}>
+  scf.for %i = %c0 to %n step %c1 {{
+    {body}
+  }} {{relax.loop = "vectorized"}}
+  return
+}}
+"""
+
+
+def module_text(chosen: Sequence[Form], prim: Callable[[str, Form], str] = prim_func) -> str:
+    """A module whose `main` takes two arrays per type, and gives the results of all forms, which are `prim`s."""
     held = [t for t in PRIM_TYPES if t != "index"]
     relax = {t: f'tensor<?x{t}, #relax.shape<["n"]>>' for t in held}
     params = ", ".join(f"%{t}_{side}: {relax[t]}" for t in held for side in "abc")
@@ -124,5 +152,5 @@ def module_text(chosen: Sequence[Form]) -> str:
     whole = f"tuple<{', '.join(results)}>"
     lines.append(f"%all = builtin.unrealized_conversion_cast {names} : {', '.join(results)} to {whole}")
     body = "\n  ".join(lines)
-    prims = "".join(prim_func(f"k{number}", form) for number, form in enumerate(chosen))
+    prims = "".join(prim(f"k{number}", form) for number, form in enumerate(chosen))
     return f"{prims}\nfunc.func @main({params}) -> {whole} {{\n  {body}\n  return %all : {whole}\n}}\n"

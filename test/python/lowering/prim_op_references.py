@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import relax_mlir as rx
-from prim_op_forms import Form, forms, module_text, stored
+from prim_op_forms import Form, forms, module_text, prim_func, prim_loop, stored
 from relax_mlir.lowering.legality import PRIM_TYPES
 from relax_mlir.runtime import to_numpy
 from scipy import special  # type: ignore[import-untyped]
@@ -312,12 +312,12 @@ def difference(form: Form, found: Array, operands: Sequence[Array]) -> str | Non
     )
 
 
-def main(chunk: int, chunks: int) -> int:
-    """Compare a part of the forms; gives the number that differ."""
+def main(chunk: int, chunks: int, in_loops: bool = False) -> int:
+    """Compare a part of the forms, in vectorised loops if asked for; gives the number that differ."""
     chosen = forms()[chunk::chunks]
     held = [t for t in PRIM_TYPES if t != "index"]
     inputs = {(t, side): numbers(t, number) for t in held for number, side in enumerate("abc")}
-    run = rx.build(rx.IRModule.parse(module_text(chosen)))["main"]
+    run = rx.build(rx.IRModule.parse(module_text(chosen, prim_loop if in_loops else prim_func)))["main"]
     results = run(*inputs.values())
     wrong = 0
     for form, result in zip(chosen, results, strict=True):
@@ -331,4 +331,4 @@ def main(chunk: int, chunks: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])) != 0)
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), "loops" in sys.argv) != 0)

@@ -22,9 +22,10 @@ def test_every_op_has_a_reference() -> None:
     assert sorted(REFERENCES) == SCALARS
 
 
+@pytest.mark.parametrize("form", ["linalg", "loops"])
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_ops(chunk: int) -> None:
+def test_ops(chunk: int, form: str) -> None:
     script = Path(__file__).with_name("prim_op_references.py")
-    done = cold_process.run([str(script), str(chunk), "16"], timeout=600)
+    done = cold_process.run([str(script), str(chunk), "16", form], timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "forms agree" in done.stdout

@@ -55,7 +55,10 @@ class LoopGenerator:
         self.emit(1, "D[i] = B[i]")
         for _ in range(self.rng.randint(1, 3)):
             self.rng.choice(
-                (self.tile, self.tile, self.product, self.columns, self.own, self.rows, self.dependent)
+                (
+                    *(self.tile, self.tile, self.product, self.columns, self.own, self.rows, self.dependent),
+                    self.fused,
+                )
             )()
         return f"@T.prim_func\ndef {name}({head}):\n" + "\n".join("    " + line for line in self.lines) + "\n"
 
@@ -184,6 +187,18 @@ class LoopGenerator:
             return
         self.emit(1, f"for j in {kind}({bounds}):")
         self.stores(2, "i", "j")
+
+    def fused(self) -> None:
+        """Both axes as one, which may be split again."""
+        rng = self.rng
+        if rng.random() < 0.4:
+            self.emit(0, f"for f in {rng.choice(('T.parallel', 'T.vectorized'))}(n * m):")
+            self.stores(1, "f // m", "f % m")
+            return
+        tile = rng.choice(COLUMN_TILES)
+        self.emit(0, f"for fo in {rng.choice(('range', 'T.parallel'))}((n * m + {tile - 1}) // {tile}):")
+        self.emit(1, f"for fi in {rng.choice(COLUMN_KINDS)}(T.min({tile}, n * m - fo * {tile})):")
+        self.stores(2, f"(fo * {tile} + fi) // m", f"(fo * {tile} + fi) % m")
 
     def dependent(self) -> None:
         """Iterations that depend on each other, whatever the kind says."""

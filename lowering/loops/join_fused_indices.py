@@ -1,0 +1,161 @@
+"""Pass `join-fused-indices`: the quotients and remainders of a fused loop's variable become it again (level V)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from relax_mlir.ir_queries import defining_op, entry_block, ops_of
+from relax_mlir.lowering.loops.annotated_loops import annotated_functions
+from relax_mlir.lowering.loops.independence import Access
+from relax_mlir.lowering.shapes.floor_divisions import quotient_of, remainder_of, size_of
+from relax_mlir.lowering.shapes.index_ranges import Ranges
+from relax_mlir.mlir import ir, memref
+from relax_mlir.symbolic import Dim, prove_equal
+from relax_mlir.symbolic.division import exact_quotient
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.native_pipeline import run_native
+
+
+@dataclass(frozen=True)
+class JoinFusedIndices(ModulePass):
+    """See `A[f // n, f % n]`, where the last dimension of A has length n, as element f of all of A.
+
+    So for any number of dimensions side by side. Loops that have been fused and split run along elements side by side
+    then, as other loops do. For prim funcs that have loops with kinds.
+    """
+
+    name: ClassVar[str] = "join-fused-indices"
+
+    def run(self, module: ir.Module, ctx: PassContext) -> None:
+        """Rewrite the module in place."""
+        for function in annotated_functions(module):
+            if not any(quotient_of(op.results[0]) for op in ops_of(function.operation, "arith.floordivsi")):
+                continue
+            run_native("func.func(cse)", function.operation)
+            joiner = _Joiner(Ranges(function))
+            for op in ops_of(function.operation, "memref.load", "memref.store"):
+                joiner.join(op)
+
+
+@dataclass(frozen=True)
+class _Digit:
+    """``value // by % below``; without `below` the quotient alone."""
+
+    value: ir.Value
+    by: Dim
+    below: Dim | None
+
+
+@dataclass
+class _Joiner:
+    ranges: Ranges
+    views: dict[tuple[ir.Value, int, int], ir.Value] = field(default_factory=dict)
+
+    def join(self, op: ir.Operation) -> None:
+        """Let an access name its buffer's elements by fewer indices, if some are the digits of one number."""
+        access = Access.of(op)
+        assert access is not None
+        buffer, indices = access.buffer, list(access.indices)
+        found = self._stretch(buffer, indices)
+        if found is None:
+            return
+        first, last, value = found
+        view = self._view(buffer, first, last)
+        operands = [*indices[:first], value, *indices[last + 1 :]]
+        given = [op.operands[0], view] if access.stores else [view]
+        with ir.InsertionPoint(op), op.location:
+            types = [result.type for result in op.results]
+            made = ir.Operation.create(op.name, results=types, operands=[*given, *operands])
+        for old, new in zip(op.results, made.results, strict=True):
+            old.replace_all_uses_with(new)
+        op.erase()
+
+    def _stretch(self, buffer: ir.Value, indices: Sequence[ir.Value]) -> tuple[int, int, ir.Value] | None:
+        """The first and the last of some dimensions, and the number whose digits their indices are."""
+        type_ = ir.MemRefType(buffer.type)
+        owner = defining_op(buffer)
+        if type_.affine_map != ir.AffineMap.get_identity(type_.rank):
+            return None
+        if owner is not None and owner.name != "memref.alloc":
+            return None
+        digits = [self._digit(index) for index in indices]
+        for last in reversed(range(1, len(digits))):
+            total, extent = digits[last], self.ranges.size(buffer, last)
+            for first in reversed(range(last)):
+                total = _joined(digits[first], total, extent)
+                if total is None:
+                    break
+                if total.by == 1 and total.below is None:
+                    return first, last, total.value
+                size = self.ranges.size(buffer, first)
+                extent = None if size is None or extent is None else extent * size
+        return None
+
+    def _digit(self, index: ir.Value) -> _Digit | None:
+        quotient, remainder = quotient_of(index), remainder_of(index)
+        if quotient is None and remainder is None:
+            return _Digit(index, 1, None)
+        dividend, divisor = quotient or remainder or (index, index)
+        inner, by = self._digit(dividend), self.ranges.exact(size_of(divisor))
+        if inner is None or by is None:
+            return None
+        if quotient is not None:
+            below = inner.below if inner.below is None else _quotient(inner.below, by)
+            return (
+                None
+                if inner.below is not None and below is None
+                else _Digit(inner.value, inner.by * by, below)
+            )
+        if inner.below is not None and _quotient(inner.below, by) is None:
+            return None
+        return _Digit(inner.value, inner.by, by)
+
+    def _view(self, buffer: ir.Value, first: int, last: int) -> ir.Value:
+        """A buffer with some of its dimensions as one; made where it is."""
+        key = buffer, first, last
+        if key in self.views:
+            return self.views[key]
+        type_ = ir.MemRefType(buffer.type)
+        groups = [[axis] for axis in range(first)]
+        groups += [list(range(first, last + 1))]
+        groups += [[axis] for axis in range(last + 1, type_.rank)]
+        shape = [_product([type_.shape[axis] for axis in group]) for group in groups]
+        owner = buffer.owner
+        place = (
+            ir.InsertionPoint.at_block_begin(entry_block(self.ranges.function))
+            if isinstance(owner, ir.Block)
+            else ir.InsertionPoint.after(owner.operation)
+        )
+        with place, self.ranges.function.location:
+            result = ir.MemRefType.get(shape, type_.element_type)
+            self.views[key] = memref.collapse_shape(result, buffer, groups)
+        return self.views[key]
+
+
+def _joined(left: _Digit | None, right: _Digit | None, extent: Dim | None) -> _Digit | None:
+    """Two digits side by side as one, where the right one has as many values as there are elements along it."""
+    if left is None or right is None or extent is None or right.below is None or left.value != right.value:
+        return None
+    if not prove_equal(right.below, extent) or not prove_equal(left.by, right.by * right.below):
+        return None
+    return _Digit(left.value, right.by, None if left.below is None else left.below * right.below)
+
+
+def _quotient(total: Dim, by: Dim) -> Dim | None:
+    """``total / by``, if that is exact."""
+    if isinstance(total, int) or isinstance(by, int):
+        exact = isinstance(total, int) and isinstance(by, int) and by > 0 and total % by == 0
+        return total // by if exact else None
+    return exact_quotient(total, by)
+
+
+def _product(sizes: Sequence[int]) -> int:
+    dynamic = int(ir.ShapedType.get_dynamic_size())
+    total = 1
+    for size in sizes:
+        if size == dynamic:
+            return dynamic
+        total *= size
+    return total
