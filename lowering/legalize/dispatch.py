@@ -13,7 +13,6 @@ from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.prim_entries import SUFFIX, make_entry, on_memory
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
-from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, fresh_name, symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
 from relax_mlir.lowering.legalize.te_implementations import emit_call
@@ -25,7 +24,7 @@ from relax_mlir.symbolic import Condition, Dim
 Emit = Callable[[OpCall], Sequence[Arg]]
 """Emits the calls of an implementation for the operands that it is given."""
 
-_RELATIONS = {"<=": "sle", "==": "eq", "!=": "ne"}
+RELATIONS = {"<=": "sle", "==": "eq", "!=": "ne"}
 
 
 @dataclass(frozen=True)
@@ -37,17 +36,20 @@ class Way:
     emit: Emit
 
 
-def dispatch(module: ir.Module, what: str, call: OpCall, ways: Sequence[Way]) -> list[Arg]:
+def dispatch(module: ir.Module, call: OpCall, ways: Sequence[Way]) -> list[Arg] | None:
     """Call a prim func that takes the first of `ways` whose condition holds, at the insertion point.
 
-    The last one is taken without a condition.
-
-    Raises:
-        UnsupportedError: an implementation is more than calls of prim funcs.
+    The last one is taken without a condition. None: one of them is more than calls of prim funcs, or gives back an
+    operand as it is.
     """
     name = fresh_name(f"{call.args.op.removeprefix('relax.')}_by_size", symbol_names(module.body))
-    dispatcher = _Dispatcher(module, what, call)
-    plans = [(way, dispatcher.plan(way)) for way in ways]
+    dispatcher = _Dispatcher(module, call)
+    plans: list[tuple[Way, _Plan]] = []
+    for way in ways:
+        plan = dispatcher.plan(way)
+        if plan is None:
+            return None
+        plans.append((way, plan))
     symbol = dispatcher.emit(name, plans)
     return emit_call(symbol, [arg.ssa for arg in call.operands], call.results, dispatcher.sizes)
 
@@ -74,14 +76,12 @@ class _Plan:
 @dataclass
 class _Dispatcher:
     module: ir.Module
-    what: str
     call: OpCall
     sizes: list[Dim] = field(default_factory=list)
     """The sizes that the prim func is passed: those in conditions, of buffers, and for what it calls."""
 
-    def plan(self, way: Way) -> _Plan:
-        """The calls of one implementation, which it emits into a function that nobody keeps."""
-        what = f"{self.what}: implementation '{way.name}'"
+    def plan(self, way: Way) -> _Plan | None:
+        """The calls of one implementation, which it emits into a function that nobody keeps; None if there is more."""
         scratch = ir.Module.create(ir.Location.unknown())
         types = [arg.ssa.type for arg in self.call.operands]
         with ir.InsertionPoint(scratch.body):
@@ -112,17 +112,11 @@ class _Dispatcher:
                 tensors = tuple(each for each in infos if isinstance(each, Tensor))
                 steps.append(_Step(callee_of(op), given, made, tensors, sizes))
             else:
-                raise UnsupportedError(
-                    f"{what} holds for some sizes only, and emits {op.name}: inside a prim func there are calls of "
-                    "prim funcs alone. Give it a condition that is decided when the module is built"
-                )
+                return None
         outputs = tuple(int(str(numbers[arg.ssa])) for arg in results)
         made_by_steps = {number for step in steps for number in step.results}
         if len(set(outputs)) != len(outputs) or not made_by_steps.issuperset(outputs):
-            raise UnsupportedError(
-                f"{what} holds for some sizes only, and gives back an operand as it is: give it a condition that is "
-                "decided when the module is built"
-            )
+            return None
         return _Plan(tuple(steps), outputs)
 
     def emit(self, name: str, plans: Sequence[tuple[Way, _Plan]]) -> str:
@@ -172,7 +166,7 @@ class _Dispatcher:
 
     def _holds(self, block: ir.Block, clause: Condition) -> ir.Value:
         left, right = (self._size(block, dim) for dim in (clause.left, clause.right))
-        return arith.cmpi(getattr(arith.CmpIPredicate, _RELATIONS[clause.relation]), left, right)
+        return arith.cmpi(getattr(arith.CmpIPredicate, RELATIONS[clause.relation]), left, right)
 
     def _size(self, block: ir.Block, dim: Dim) -> ir.Value:
         if isinstance(dim, int):

@@ -13,17 +13,19 @@ from relax_mlir.dialects.location import name_value, unnamed
 from relax_mlir.dialects.structure import pack
 from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, OnMemory, ops_with
 from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule, op_call, rule_for
 from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
+from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.strategy.registry import registered_for
 from relax_mlir.strategy.report import current_report
 from relax_mlir.symbolic import assuming
 from relax_mlir.target import Target
-from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 if TYPE_CHECKING:
     from relax_mlir.lowering.legalize.selecting_legalizer import SelectingLegalizer
@@ -59,7 +61,12 @@ class LegalizeOps(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for an op without a rule."""
         make_all_effects_explicit(module)
-        implementations = _Implementations(Legalizer(module), Target.parse(self.target))
+        target = Target.parse(self.target)
+        for function in relax_functions(module):
+            # Where sizes choose among implementations there may be conditionals, which dataflow blocks do not hold.
+            if any(registered_for(op.name, target) for op in ops_of(function.operation)):
+                ToNonDataflow().run_on_function(function, module, ctx)
+        implementations = _Implementations(Legalizer(module), target)
         for op in relax_ops(module):
             if op.name == "relax.print":
                 legalize_print(op)

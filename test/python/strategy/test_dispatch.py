@@ -12,7 +12,7 @@ import relax_mlir as rx
 from programs import numpy
 from relax_mlir import op as R
 from relax_mlir import te
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.strategy import (
     OpStrategy,
     SpecializedCondition,
@@ -217,14 +217,17 @@ def test_strategies_give_strategies() -> None:
         static(2, wrong)
 
 
-def test_no_branch_around_what_is_no_prim_func() -> None:
-    """Where an implementation gives back its operand, there is nothing to branch to."""
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_a_conditional_around_what_is_no_prim_func(mode: Any) -> None:
+    """An implementation that gives back its operand: the branch is in the Relax function, also of a dataflow block."""
 
     def mine(attrs: Any, inputs: Any, out_type: Any, target: Any) -> OpStrategy:
         strategy = OpStrategy()
-        with SpecializedCondition(inputs[0].shape[0] <= 4):
+        with SpecializedCondition(inputs[0].shape[0] <= 4, divisible(inputs[0].shape[0], 2)):
             strategy.add_implementation(
-                lambda attrs, inputs, out: te.compute(inputs[0].shape, lambda i: inputs[0][i]),
+                lambda attrs, inputs, out: te.compute(
+                    inputs[0].shape, lambda i: inputs[0][i] + te.const(1, "int32")
+                ),
                 name="mine",
                 plevel=20,
             )
@@ -233,11 +236,11 @@ def test_no_branch_around_what_is_no_prim_func() -> None:
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n",), "int32"))
     with bb.function("main", [x]):
-        bb.emit_func_output(R.floor(x))
-    with (
-        temporary_strategy("floor", mine),
-        pytest.raises(
-            UnsupportedError, match="'linalg' holds for some sizes only, and gives back an operand as it is"
-        ),
-    ):
-        rx.transform.LegalizeOps()(bb.get())
+        with bb.dataflow():
+            out = bb.emit_output(R.add(R.floor(x), x))
+        bb.emit_func_output(out)
+    with temporary_strategy("floor", mine):
+        main = rx.build(bb.get(), exec_mode=mode)["main"]
+    for n in (0, 2, 3, 4, 5, 6):
+        given = np.arange(n, dtype="int32")
+        np.testing.assert_array_equal(numpy(main(given)), 2 * given + (n <= 4 and n % 2 == 0))
