@@ -299,3 +299,18 @@ def test_rows_of_the_virtual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(virtual_machine.mode_rows(layer))
     assert [row.least for row in found] == [1 / 1.10, 1 / 1.10, 1 / 1.02, 1 / 1.02]
     assert all(row.value > 0 for row in found)
+
+
+def test_third_party_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import third_party
+
+    monkeypatch.setattr(third_party, "SIZES", ((3, 5, 7),))
+    monkeypatch.setattr(third_party, "SECONDS", 0.01)
+    found = list(third_party.rows())
+    assert [(row.subject, row.measure) for row in found] == [
+        ("matmul 3x5x7", "OpenBLAS / ours"),
+        ("matmul 4x4x4", "a call of OpenBLAS, limit / time"),
+    ]
+    assert all(row.value is not None and row.value > 0 for row in found)
+    monkeypatch.setattr(third_party.importlib.util, "find_spec", lambda name: None)
+    assert list(third_party.rows()) == []

@@ -51,7 +51,9 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     exec(code, {"__name__": "example"})
 
 
-@pytest.mark.parametrize("name", [f"docs/{n}.md" for n in ("vm", "deploy", "distributed", "strategies")])
+@pytest.mark.parametrize(
+    "name", [f"docs/{n}.md" for n in ("vm", "deploy", "distributed", "strategies", "third-party-libraries")]
+)
 def test_examples_print_what_stands_there(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
