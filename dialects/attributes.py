@@ -33,6 +33,9 @@ ON_STACK = "relax.on_stack"
 UNCHECKED = "relax.unchecked"
 """On a prim func: it needs checks at run time, so as not to leave its buffers (see the pass `check-bounds`).
 The value: per result, the number of the argument that is its destination."""
+SCHEDULED_FROM = "relax.scheduled_from"
+"""On a prim func: it is a schedule of this prim func, as text, with the same parameters. Where that stays within its
+buffers, so does the schedule (sealed like `KERNEL`)."""
 DESTINATIONS = "relax.destinations"
 """On a prim func from level T on: the numbers of the arguments that it writes its results into."""
 PATTERN = "relax.pattern"

@@ -1,7 +1,8 @@
 """Seals: by them prim funcs of the lowering are told from those of users, when a module is read again or built.
 
-`relax.kernel` and `relax.arg_reduce` say what a body means, and kernels stand in for it. They are believed of bodies
-that the lowering itself has made, which have a seal: a digest of the function. A pass that changes the body breaks it.
+`relax.kernel` and `relax.arg_reduce` say what a body means, and kernels stand in for it; `relax.scheduled_from` that a
+body reads and writes what another one does. They are believed of bodies that the project itself has made, which have a
+seal: a digest of the function. A pass that changes the body breaks it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from relax_mlir.dialects.attributes import (
     KERNEL_INPUTS,
     KERNEL_SEAL,
     PROLOGUE,
+    SCHEDULED_FROM,
 )
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 
-CLAIMS = (KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, KERNEL_SEAL)
+CLAIMS = (KERNEL, KERNEL_ATTRS, KERNEL_INPUTS, KERNEL_SEAL, SCHEDULED_FROM)
 """Attributes of prim funcs that claim a meaning."""
 OP_CLAIMS = (ARG_REDUCE, PROLOGUE, EPILOGUE)
 """Attributes of ops in prim funcs that do."""

@@ -24,6 +24,7 @@ from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_o
 from relax_mlir.lowering.legalize.define_arithmetic import define_arithmetic
 from relax_mlir.lowering.legalize.prim_call_sites import CallSites, called_by_prims
 from relax_mlir.lowering.legalize.prim_writes import written_inputs
+from relax_mlir.lowering.legalize.scheduled_prims import is_proved, take_plain
 from relax_mlir.lowering.shapes.check_bounds import bounds_mode, unproved
 from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.lowering.shapes.requirements import is_rising_access
@@ -68,13 +69,14 @@ class CheckPrimFuncs(ModulePass):
         found = [*sites.problems(), *written_inputs(prims, sites)]
         if found:
             raise VerifyError("prim funcs do not fit their calls", found[:20])
+        plain = {name: take_plain(prim) for name, prim in prims.items()}
         for prim in prims.values():
             define_arithmetic(prim)
             _use_memory(prim)
         forget_declared(prims)
         if bounds_mode(ctx) != "none":
             for name, prim in prims.items():
-                _mark(prim, sites, name)
+                _mark(prim, sites, name, plain[name])
 
 
 def forget_declared(prims: Mapping[str, func.FuncOp]) -> None:
@@ -288,8 +290,10 @@ def _use_memory(prim: func.FuncOp) -> None:
             op.erase()
 
 
-def _mark(prim: func.FuncOp, sites: CallSites, name: str) -> None:
+def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> None:
     """Mark a prim func of which something is not proved, so that it is checked, and neither fused nor replaced."""
+    if plain is not None and is_proved(plain, sites, name):
+        return
     destinations = sites.destinations(name)
     with prim.context:
         prim.attributes[UNCHECKED] = ir.DenseI64ArrayAttr.get(destinations)

@@ -109,6 +109,21 @@ class PackedFunctionError(RelaxError, LookupError):
     """A packed function that is not registered, or gave back what its call site does not allow."""
 
 
+class ScheduleError(RelaxError, ValueError):
+    """A step of a schedule that is not valid.
+
+    Attributes: the step and the reason; the name of the stage, and of the axis, None where it is not of one; the file
+    and line of the user's call.
+    """
+
+    def __init__(
+        self, step: str, reason: str, stage: str | None, axis: str | None, position: tuple[str, int] | None
+    ) -> None:
+        self.step, self.reason, self.stage, self.axis, self.position = step, reason, stage, axis, position
+        place = f" (at {position[0]}:{position[1]})" if position else ""
+        super().__init__(f"{step}: {reason}{place}")
+
+
 class BatchError(RelaxError):
     """A batch of `map_batches` that has no result: its worker is lost, or a function that the model calls failed."""
 

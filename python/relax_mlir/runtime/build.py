@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from relax_mlir.dialects.constants import require
 from relax_mlir.dialects.types import remembered_types
@@ -25,6 +25,7 @@ from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import compile_steps, prepare
+from relax_mlir.runtime.build_arguments import module_and_target
 from relax_mlir.runtime.cache_key import module_constants, source_hash, source_text
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_module import compile_rest
@@ -42,6 +43,8 @@ from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, create_pass
 
 if TYPE_CHECKING:
+    from relax_mlir.te.schedule import Schedule
+    from relax_mlir.te.tensors import Tensor
     from relax_mlir.vm.executable import Executable as BytecodeExecutable
 
 EXEC_MODES = ("native", "bytecode")
@@ -91,23 +94,39 @@ def build(
     cache: bool = True,
     opt_level: int | None = None,
 ) -> BytecodeExecutable: ...
+@overload
 def build(
-    mod: IRModule,
+    mod: Schedule,
+    args: Sequence[Tensor],
     target: str | Target = "cpu",
     *,
+    name: str = "main",
+    dump_stages: str | Path | None = None,
+    instruments: Sequence[PassInstrument] = (),
+    cache: bool = True,
+    profile: bool = False,
+    opt_level: int | None = None,
+) -> Executable: ...
+def build(
+    mod: IRModule | Schedule,
+    *given: Any,
+    target: str | Target = "cpu",
+    name: str = "main",
     exec_mode: str = "native",
     dump_stages: str | Path | None = None,
     instruments: Sequence[PassInstrument] = (),
     cache: bool = True,
     profile: bool = False,
     opt_level: int | None = None,
+    **more: Any,
 ) -> Executable | BytecodeExecutable:
     """Compile `mod` for `target`; the module itself is left as it is.
 
     Args:
         mod: a module at level R0 or R1. Its public functions become the executable's functions, and so do prim funcs
             with a ``global_symbol``, or all of them where there is no Relax function: these take their results as
-            arguments (``ex["f"](a, b, out)``).
+            arguments (``ex["f"](a, b, out)``). Or a schedule of tensor expressions, followed by its parameters, as in
+            ``build(s, [A, B, C])``, which `te.lower` makes a module of the function `name` of.
         target: the machine, as text (``"cpu"``: the host) or a `Target`.
         exec_mode: ``"native"``: machine code, run in this process. ``"bytecode"``: bytecode with machine code for prim
             funcs, run by a `relax_mlir.vm.VirtualMachine` (see `relax_mlir.vm.build`).
@@ -126,7 +145,7 @@ def build(
         PassError: a pass failed. VerifyError: the module is invalid.
         ArgumentError: a third-party library that the module calls is not installed.
     """
-    expect("build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
+    mod, target = module_and_target(mod, given, target, name, more)
     expect("build: 'target'", target, str | Target, "a Target or its text")
     expect("build: 'instruments'", instruments, list | tuple, "a list of PassInstruments")
     expect("build: 'profile'", profile, bool, "True or False")

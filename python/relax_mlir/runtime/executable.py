@@ -97,6 +97,20 @@ class Executable(Mapping[str, CompiledFunction]):
         """Names of the public functions, each with its number of parameters."""
         return self._engine.functions
 
+    def __call__(self, *args: Any) -> Any:  # noqa: ANN401 - as its function
+        """Call the function, where there is but one.
+
+        Raises:
+            ArgumentError: there are several; choose one by its name.
+        """
+        names = list(self)
+        if len(names) != 1:
+            listed = ", ".join(names) or "none"
+            raise ArgumentError(
+                f"the executable has the functions {listed}: call one by its name, as in ex['main'](…)"
+            )
+        return self[names[0]](*args)
+
     def profile(self, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:
         """Record calls, of all threads, while the context is entered: ``with ex.profile() as p: main(x)``.
 

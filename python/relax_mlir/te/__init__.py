@@ -72,6 +72,7 @@ from relax_mlir.te.functions import (
 from relax_mlir.te.prim_func import create_prim_func
 from relax_mlir.te.recurrence import ScanOp, scan
 from relax_mlir.te.reductions import comm_reducer, max, min, prod, reduce_axis, sum
+from relax_mlir.te.schedule import Schedule, Stage, Trace, create_schedule, lower
 from relax_mlir.te.tags import tag_scope
 from relax_mlir.te.tensors import (
     Operation,
@@ -92,8 +93,11 @@ __all__ = [
     "PlaceholderOp",
     "Range",
     "ScanOp",
+    "Schedule",
+    "Stage",
     "Tensor",
     "TensorSlice",
+    "Trace",
     "abs",
     "acos",
     "acosh",
@@ -117,6 +121,7 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "create_schedule",
     "div",
     "erf",
     "exp",
@@ -138,6 +143,7 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "lower",
     "max",
     "max_value",
     "maximum",

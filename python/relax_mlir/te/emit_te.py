@@ -21,6 +21,8 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.te.emit_extern import with_externs
 from relax_mlir.te.graph import read_by
 from relax_mlir.te.prim_func import TEFunction, build
+from relax_mlir.te.schedule.function import build_scheduled
+from relax_mlir.te.schedule.schedule import Schedule
 from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder
 
 DEFAULT_NAME = "te_func"
@@ -44,6 +46,8 @@ def emit(
     given = [inputs.convert(value, f"argument {number}") for number, value in enumerate(args)]
     named = {key: inputs.convert(value, f"argument '{key}'") for key, value in kwargs.items()}
     result = function(*given, **named)
+    if isinstance(result, Schedule):
+        return _call_scheduled(builder, inputs.tensors, result, name)
     for output in result if isinstance(result, list | tuple) else [result]:
         if not isinstance(output, Tensor) or isinstance(output.op, PlaceholderOp):
             raise ArgumentError(
@@ -118,7 +122,28 @@ def _computed(
     tensors = [tensor for tensor, _ in known]
     read = read_by(outputs, tensors)
     used = [(tensor, value) for tensor, value in known if tensor in read]
-    made = build([tensor for tensor, _ in used], outputs, name)
+    return _call_made(builder, build([tensor for tensor, _ in used], outputs, name), used, outputs)
+
+
+def _call_scheduled(
+    builder: BlockBuilder, inputs: Sequence[tuple[Tensor, Value]], schedule: Schedule, name: str
+) -> Any:  # noqa: ANN401 - a value, or a tuple of values
+    """Call the prim func of a schedule."""
+    outputs = [tensor for op in schedule.outputs for tensor in op.outputs]
+    read = read_by(outputs)
+    used = [(tensor, value) for tensor, value in inputs if tensor in read]
+    made = build_scheduled(schedule, [*(tensor for tensor, _ in used), *outputs], name)
+    values = _call_made(builder, made, used, outputs)
+    return tuple(values) if len(values) > 1 else values[0]
+
+
+def _call_made(
+    builder: BlockBuilder,
+    made: TEFunction,
+    used: Sequence[tuple[Tensor, Value]],
+    outputs: Sequence[Tensor],
+) -> list[Value]:
+    """Call a prim func of tensors with these values."""
     callee = _add(builder, made)
     infos = [types.Tensor(output.shape, output.dtype) for output in outputs]
     called = calls.call_tir(

@@ -59,40 +59,44 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
 
 def build(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> TEFunction:
     """The prim func `name` of `inputs` and `outputs`."""
-    _check(inputs, outputs, name)
+    check_parameters("create_prim_func", inputs, outputs, name)
     operations = operations_of(outputs, inputs)
     parameters = [*inputs, *outputs]
-    alone = {n for t in parameters for dim in t.shape if (n := linear_definition(dim)) is not None}
-    integers = tuple(s for s in symbols_of(parameters, operations) if s not in alone)
+    integers = integers_of(parameters, operations)
     blocks = all(isinstance(op, ComputeOp) for op in operations)
     module, writer = _parsed(Writer(name, parameters, integers, blocks), operations)
     if blocks and any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
         # In a loop, T.init would leave out the elements of reductions over nothing.
         module, writer = _parsed(Writer(name, parameters, integers, blocks=False), operations)
-    _locate(module, name, writer)
+    locate(module, name, writer)
     return TEFunction(name, module, integers)
 
 
-def _check(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> None:
+def integers_of(parameters: Sequence[Tensor], operations: Sequence[Operation]) -> tuple[str, ...]:
+    """The symbols that no dimension of a parameter is alone."""
+    alone = {n for t in parameters for dim in t.shape if (n := linear_definition(dim)) is not None}
+    return tuple(s for s in symbols_of(parameters, operations) if s not in alone)
+
+
+def check_parameters(what: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> None:
+    """Raise `ArgumentError` unless a prim func of these parameters can compute the outputs."""
     if not name.isidentifier():
-        raise ArgumentError(f"create_prim_func: 'name' is {name!r}, expected an identifier")
+        raise ArgumentError(f"{what}: 'name' is {name!r}, expected an identifier")
     if not outputs:
-        raise ArgumentError(
-            f"create_prim_func '{name}': nothing is computed: 'tensors' has placeholders only"
-        )
+        raise ArgumentError(f"{what} '{name}': nothing is computed: 'tensors' has placeholders only")
     if len(set(map(id, [*inputs, *outputs]))) != len(inputs) + len(outputs):
-        raise ArgumentError(f"create_prim_func '{name}': a tensor is listed twice")
+        raise ArgumentError(f"{what} '{name}': a tensor is listed twice")
     known = set(map(id, inputs))
     for op in operations_of(outputs, inputs):
         if isinstance(op, ExternOp):
             raise UnsupportedError(
-                f"create_prim_func '{name}': '{op.name}' is a te.extern, which a prim func cannot call: emit it, by "
+                f"{what} '{name}': '{op.name}' is a te.extern, which a prim func cannot call: emit it, by "
                 "bb.emit_te or bb.emit, where it becomes a call of its own"
             )
         for tensor in op.input_tensors:
             if isinstance(tensor.op, PlaceholderOp) and id(tensor) not in known:
                 raise ArgumentError(
-                    f"create_prim_func '{name}': the placeholder {tensor} is read, but is not among the inputs"
+                    f"{what} '{name}': the placeholder {tensor} is read, but is not among the inputs"
                 )
 
 
@@ -100,7 +104,7 @@ def _parsed(writer: Writer, operations: Sequence[Operation]) -> tuple[IRModule, 
     return parse(writer.write(operations), name=FILE), writer
 
 
-def _locate(module: IRModule, name: str, writer: Writer) -> None:
+def locate(module: IRModule, name: str, writer: Writer) -> None:
     """Give the ops the user's lines in place of the text's."""
     starts = [start for start, _ in writer.starts]
     with module.context:

@@ -46,14 +46,16 @@ class Writer:
         self.taken |= RESERVED | set(symbols_of(tensors, operations)) | {self.name}
         for tensor in self.parameters:
             self.names[tensor] = self.fresh(tensor.name)
-        params = [f'{self.names[t]}: T.Buffer({_shape(t)}, "{t.dtype}")' for t in self.parameters]
+        params = [f'{self.names[t]}: T.Buffer({shape_text(t)}, "{t.dtype}")' for t in self.parameters]
         params += [f"{name}: T.int64" for name in self.integers]
         self.lines += ["@T.prim_func", f"def {self.name}({', '.join(params)}):"]
         for op in operations:
             for tensor in tensors_of(op):
                 if tensor not in self.names:
                     self.names[tensor] = self.fresh(tensor.name)
-                    self.add(1, f'{self.names[tensor]} = T.alloc_buffer({_shape(tensor)}, "{tensor.dtype}")')
+                    self.add(
+                        1, f'{self.names[tensor]} = T.alloc_buffer({shape_text(tensor)}, "{tensor.dtype}")'
+                    )
         for op in operations:
             if isinstance(op, ScanOp):
                 self.recurrence(op)
@@ -149,10 +151,15 @@ class Writer:
             self.store(depth, elements, value.initial)
             depth, places = self.loops(axes)
             elements = [self.element(target, places) for target in targets]
-        combiner = value.combiner
+        self.combine(depth, value.combiner, elements, value.source)
+
+    def combine(
+        self, depth: int, combiner: Combiner, elements: Sequence[str], source: Sequence[Expr]
+    ) -> None:
+        """Combine values with what elements have."""
         for var, element in zip(combiner.lhs, elements, strict=True):
             self.names[var] = element
-        for var, part in zip(combiner.rhs, value.source, strict=True):
+        for var, part in zip(combiner.rhs, source, strict=True):
             self.names[var] = self.written(depth, part)
             if not _is_one_operation(combiner):
                 name = self.fresh(var.name)
@@ -236,6 +243,7 @@ def _is_one_operation(combiner: Combiner) -> bool:
     )
 
 
-def _shape(tensor: Tensor) -> str:
+def shape_text(tensor: Tensor) -> str:
+    """The shape as the T language has it."""
     dims = [str(dim) if isinstance(dim, int) else f'"{dim}"' for dim in tensor.shape]
     return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"

@@ -1,0 +1,316 @@
+"""Axes of one stage, and how they are made of each other: splits, fusions, values and ranges.
+
+An axis that nothing was made of is a *leaf*: a loop. Each axis counts from 0; a root axis gets the beginning of its
+range added. While loops are opened one after the other, from the outermost on, an `AxisTree` says over what the next
+one runs, such that all of them together visit each value of the root axes once, without conditions inside:
+
+- of a split by f, ``parent = outer * f + inner``: inner runs over what is left of the parent behind outer, at most
+  f; outer, if it is opened behind inner, over the multiples of f that are left behind that.
+- of a fusion, ``outer = fused // n``, ``inner = fused % n``, n the length of inner when the first loop of it is opened.
+
+In a tree of splits alone the range of a loop is exactly the values that it has for the loops opened already, whatever
+the order. A fusion of axes of one root, or one whose loops other loops of its roots stand between, needs conditions:
+`guards`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from relax_mlir import symbolic
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.expressions import IterVar
+from relax_mlir.te.schedule.facts import Facts
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """``parent = outer * factor + inner``; of `nparts`, the factor is the parent's length by that, rounded up."""
+
+    parent: IterVar
+    outer: IterVar
+    inner: IterVar
+    factor: Dim | None = None
+    nparts: Dim | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fuse:
+    """``fused = outer * length of inner + inner``."""
+
+    outer: IterVar
+    inner: IterVar
+    fused: IterVar
+
+
+Relation: TypeAlias = Split | Fuse
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where values lie: `extent` of them from `low` on, of which there are never more than `most` (None: not known)."""
+
+    low: Dim
+    extent: Dim
+    most: int | None = None
+
+
+@dataclass
+class AxisTree:
+    """The axes of a stage over given ranges of its roots, with the loops that are opened."""
+
+    facts: Facts
+    roots: Mapping[IterVar, Span]
+    relations: Sequence[Relation]
+    values: dict[IterVar, Dim] = field(default_factory=dict)
+    """The opened loops: a variable, or 0 for a loop of one iteration."""
+    frozen: dict[Relation, tuple[Dim, Dim]] = field(default_factory=dict)
+    """Lengths that are settled when the first loop is opened: of a fusion outer and inner, of a split factor and
+    parent."""
+
+    def __post_init__(self) -> None:
+        self.splits: dict[IterVar, Split] = {}
+        self.parts: dict[IterVar, Split] = {}
+        self.fusions: dict[IterVar, Fuse] = {}
+        self.members: dict[IterVar, Fuse] = {}
+        self.same: dict[IterVar, IterVar] = {}
+        """An axis whose two parts were fused again, and that fusion."""
+        self.origins: dict[IterVar, IterVar] = {}
+        """The same the other way round."""
+        for relation in self.relations:
+            if isinstance(relation, Split):
+                self.splits[relation.parent] = relation
+                self.parts[relation.outer] = self.parts[relation.inner] = relation
+                continue
+            split = self.parts.get(relation.outer)
+            if split is not None and split.outer is relation.outer and split.inner is relation.inner:
+                del self.splits[split.parent]
+                self.same[split.parent], self.origins[relation.fused] = relation.fused, split.parent
+                continue
+            self.fusions[relation.fused] = relation
+            self.members[relation.outer] = self.members[relation.inner] = relation
+        self._loops: dict[IterVar, tuple[IterVar, ...]] = {}
+
+    def copy(self) -> AxisTree:
+        """The same, to open other loops in."""
+        return AxisTree(self.facts, self.roots, self.relations, dict(self.values), dict(self.frozen))
+
+    # -- what axes are made of
+
+    def loops(self, axis: IterVar) -> tuple[IterVar, ...]:
+        """The leaves that the value of an axis depends on."""
+        if axis not in self._loops:
+            self._loops[axis] = tuple(dict.fromkeys(self._find_loops(axis)))
+        return self._loops[axis]
+
+    def _find_loops(self, axis: IterVar) -> Iterator[IterVar]:
+        if axis in self.same:
+            yield from self.loops(self.same[axis])
+        elif axis in self.splits:
+            yield from self.loops(self.splits[axis].outer)
+            yield from self.loops(self.splits[axis].inner)
+        elif axis in self.members:
+            yield from self.loops(self.members[axis].fused)
+        else:
+            yield axis
+
+    def is_opened(self, axis: IterVar) -> bool:
+        """Whether all loops of an axis are opened."""
+        return all(leaf in self.values for leaf in self.loops(axis))
+
+    def is_untouched(self, axis: IterVar) -> bool:
+        """Whether none is."""
+        return not any(leaf in self.values for leaf in self.loops(axis))
+
+    # -- lengths and values
+
+    def factor(self, split: Split) -> Dim:
+        """By what an axis is split."""
+        if split.factor is not None:
+            return split.factor
+        if split not in self.frozen:
+            assert split.nparts is not None
+            length = self.length(split.parent)
+            self.frozen[split] = (self.facts.ceildiv(length, split.nparts), length)
+        return self.frozen[split][0]
+
+    def lengths(self, fusion: Fuse) -> tuple[Dim, Dim]:
+        """How long the two axes of a fusion are; asked for when its first loop is opened, and not before."""
+        if fusion not in self.frozen:
+            outer, inner = self.length(fusion.outer), self.length(fusion.inner)
+            if not self._is_simple:  # where both are negative, the product is not
+                outer, inner = self.facts.maximum(0, outer), self.facts.maximum(0, inner)
+            self.frozen[fusion] = (outer, inner)
+        return self.frozen[fusion]
+
+    @property
+    def _is_simple(self) -> bool:
+        """Whether no length that is asked for is negative."""
+        return (
+            len(self.fusions) == 1
+            and not any(self._counts(split) for split in self.parts.values())
+            and all(self.facts.at_most(0, root.extent) for root in self.roots.values())
+        )
+
+    def _counts(self, split: Split) -> bool:
+        """Whether the outer loop of a split has as many iterations as the user says, even if some are without inner
+        ones.
+
+        In a fused axis there are none of these: its parts are quotients by lengths, which may be 0 then.
+        """
+        return split.nparts is not None and not any(
+            axis in self.fusions for axis in self._above(split.parent)
+        )
+
+    def length(self, axis: IterVar) -> Dim:
+        """How many values an axis has, for the opened loops; may be negative where it has none."""
+        axis = self.origins.get(axis, axis)
+        if axis in self.fusions:
+            outer, inner = self.lengths(self.fusions[axis])
+            return outer * inner
+        if axis not in self.parts:
+            return self.roots[axis].extent
+        split = self.parts[axis]
+        factor, whole = self.factor(split), self.length(split.parent)
+        if axis is split.inner and split.factor == 1:
+            return 1
+        if axis is split.inner:
+            return self.facts.minimum(factor, self.facts.difference(whole, self.value(split.outer) * factor))
+        if self._counts(split) and self.is_untouched(split.inner) and not isinstance(whole, int):
+            return split.nparts or 0
+        if split.nparts is not None:  # of an axis without values the factor is 0
+            factor = self.facts.maximum(1, factor)
+        return self.facts.ceildiv(self.facts.difference(whole, self.value(split.inner)), factor)
+
+    def value(self, axis: IterVar) -> Dim:
+        """The value of an axis, with loops that are not opened at 0: the smallest that it may have."""
+        if axis in self.same:
+            return self.value(self.same[axis])
+        if axis in self.splits:
+            split = self.splits[axis]
+            return self.value(split.outer) * self.factor(split) + self.value(split.inner)
+        if axis not in self.members:
+            return self.values.get(axis, 0)
+        fusion = self.members[axis]
+        if self.is_untouched(fusion.fused):
+            return 0
+        length = self.lengths(fusion)[1]
+        if axis is fusion.outer:
+            return _quotient(self.value(fusion.fused), length)
+        return _remainder(self.value(fusion.fused), length) if self.is_opened(axis) else 0
+
+    def index(self, root: IterVar) -> Dim:
+        """The index that a root axis stands for, all of whose loops are opened."""
+        return self.roots[root].low + self.value(root)
+
+    def span(self, axis: IterVar) -> Span:
+        """Between which values an axis lies, whatever the loops that are not opened do."""
+        if axis in self.same:
+            return self.span(self.same[axis])
+        if self.is_untouched(axis):
+            length = self.length(axis)
+            return Span(0, length, self.facts.high(length))
+        if self.is_opened(axis):
+            return Span(self.value(axis), 1, 1)
+        if axis in self.splits:
+            return self._split_span(self.splits[axis])
+        fusion = self.members[axis]
+        length = self.lengths(fusion)[1]
+        if axis is fusion.inner:
+            return Span(0, length, self.facts.high(length))
+        span = self.span(fusion.fused)
+        low = _quotient(span.low, length)
+        return Span(low, _quotient(span.low + span.extent - 1, length) - low + 1)
+
+    def _split_span(self, split: Split) -> Span:
+        outer, inner, factor = self.span(split.outer), self.span(split.inner), self.factor(split)
+        low = outer.low * factor + inner.low
+        if outer.extent == 1:
+            return Span(low, inner.extent, inner.most)
+        rest = self.facts.difference(self.length(split.parent), low)
+        if outer.most is None or inner.most is None:
+            return Span(low, rest, self.facts.high(rest))
+        extent = self.facts.minimum(rest, (outer.most - 1) * factor + inner.most)
+        return Span(low, extent, self.facts.high(extent))
+
+    def is_contiguous(self, axis: IterVar) -> bool:
+        """Whether the values that `span` gives are just those that the loops which are not opened visit."""
+        if self.is_untouched(axis) or self.is_opened(axis):
+            return True
+        if axis in self.same:
+            return self.is_contiguous(self.same[axis])
+        if axis not in self.splits:
+            return False
+        outer, inner = self.splits[axis].outer, self.splits[axis].inner
+        if self.is_opened(outer):
+            return self.is_contiguous(inner)
+        return self.is_untouched(inner) and self.is_contiguous(outer)
+
+    def root_span(self, root: IterVar) -> Span:
+        """Between which indices a root axis lies."""
+        span, whole = self.span(root), self.roots[root]
+        most = whole.most if self.is_untouched(root) else span.most
+        return Span(whole.low + span.low, span.extent, most)
+
+    # -- conditions
+
+    def guards(self, order: Sequence[IterVar]) -> list[tuple[Dim, Dim]]:
+        """Pairs (value, bound): what must be ``value < bound`` inside the loops, which are opened in this order."""
+        found: dict[tuple[Dim, Dim], None] = {}
+        for root in self._disturbed(order):
+            found[(self.value(root), self.length(root))] = None
+            for split in self._splits_of(root):
+                if split.inner in self.splits or split.inner in self.members or split.inner in self.same:
+                    found[(self.value(split.inner), self.factor(split))] = None
+        return [(value, bound) for value, bound in found if not self.facts.at_most(value + 1, bound)]
+
+    def is_disturbed(self, order: Sequence[IterVar]) -> bool:
+        """Whether loops in this order may visit more than the values of a root."""
+        return bool(self._disturbed(order))
+
+    def _disturbed(self, order: Sequence[IterVar]) -> list[IterVar]:
+        """The roots, and fused axes, whose loops may visit more than their values."""
+        found: dict[IterVar, None] = {}
+        for fusion in self.fusions.values():
+            outer, inner = self._above(fusion.outer), self._above(fusion.inner)
+            under = set(self.loops(fusion.fused))
+            if not any(leaf in under for leaf in order):
+                continue
+            for root in {**outer, **inner}:
+                own = set(self.loops(root))
+                places = [leaf in under for leaf in order if leaf in own]
+                first, last = places.index(True), len(places) - places[::-1].index(True)
+                if (root in outer and root in inner) or not all(places[first:last]):
+                    found[root] = None
+        return list(found)
+
+    def _above(self, axis: IterVar) -> dict[IterVar, None]:
+        """The roots and fused axes that an axis is made of."""
+        while True:
+            axis = self.origins.get(axis, axis)
+            if axis not in self.parts:
+                break
+            axis = self.parts[axis].parent
+        if axis not in self.fusions:
+            return {axis: None}
+        fusion = self.fusions[axis]
+        return {axis: None, **self._above(fusion.outer), **self._above(fusion.inner)}
+
+    def _splits_of(self, axis: IterVar) -> Iterator[Split]:
+        axis = self.same.get(axis, axis)
+        if axis in self.splits:
+            split = self.splits[axis]
+            yield split
+            yield from self._splits_of(split.outer)
+            yield from self._splits_of(split.inner)
+
+
+def _quotient(value: Dim, length: Dim) -> Dim:
+    """``value // length``; a length that is 0 belongs to loops without iterations."""
+    return 0 if length == 0 else symbolic.floordiv(value, length)
+
+
+def _remainder(value: Dim, length: Dim) -> Dim:
+    return 0 if length == 0 else symbolic.floormod(value, length)

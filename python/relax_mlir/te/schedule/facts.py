@@ -1,0 +1,117 @@
+"""What is known of loop variables, and arithmetic that uses it; dimensions as text of the T language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relax_mlir import symbolic
+from relax_mlir.symbolic import Dim, Expr, prove_less_equal
+from relax_mlir.symbolic.expr import Kind, Monomial, from_terms, printed_terms, terms_of
+
+
+@dataclass
+class Facts:
+    """The bounds of loop variables, which are symbols beside those of sizes."""
+
+    bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+
+    def at_most(self, a: Dim, b: Dim) -> bool:
+        """Whether ``a <= b`` is proved."""
+        return prove_less_equal(a, b, self.bounds)
+
+    def high(self, dim: Dim) -> int | None:
+        """A number that `dim` never exceeds, if one is known."""
+        return symbolic.bounds(dim, self.bounds)[1]
+
+    def minimum(self, *dims: Dim) -> Dim:
+        """The smallest, as one ``min`` of sums, without those that are never the smallest."""
+        found: list[Dim] = []
+        for dim in dims:
+            found += [item for item in _distributed(dim) if item not in found]
+        kept = list(found)
+        for item in found:
+            if any(other is not item and self.at_most(other, item) for other in kept):
+                kept = [other for other in kept if other is not item]
+        return symbolic.minimum(*kept)
+
+    def maximum(self, a: Dim, b: Dim) -> Dim:
+        """The larger of two."""
+        if self.at_most(a, b):
+            return b
+        return a if self.at_most(b, a) else symbolic.maximum(a, b)
+
+    def ceildiv(self, a: Dim, b: Dim) -> Dim:
+        """``a / b`` rounded up, `b` positive: of a ``min`` the ``min`` of the quotients."""
+        if b == 1:
+            return a
+        return self.minimum(*(symbolic.ceildiv(item, b) for item in _distributed(a)))
+
+    def difference(self, a: Dim, b: Dim) -> Dim:
+        """``a - b``, with the difference inside where `a` is a ``min``."""
+        return self.minimum(*(item - b for item in _distributed(a)))
+
+
+def _distributed(dim: Dim) -> list[Dim]:
+    """``min(a, b) + c`` as a + c and b + c; anything else as it is."""
+    for monomial, factor in terms_of(dim):
+        if factor == 1 and len(monomial) == 1 and monomial[0].kind is Kind.MIN:
+            rest = dim - from_terms({monomial: factor})
+            return [part for item in monomial[0].args for part in _distributed(item + rest)]
+    return [dim]
+
+
+def dim_text(dim: Dim) -> str:
+    """A dimension as an expression of the T language."""
+    return _sum(dim)[0]
+
+
+def factor_text(dim: Dim) -> str:
+    """The same as a factor: in parentheses where it is a sum or a product."""
+    text, is_atom = _sum(dim)
+    return text if is_atom else f"({text})"
+
+
+def _sum(dim: Dim) -> tuple[str, bool]:
+    """The text, and whether it binds like a name."""
+    if not isinstance(dim, Expr):
+        return str(dim), dim >= 0
+    text = ""
+    terms = printed_terms(dim.terms)
+    for number, (monomial, factor) in enumerate(terms):
+        product = _product(monomial, abs(factor))
+        if number == 0 and factor < 0:
+            text = f"-({product})" if any(item.kind >= Kind.FLOORDIV for item in monomial) else f"-{product}"
+        elif number == 0:
+            text = product
+        else:
+            text += f" {'-' if factor < 0 else '+'} {product}"
+    monomial, factor = terms[0]
+    is_call = len(monomial) == 1 and monomial[0].kind in (Kind.SYMBOL, Kind.MIN, Kind.MAX)
+    return text, len(terms) == 1 and factor == 1 and is_call
+
+
+def _product(monomial: Monomial, factor: int) -> str:
+    parts = []
+    for item in monomial:
+        if item.kind is Kind.SYMBOL:
+            parts.append(item.text)
+        elif item.kind in (Kind.MIN, Kind.MAX):
+            parts.append(_extremum(f"T.{item.kind.name.lower()}", item.args))
+        else:
+            sign = "//" if item.kind is Kind.FLOORDIV else "%"
+            quotient = f"{factor_text(item.args[0])} {sign} {factor_text(item.args[1])}"
+            alone = len(monomial) == 1 and factor == 1
+            parts.append(quotient if alone else f"({quotient})")
+    if factor != 1 or not parts:
+        parts.append(str(factor))
+    return " * ".join(parts)
+
+
+def _extremum(function: str, args: tuple[Dim, ...]) -> str:
+    """A number, which normal forms have last, comes first."""
+    *others, last = args
+    ordered = [last, *others] if isinstance(last, int) else list(args)
+    text = dim_text(ordered[-1])
+    for item in reversed(ordered[:-1]):
+        text = f"{function}({dim_text(item)}, {text})"
+    return text

@@ -1,0 +1,106 @@
+"""Prim funcs of schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, overload
+
+from relax_mlir.dialects.attributes import SCHEDULED_FROM
+from relax_mlir.dialects.kernel_seals import seal
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import ir
+from relax_mlir.script.parser import parse
+from relax_mlir.te.graph import operations_of, symbols_of
+from relax_mlir.te.prim_func import FILE, TEFunction, check_parameters, integers_of, locate
+from relax_mlir.te.schedule.lower import ScheduledWriter
+from relax_mlir.te.schedule.plan import Plan
+from relax_mlir.te.schedule.schedule import Schedule
+from relax_mlir.te.source import Writer
+from relax_mlir.te.tensors import PlaceholderOp, Tensor
+
+PLAIN = "plain"
+"""What the computation without a schedule is called."""
+
+
+@overload
+def lower(
+    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: Literal[True]
+) -> str: ...
+@overload
+def lower(
+    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: Literal[False] = False
+) -> IRModule: ...
+def lower(
+    inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: bool = False
+) -> IRModule | str:
+    """The module of the prim func `name` that computes the outputs of a schedule, or its loops as text.
+
+    Args:
+        inp: the schedule.
+        args: the parameters: the inputs (placeholders), then the outputs of the schedule. Integer parameters follow for
+            symbols that no dimension of these is alone.
+        name: an identifier.
+        simple_mode: give the loops as a script, to look at.
+
+    Raises:
+        ArgumentError: an input or output that is missing. ScheduleError: a stage is computed inside a loop that not
+        all of
+            its readers are in.
+    """
+    expect("lower: 'inp'", inp, Schedule, "a te.Schedule (te.create_schedule gives one)")
+    if simple_mode:
+        return _writer(inp, args, name)[1]
+    return build_scheduled(inp, args, name).module
+
+
+def build_scheduled(schedule: Schedule, args: Sequence[Tensor], name: str) -> TEFunction:
+    """The prim func `name` of the loops of a schedule."""
+    writer, text = _writer(schedule, args, name)
+    module = parse(text, name=FILE)
+    locate(module, name, writer)
+    if not writer.integers:  # an integer may be negative, which the bounds of loops do not expect of sizes
+        _claim(module, name, args)
+    return TEFunction(name, module, tuple(writer.integers))
+
+
+def _claim(module: IRModule, name: str, args: Sequence[Tensor]) -> None:
+    """Say of what computation without a schedule the prim func is one."""
+    operations = operations_of([t for t in args if not isinstance(t.op, PlaceholderOp)])
+    plain = parse(Writer(PLAIN, args, (), blocks=False).write(operations), name=FILE)
+    text = str(plain[PLAIN].operation.get_asm(print_generic_op_form=True, use_local_scope=True))
+    with module.context:
+        function = module[name]
+        function.attributes[SCHEDULED_FROM] = ir.StringAttr.get(text)
+        seal(function)
+
+
+def arguments(schedule: Schedule) -> list[Tensor]:
+    """The tensors that a schedule reads and gives: inputs, in the order in which they are read first, and outputs."""
+    inputs = [stage.tensors[0] for stage in schedule.stages if stage.is_placeholder]
+    return [*inputs, *(tensor for op in schedule.outputs for tensor in op.outputs)]
+
+
+def _writer(schedule: Schedule, args: Sequence[Tensor], name: str) -> tuple[ScheduledWriter, str]:
+    expect("lower: 'args'", args, list | tuple, "a list of tensors")
+    for tensor in args:
+        expect("lower: an entry of 'args'", tensor, Tensor, "a te.Tensor")
+    inputs = [t for t in args if isinstance(t.op, PlaceholderOp)]
+    outputs = [t for t in args if not isinstance(t.op, PlaceholderOp)]
+    if list(args) != [*inputs, *outputs]:
+        raise ArgumentError("lower: 'args' lists the placeholders first, then the computed tensors")
+    check_parameters("lower", inputs, outputs, name)
+    for tensor in outputs:
+        if not schedule[tensor].is_output:
+            raise ArgumentError(
+                f"lower: {tensor.name} is not an output of the schedule: list its op in create_schedule, too"
+            )
+    for op in schedule.outputs:
+        for tensor in op.outputs:
+            if not any(tensor is given for given in outputs):
+                raise ArgumentError(f"lower: the output {tensor.name} of the schedule is not among 'args'")
+    operations = operations_of(outputs)
+    plan = Plan.of(schedule)
+    writer = ScheduledWriter(name, args, integers_of(args, operations), blocks=False, plan=plan)
+    writer.taken |= set(symbols_of(args, operations))
+    return writer, writer.write([stage.op for stage in plan.stages])

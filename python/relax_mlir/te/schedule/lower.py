@@ -1,0 +1,308 @@
+"""The loops of a schedule, as a prim func in the T language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from relax_mlir import symbolic
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te.expressions import INDEX, REDUCTION, Binary, Expr, IterVar, Load, Names, Size, binary
+from relax_mlir.te.graph import symbols_of
+from relax_mlir.te.reductions import Reduction
+from relax_mlir.te.schedule.axes import AxisTree, Span
+from relax_mlir.te.schedule.facts import Facts, dim_text, factor_text
+from relax_mlir.te.schedule.following import following_region
+from relax_mlir.te.schedule.plan import Plan
+from relax_mlir.te.schedule.regions import clamped, read_region, united
+from relax_mlir.te.schedule.stage import Following, Stage
+from relax_mlir.te.source import RESERVED, Writer, shape_text
+from relax_mlir.te.tensors import Operation, Tensor
+from relax_mlir.te.walk import fold, to_dim
+
+
+class LoopIndex(Size):
+    """An expression of loop variables and sizes."""
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        return factor_text(self.dim)
+
+
+class Element(Load):
+    """An element of a buffer."""
+
+    def format(self, names: Names, args: Sequence[str]) -> str:
+        places = [
+            dim_text(index.dim) if isinstance(index, LoopIndex) else text
+            for index, text in zip(self.children, args, strict=True)
+        ]
+        return f"{names[self.tensor]}[{', '.join(places) or '()'}]"
+
+
+LOOPS = {"serial": "range", "vectorized": "T.vectorized", "unroll": "T.unroll", "parallel": "T.parallel"}
+
+
+@dataclass
+class ScheduledWriter(Writer):
+    """Writes the loops of a plan; `blocks` is False."""
+
+    plan: Plan = field(kw_only=True)
+    facts: Facts = field(default_factory=Facts)
+    trees: dict[Stage, AxisTree] = field(default_factory=dict)
+    """The stages whose loops are open."""
+    origins: dict[Tensor, list[Dim]] = field(default_factory=dict)
+    """Of a buffer that holds a part of its tensor: where the part begins."""
+    insides: dict[Load, list[bool]] = field(default_factory=dict)
+    """See `is_inside`."""
+
+    def write(self, operations: Sequence[Operation]) -> str:
+        """The text of the whole prim func; `operations` are those of the plan."""
+        tensors = [*self.parameters, *(t for op in operations for t in op.outputs)]
+        self.taken |= RESERVED | set(symbols_of(tensors, operations)) | {self.name}
+        for tensor in self.parameters:
+            self.names[self.canonical(tensor)] = self.fresh(tensor.name)
+        params = [
+            f'{self.names[self.canonical(t)]}: T.Buffer({shape_text(t)}, "{t.dtype}")'
+            for t in self.parameters
+        ]
+        params += [f"{name}: T.int64" for name in self.integers]
+        self.lines += ["@T.prim_func", f"def {self.name}({', '.join(params)}):"]
+        for stage in self.plan.whole:
+            self.allocate(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
+        for stage in self.plan.roots():
+            self.stage(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
+        return "\n".join(self.lines) + "\n"
+
+    def canonical(self, tensor: Tensor) -> Tensor:
+        """The tensor by which a stage is read."""
+        return self.plan.schedule.stage_of(tensor).tensors[tensor.value_index]
+
+    def allocate(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
+        """The buffers of a stage, unless they are parameters."""
+        for tensor in stage.tensors:
+            if tensor in self.names:
+                continue
+            name = self.names[tensor] = self.fresh(tensor.name)
+            dims = [
+                str(span.most)
+                if span.most is not None and not isinstance(span.extent, int)
+                else dim_text(span.extent)
+                for span in region
+            ]
+            shape = f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
+            scope = f', scope="{stage.scope}"' if stage.scope not in ("", "global") else ""
+            self.add(depth, f'{name} = T.alloc_buffer({shape}, "{tensor.dtype}"{scope})')
+
+    def forget(self, stage: Stage) -> None:
+        """Behind the loop that the buffers of an attached stage live in."""
+        for tensor in stage.tensors:
+            self.names.pop(tensor, None)
+            self.origins.pop(tensor, None)
+
+    # -- loops
+
+    def stage(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
+        """The loops that compute a stage over a box of its elements."""
+        op = stage.op
+        assert isinstance(op, ComputeOp)
+        roots = dict(zip(op.axis, region, strict=True))
+        for axis in op.reduce_axis:
+            roots[axis] = Span(axis.dom.begin, axis.dom.extent, self.facts.high(axis.dom.extent))
+        tree = AxisTree(self.facts, roots, stage.relations)
+        self.trees[stage] = tree
+        self.starts.append((len(self.lines) + 1, op))
+        self.nest(depth, stage, 0)
+        del self.trees[stage]
+
+    def nest(self, depth: int, stage: Stage, number: int) -> None:
+        """The loops from `number` on, inside of the others."""
+        order = stage.leaf_iter_vars
+        reductions = [place for place, leaf in enumerate(order) if leaf.iter_type == REDUCTION]
+        if reductions and number == reductions[0]:
+            self.initial(depth, stage, [leaf for leaf in order[number:] if leaf.iter_type != REDUCTION])
+        if number == len(order):
+            depth = self.guarded(depth, self.trees[stage], order)
+            self.update(depth, stage)
+            return
+        leaf = order[number]
+        depth = self.loop(depth, stage, self.trees[stage], leaf)
+        inside = self.plan.attached.get((stage, leaf), [])
+        followers = self.plan.followers.get((stage, leaf), [])
+        tree = self.trees[stage]
+        opened, frozen = dict(tree.values), dict(tree.frozen)
+        for other in inside:
+            region = self.needed(other)
+            self.starts.append((len(self.lines) + 1, other.op))
+            self.allocate(depth, other, region)
+            for tensor in other.tensors:
+                self.origins[tensor] = [span.low for span in region]
+            self.stage(depth, other, region)
+        if inside:
+            assert isinstance(stage.op, ComputeOp)
+            self.starts.append((len(self.lines) + 1, stage.op))
+        self.nest(depth, stage, number + 1)
+        tree.values, tree.frozen = opened, frozen
+        for other in followers:
+            self.stage(depth, other, self.follow(other))
+        for other in inside:
+            self.forget(other)
+
+    def loop(self, depth: int, stage: Stage, tree: AxisTree, leaf: IterVar, suffix: str = "") -> int:
+        """Open a loop; the depth inside. A loop of one iteration is none."""
+        extent = tree.length(leaf)
+        if extent == 1:
+            tree.values[leaf] = 0
+            return depth
+        name = self.fresh(leaf.name + suffix)
+        most = self.facts.high(extent)
+        self.facts.bounds[name] = (0, None if most is None else max(most - 1, 0))
+        tree.values[leaf] = symbolic.symbol(name)
+        kind = LOOPS[stage.kinds.get(leaf, "serial")]
+        self.add(depth, f"for {name} in {kind}({dim_text(extent)}):")
+        return depth + 1
+
+    def guarded(self, depth: int, tree: AxisTree, order: Sequence[IterVar]) -> int:
+        """The depth inside the conditions that bounds of loops cannot say."""
+        guards = tree.guards(order)
+        if not guards:
+            return depth
+        tests = " and ".join(f"{dim_text(value)} < {dim_text(bound)}" for value, bound in guards)
+        self.add(depth, f"if {tests}:")
+        return depth + 1
+
+    # -- elements
+
+    def initial(self, depth: int, stage: Stage, leaves: Sequence[IterVar]) -> None:
+        """The loops that begin the elements of reductions, over what is left of the axes of the outputs."""
+        op, outer = stage.op, self.trees[stage]
+        assert isinstance(op, ComputeOp)
+        tree = outer.copy()
+        opened = [leaf for leaf in stage.leaf_iter_vars if leaf in tree.values]
+        for leaf in leaves:
+            depth = self.loop(depth, stage, tree, leaf, "_init")
+        depth = self.guarded(depth, tree, [*opened, *leaves])
+        for value, targets in self.reductions(stage):
+            values = [self.localized(item, op, tree) for item in value.initial]
+            self.store(depth, [self.place(target, op, tree) for target in targets], values)
+
+    def update(self, depth: int, stage: Stage) -> None:
+        """What is done for one value of all axes."""
+        op, tree = stage.op, self.trees[stage]
+        assert isinstance(op, ComputeOp)
+        for target, value in zip(stage.tensors, self.plan.bodies[stage], strict=True):
+            if not isinstance(value, Reduction):
+                self.store(depth, [self.place(target, op, tree)], [self.localized(value, op, tree)])
+        for value, targets in self.reductions(stage):
+            elements = [self.place(target, op, tree) for target in targets]
+            sources = [self.localized(item, op, tree) for item in value.source]
+            self.combine(depth, value.combiner, elements, sources)
+
+    def reductions(self, stage: Stage) -> list[tuple[Reduction, list[Tensor]]]:
+        """Each reduction, and the tensors of its results."""
+        found: dict[int, tuple[Reduction, dict[int, Tensor]]] = {}
+        for tensor, value in zip(stage.tensors, self.plan.bodies[stage], strict=True):
+            if isinstance(value, Reduction):
+                key = id(value.combiner)
+                found.setdefault(key, (value, {}))[1][value.value_index] = tensor
+        return [(value, [targets[number] for number in sorted(targets)]) for value, targets in found.values()]
+
+    def place(self, target: Tensor, op: ComputeOp, tree: AxisTree) -> str:
+        """The element that is computed."""
+        indices = [tree.index(axis) for axis in op.axis]
+        origin = self.origins.get(target)
+        if origin is not None:
+            indices = [index - low for index, low in zip(indices, origin, strict=True)]
+        return self.element(target, [dim_text(index) for index in indices])
+
+    def localized(self, value: Expr, op: ComputeOp, tree: AxisTree) -> Expr:
+        """A value with loop variables in the place of axes, and indices into the buffers that there are."""
+        axes = {axis: tree.index(axis) for axis in (*op.axis, *op.reduce_axis)}
+
+        def replaced(item: Expr, children: list[Expr]) -> Expr:
+            if isinstance(item, IterVar):
+                return LoopIndex(axes[item])
+            if isinstance(item, Size):
+                return LoopIndex(item.dim)
+            if isinstance(item, Load):
+                return self.element_of(item, children, axes)
+            if item.kind == INDEX and isinstance(item, Binary):
+                dim = to_dim(Binary(item.operator, children[0], children[1], INDEX), {})
+                if dim is not None:
+                    return LoopIndex(dim)
+            is_same = all(old is new for old, new in zip(item.children, children, strict=True))
+            return item if is_same else item.rebuilt(children)
+
+        return fold(value, replaced)
+
+    def element_of(self, load: Load, children: Sequence[Expr], axes: Mapping[IterVar, Dim]) -> Element:
+        """An access in terms of loop variables."""
+        tensor = self.canonical(load.tensor)
+        origin = self.origins.get(tensor, [0] * tensor.ndim)
+        indices: list[Expr] = []
+        for index, child, low in zip(load.children, children, origin, strict=True):
+            dim = to_dim(index, axes)
+            if dim is not None:
+                indices.append(LoopIndex(dim - low))
+            else:
+                indices.append(child if low == 0 else binary("-", child, LoopIndex(low)))
+        return Element(tensor, indices)
+
+    # -- regions
+
+    def needed(self, stage: Stage) -> list[Span]:
+        """The box of elements of an attached stage that its readers read, for the loops that are open."""
+        shape = stage.tensors[0].shape
+        readers = self.plan.readers[stage]
+        regions = [read_region(self.facts, load, self.spans(reader)) for reader, load in readers]
+        inside = [self.is_inside(reader, load) for reader, load in readers]
+        found = []
+        for number, size in enumerate(shape):
+            known = [region[number] for region in regions]
+            spans = [span for span in known if span is not None]
+            whole = united(spans) if len(spans) == len(known) else None
+            if whole is not None and all(dims[number] for dims in inside):
+                found.append(whole)
+            else:
+                found.append(clamped(self.facts, whole, size))
+        return found
+
+    def follow(self, stage: Stage) -> list[Span]:
+        """The box of elements of a stage that read what its leader makes in the loops that are open."""
+        place = stage.place
+        assert isinstance(place, Following)
+        return following_region(
+            self.facts, stage, self.plan.loads(stage, place.stage), self.trees[place.stage]
+        )
+
+    def is_inside(self, reader: Stage, load: Load) -> list[bool]:
+        """For each dimension of a tensor whether an access is in it for all elements of its reader."""
+        if reader in self.trees and self.trees[reader].is_disturbed(reader.leaf_iter_vars):
+            return [False] * load.tensor.ndim
+        if load not in self.insides:
+            op = reader.op
+            assert isinstance(op, ComputeOp)
+            domain = {
+                axis: Span(axis.dom.begin, axis.dom.extent, None) for axis in (*op.axis, *op.reduce_axis)
+            }
+            region = read_region(self.facts, load, domain)
+            self.insides[load] = [
+                span is not None
+                and self.facts.at_most(0, span.low)
+                and self.facts.at_most(span.low + span.extent, size)
+                for span, size in zip(region, load.tensor.shape, strict=True)
+            ]
+        return self.insides[load]
+
+    def spans(self, stage: Stage) -> dict[IterVar, Span]:
+        """Between which values the axes of a stage are, for the loops that are open."""
+        op = stage.op
+        assert isinstance(op, ComputeOp)
+        if stage in self.trees:
+            tree = self.trees[stage]
+            return {axis: tree.root_span(axis) for axis in (*op.axis, *op.reduce_axis)}
+        region = self.follow(stage) if isinstance(stage.place, Following) else self.needed(stage)
+        spans = dict(zip(op.axis, region, strict=True))
+        for axis in op.reduce_axis:
+            spans[axis] = Span(axis.dom.begin, axis.dom.extent, self.facts.high(axis.dom.extent))
+        return spans

@@ -1,0 +1,156 @@
+"""Which elements of a tensor are read while axes run over ranges: a box, with bounds that are expressions of sizes and
+loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_mlir import symbolic
+from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic.expr import Atom, Kind, from_terms, terms_of
+from relax_mlir.te.expressions import IterVar, Load
+from relax_mlir.te.schedule.axes import Span
+from relax_mlir.te.schedule.facts import Facts
+from relax_mlir.te.walk import to_dim, variables_of
+
+STEP = "_step{}"
+"""The symbols for how far an axis is behind its beginning."""
+
+
+@dataclass(frozen=True)
+class Hull:
+    """The least and the greatest value; never more than `most` values in between."""
+
+    low: Dim
+    high: Dim
+    most: int | None
+
+
+def read_region(facts: Facts, load: Load, axes: Mapping[IterVar, Span]) -> list[Span | None]:
+    """For each dimension of the tensor what `load` reads, None for what is not known: then it may be all of it.
+
+    `axes` are the ranges of the axes that the indices mention. The box may reach beyond the tensor.
+    """
+    found: list[Span | None] = []
+    for index in load.children:
+        own = dict.fromkeys(variables_of(index))
+        if any(axis not in axes for axis in own):
+            found.append(None)
+            continue
+        steps = {STEP.format(number): axes[axis] for number, axis in enumerate(own)}
+        values: dict[IterVar, Dim] = {}
+        for name, axis in zip(steps, own, strict=True):
+            moves = 0 if axes[axis].extent == 1 else symbolic.symbol(name)
+            values[axis] = axes[axis].low + moves
+        dim = to_dim(index, values)
+        hull = None if dim is None else _hull(facts, dim, steps)
+        found.append(
+            None if hull is None else Span(hull.low, facts.difference(hull.high, hull.low - 1), hull.most)
+        )
+    return found
+
+
+def united(spans: Sequence[Span]) -> Span:
+    """The smallest range that holds several."""
+    first, *others = spans
+    if not others:
+        return first
+    low, high = first.low, first.low + first.extent - 1
+    for other in others:
+        low = symbolic.minimum(low, other.low)
+        high = symbolic.maximum(high, other.low + other.extent - 1)
+    return Span(low, high - low + 1, _most_of(spans))
+
+
+def _most_of(spans: Iterable[Span]) -> int | None:
+    """The length of a union of ranges whose beginnings are constant distances apart."""
+    items = list(spans)
+    offsets = [item.low - items[0].low for item in items]
+    ends = [
+        offset + item.most
+        for item, offset in zip(items, offsets, strict=True)
+        if item.most is not None and isinstance(offset, int)
+    ]
+    starts = [offset for offset in offsets if isinstance(offset, int)]
+    if len(ends) != len(items):
+        return None
+    return max(*ends, 0) - min(starts)
+
+
+def clamped(facts: Facts, span: Span | None, size: Dim) -> Span:
+    """The part of a range that is in ``[0, size)``; all of that if nothing is known."""
+    whole = Span(0, size, facts.high(size))
+    if span is None:
+        return whole
+    below, above = facts.at_most(0, span.low), facts.at_most(span.low + span.extent, size)
+    if below and above:
+        return Span(span.low, span.extent, _least(span.most, whole.most))
+    low = span.low if below else symbolic.maximum(span.low, 0)
+    end = span.low + span.extent if above else symbolic.minimum(span.low + span.extent, size)
+    extent = facts.difference(end, low)
+    return Span(low, extent, _least(span.most, whole.most, facts.high(extent)))
+
+
+def _least(*numbers: int | None) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return max(min(known), 0) if known else None
+
+
+def _hull(facts: Facts, dim: Dim, steps: Mapping[str, Span]) -> Hull | None:
+    """The hull of an index in terms of how far axes are; None where it is not known."""
+    low: Dim = 0
+    high: Dim = 0
+    most: int | None = 1
+    for monomial, factor in terms_of(dim):
+        moving = [item for item in monomial if _moves(item, steps)]
+        if not moving:
+            term = from_terms({monomial: factor})
+            low, high = low + term, high + term
+            continue
+        still = list(monomial)
+        still.remove(moving[0])
+        times = from_terms({tuple(still): abs(factor)})
+        part = _atom_hull(facts, moving[0], steps)
+        if len(moving) > 1 or part is None or not facts.at_most(0, times):
+            return None
+        if factor > 0:
+            low, high = low + part.low * times, high + part.high * times
+        else:
+            low, high = low - part.high * times, high - part.low * times
+        if most is None or part.most is None or not isinstance(times, int):
+            most = None
+        else:
+            most += times * max(part.most - 1, 0)
+    return Hull(low, high, most)
+
+
+def _moves(item: Atom, steps: Mapping[str, Span]) -> bool:
+    if item.kind is Kind.SYMBOL:
+        return item.text in steps
+    return any(name in steps for arg in item.args for name in symbolic.symbols(arg))
+
+
+def _atom_hull(facts: Facts, item: Atom, steps: Mapping[str, Span]) -> Hull | None:
+    if item.kind is Kind.SYMBOL:
+        span = steps[item.text]
+        return Hull(0, span.extent - 1, span.most)
+    parts = [_hull(facts, arg, steps) for arg in item.args]
+    if any(part is None for part in parts):
+        return None
+    hulls = [part for part in parts if part is not None]
+    if item.kind in (Kind.MIN, Kind.MAX):
+        choose = symbolic.minimum if item.kind is Kind.MIN else symbolic.maximum
+        return Hull(choose(*(hull.low for hull in hulls)), choose(*(hull.high for hull in hulls)), None)
+    dividend = hulls[0]
+    by = item.args[1]
+    if not isinstance(by, int) and (set(symbolic.symbols(by)) & set(steps) or not facts.at_most(1, by)):
+        return None
+    if by == 0 or (isinstance(by, int) and by < 0):
+        return None
+    if item.kind is Kind.MOD:
+        return Hull(0, by - 1, by if isinstance(by, int) else None)
+    most = None
+    if isinstance(by, int) and dividend.most is not None:
+        most = (dividend.most + by - 2) // by + 1
+    return Hull(symbolic.floordiv(dividend.low, by), symbolic.floordiv(dividend.high, by), most)

@@ -1,0 +1,447 @@
+"""A stage: one computation of a schedule, its loops and the place where it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.location import user_frame_position
+from relax_mlir.error import ScheduleError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te.expressions import REDUCTION, Expr, IterVar, Range
+from relax_mlir.te.reductions import Reduction
+from relax_mlir.te.schedule.axes import Fuse, Relation, Split
+from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
+
+if TYPE_CHECKING:
+    from relax_mlir.te.schedule.schedule import Schedule
+
+MAX_FACTOR = 2**31
+SCOPES = ("global", "local", "")
+"""Where buffers may live; "shared" and others are those of GPUs."""
+HINTS = (
+    "auto_unroll_max_step",
+    "unroll_explicit",
+    "parallel_launch_point",
+    "parallel_stride_pattern",
+    "debug_skip_region",
+)
+"""Pragmas that say how to compile, and change nothing here."""
+
+
+@dataclass(frozen=True)
+class Root:
+    """Computed on its own, before what reads it."""
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """Computed wherever an element is read."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttachedAt:
+    """Computed inside the loop `axis` of `stage`, as much as is read there."""
+
+    stage: Stage
+    axis: IterVar
+    owner: Stage
+    position: tuple[str, int]
+
+    def refused(self, reason: str) -> ScheduleError:
+        """The error of an attachment that does not work out when the loops are made."""
+        call = f"s[{self.owner.name}].compute_at(s[{self.stage.name}], {self.axis.name})"
+        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
+
+
+@dataclass(frozen=True, eq=False)
+class Following:
+    """Computed inside the loop `axis` of `stage`, which it reads, behind what that computes there, and of just that."""
+
+    stage: Stage
+    axis: IterVar
+    owner: Stage
+    position: tuple[str, int]
+
+    def refused(self, reason: str) -> ScheduleError:
+        """The error of a place that does not work out when the loops are made."""
+        call = f"s[{self.owner.name}].reverse_compute_at(s[{self.stage.name}], {self.axis.name})"
+        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
+
+
+Place: TypeAlias = Root | Inlined | AttachedAt | Following
+
+
+@dataclass(eq=False)
+class Stage:
+    """One computation of a schedule; `s[C]` is the one of the tensor C.
+
+    `op` is what it computes, which `cache_write`, `cache_read` and `rfactor` change; `origin_op` what it was at first.
+    `leaf_iter_vars` are its loops, from the outermost on.
+    """
+
+    schedule: Schedule
+    op: Operation
+    name: str
+    is_output: bool = False
+    origin_op: Operation = field(init=False)
+    tensors: list[Tensor] = field(init=False)
+    """The tensors that others read it by; outputs of `origin_op`."""
+    relations: list[Relation] = field(default_factory=list)
+    leaf_iter_vars: list[IterVar] = field(default_factory=list)
+    kinds: dict[IterVar, str] = field(default_factory=dict)
+    place: Place = field(default_factory=Root)
+    scope: str = ""
+
+    def __post_init__(self) -> None:
+        self.origin_op = self.op
+        self.tensors = list(self.op.outputs)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all loops: those of the op are left."""
+        self.relations, self.kinds = [], {}
+        self.leaf_iter_vars = [*self.op.axis, *self.op.reduce_axis] if isinstance(self.op, ComputeOp) else []
+
+    def __repr__(self) -> str:
+        return f"stage({self.name}: {', '.join(axis.name for axis in self.leaf_iter_vars) or 'no loops'})"
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether it is an input, without loops."""
+        return isinstance(self.op, PlaceholderOp)
+
+    @property
+    def body(self) -> tuple[Expr, ...]:
+        """What is computed, one value for each tensor."""
+        return self.op.body if isinstance(self.op, ComputeOp) else ()
+
+    @property
+    def reductions(self) -> list[Reduction]:
+        """The values that are reductions."""
+        return [value for value in self.body if isinstance(value, Reduction)]
+
+    @property
+    def all_iter_vars(self) -> list[IterVar]:
+        """Its axes, those that loops were made of included."""
+        found = [*self.op.axis, *self.op.reduce_axis] if isinstance(self.op, ComputeOp) else []
+        for relation in self.relations:
+            found += [relation.outer, relation.inner] if isinstance(relation, Split) else [relation.fused]
+        return found
+
+    # -- primitives
+
+    def split(
+        self, parent: IterVar, factor: int | None = None, nparts: int | None = None
+    ) -> tuple[IterVar, IterVar]:
+        """Make two loops of one: an inner one of `factor` iterations, or an outer one of `nparts`.
+
+        Where the length does not divide, the last iterations of the outer loop have shorter inner ones.
+
+        Raises:
+            ScheduleError: no loop of this stage, both or none of factor and nparts, less than 1.
+        """
+        with self.schedule.step(self, "split", [parent], {"factor": factor, "nparts": nparts}) as step:
+            what = self._call("split", parent)
+            self._leaf(what, parent)
+            if (factor is None) == (nparts is None):
+                self._refuse(what, "give one of factor and nparts", parent)
+            label, number = ("factor", factor) if nparts is None else ("nparts", nparts)
+            self._positive(what, label, number, parent)
+            assert isinstance(number, int)
+            length = parent.dom.extent
+            each: Dim = number if nparts is None else symbolic.ceildiv(length, number)
+            outer_length: Dim = number if nparts is not None else symbolic.ceildiv(length, number)
+            outer = IterVar(f"{parent.name}_outer", Range(0, outer_length), parent.iter_type)
+            inner = IterVar(f"{parent.name}_inner", Range(0, each), parent.iter_type)
+            self.relations.append(Split(parent, outer, inner, factor, nparts))
+            place = self._index(parent)
+            self.leaf_iter_vars[place : place + 1] = [outer, inner]
+            step.gives(outer, inner)
+        return outer, inner
+
+    def tile(
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: int, y_factor: int
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+        """Split two loops, and order the four: x_outer, y_outer, x_inner, y_inner."""
+        with self.schedule.step(self, "tile", [x_parent, y_parent, x_factor, y_factor]) as step:
+            what = self._call("tile", x_parent, y_parent)
+            self._leaf(what, x_parent)
+            self._leaf(what, y_parent)
+            if x_parent is y_parent:
+                self._refuse(what, "one axis is given twice", x_parent)
+            self._positive(what, "x_factor", x_factor, x_parent)
+            self._positive(what, "y_factor", y_factor, y_parent)
+            x_outer, x_inner = self.split(x_parent, factor=x_factor)
+            y_outer, y_inner = self.split(y_parent, factor=y_factor)
+            self.reorder(x_outer, y_outer, x_inner, y_inner)
+            step.gives(x_outer, y_outer, x_inner, y_inner)
+        return x_outer, y_outer, x_inner, y_inner
+
+    def fuse(self, *args: IterVar) -> IterVar:
+        """Make one loop of several that follow each other, from the outermost on.
+
+        Raises:
+            ScheduleError: loops that do not follow each other, or a reduction's with another.
+        """
+        with self.schedule.step(self, "fuse", list(args)) as step:
+            what = self._call("fuse", *args)
+            self._leaves(what, args)
+            first = self._index(args[0])
+            for number, axis in enumerate(args):
+                if self._index(axis) != first + number:
+                    self._refuse(
+                        what,
+                        f"the loop {axis.name} does not follow {args[number - 1].name}: reorder them first",
+                        axis,
+                    )
+                if axis.iter_type != args[0].iter_type:
+                    self._refuse(what, "one is the loop of a reduction, and one is not", axis)
+            fused = args[0]
+            for inner in args[1:]:
+                whole = fused.dom.extent * inner.dom.extent
+                both = IterVar(f"{fused.name}_{inner.name}_fused", Range(0, whole), inner.iter_type)
+                self.relations.append(Fuse(fused, inner, both))
+                fused = both
+            self.leaf_iter_vars[first : first + len(args)] = [fused]
+            step.gives(fused)
+        return fused
+
+    def reorder(self, *args: IterVar) -> None:
+        """Put loops into this order, in the places that they have together.
+
+        Loops of a reduction may stand outside of others: the elements begin before the outermost of these.
+        """
+        with self.schedule.step(self, "reorder", list(args)):
+            what = self._call("reorder", *args)
+            self._leaves(what, args)
+            places = sorted(map(self._index, args))
+            for place, axis in zip(places, args, strict=True):
+                self.leaf_iter_vars[place] = axis
+
+    def vectorize(self, var: IterVar) -> None:
+        """Compute the iterations of a loop in the lanes of vectors."""
+        self._kind("vectorize", "vectorized", var)
+
+    def unroll(self, var: IterVar) -> None:
+        """Write the iterations of a loop one after the other."""
+        self._kind("unroll", "unroll", var)
+
+    def parallel(self, var: IterVar) -> None:
+        """Let threads share the iterations of a loop."""
+        self._kind("parallel", "parallel", var)
+
+    def bind(self, ivar: IterVar, thread_ivar: object) -> NoReturn:
+        """Raises `ScheduleError`: there are no threads of a GPU; `parallel` is for those of a CPU."""
+        self._refuse(
+            self._call("bind", ivar),
+            "there are no GPUs, whose threads loops are bound to: use parallel",
+            ivar,
+        )
+
+    def compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """Compute inside the loop `scope` of the stage `parent`, as much as is read there, into a buffer of its own.
+
+        Raises:
+            ScheduleError: an output, an input, or a loop that not all readers can be in. What others of the schedule
+                decide later is checked when the loops are made.
+        """
+        with self.schedule.step(self, "compute_at", [parent, scope]):
+            what = self._call("compute_at", parent, scope)
+            if not isinstance(parent, Stage) or parent.schedule is not self.schedule:
+                self._refuse(what, f"{parent!r} is no stage of this schedule")
+            self._movable(what, "is computed whole")
+            parent._leaf(what, scope)
+            readers = self.schedule.readers_of(self)
+            if parent is self or parent not in self.schedule.readers_of(self, transitively=True):
+                self._refuse(what, f"{parent.name} does not read {self.name}", scope)
+            self._no_circle(what, parent, scope)
+            for reader in readers:
+                if reader is not parent and reader.is_output:
+                    self._refuse(
+                        what,
+                        f"the output {reader.name} reads {self.name}, too, and is never computed inside {parent.name}",
+                        scope,
+                    )
+            self.place = AttachedAt(parent, scope, self, user_frame_position())
+
+    def reverse_compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """Compute inside the loop `scope` of the stage `parent`, which this one reads, as soon as that has computed
+        what is read: each iteration computes the elements that read what it has made.
+
+        Unlike `compute_at` it is for outputs, too, and changes no buffer. TVM has it for prim funcs alone.
+
+        Raises:
+            ScheduleError: a loop inside of the parent's reduction, or accesses that are not those of the element at
+                the same place, up to a constant distance.
+        """
+        with self.schedule.step(self, "reverse_compute_at", [parent, scope]):
+            what = self._call("reverse_compute_at", parent, scope)
+            if not isinstance(parent, Stage) or parent.schedule is not self.schedule:
+                self._refuse(what, f"{parent!r} is no stage of this schedule")
+            if self.is_placeholder:
+                self._refuse(what, f"{self.name} is an input, which is not computed")
+            parent._leaf(what, scope)
+            if self not in self.schedule.readers_of(parent):
+                self._refuse(what, f"{self.name} does not read {parent.name}", scope)
+            self._no_circle(what, parent, scope)
+            self.place = Following(parent, scope, self, user_frame_position())
+
+    def compute_inline(self) -> None:
+        """Compute each element where it is read, without a buffer.
+
+        Raises:
+            ScheduleError: an output, an input, or a reduction.
+        """
+        with self.schedule.step(self, "compute_inline", []):
+            what = self._call("compute_inline")
+            self._movable(what, "is computed into its buffer")
+            if self.reductions:
+                self._refuse(what, "it is a reduction, which is no expression: use compute_at")
+            self.place = Inlined()
+
+    def compute_root(self) -> None:
+        """Compute in loops of its own, before what reads it; this undoes compute_at and compute_inline."""
+        with self.schedule.step(self, "compute_root", []):
+            if self.is_placeholder:
+                self._refuse(self._call("compute_root"), "it is an input, which is not computed")
+            self.place = Root()
+
+    def set_scope(self, scope: str) -> None:
+        """Say where the buffer of a tensor lives: "global", or "local", which is for small ones inside of loops.
+
+        Raises:
+            ScheduleError: an input or output, or the memory of a GPU.
+        """
+        with self.schedule.step(self, "set_scope", [scope]):
+            what = f"s[{self.name}].set_scope({scope!r})"
+            self._movable(what, "lives where the caller has it")
+            self.schedule.check_scope(what, scope, self.name)
+            self.scope = scope
+
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: object = None) -> None:
+        """Give a hint to the compiler.
+
+        "vectorize", "unroll" and "parallel" are the primitives; those of TVM that say how to compile change nothing.
+        """
+        if pragma_type in ("vectorize", "unroll", "parallel"):
+            getattr(self, pragma_type)(var)
+            return
+        with self.schedule.step(self, "pragma", [var, pragma_type, pragma_value]):
+            what = self._call("pragma", var)
+            self._leaf(what, var)
+            if pragma_type not in HINTS:
+                self._refuse(
+                    what, f"the pragma {pragma_type!r} has no meaning here; known: {', '.join(HINTS)}", var
+                )
+
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: int) -> NoReturn:
+        """Raises `ScheduleError`: the processor prefetches what is read in order; cache_read copies what is not."""
+        self._refuse(self._call("prefetch", var), "there is no prefetch: use cache_read and compute_at", var)
+
+    def storage_align(self, axis: IterVar, factor: int, offset: int) -> NoReturn:
+        """Raises `ScheduleError`: buffers are dense."""
+        self._refuse(
+            self._call("storage_align", axis),
+            "buffers are dense: pad the tensor's shape in the compute",
+            axis,
+        )
+
+    def double_buffer(self) -> NoReturn:
+        """Raises `ScheduleError`: that hides the latency of a GPU's memory."""
+        self._refuse(
+            self._call("double_buffer"), "it hides the latency of a GPU's memory, and there is none here"
+        )
+
+    def tensorize(self, var: IterVar, tensor_intrin: object) -> NoReturn:
+        """Raises `ScheduleError`: loops are vectorised, not replaced."""
+        self._refuse(
+            self._call("tensorize", var),
+            "intrinsics of users are not supported: vectorize and unroll the loops; matrix products without a "
+            "schedule run on the project's own kernel",
+            var,
+        )
+
+    # -- checks
+
+    def _kind(self, method: str, kind: str, var: IterVar) -> None:
+        with self.schedule.step(self, method, [var]):
+            what = self._call(method, var)
+            self._leaf(what, var)
+            if var.iter_type == REDUCTION and kind != "unroll":
+                self._refuse(
+                    what,
+                    "it is the loop of a reduction, whose iterations depend on each other: rfactor makes a loop of "
+                    "independent ones",
+                    var,
+                )
+            self.kinds[var] = kind
+
+    def _call(self, method: str, *axes: object) -> str:
+        return f"s[{self.name}].{method}({', '.join(map(_shown, axes))})"
+
+    def _refuse(self, what: str, reason: str, axis: object = None) -> NoReturn:
+        name = axis.name if isinstance(axis, IterVar) else None
+        raise ScheduleError(what, reason, self.name, name, user_frame_position())
+
+    def _positive(self, what: str, label: str, number: object, axis: IterVar) -> None:
+        """Raise unless `number` is the size of a loop, which sums of indices hold."""
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MAX_FACTOR:
+            self._refuse(what, f"{label} is {number!r}, expected a positive integer up to 2**31", axis)
+
+    def _index(self, axis: IterVar) -> int:
+        return next(number for number, item in enumerate(self.leaf_iter_vars) if item is axis)
+
+    def _leaves(self, what: str, axes: Sequence[IterVar]) -> None:
+        if not axes:
+            self._refuse(what, "no axis is given")
+        for number, axis in enumerate(axes):
+            self._leaf(what, axis)
+            if any(axis is other for other in axes[:number]):
+                self._refuse(what, f"the axis {axis.name} is given twice", axis)
+
+    def _leaf(self, what: str, axis: object) -> None:
+        """Raise unless `axis` is a loop of this stage."""
+        if not isinstance(axis, IterVar):
+            self._refuse(what, f"{axis!r} ({type(axis).__name__}) is no axis")
+        if any(axis is leaf for leaf in self.leaf_iter_vars):
+            return
+        if any(axis is known for known in self.all_iter_vars):
+            by = next(relation for relation in self.relations if _consumes(relation, axis))
+            verb = "split" if isinstance(by, Split) else "fused"
+            parts = ", ".join(
+                item.name for item in ([by.outer, by.inner] if isinstance(by, Split) else [by.fused])
+            )
+            self._refuse(what, f"the axis {axis.name} is {verb} already, into {parts}", axis)
+        loops = ", ".join(leaf.name for leaf in self.leaf_iter_vars) or "none"
+        owner = next((s.name for s in self.schedule.stages if any(axis is a for a in s.all_iter_vars)), None)
+        whose = f"an axis of {owner}" if owner else "no axis of this schedule"
+        self._refuse(what, f"{axis.name} is {whose}; the loops of {self.name} are: {loops}", axis)
+
+    def _no_circle(self, what: str, parent: Stage, axis: IterVar) -> None:
+        """Raise if `parent` is computed inside this stage."""
+        inside = parent
+        while isinstance(inside.place, AttachedAt | Following):
+            inside = inside.place.stage
+            if inside is self:
+                self._refuse(what, f"{parent.name} is computed inside {self.name}", axis)
+
+    def _movable(self, what: str, instead: str) -> None:
+        if self.is_placeholder:
+            self._refuse(what, f"{self.name} is an input, which is not computed")
+        if self.is_output:
+            self._refuse(what, f"{self.name} is an output, which {instead}")
+
+
+def _shown(argument: object) -> str:
+    if isinstance(argument, Stage):
+        return f"s[{argument.name}]"
+    return argument.name if isinstance(argument, IterVar) else repr(argument)
+
+
+def _consumes(relation: Relation, axis: IterVar) -> bool:
+    parts = [relation.parent] if isinstance(relation, Split) else [relation.outer, relation.inner]
+    return any(part is axis for part in parts)

@@ -1,0 +1,206 @@
+"""Schedules as compiled functions: `build`, `emit_te`, what is checked at run time, reductions over nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import te
+from relax_mlir.dialects.attributes import SCHEDULED_FROM, UNCHECKED
+from relax_mlir.error import ArgumentError, BoundsError, ShapeError
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
+from relax_mlir.mlir import ir
+from relax_mlir.runtime import to_numpy
+from relax_mlir.script import parse
+from relax_mlir.transform import PassContext
+
+N, M, K = te.var("n"), te.var("m"), te.var("k")
+
+
+def product() -> tuple[Any, Any, Any]:
+    a, b = te.placeholder((N, K), name="A"), te.placeholder((K, M), name="B")
+    k = te.reduce_axis((0, K), "k")
+    return a, b, te.compute((N, M), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), "C")
+
+
+def tiled(c: Any, rows: int = 8, columns: int = 16, depth: int = 4) -> Any:
+    """The schedule of a product as tutorials write it."""
+    s = te.create_schedule(c.op)
+    local = s.cache_write(c, "local")
+    i_outer, j_outer, _, j_inner = s[c].tile(*c.op.axis, rows, columns)
+    s[c].parallel(i_outer)
+    s[c].vectorize(j_inner)
+    s[local].compute_at(s[c], j_outer)
+    i, j = s[local].op.axis
+    (k,) = s[local].op.reduce_axis
+    k_outer, k_inner = s[local].split(k, factor=depth)
+    s[local].reorder(k_outer, k_inner, i, j)
+    s[local].unroll(i)
+    s[local].vectorize(j)
+    return s
+
+
+def test_a_product_at_all_kinds_of_sizes() -> None:
+    a, b, c = product()
+    function = rx.build(tiled(c), [a, b, c])
+    rng = np.random.default_rng(0)
+    for n, k, m in ((1, 1, 1), (8, 4, 16), (9, 5, 17), (7, 3, 15), (0, 3, 4), (3, 0, 4), (3, 4, 0), (40, 33, 70)):
+        x, y = rng.standard_normal((n, k)).astype("f4"), rng.standard_normal((k, m)).astype("f4")
+        out = np.full((n, m), np.nan, "f4")
+        function(x, y, out)
+        np.testing.assert_allclose(out, x @ y, rtol=1e-5, atol=1e-5)
+
+
+def test_build_takes_a_target_and_a_name() -> None:
+    a, b, c = product()
+    executable = rx.build(tiled(c), [a, b, c], "cpu", name="product")
+    assert list(executable) == ["product"]
+    with pytest.raises(ShapeError, match="product: parameter 'B' dimension 0 is 4, but k = 3"):
+        executable(np.zeros((2, 3), "f4"), np.zeros((4, 2), "f4"), np.zeros((2, 2), "f4"))
+    with pytest.raises(ArgumentError, match="build: a schedule needs its parameters"):
+        rx.build(tiled(c))  # type: ignore[call-overload]  # what is tested
+    with pytest.raises(ArgumentError, match="build: 1 arguments too many, beginning with 'more'"):
+        rx.build(tiled(c), [a, b, c], "cpu", "more")  # type: ignore[call-overload]  # likewise
+    with pytest.raises(ArgumentError, match="build: unknown argument 'colour'"):
+        rx.build(tiled(c), [a, b, c], colour="red")  # type: ignore[call-overload]  # likewise
+    with pytest.raises(ArgumentError, match=r"expected an IRModule .* or a te.Schedule"):
+        rx.build(c)  # type: ignore[call-overload]  # likewise
+
+
+def test_an_executable_of_several_functions_is_not_called_itself() -> None:
+    module = parse(
+        "@I.ir_module\nclass M:\n"
+        '    @T.prim_func\n    def f(A: T.Buffer((1,), "int32")):\n        A[0] = 1\n'
+        '    @T.prim_func\n    def g(A: T.Buffer((1,), "int32")):\n        A[0] = 2\n'
+    )
+    with pytest.raises(ArgumentError, match="the executable has the functions f, g: call one by its name"):
+        rx.build(module)(np.zeros(1, "int32"))
+
+
+def test_emit_te_takes_a_function_that_gives_a_schedule() -> None:
+    def scheduled(a: Any, b: Any) -> Any:
+        k = te.reduce_axis((0, a.shape[1]), "k")
+        c = te.compute((a.shape[0], b.shape[1]), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), "C")
+        return tiled(c)
+
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("n", "k"), "float32")), rx.Var("y", rx.Tensor(("k", 5), "float32"))
+    with bb.function("main", [x, y]):
+        with bb.dataflow():
+            out = bb.emit_output(bb.emit_te(scheduled, x, y, primfunc_name_hint="product"))
+        bb.emit_func_output(out)
+    module = bb.get()
+    assert "T.vectorized" in module.script()
+    main = rx.build(module)["main"]
+    for n, k in ((3, 4), (0, 2), (17, 9)):
+        p, q = np.ones((n, k), "f4"), np.ones((k, 5), "f4")
+        np.testing.assert_array_equal(to_numpy(main(p, q)), p @ q)
+
+
+def test_reductions_over_nothing_leave_the_identity_in_any_order() -> None:
+    a = te.placeholder((N, M), name="A")
+    k = te.reduce_axis((0, M), "k")
+    b = te.compute((N,), lambda i: te.max(a[i, k], axis=k), "B")
+    s = te.create_schedule(b.op)
+    i_outer, i_inner = s[b].split(b.op.axis[0], factor=4)
+    k_outer, k_inner = s[b].split(k, factor=4)
+    s[b].reorder(k_inner, i_inner, k_outer, i_outer)
+    function = rx.build(s, [a, b])
+    for shape in ((5, 0), (0, 5), (5, 3), (9, 9)):
+        x = np.random.default_rng(0).standard_normal(shape).astype("f4")
+        out = np.full(shape[0], np.nan, "f4")
+        function(x, out)
+        np.testing.assert_array_equal(out, x.max(1, initial=-np.inf))
+
+
+def test_rounding_is_that_of_the_order_of_the_loops() -> None:
+    """A split reduction that is not reordered adds in the order of the plain loops: the same bits."""
+    a, b, c = product()
+    s = te.create_schedule(c.op)
+    s[c].split(c.op.reduce_axis[0], factor=4)
+    s[c].tile(*c.op.axis, 4, 4)
+    rng = np.random.default_rng(1)
+    x, y = rng.standard_normal((9, 33)).astype("f4"), rng.standard_normal((33, 6)).astype("f4")
+    out, plain = np.zeros((9, 6), "f4"), np.zeros((9, 6), "f4")
+    rx.build(s, [a, b, c])(x, y, out)
+    rx.build(te.create_schedule(c.op), [a, b, c])(x, y, plain)
+    np.testing.assert_array_equal(out, plain)
+
+
+# -- checks at run time
+
+
+def is_checked(module: rx.IRModule, change: Any = None) -> bool:
+    """Whether a prim func gets checks at run time."""
+    work = module.clone()
+    with work.context:
+        (function,) = [op for op in work.mlir.body.operations if "relax.prim_func" in op.attributes]
+        if change is not None:
+            change(function)
+        CheckPrimFuncs().run(work.mlir, PassContext())
+        return UNCHECKED in function.attributes
+
+
+def padded() -> tuple[Any, Any, Any]:
+    """A sum of neighbours, whose schedule has indices that no prover of linear forms follows."""
+    a = te.placeholder((N,), name="A")
+    b = te.compute((N,), lambda i: a[i] * 2.0, "B")
+    c = te.compute((N,), lambda i: te.if_then_else(te.all(i >= 2, i < N - 3), b[i - 2] + b[i + 3], 0.0), "C")
+    s = te.create_schedule(c.op)
+    outer, _ = s[c].split(c.op.axis[0], nparts=3)
+    s[b].compute_at(s[c], outer)
+    return s, a, c
+
+
+def test_a_schedule_of_what_is_proved_is_not_checked() -> None:
+    s, a, c = padded()
+    module = te.lower(s, [a, c])
+    assert SCHEDULED_FROM in module["main"].attributes
+    assert not is_checked(module)
+    assert is_checked(parse(te.lower(s, [a, c], simple_mode=True))), "the loops alone tell it"
+
+
+def test_a_changed_body_is_checked() -> None:
+    s, a, c = padded()
+
+    def change(function: Any) -> None:
+        constant = next(iter(ops_of(function.operation, "arith.constant")))
+        constant.attributes["value"] = ir.IntegerAttr.get(ir.IndexType.get(), 7)
+
+    assert is_checked(te.lower(s, [a, c]), change)
+
+
+def test_a_schedule_of_what_is_not_proved_is_checked() -> None:
+    a, rows = te.placeholder((N, M), name="A"), te.placeholder((K,), "int32", name="rows")
+    b = te.compute((K, M), lambda i, j: a[rows[i], j], "B")
+    s = te.create_schedule(b.op)
+    s[b].tile(*b.op.axis, 4, 4)
+    assert is_checked(te.lower(s, [a, rows, b]))
+    function = rx.build(s, [a, rows, b])
+    out = np.zeros((2, 3), "f4")
+    function(np.ones((5, 3), "f4"), np.array([4, 0], "i4"), out)
+    assert (out == 1).all()
+    with pytest.raises(BoundsError, match="A"):
+        function(np.ones((5, 3), "f4"), np.array([5, 0], "i4"), out)
+
+
+def test_integers_that_may_be_negative_are_not_trusted() -> None:
+    a = te.placeholder((N,), name="A")
+    b = te.compute((2 * te.floordiv(M, 2),), lambda i: te.if_then_else(i < N, a[i], 0.0), "B")
+    s = te.create_schedule(b.op)
+    module = te.lower(s, [a, b])
+    assert SCHEDULED_FROM not in module["main"].attributes
+
+
+def test_ops_have_the_lines_of_their_stages() -> None:
+    s, a, c = padded()
+    module = te.lower(s, [a, c])
+    lines = {c.op.position[1], next(st.op.position[1] for st in s.stages if st.name == "B")}
+    with module.context:
+        found = {str(op.location) for op in ops_of(module["main"].operation, "memref.store")}
+    assert len(found) == 2
+    assert all(any(f":{line}:" in text for line in lines) for text in found)
+    assert all("test_schedule_functions" in text for text in found)
