@@ -52,7 +52,11 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    "name", [f"docs/{n}.md" for n in ("vm", "deploy", "distributed", "strategies", "third-party-libraries")]
+    "name",
+    [
+        f"docs/{n}.md"
+        for n in ("vm", "deploy", "distributed", "strategies", "third-party-libraries", "schedules")
+    ],
 )
 def test_examples_print_what_stands_there(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

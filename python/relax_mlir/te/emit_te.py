@@ -21,8 +21,8 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.te.emit_extern import with_externs
 from relax_mlir.te.graph import read_by
 from relax_mlir.te.prim_func import TEFunction, build
-from relax_mlir.te.schedule.function import build_scheduled
 from relax_mlir.te.schedule.schedule import Schedule
+from relax_mlir.te.schedule.scheduled_function import build_scheduled
 from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder
 
 DEFAULT_NAME = "te_func"

@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import te
 from relax_mlir.dialects.attributes import SCHEDULED_FROM, UNCHECKED
-from relax_mlir.error import ArgumentError, BoundsError, ShapeError
+from relax_mlir.error import ArgumentError, BoundsError, ScheduleError, ShapeError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
 from relax_mlir.mlir import ir
@@ -47,7 +47,16 @@ def test_a_product_at_all_kinds_of_sizes() -> None:
     a, b, c = product()
     function = rx.build(tiled(c), [a, b, c])
     rng = np.random.default_rng(0)
-    for n, k, m in ((1, 1, 1), (8, 4, 16), (9, 5, 17), (7, 3, 15), (0, 3, 4), (3, 0, 4), (3, 4, 0), (40, 33, 70)):
+    for n, k, m in (
+        (1, 1, 1),
+        (8, 4, 16),
+        (9, 5, 17),
+        (7, 3, 15),
+        (0, 3, 4),
+        (3, 0, 4),
+        (3, 4, 0),
+        (40, 33, 70),
+    ):
         x, y = rng.standard_normal((n, k)).astype("f4"), rng.standard_normal((k, m)).astype("f4")
         out = np.full((n, m), np.nan, "f4")
         function(x, y, out)
@@ -144,11 +153,11 @@ def is_checked(module: rx.IRModule, change: Any = None) -> bool:
         return UNCHECKED in function.attributes
 
 
-def padded() -> tuple[Any, Any, Any]:
+def neighbours() -> tuple[Any, Any, Any]:
     """A sum of neighbours, whose schedule has indices that no prover of linear forms follows."""
-    a = te.placeholder((N,), name="A")
-    b = te.compute((N,), lambda i: a[i] * 2.0, "B")
-    c = te.compute((N,), lambda i: te.if_then_else(te.all(i >= 2, i < N - 3), b[i - 2] + b[i + 3], 0.0), "C")
+    a = te.placeholder((N + 5,), name="A")
+    b = te.compute((N + 5,), lambda i: a[i] * 2.0, "B")
+    c = te.compute((N,), lambda i: b[i] + b[i + 5], "C")
     s = te.create_schedule(c.op)
     outer, _ = s[c].split(c.op.axis[0], nparts=3)
     s[b].compute_at(s[c], outer)
@@ -156,7 +165,7 @@ def padded() -> tuple[Any, Any, Any]:
 
 
 def test_a_schedule_of_what_is_proved_is_not_checked() -> None:
-    s, a, c = padded()
+    s, a, c = neighbours()
     module = te.lower(s, [a, c])
     assert SCHEDULED_FROM in module["main"].attributes
     assert not is_checked(module)
@@ -164,7 +173,7 @@ def test_a_schedule_of_what_is_proved_is_not_checked() -> None:
 
 
 def test_a_changed_body_is_checked() -> None:
-    s, a, c = padded()
+    s, a, c = neighbours()
 
     def change(function: Any) -> None:
         constant = next(iter(ops_of(function.operation, "arith.constant")))
@@ -196,7 +205,7 @@ def test_integers_that_may_be_negative_are_not_trusted() -> None:
 
 
 def test_ops_have_the_lines_of_their_stages() -> None:
-    s, a, c = padded()
+    s, a, c = neighbours()
     module = te.lower(s, [a, c])
     lines = {c.op.position[1], next(st.op.position[1] for st in s.stages if st.name == "B")}
     with module.context:
@@ -204,3 +213,32 @@ def test_ops_have_the_lines_of_their_stages() -> None:
     assert len(found) == 2
     assert all(any(f":{line}:" in text for line in lines) for text in found)
     assert all("test_schedule_functions" in text for text in found)
+
+
+def test_recurrences_are_stages_without_loops() -> None:
+    x = te.placeholder((N, M), name="X")
+    scaled = te.compute((N, M), lambda t, i: x[t, i] * 2.0, "scaled")
+    first = te.compute((1, M), lambda _, i: scaled[0, i], "first")
+    state = te.placeholder((N, M), name="state")
+    update = te.compute((N, M), lambda t, i: state[t - 1, i] + scaled[t, i], "update")
+    sums = te.scan(first, update, state, name="sums")
+    out = te.compute((N, M), lambda t, i: sums[t, i] + 1.0, "out")
+    s = te.create_schedule(out.op)
+    assert [stage.name for stage in s.stages] == ["X", "scaled", "first", "sums", "out"]
+    s[out].tile(*out.op.axis, 4, 4)
+    s[scaled].split(scaled.op.axis[1], 4)
+    function = rx.build(s, [x, out])
+    for shape in ((5, 3), (1, 9), (9, 0)):
+        given = np.random.default_rng(0).integers(0, 9, shape).astype("f4")
+        found = np.zeros(shape, "f4")
+        function(given, found)
+        np.testing.assert_array_equal(found, np.cumsum(given * 2, 0) + 1)
+    for step in (
+        lambda: s[scaled].compute_inline(),
+        lambda: s[sums].compute_at(s[out], out.op.axis[0]),
+        lambda: s.cache_read(scaled, "local", [sums]),
+        lambda: s.cache_write(sums, "local"),
+        lambda: s[sums].compute_inline(),
+    ):
+        with pytest.raises(ScheduleError):
+            step()

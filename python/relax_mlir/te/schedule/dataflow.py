@@ -35,6 +35,8 @@ def cache_read(
     if not stages:
         raise _error(what, "no reader is given", stage)
     for reader in stages:
+        if not reader.body and not reader.is_placeholder:
+            raise _error(what, f"{reader.name} is a recurrence, which reads {stage.name} in its steps", stage)
         if not any(_is_output_of(schedule, load, stage) for load in loads_of(*reader.body)):
             raise _error(what, f"{reader.name} does not read {stage.name}", stage)
     source = stage.tensors[tensor.value_index]

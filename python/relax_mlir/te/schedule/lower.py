@@ -10,6 +10,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import INDEX, REDUCTION, Binary, Expr, IterVar, Load, Names, Size, binary
 from relax_mlir.te.graph import symbols_of
+from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import AxisTree, Span
 from relax_mlir.te.schedule.facts import Facts, dim_text, factor_text
@@ -69,6 +70,8 @@ class ScheduledWriter(Writer):
         params += [f"{name}: T.int64" for name in self.integers]
         self.lines += ["@T.prim_func", f"def {self.name}({', '.join(params)}):"]
         for stage in self.plan.whole:
+            if isinstance(stage.op, ScanOp):
+                self.allocate_steps(stage.op)
             self.allocate(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
         for stage in self.plan.roots():
             self.stage(1, stage, [Span(0, dim, self.facts.high(dim)) for dim in stage.tensors[0].shape])
@@ -94,6 +97,12 @@ class ScheduledWriter(Writer):
             scope = f', scope="{stage.scope}"' if stage.scope not in ("", "global") else ""
             self.add(depth, f'{name} = T.alloc_buffer({shape}, "{tensor.dtype}"{scope})')
 
+    def allocate_steps(self, op: ScanOp) -> None:
+        """The buffers of what a recurrence computes in its steps."""
+        for tensor in (tensor for step in op.steps for tensor in step.outputs):
+            self.names[tensor] = self.fresh(tensor.name)
+            self.add(1, f'{self.names[tensor]} = T.alloc_buffer({shape_text(tensor)}, "{tensor.dtype}")')
+
     def forget(self, stage: Stage) -> None:
         """Behind the loop that the buffers of an attached stage live in."""
         for tensor in stage.tensors:
@@ -105,6 +114,10 @@ class ScheduledWriter(Writer):
     def stage(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
         """The loops that compute a stage over a box of its elements."""
         op = stage.op
+        if isinstance(op, ScanOp):
+            self.depth = depth
+            self.recurrence(op)
+            return
         assert isinstance(op, ComputeOp)
         roots = dict(zip(op.axis, region, strict=True))
         for axis in op.reduce_axis:

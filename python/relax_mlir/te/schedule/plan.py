@@ -12,6 +12,7 @@ from relax_mlir.te.expressions import INDEX, LITERAL, Expr, IterVar, Load, Numbe
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.following import check_follower
 from relax_mlir.te.schedule.stage import AttachedAt, Following, Inlined, Root, Stage
+from relax_mlir.te.tensors import Operation
 from relax_mlir.te.walk import fold, loads_of, substitute
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Plan:
                 continue
             plan.stages.append(stage)
             plan.bodies[stage] = body
-            for load in loads_of(*body):
+            for load in loads_of(*body) if isinstance(stage.op, ComputeOp) else whole_reads(stage.op):
                 producer = schedule.stage_of(load.tensor)
                 if not producer.is_placeholder:
                     plan.readers.setdefault(producer, []).append((stage, load))
@@ -197,6 +198,11 @@ class Plan:
             item for value in self.bodies[reader] if isinstance(value, Reduction) for item in value.init
         ]
         return any(item is load for item in loads_of(*starts))
+
+
+def whole_reads(op: Operation) -> list[Load]:
+    """What a recurrence reads: any element of its inputs."""
+    return [Load(tensor, [Size(0)] * tensor.ndim) for tensor in op.input_tensors]
 
 
 def as_index(item: Expr) -> Expr:

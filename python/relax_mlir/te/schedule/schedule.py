@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.location import user_frame_position
-from relax_mlir.error import ArgumentError, ScheduleError, UnknownNameError
+from relax_mlir.error import ArgumentError, ScheduleError, UnknownNameError, UnsupportedError
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import IterVar
+from relax_mlir.te.extern import ExternOp
 from relax_mlir.te.graph import operations_of
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule import dataflow
@@ -212,10 +213,13 @@ class Schedule:
 
 def _require_one_nest(op: Operation) -> None:
     """Raise unless one nest of loops computes all outputs of an op."""
-    if not isinstance(op, ComputeOp):
-        raise ArgumentError(
-            f"create_schedule: {op.name} is a {type(op).__name__}, which has no loops to schedule"
+    if isinstance(op, ExternOp):
+        raise UnsupportedError(
+            f"create_schedule: '{op.name}' is a te.extern, which has no loops and cannot be called from a prim func: "
+            "emit it, by bb.emit_te or bb.emit, and schedule what reads its result"
         )
+    if not isinstance(op, ComputeOp):
+        return
     axes = [[id(axis) for axis in value.axis] if isinstance(value, Reduction) else None for value in op.body]
     if any(item != axes[0] for item in axes[1:]):
         raise ArgumentError(

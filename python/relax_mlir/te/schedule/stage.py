@@ -254,6 +254,7 @@ class Stage:
             if not isinstance(parent, Stage) or parent.schedule is not self.schedule:
                 self._refuse(what, f"{parent!r} is no stage of this schedule")
             self._movable(what, "is computed whole")
+            self._computed(what)
             parent._leaf(what, scope)
             readers = self.schedule.readers_of(self)
             if parent is self or parent not in self.schedule.readers_of(self, transitively=True):
@@ -287,6 +288,7 @@ class Stage:
             parent._leaf(what, scope)
             if self not in self.schedule.readers_of(parent):
                 self._refuse(what, f"{self.name} does not read {parent.name}", scope)
+            self._computed(what)
             self._no_circle(what, parent, scope)
             self.place = Following(parent, scope, self, user_frame_position())
 
@@ -301,6 +303,10 @@ class Stage:
             self._movable(what, "is computed into its buffer")
             if self.reductions:
                 self._refuse(what, "it is a reduction, which is no expression: use compute_at")
+            self._computed(what)
+            for reader in self.schedule.readers_of(self):
+                if not isinstance(reader.op, ComputeOp):
+                    self._refuse(what, f"{reader.name}, a recurrence, reads it in its steps")
             self.place = Inlined()
 
     def compute_root(self) -> None:
@@ -420,6 +426,10 @@ class Stage:
         owner = next((s.name for s in self.schedule.stages if any(axis is a for a in s.all_iter_vars)), None)
         whose = f"an axis of {owner}" if owner else "no axis of this schedule"
         self._refuse(what, f"{axis.name} is {whose}; the loops of {self.name} are: {loops}", axis)
+
+    def _computed(self, what: str) -> None:
+        if not isinstance(self.op, ComputeOp):
+            self._refuse(what, f"{self.name} is a recurrence, whose steps are computed one after the other")
 
     def _no_circle(self, what: str, parent: Stage, axis: IterVar) -> None:
         """Raise if `parent` is computed inside this stage."""

@@ -1,0 +1,64 @@
+"""Random schedules against the computation without one: ``python test/python/differential/soak_schedules.py 0:1500``.
+
+Each seed is a computation with a schedule, which runs at `--sizes` random sizes; every sixteenth is compiled, too. A
+failing seed prints its schedule and its loops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from pathlib import Path
+
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("support", "te")]
+
+import random_schedules
+from test_schedule_property import compare
+
+EVERY = 16
+"""One seed of so many is compiled."""
+
+
+def attempt(seed: int, sizes: int, compiled: bool) -> Exception | None:
+    """The error of one seed, or None."""
+    try:
+        random_schedules.check(seed, sizes)
+        if compiled:
+            compare([seed])
+    except Exception as error:
+        return error
+    return None
+
+
+def report(seed: int, error: Exception) -> None:
+    """Print a failing schedule."""
+    print(f"=== seed {seed}: {type(error).__name__}: {error}")
+    print("".join(traceback.format_exception(error)[-3:])[-2000:])
+    found = random_schedules.scheduled(random_schedules.computation(seed), seed)
+    print(found.schedule.trace, found.source, sep="\n", flush=True)
+
+
+def main() -> None:
+    """Run the seeds of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seeds", help="first:end")
+    parser.add_argument("--sizes", type=int, default=4, help="how many sizes for each schedule")
+    parser.add_argument("--interpret", action="store_true", help="compile none")
+    options = parser.parse_args()
+    first, end = map(int, options.seeds.split(":"))
+    started, failed = time.perf_counter(), 0
+    for seed in range(first, end):
+        compiled = not options.interpret and seed % EVERY == 0
+        error = attempt(seed, options.sizes, compiled)
+        if error is not None:
+            failed += 1
+            report(seed, error)
+    cases = (end - first) * options.sizes
+    print(f"{cases} cases, {failed} failures, {time.perf_counter() - started:.0f} s")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
