@@ -8,6 +8,7 @@ from typing import ClassVar
 from relax_mlir.analysis.well_formed import defining_symbols, parameter_names
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS, PARAM_NAME
 from relax_mlir.dialects.closures import LambdaOp, MakeClosureOp
+from relax_mlir.dialects.loops import symbols_in_scope
 from relax_mlir.dialects.structure import ShapeExprOp, pack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.traits import CopiedIntoFunctions, ops_with
@@ -136,11 +137,13 @@ def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
 def missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[StructInfo]) -> list[str]:
     """Symbols that the body uses, and that neither the parameters nor it define.
 
-    What is captured may define a symbol only where no size makes it fail: `m*n` tells nothing of `n` where `m` is 0.
+    A dimension defines a symbol from around the function only where no size makes that fail: `m*n` tells nothing of
+    `n` where `m` is 0.
     """
     infos = [*own, *captured]
     found = definitions([dim for info in infos for dim in all_dims(info)])
-    defined = set(parameter_symbols(own)) | {each.symbol for each in found if isinstance(each.scale, int)}
+    certain = {each.symbol for each in found if isinstance(each.scale, int)}
+    defined = (set(parameter_symbols(own)) - _symbols_around(op)) | certain
     used = dict.fromkeys(symbol for info in infos for symbol in info.symbols())
     for inner in ops_of(op):
         if inner == op:
@@ -149,6 +152,17 @@ def missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[Stru
             defined |= set(defining_symbols(Shape(dims_from_attr(inner.attributes["pattern"]))))
         used |= dict.fromkeys(_symbols_of_op(inner))
     return [symbol for symbol in used if symbol not in defined]
+
+
+def _symbols_around(op: ir.Operation) -> set[str]:
+    """The symbols that are in scope where a nested function is made."""
+    found = symbols_in_scope(op.block, op) if op.parent is not None else set()
+    parent = op.parent
+    while parent is not None:
+        if parent.name == LambdaOp.OPERATION_NAME:
+            found |= {s for a in entry_block(parent.operation).arguments for s in _symbols_of_type(a.type)}
+        parent = parent.operation.parent
+    return found
 
 
 def used_symbols(function: ir.Operation) -> set[str]:

@@ -239,6 +239,30 @@ class Module:
             np.testing.assert_array_equal(found, np.cumsum(np.ones(shape, "float32")))
 
 
+def test_parameters_whose_sizes_tell_nothing_where_another_is_zero() -> None:
+    """`m*n` is the size of a parameter of a nested function; `m` is known outside of it, whatever `n` is."""
+    part = 'R.Tensor(("m*n",), "float32")'
+    module = parse(
+        f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("n",), "float32")):
+        flat: {part} = R.flatten(x)
+        def local(p: R.Tensor(("n",), "float32"), q: {part}) -> {part}:
+            def inner(r: {part}, s: R.Tensor(("n",), "float32")) -> {part}:
+                return R.add(r, R.sum(s))
+            return inner(q, p)
+        return local(y, flat)
+"""
+    )
+    for mode in ("native", "bytecode"):
+        main = rx.build(module, exec_mode=mode)["main"]
+        for shape in ((0, 3), (3, 0), (2, 3), (0, 0)):
+            x, y = np.ones(shape, "float32"), np.ones(shape[0], "float32")
+            np.testing.assert_array_equal(numpy(main(x, y)), x.ravel() + shape[0])
+
+
 @pytest.mark.parametrize("captured", ["rest", "halves[1]"])
 def test_captured_sizes_that_are_formulas(captured: str) -> None:
     """What a function is given captures a tensor, or a field of a tuple, of a size that is a formula of another."""
