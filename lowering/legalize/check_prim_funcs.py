@@ -29,6 +29,7 @@ from relax_mlir.lowering.shapes.check_bounds import bounds_mode, unproved
 from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.lowering.shapes.requirements import is_rising_access
 from relax_mlir.mlir import func, ir, linalg
+from relax_mlir.module_functions import functions_of
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.upstream import known_passes
 
@@ -77,6 +78,24 @@ class CheckPrimFuncs(ModulePass):
         if bounds_mode(ctx) != "none":
             for name, prim in prims.items():
                 _mark(prim, sites, name, plain[name])
+
+
+def check_made(module: ir.Module, names: Sequence[str], ctx: PassContext) -> None:
+    """The same for prim funcs that legalisation has made of tensor expressions, whose calls fit what they declare.
+
+    Raises `VerifyError` with all places.
+    """
+    prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
+    found = [problem for name in names for problem in problems(prims[name], prims)]
+    if found:
+        raise VerifyError("prim funcs hold what cannot be compiled", found[:20])
+    sites = CallSites.of(module, prims)
+    for name in names:
+        plain = take_plain(prims[name])
+        define_arithmetic(prims[name])
+        _use_memory(prims[name])
+        if bounds_mode(ctx) != "none":
+            _mark(prims[name], sites, name, plain)
 
 
 def forget_declared(prims: Mapping[str, func.FuncOp]) -> None:

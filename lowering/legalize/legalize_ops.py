@@ -14,6 +14,7 @@ from relax_mlir.dialects.structure import pack
 from relax_mlir.dialects.traits import KeptAtR1, OnFunctionValues, OnMemory, ops_with
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.legalize.check_prim_funcs import check_made
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.printing import legalize_print
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule, op_call, rule_for
@@ -80,6 +81,8 @@ class LegalizeOps(ModulePass):
                 name_value(new, op.location)
                 op.results[0].replace_all_uses_with(new)
                 op.erase()
+        if implementations.made:
+            check_made(module, implementations.made, ctx)
 
 
 @dataclass
@@ -89,6 +92,11 @@ class _Implementations:
     legalizer: Legalizer
     target: Target
     _selecting: SelectingLegalizer | None = None
+
+    @property
+    def made(self) -> Sequence[str]:
+        """The names of the prim funcs that were made of tensor expressions, which are users'."""
+        return () if self._selecting is None else self._selecting.made
 
     def legalize(self, op: ir.Operation, call: OpCall, rule: Rule) -> Sequence[Arg]:
         if current_report() is None and not registered_for(op.name, self.target):

@@ -35,6 +35,11 @@ class SelectingLegalizer:
     def __post_init__(self) -> None:
         self._expressions = TEImplementations(self.legalizer.module, self.target)
 
+    @property
+    def made(self) -> list[str]:
+        """The names of the prim funcs that were made of tensor expressions."""
+        return list(self._expressions.made)
+
     def legalize(self, op: ir.Operation, call: OpCall, rule: Rule) -> Sequence[Arg]:
         """The results of `op`, emitted at the insertion point."""
         what, attrs, report = f"{where(op)}: {op.name}", Attrs.of(op), current_report()

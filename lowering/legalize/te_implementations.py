@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic, te
+from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, shape_text
+from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.expr import Attrs
-from relax_mlir.ir_queries import fresh_name, symbol_names
+from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
 from relax_mlir.mlir import ir
-from relax_mlir.module_functions import put
 from relax_mlir.strategy.implementation import OpImplementation
 from relax_mlir.target import Target
-from relax_mlir.te.prim_func import TEFunction, build
+from relax_mlir.te.emit_te import emit_scheduled, emit_tensors
 
 
 def placeholders(call: OpCall) -> list[te.Tensor]:
@@ -76,28 +78,42 @@ class TEImplementations:
 
     module: ir.Module
     target: Target
-    _made: dict[tuple[str, ...], str] = field(default_factory=dict)
+    made: dict[str, None] = field(default_factory=dict)
+    """The names of the prim funcs."""
 
     def call(self, what: str, implementation: OpImplementation, attrs: Attrs, call: OpCall) -> list[Arg]:
-        """Call the prim func of an implementation at the insertion point."""
+        """Call what an implementation computes at the insertion point.
+
+        Raises:
+            ArgumentError: its schedule is none of its tensors.
+        """
         inputs = placeholders(call)
         outputs = computed(what, implementation, attrs, inputs, call)
         name = "".join(c if c.isascii() and c.isalnum() else "_" for c in implementation.name)
         name = f"{call.args.op.removeprefix('relax.')}_{name}"
-        made = build(inputs, outputs, name)
-        symbol = self._symbol(made)
-        values = [symbolic.symbol(each) for each in made.integers]
-        return emit_call(symbol, [arg.ssa for arg in call.operands], call.results, values)
+        builder = BlockBuilder(IRModule(self.module))
+        pairs = [(tensor, Value(arg.ssa)) for tensor, arg in zip(inputs, call.operands, strict=True)]
+        before = symbol_names(self.module.body)
+        if implementation.schedule is None:
+            values = emit_tensors(builder, pairs, outputs, name)
+        else:
+            schedule = implementation.schedule(attrs, outputs, self.target)
+            self._check(f"{what}: implementation '{implementation.name}'", schedule, outputs)
+            given = emit_scheduled(builder, pairs, schedule, name)
+            values = given if isinstance(given, tuple) else (given,)
+        self.made |= dict.fromkeys(sorted(symbol_names(self.module.body) - before))
+        return [Arg(value.ssa, info) for value, info in zip(values, call.results, strict=True)]
 
-    def _symbol(self, made: TEFunction) -> str:
-        """The name of the function in the module."""
-        function = made.module[made.name]
-        text = str(function.operation.get_asm(print_generic_op_form=True, use_local_scope=True))
-        key = (made.name, text)
-        if key not in self._made:
-            self._made[key] = fresh_name(made.name, symbol_names(self.module.body))
-            put(self.module, self._made[key], function)
-        return self._made[key]
+    def _check(self, what: str, schedule: object, outputs: Sequence[te.Tensor]) -> None:
+        if not isinstance(schedule, te.Schedule):
+            raise ArgumentError(f"{what}: 'schedule' gives {schedule!r}, expected a te.Schedule")
+        given = [tensor for op in schedule.outputs for tensor in op.outputs]
+        if [id(tensor) for tensor in given] != [id(tensor) for tensor in outputs]:
+            shown = ", ".join(tensor.name for tensor in given)
+            raise ArgumentError(
+                f"{what}: 'schedule' gives a schedule of {shown}, expected one of what 'compute' gives: "
+                "te.create_schedule([t.op for t in outs])"
+            )
 
 
 def emit_call(

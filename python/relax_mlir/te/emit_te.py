@@ -47,13 +47,13 @@ def emit(
     named = {key: inputs.convert(value, f"argument '{key}'") for key, value in kwargs.items()}
     result = function(*given, **named)
     if isinstance(result, Schedule):
-        return _call_scheduled(builder, inputs.tensors, result, name)
+        return emit_scheduled(builder, inputs.tensors, result, name)
     for output in result if isinstance(result, list | tuple) else [result]:
         if not isinstance(output, Tensor) or isinstance(output.op, PlaceholderOp):
             raise ArgumentError(
                 f"emit_te: '{name}' returns {output!r}, expected a computed te.Tensor, or a list of them"
             )
-    return _call(builder, inputs.tensors, result, name)
+    return emit_tensors(builder, inputs.tensors, result, name)
 
 
 _values: weakref.WeakKeyDictionary[Tensor, Value] = weakref.WeakKeyDictionary()
@@ -89,10 +89,10 @@ def emit_computed(builder: BlockBuilder, computed: Any, name: str | None) -> Any
                     "make it with te_tensor(value)"
                 )
             inputs.append((tensor, _values[tensor]))
-    return _call(builder, inputs, computed, name or outputs[0].op.name)
+    return emit_tensors(builder, inputs, computed, name or outputs[0].op.name)
 
 
-def _call(
+def emit_tensors(
     builder: BlockBuilder,
     inputs: Sequence[tuple[Tensor, Value]],
     result: Any,  # noqa: ANN401 - see below
@@ -125,7 +125,7 @@ def _computed(
     return _call_made(builder, build([tensor for tensor, _ in used], outputs, name), used, outputs)
 
 
-def _call_scheduled(
+def emit_scheduled(
     builder: BlockBuilder, inputs: Sequence[tuple[Tensor, Value]], schedule: Schedule, name: str
 ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
     """Call the prim func of a schedule."""
