@@ -24,12 +24,14 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir import op as R
-from relax_mlir.dialects.types import Tensor
+from relax_mlir import te
+from relax_mlir.dialects.types import StructInfo, Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dpl import DFPattern, is_op, wildcard
 from relax_mlir.dpl.fusion import FusionPattern, PatternCheckContext, register_patterns
 from relax_mlir.dpl.matcher import definition_of
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
+from relax_mlir.expr import Attrs
 from relax_mlir.expr.bindings import definition
 from relax_mlir.expr.compound import Call
 from relax_mlir.ir_module import IRModule
@@ -38,6 +40,8 @@ from relax_mlir.passes.patterns.codegen_region import CodegenRegion, CompositeCa
 from relax_mlir.passes.patterns.fuse_ops_by_pattern import FuseOpsByPattern
 from relax_mlir.runtime import threads
 from relax_mlir.runtime.process_code import load_code, pointer_from
+from relax_mlir.strategy import OpStrategy, SpecializedCondition
+from relax_mlir.strategy.registry import Strategy
 from relax_mlir.symbolic import Dim, prove_equal
 from relax_mlir.symbolic.expr import product
 from relax_mlir.target import MAX_THREADS, Target
@@ -301,6 +305,61 @@ def use_openblas(mod: IRModule, choose: Choose | None = None) -> IRModule:
     return Sequential([FuseOpsByPattern(tuple(patterns(choose))), merge, generate_code], name="use-openblas")(
         mod
     )
+
+
+def strategy(min_work: int = 0, plevel: int = 20) -> Strategy:
+    """A strategy of `matmul`: the library computes products of at least `min_work` multiplications.
+
+    Where sizes tell that at run time only, small products are computed by our kernels, in one program. It takes
+    matrices, and batches of equally many, of float32 or float64; transposed operands are `patterns`' affair.
+
+    >>> register_strategy("relax.matmul")(openblas.strategy(min_work=2**24))
+
+    Raises:
+        ArgumentError: the library is not installed; a number that is negative.
+    """
+    expect("openblas.strategy: 'min_work'", min_work, int, "a number")
+    expect("openblas.strategy: 'plevel'", plevel, int, "a number")
+    if min_work < 0:
+        raise ArgumentError(
+            f"openblas.strategy: 'min_work' is {min_work}, expected a number that is not negative"
+        )
+    load()
+
+    def products(
+        attrs: Attrs, inputs: Sequence[te.Tensor], out_type: StructInfo, target: Target
+    ) -> OpStrategy:
+        found = OpStrategy()
+        a, b = inputs
+        unless = _against(a, b, out_type)
+        work = product([*a.shape, b.shape[-1]]) if not unless else 0
+        with SpecializedCondition(work >= min_work):
+            found.add_implementation(_compute, name=NAME, plevel=plevel, unless=unless)
+        return found
+
+    return products
+
+
+def _against(a: te.Tensor, b: te.Tensor, out_type: StructInfo) -> str:
+    """Why the library does not take a product; "" if it does."""
+    if a.dtype != b.dtype or a.dtype not in DTYPES or not isinstance(out_type, Tensor):
+        return f"it takes {' and '.join(DTYPES)}, not {a.dtype}"
+    if out_type.dtype is None or out_type.dtype.name != a.dtype:
+        return f"it gives {a.dtype}, not {out_type.dtype}"
+    if a.ndim not in (2, 3) or a.ndim != b.ndim or not _fit(a.shape[:-2], b.shape[:-2]):
+        return "it takes two matrices, or as many on both sides"
+    return ""
+
+
+def _compute(attrs: Attrs, inputs: Sequence[te.Tensor], out_type: StructInfo) -> te.Tensor:
+    assert isinstance(out_type, Tensor)
+    made: te.Tensor = te.extern(
+        list(out_type.known_shape or ()),
+        list(inputs),
+        lambda ins, outs: te.call_packed(FUNCTION, *ins, False, False, *outs),
+        NAME,
+    )
+    return made
 
 
 register_patterns(patterns()[::-1])

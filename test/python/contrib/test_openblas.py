@@ -16,6 +16,7 @@ from programs import Program, numpy
 from relax_mlir import op as R
 from relax_mlir.contrib import openblas
 from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.strategy import explain_strategy, temporary_strategy
 
 TOLERANCE = {"float32": 2e-5, "float64": 1e-12}
 
@@ -483,3 +484,40 @@ def test_what_the_library_does_not_have_is_an_error() -> None:
     ):
         assert part in str(caught.value)
     assert '"relax.matmul"' in str(module) and "relax.composite" not in str(module)
+
+
+# -- by strategy
+
+
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_strategy(mode: Any) -> None:
+    """Large products are the library's, small ones ours; what it does not take stays with us."""
+    program = Program()
+    matrix, stack = rx.Tensor(("n", "k")), rx.Tensor(("b", "n", "k"), "float64")
+
+    @program.function(matrix, rx.Tensor(("k", "m")))
+    def plain(bb: Any, x: Any, y: Any) -> Any:
+        return R.nn.relu(R.matmul(x, y))
+
+    @program.function(stack, rx.Tensor(("b", "k", "m"), "float64"))
+    def batches(bb: Any, x: Any, y: Any) -> Any:
+        return R.matmul(x, y)
+
+    @program.function(rx.Tensor(("n", "k"), "int32"), rx.Tensor(("k", "m"), "int32"))
+    def integers(bb: Any, x: Any, y: Any) -> Any:
+        return R.matmul(x, y)
+
+    with temporary_strategy("matmul", openblas.strategy(min_work=100)), explain_strategy() as report:
+        built = rx.build(program.bb.get(), exec_mode=mode)
+    text = report.render(100)
+    assert "taken   openblas                20  where k*m*n >= 100" in text
+    assert "no      openblas                20  it takes float32 and float64, not int32" in text
+    for n, k, m in ((0, 3, 4), (2, 3, 4), (5, 5, 4), (33, 0, 17), (33, 65, 17)):
+        a, b = draw((n, k), "float32"), draw((k, m), "float32", 1)
+        np.testing.assert_allclose(numpy(built["plain"](a, b)), np.maximum(a @ b, 0), rtol=2e-5, atol=2e-4)
+        a, b = draw((3, n, k), "float64"), draw((3, k, m), "float64", 1)
+        np.testing.assert_allclose(numpy(built["batches"](a, b)), a @ b, rtol=1e-12, atol=1e-12)
+    a = np.arange(6, dtype="int32").reshape(2, 3)
+    np.testing.assert_array_equal(numpy(built["integers"](a, a.T.copy())), a @ a.T)
+    with pytest.raises(ArgumentError, match="'min_work' is -1"):
+        openblas.strategy(min_work=-1)
