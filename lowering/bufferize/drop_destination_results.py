@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
+from relax_mlir.dialects.attributes import EXPOSES
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, entry_block, ops_of
-from relax_mlir.mlir import func, ir, scf
+from relax_mlir.mlir import func, ir, linalg, scf
 from relax_mlir.transform import ModulePass, PassContext
 
 
 class DropDestinationResults(ModulePass):
     """Drop memref results that are arguments, in functions and at their calls, and copies of a buffer to itself.
 
-    A loop may have carried them, or they may be seen in another shape.
+    A loop may have carried them, or they may be seen in another shape. A prim func that is called from outside may
+    return an input, as one that copies does: its elements go into the destination, which is what such a caller reads.
 
     Upstream's ``drop-equivalent-buffer-results`` would drop results of any type that are arguments.
     """
@@ -23,15 +25,49 @@ class DropDestinationResults(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function that returns a buffer of its own."""
+        exposed = _exposed(module)
         dropped: dict[str, list[int | None]] = {}
         for function in module.body.operations:
             if isinstance(function, func.FuncOp) and not function.is_external:
+                if function.name.value in exposed:
+                    _fill_destinations(function)
                 dropped[function.name.value] = _drop_results(function)
         for op in ops_of(module.operation, "func.call", "memref.copy"):
             if op.name == "func.call":
                 _drop_call_results(op, dropped)
             elif op.name == "memref.copy" and op.operands[0] == op.operands[1]:
                 op.erase()
+
+
+def _exposed(module: ir.Module) -> set[str]:
+    """The prim funcs that are called from outside."""
+    found = set()
+    for function in module.body.operations:
+        given = function.attributes.get(EXPOSES)
+        callee = given["callee"] if isinstance(given, ir.DictAttr) and "callee" in given else None
+        if isinstance(callee, ir.FlatSymbolRefAttr):
+            found.add(callee.value)
+    return found
+
+
+def _fill_destinations(function: func.FuncOp) -> None:
+    """Copy what a prim func returns, and is another parameter than the destination, into the destination."""
+    terminator = entry_block(function).operations[-1].operation
+    buffers = [a for a in function.arguments if isinstance(a.type, ir.MemRefType)]
+    results = list(terminator.operands)
+    if len(results) > len(buffers) or not all(isinstance(v.type, ir.MemRefType) for v in results):
+        return
+    destinations = buffers[len(buffers) - len(results) :]
+    for number, (value, destination) in enumerate(zip(map(_origin, results), destinations, strict=True)):
+        if value == destination or not isinstance(value, ir.BlockArgument) or value.type != destination.type:
+            continue
+        if value in destinations:
+            raise UnsupportedError(
+                f"{location_text(function.location)}: function '{function.name.value}': result {number} is in the "
+                "destination of another one; each is computed in its own"
+            )
+        with terminator.location, ir.InsertionPoint(terminator):
+            linalg.copy(value, outs=[destination])
 
 
 def _drop_results(function: func.FuncOp) -> list[int | None]:

@@ -61,6 +61,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "rewrite",
             "te",
             "tir",
+            "topi",
         }
     ),
     frozenset({"lowering", "strategy"}),

@@ -28,6 +28,9 @@ BOOL = dtypes.dtype("bool")
 BESIDE_INDICES = ("int64", "int32")
 """The dtypes that mix with indices, which take them."""
 
+BITWISE = ("&", "|", "^", "<<", ">>")
+"""The operators on bits."""
+
 Names = Mapping["Expr | Tensor", str]
 """What tensors and variables are called in the text."""
 
@@ -443,6 +446,13 @@ def binary(operator: str, left: ExprLike, right: ExprLike) -> Expr:
     if hasattr(left, "broadcast_operator") or hasattr(right, "broadcast_operator"):
         return NotImplemented  # type: ignore[no-any-return]  # Python asks the tensor then
     kind, (a, b) = unified(f"'{operator}'", [as_expr(left), as_expr(right)])
+    is_float = isinstance(kind, DType) and kind.is_float
+    if operator in BITWISE and is_float:
+        raise DTypeError(f"'{operator}': operands have dtype {kind}, expected integers or bool")
+    if operator == "/" and not is_float and kind != LITERAL:
+        raise DTypeError(
+            f"'/': operands have dtype {kind}, expected floats, since integers divide by // or te.div"
+        )
     return Binary(operator, a, b, kind)
 
 

@@ -54,3 +54,18 @@ func.func private @carried(%x: memref<4xf32>, %n: index) -> memref<4xf32> {
   }
   return %0 : memref<4xf32>
 }
+
+// -----
+
+// A prim func that is called from outside: what it returns of an input goes into its destination, at the end.
+// CHECK-LABEL: func.func private @copied
+// CHECK-SAME: (%[[A:[a-z0-9_]+]]: memref<?xf32>, %[[B:[a-z0-9_]+]]: memref<?xf32>, %[[C:[a-z0-9_]+]]: memref<?xf32>)
+// CHECK: linalg.copy {cast = #linalg.type_fn<cast_signed>} ins(%[[A]] : memref<?xf32>) outs(%[[B]] : memref<?xf32>)
+// CHECK-NOT: linalg.copy
+// CHECK: return
+func.func private @copied(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>) -> (memref<?xf32>, memref<?xf32>) attributes {relax.prim_func} {
+  return %a, %c : memref<?xf32>, memref<?xf32>
+}
+func.func @main(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>) attributes {relax.exposes = {callee = @copied, written = array<i64: 1, 2>}} {
+  return
+}

@@ -9,7 +9,7 @@ import numpy as np
 import relax_mlir as rx
 import tvm_ffi
 from advice_rows import BuilderCase, BuilderRows
-from relax_mlir import te
+from relax_mlir import te, topi
 from relax_mlir.te.expressions import Expr
 from te_rows import INFOS, arguments
 
@@ -188,6 +188,33 @@ CASES: dict[str, BuilderCase] = {
         "compute it first, then read its elements in another compute",
         _made(lambda t: _sum_plus_one(t, True)),
         lambda x: x.sum(1) + 1,
+    ),
+}
+
+CASES |= {
+    "where_dtypes": (
+        _made(lambda t, j: topi.where(t, t, j), "x", "j"),
+        "cast one",
+        _made(lambda t, j: topi.where(t, t, topi.cast(j, "float32")), "x", "j"),
+        lambda x, j: np.where(x, x, j),
+    ),
+    "where_numbers": (
+        _made(lambda t: topi.where(t, 1.0, 2.0)),
+        r"give te\.const\(x, dtype\)",
+        _made(lambda t: topi.where(t, te.const(1.0, "float32"), 2.0)),
+        lambda x: np.where(x, np.float32(1), np.float32(2)),
+    ),
+    "mean_of_integers": (
+        _made(lambda j: topi.mean(j), "j"),
+        "cast it first",
+        _made(lambda j: topi.mean(topi.cast(j, "float32")), "j"),
+        lambda x, j: np.mean(j, dtype="f4"),
+    ),
+    "concatenate_dtypes": (
+        _made(lambda t, j: topi.concatenate([topi.reshape(t, (-1,)), j]), "x", "j"),
+        "cast them to one",
+        _made(lambda t, j: topi.concatenate([topi.reshape(t, (-1,)), topi.cast(j, "float32")]), "x", "j"),
+        lambda x, j: np.concatenate([x.ravel(), j]).astype("f4"),
     ),
 }
 

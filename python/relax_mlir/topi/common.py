@@ -1,0 +1,115 @@
+"""What the operators are written with: checked arguments, axes, places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.compute import compute
+from relax_mlir.te.expressions import Expr, ExprLike, Size
+from relax_mlir.te.tensors import Tensor
+
+
+def require(what: str, value: object) -> Tensor:
+    """`value`, which must be a tensor."""
+    expect(what, value, Tensor, "a te.Tensor")
+    assert isinstance(value, Tensor)
+    return value
+
+
+def require_float(what: str, tensor: Tensor) -> None:
+    """Raise `DTypeError` unless the tensor holds floats."""
+    if not tensor.dtype.startswith(("float", "bfloat")):
+        raise DTypeError(f"{what}: the tensor {tensor} does not hold floats; cast it first")
+
+
+def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: str) -> Tensor:
+    """One tensor."""
+    found = compute(tuple(shape), value, name, tag)
+    assert isinstance(found, Tensor)
+    return found
+
+
+def axis_of(what: str, axis: object, rank: int) -> int:
+    """An axis, counted from the front.
+
+    Raises:
+        ArgumentError: no integer, or none of so many axes.
+    """
+    expect(f"{what}: 'axis'", axis, int, "an integer")
+    assert isinstance(axis, int)
+    if not -rank <= axis < rank:
+        raise ShapeError(f"{what}: axis {axis} of a tensor of {rank} dimensions")
+    return axis % rank
+
+
+def axes_of(what: str, axes: object, rank: int) -> list[int]:
+    """Several axes, or all of them (None), counted from the front, in order."""
+    if axes is None:
+        return list(range(rank))
+    given = list(axes) if isinstance(axes, list | tuple) else [axes]
+    found = [axis_of(what, axis, rank) for axis in given]
+    if len(set(found)) != len(found):
+        raise ShapeError(f"{what}: an axis of {given} is named twice")
+    return sorted(found)
+
+
+def dims_of(what: str, values: object) -> list[Dim]:
+    """Sizes as users give them."""
+    given = list(values) if isinstance(values, list | tuple) else [values]
+    return [dim_of(what, value) for value in given]
+
+
+def dim_of(what: str, value: object) -> Dim:
+    """A size, or a place: an integer, a symbol, an expression of symbols."""
+    if isinstance(value, bool) or not isinstance(value, int | str | symbolic.Expr):
+        raise ArgumentError(f"{what}: {value!r} ({type(value).__name__}) is no integer and no size")
+    return symbolic.to_dim(value)
+
+
+def size(dim: Dim) -> ExprLike:
+    """A size as part of an expression."""
+    return dim if isinstance(dim, int) else Size(dim)
+
+
+def flattened(indices: Sequence[ExprLike], shape: Sequence[Dim]) -> Any:  # noqa: ANN401 - an expression, or 0
+    """The place in row-major order of the element at `indices`."""
+    place: Any = 0
+    for number, (index, dim) in enumerate(zip(indices, shape, strict=True)):
+        place = index if number == 0 else place * size(dim) + index
+    return place
+
+
+def unflattened(place: Any, shape: Sequence[Dim]) -> list[Any]:  # noqa: ANN401 - expressions, or numbers
+    """The indices of the element at a place in row-major order."""
+    found: list[Any] = []
+    rest = place
+    for number, dim in reversed(list(enumerate(shape))):
+        if dim == 1:
+            found.append(0)
+        elif number == 0 or all(other == 1 for other in shape[:number]):
+            found.append(rest)
+        else:
+            found.append(rest % size(dim))
+            rest = rest // size(dim)
+    return found[::-1]
+
+
+def product(dims: Sequence[Dim]) -> Dim:
+    """The number of elements."""
+    return symbolic.product(list(dims))
+
+
+def replaced(indices: Sequence[Expr], axis: int, value: ExprLike) -> list[ExprLike]:
+    """Indices with another one at `axis`."""
+    return [*indices[:axis], value, *indices[axis + 1 :]]
+
+
+def require_equal(what: str, first: Sequence[Dim], second: Sequence[Dim]) -> None:
+    """Raise `ShapeError` unless two shapes are known to be equal."""
+    if len(first) != len(second) or not all(map(symbolic.prove_equal, first, second)):
+        shown = " and ".join(f"({', '.join(map(str, shape))})" for shape in (first, second))
+        raise ShapeError(f"{what}: the shapes {shown} are not known to be equal")

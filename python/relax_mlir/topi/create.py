@@ -1,0 +1,102 @@
+"""Tensors of no tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.error import ArgumentError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te import functions
+from relax_mlir.te.expressions import Expr
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import axis_of, computed, dim_of, dims_of, require, size
+from relax_mlir.topi.tag import ELEMWISE, INJECTIVE
+
+
+def full(shape: Sequence[Any], dtype: str, fill_value: Any) -> Tensor:  # noqa: ANN401 - a number or an expression
+    """A tensor of one number."""
+    wanted = dtypes.dtype(dtype).name
+    dims = dims_of("topi.full: 'shape'", shape)
+    value = functions.cast(fill_value, wanted)
+    return computed(dims, lambda *i: value, "T_full", ELEMWISE)
+
+
+def full_like(x: Tensor, fill_value: Any) -> Tensor:  # noqa: ANN401 - a number or an expression
+    """A tensor of one number, with the shape and dtype of `x`."""
+    tensor = require("topi.full_like: 'x'", x)
+    return full(tensor.shape, tensor.dtype, fill_value)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> Tensor:  # noqa: ANN401 - sizes, numbers
+    """``start, start + step, …`` up to, without, `stop`; from 0 if there is only a stop.
+
+    Integers and symbols, or floats: then all three are numbers.
+    """
+    begin, end = (0, start) if stop is None else (start, stop)
+    wanted = dtypes.dtype(dtype)
+    if any(isinstance(item, float) for item in (begin, end, step)):
+        return _float_range(begin, end, step, wanted.name)
+    first, last, by = (dim_of("topi.arange", item) for item in (begin, end, step))
+    if not isinstance(by, int) or by == 0:
+        raise ArgumentError(f"topi.arange: 'step' is {by}, expected an integer other than 0")
+    distance = last - first if by > 0 else first - last
+    count: Dim = symbolic.maximum(symbolic.ceildiv(distance, abs(by)), 0)
+    return computed([count], lambda i: (i * by + size(first)).astype(wanted.name), "T_arange", INJECTIVE)
+
+
+def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa: ANN401 - checked here
+    if not all(isinstance(item, int | float) for item in (begin, end, step)) or step == 0:
+        raise ArgumentError(
+            f"topi.arange: {begin}, {end} and {step} are not three numbers with a step other than 0"
+        )
+    count = max(-int(-(end - begin) // step), 0)
+    return computed(
+        [count],
+        lambda i: (i.astype("float64") * float(step) + float(begin)).astype(dtype),
+        "T_arange",
+        INJECTIVE,
+    )
+
+
+def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
+    """A tensor for each of the given ones, of rank 1: its elements along its own dimension of the grid of all."""
+    tensors = [require("topi.meshgrid: a tensor", tensor) for tensor in a_tuple]
+    if indexing not in ("ij", "xy") or any(tensor.ndim > 1 for tensor in tensors):
+        raise ArgumentError("topi.meshgrid: takes tensors of one dimension, and 'indexing' is 'ij' or 'xy'")
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    sizes = [tensor.shape[0] if tensor.ndim else 1 for tensor in tensors]
+    shape = [sizes[number] for number in order]
+
+    def made(number: int) -> Tensor:
+        tensor, place = tensors[number], order.index(number)
+        return computed(
+            shape, lambda *i: tensor(i[place]) if tensor.ndim else tensor(), "T_meshgrid", INJECTIVE
+        )
+
+    return [made(number) for number in range(len(tensors))]
+
+
+def one_hot(
+    indices: Tensor,
+    on_value: float,
+    off_value: float,
+    depth: Any,  # noqa: ANN401 - a size
+    axis: int = -1,
+    dtype: str = "float32",
+) -> Tensor:
+    """`on_value` where the place along a new axis, of length `depth`, is the index, elsewhere `off_value`."""
+    tensor, length = require("topi.one_hot: 'indices'", indices), dim_of("topi.one_hot: 'depth'", depth)
+    place = axis_of("topi.one_hot", axis, tensor.ndim + 1)
+    shape = [*tensor.shape[:place], length, *tensor.shape[place:]]
+    on, off = functions.const(on_value, dtype), functions.const(off_value, dtype)
+
+    def value(*i: Expr) -> Expr:
+        found = tensor(*i[:place], *i[place + 1 :]).astype("int64")
+        return functions.select(found == i[place], on, off)
+
+    return computed(shape, value, "T_one_hot", INJECTIVE)

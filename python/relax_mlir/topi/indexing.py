@@ -1,0 +1,148 @@
+"""Elements at places that other tensors tell.
+
+Indices count from the end where they are negative, except in `take` with `mode` "clip". One that is out of range is
+a `BoundsError` of the call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te import functions
+from relax_mlir.te.expressions import Expr, ExprLike
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import (
+    axis_of,
+    computed,
+    product,
+    replaced,
+    require,
+    require_equal,
+    size,
+    unflattened,
+)
+from relax_mlir.topi.tag import INJECTIVE
+
+
+def _indices(what: str, value: object) -> Tensor:
+    tensor = require(what, value)
+    if not tensor.dtype.startswith(("int", "uint")):
+        raise DTypeError(f"{what} is {tensor}, which does not hold integers")
+    return tensor
+
+
+def _counted(index: Expr, dim: Dim) -> Expr:
+    """An index that may count from the end."""
+    wide = index.astype("int64")
+    return functions.select(wide < 0, wide + size(dim), wide)
+
+
+def take(
+    a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
+) -> Tensor:
+    """Elements, or parts along an axis, at indices.
+
+    Args:
+        a: the tensor; without an axis it is taken in row-major order.
+        indices: integers of any shape, which stands in the result in the place of the axis.
+        axis: the axis.
+        batch_dims: so many first dimensions that both have, and that are taken together.
+        mode: "clip": indices are held in range; "wrap": they are taken modulo the size; "fast": they count from the end
+            where they are negative, and others are errors of the call.
+    """
+    what = "topi.take"
+    tensor, index = require(f"{what}: 'a'", a), _indices(f"{what}: 'indices'", indices)
+    if mode not in ("clip", "wrap", "fast"):
+        raise ArgumentError(f"{what}: 'mode' is {mode!r}, expected 'clip', 'wrap' or 'fast'")
+    if axis is None:
+        if batch_dims:
+            raise ArgumentError(f"{what}: 'batch_dims' needs an axis")
+        return computed(
+            index.shape,
+            lambda *i: tensor(*unflattened(_moded(index(*i), product(tensor.shape), mode), tensor.shape)),
+            "T_take",
+            INJECTIVE,
+        )
+    place = axis_of(what, axis, tensor.ndim)
+    if not isinstance(batch_dims, int) or not 0 <= batch_dims <= min(place, index.ndim):
+        raise ArgumentError(f"{what}: 'batch_dims' is {batch_dims!r}, expected 0 to {min(place, index.ndim)}")
+    require_equal(what, tensor.shape[:batch_dims], index.shape[:batch_dims])
+    shape = [*tensor.shape[:place], *index.shape[batch_dims:], *tensor.shape[place + 1 :]]
+    width = index.ndim - batch_dims
+
+    def value(*i: Expr) -> Expr:
+        found = index(*i[:batch_dims], *i[place : place + width])
+        return tensor(*i[:place], _moded(found, tensor.shape[place], mode), *i[place + width :])
+
+    return computed(shape, value, "T_take", INJECTIVE)
+
+
+def _moded(index: Expr, dim: Dim, mode: str) -> Expr:
+    wide = index.astype("int64")
+    if mode == "wrap":
+        return wide % size(dim)
+    if mode == "fast":
+        return _counted(index, dim)
+    return functions.maximum(functions.minimum(wide, size(dim - 1)), 0)
+
+
+def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
+    """The elements at the places of the result, but for the axis, along which `indices` say the place.
+
+    It is ONNX's GatherElements.
+    """
+    what = "topi.gather"
+    tensor, index = require(f"{what}: 'data'", data), _indices(f"{what}: 'indices'", indices)
+    place = axis_of(what, axis, tensor.ndim)
+    if index.ndim != tensor.ndim:
+        raise ShapeError(f"{what}: {tensor} and the indices {index} have different numbers of dimensions")
+    for number, (has, wanted) in enumerate(zip(tensor.shape, index.shape, strict=True)):
+        if number != place and not symbolic.prove_less_equal(wanted, has):
+            raise ShapeError(
+                f"{what}: dimension {number} of the indices is {wanted}, not known to be at most {has}"
+            )
+    return computed(
+        index.shape,
+        lambda *i: tensor(*replaced(i, place, _counted(index(*i), tensor.shape[place]))),
+        "T_gather",
+        INJECTIVE,
+    )
+
+
+def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
+    """Elements, or parts, at the places that the columns of `indices` are.
+
+    Args:
+        a: the tensor.
+        indices: of shape ``(k, …)``: the first dimension has the indices of the first ``k`` dimensions of `a`, behind
+            those of `batch_dims`.
+        batch_dims: so many first dimensions that `a` and the rest of the indices have, taken together.
+    """
+    what = "topi.gather_nd"
+    tensor, index = require(f"{what}: 'a'", a), _indices(f"{what}: 'indices'", indices)
+    count = index.shape[0] if index.ndim else None
+    if not isinstance(count, int) or not 0 <= batch_dims < index.ndim or batch_dims + count > tensor.ndim:
+        raise ShapeError(
+            f"{what}: the indices {index} do not name up to {tensor.ndim - batch_dims} dimensions of {tensor} by a "
+            "first dimension of known size"
+        )
+    require_equal(what, tensor.shape[:batch_dims], index.shape[1 : 1 + batch_dims])
+    width = index.ndim - 1
+    shape = [*index.shape[1:], *tensor.shape[batch_dims + count :]]
+
+    def value(*i: Expr) -> Expr:
+        places: list[ExprLike] = [
+            _counted(index(number, *i[:width]), tensor.shape[batch_dims + number]) for number in range(count)
+        ]
+        return tensor(*i[:batch_dims], *places, *i[width:])
+
+    return computed(shape, value, "T_gather_nd", INJECTIVE)
+
+
+def embedding(table: Tensor, indices: Tensor) -> Tensor:
+    """The rows of a matrix at indices; others than those of rows are errors of the call."""
+    matrix: Any = require("topi.embedding: 'table'", table)
+    return take(matrix, indices, 0, mode="fast")

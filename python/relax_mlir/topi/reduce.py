@@ -1,0 +1,159 @@
+"""Elements combined along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.te import functions, reductions
+from relax_mlir.te.compute import compute
+from relax_mlir.te.expressions import Expr, ExprLike, IterVar, as_expr
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import (
+    axes_of,
+    axis_of,
+    computed,
+    flattened,
+    product,
+    require,
+    require_float,
+    size,
+)
+from relax_mlir.topi.elementwise import truth
+from relax_mlir.topi.tag import COMM_REDUCE, COMM_REDUCE_IDX
+
+Axis = int | Sequence[int] | None
+Reducer = Callable[..., Any]
+
+
+class _Places:
+    """Where the elements are that are combined to an element of the result."""
+
+    def __init__(self, what: str, data: Tensor, axis: Axis, keepdims: bool) -> None:
+        self.data, self.keepdims = require(f"{what}: 'data'", data), keepdims
+        self.reduced = axes_of(what, axis, data.ndim)
+        kept = [number for number in range(data.ndim) if number not in self.reduced]
+        self.shape = (
+            [1 if number in self.reduced else dim for number, dim in enumerate(data.shape)]
+            if keepdims
+            else [data.shape[number] for number in kept]
+        )
+        self.axes = [reductions.reduce_axis((0, data.shape[number]), f"k{number}") for number in self.reduced]
+
+    def element(self, indices: Sequence[Expr]) -> Expr:
+        """The element of the input at indices of the result and the reduction axes."""
+        own = iter([i for n, i in enumerate(indices) if n not in self.reduced] if self.keepdims else indices)
+        inner = iter(self.axes)
+        return self.data(*(next(inner) if n in self.reduced else next(own) for n in range(self.data.ndim)))
+
+    @property
+    def place(self) -> ExprLike:
+        """The place of an element among those that are combined, in row-major order."""
+        found: ExprLike = flattened(self.axes, [axis.dom.extent for axis in self.axes])
+        return found
+
+
+def _reduced(
+    name: str, data: Tensor, axis: Axis, keepdims: bool, reducer: Reducer, of: Callable[[Expr], Expr]
+) -> Tensor:
+    places = _Places(f"topi.{name}", data, axis, keepdims)
+    if not places.axes:
+        return computed(places.shape, lambda *i: of(places.element(i)), f"T_{name}", COMM_REDUCE)
+    return computed(
+        places.shape, lambda *i: reducer(of(places.element(i)), places.axes), f"T_{name}", COMM_REDUCE
+    )
+
+
+def sum(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The sum along axes, or of all elements; 0 of none."""
+    return _reduced("sum", data, axis, keepdims, reductions.sum, lambda x: x)
+
+
+def prod(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The product along axes; 1 of none."""
+    return _reduced("prod", data, axis, keepdims, reductions.prod, lambda x: x)
+
+
+def max(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The largest element along axes; NaN if one is; of none the least value of the dtype, of floats -inf."""
+    return _reduced("max", data, axis, keepdims, reductions.max, lambda x: x)
+
+
+def min(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The smallest element along axes; NaN if one is; of none the greatest value of the dtype, of floats inf."""
+    return _reduced("min", data, axis, keepdims, reductions.min, lambda x: x)
+
+
+def all(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Whether all elements along axes are true, that is, not zero; True of none."""
+    return _reduced("all", data, axis, keepdims, reductions.min, truth)
+
+
+def any(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Whether an element along axes is true, that is, not zero; False of none."""
+    return _reduced("any", data, axis, keepdims, reductions.max, truth)
+
+
+def mean(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The mean of floats along axes; NaN of none."""
+    require_float("topi.mean", require("topi.mean: 'data'", data))
+    total = sum(data, axis, keepdims)
+    count = product([data.shape[number] for number in axes_of("topi.mean", axis, data.ndim)])
+    return computed(
+        total.shape, lambda *i: total(*i) / as_expr(size(count)).astype(data.dtype), "T_mean", COMM_REDUCE
+    )
+
+
+def argmax(
+    data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
+) -> Tensor:
+    """The index (int32) of the largest element along an axis, or in the flattened tensor: the first one of equals.
+
+    A NaN counts as larger than any number. `select_last_index`: the last one. -1 of none.
+    """
+    return _arg("argmax", data, axis, keepdims, select_last_index, lambda a, b: a > b)
+
+
+def argmin(
+    data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
+) -> Tensor:
+    """The index (int32) of the smallest element; see `argmax`. A NaN counts as smaller than any number."""
+    return _arg("argmin", data, axis, keepdims, select_last_index, lambda a, b: a < b)
+
+
+def _arg(
+    name: str,
+    data: Tensor,
+    axis: int | None,
+    keepdims: bool,
+    last: bool,
+    better: Callable[[Expr, Expr], Expr],
+) -> Tensor:
+    what = f"topi.{name}"
+    rank = require(f"{what}: 'data'", data).ndim
+    places = _Places(what, data, None if axis is None else axis_of(what, axis, rank), keepdims)
+    if not places.axes:
+        return computed(places.shape, lambda *i: functions.const(0, "int32"), f"T_{name}", COMM_REDUCE_IDX)
+
+    def combine(x: Sequence[Expr], y: Sequence[Expr]) -> tuple[Expr, Expr]:
+        (i, a), (j, b) = x, y
+        earlier = i > j if last else i < j
+        a_nan, b_nan = functions.isnan(a), functions.isnan(b)
+        wins = functions.any(
+            functions.all(a_nan, functions.any(~b_nan, earlier)),
+            functions.all(~b_nan, functions.any(better(a, b), functions.all(a == b, earlier))),
+        )
+        first = functions.any(j < 0, functions.all(i >= 0, wins))
+        return functions.select(first, i, j), functions.select(first, a, b)
+
+    def start(index_dtype: str, dtype: str) -> tuple[Expr, Expr]:
+        return functions.const(-1, index_dtype), functions.const(0, dtype)
+
+    reducer = reductions.comm_reducer(combine, start, name)
+
+    def value(*i: IterVar) -> object:
+        return reducer((as_expr(places.place).astype("int32"), places.element(i)), axis=places.axes)
+
+    index, _ = compute(places.shape, value, f"T_{name}", COMM_REDUCE_IDX)
+    assert isinstance(index, Tensor)
+    return index

@@ -1,0 +1,79 @@
+"""Operators of `topi` against NumPy: many in one prim func, over several sizes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import relax_mlir as rx
+from relax_mlir import symbolic, te
+from relax_mlir.dialects.dtypes import dtype
+
+Array = Any
+Cases = Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]]
+"""By name: an operator on tensors, and what NumPy computes of arrays."""
+
+
+def check(
+    inputs: Sequence[te.Tensor],
+    cases: Cases,
+    arguments: Sequence[Sequence[Array]],
+    *,
+    rtol: float = 1e-5,
+    atol: float = 1e-6,
+) -> None:
+    """Build one prim func of all cases, call it with each list of arguments, and compare.
+
+    Where a reference raises `ValueError` (an empty reduction of NumPy), the case is left out of that call.
+    """
+    made = {name: case[0](*inputs) for name, case in cases.items()}
+    outputs = {
+        name: list(found) if isinstance(found, list | tuple) else [found] for name, found in made.items()
+    }
+    flat = [tensor for tensors in outputs.values() for tensor in tensors]
+    main = rx.build(te.create_prim_func([*inputs, *flat]), opt_level=0)["main"]
+    for args in arguments:
+        sizes = {
+            str(dim): size
+            for tensor, array in zip(inputs, args, strict=True)
+            for dim, size in zip(tensor.shape, array.shape, strict=True)
+            if not isinstance(dim, int) and len(symbolic.symbols(dim)) == 1 and str(dim).isidentifier()
+        }
+        found = [
+            np.full([symbolic.evaluate(dim, sizes) for dim in t.shape], 77).astype(dtype(t.dtype).numpy)
+            for t in flat
+        ]
+        main(*args, *found)
+        rest = iter(found)
+        for name, (_, reference) in cases.items():
+            have = [next(rest) for _ in outputs[name]]
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the mean of nothing
+                try:
+                    given = reference(*args)
+                except ValueError:
+                    continue
+            want = list(given) if isinstance(given, list | tuple) else [given]
+            for mine, theirs in zip(have, want, strict=True):
+                message = f"{name} of {[a.shape for a in args]}"
+                assert mine.shape == np.shape(theirs), f"{message}: {mine.shape}, not {np.shape(theirs)}"
+                np.testing.assert_allclose(
+                    wide(mine), wide(np.asarray(theirs)), rtol=rtol, atol=atol, err_msg=message
+                )
+
+
+def wide(array: Array) -> Array:
+    """Small floats as float64, which NumPy can compare."""
+    return array.astype("f8") if array.dtype.kind == "V" or str(array.dtype) == "bfloat16" else array
+
+
+def random(shape: Sequence[int], name: str = "float32", seed: int = 0) -> Array:
+    """Numbers of both signs; of integers few values, so that there are equals."""
+    rng = np.random.default_rng([seed, *shape])
+    if name == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if name.startswith(("int", "uint")):
+        return rng.integers(0 if name[0] == "u" else -6, 7, shape).astype(name)
+    return (rng.standard_normal(shape) * 2).astype(dtype(name).numpy)
