@@ -10,6 +10,8 @@ from relax_mlir.mlir import arith, func, ir
 from relax_mlir.transform import Pass, PassContext, Sequential
 
 PARALLEL, VECTORIZED, UNROLL = "parallel", "vectorized", "unroll"
+INDEPENDENT = "relax.independent"
+"""On a loop: its iterations are proved independent, which is harder to see when loops in it are on vectors."""
 NOTE = "relax.loop_note"
 """On a loop with a kind: why it runs serially."""
 

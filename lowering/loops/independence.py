@@ -160,7 +160,29 @@ class Independence:
         ranks = {ir.MemRefType(access.buffer.type).rank for access in accesses}
         if len(ranks) > 1:
             return False
-        return any(self._cuts(accesses, loop, step, axis) for axis in range(ranks.pop()))
+        axes = range(ranks.pop())
+        return any(self._cuts(accesses, loop, step, axis) for axis in axes) or any(
+            self._cuts_by_size(accesses, loop, axis) for axis in axes
+        )
+
+    def _cuts_by_size(self, accesses: Sequence[Access], loop: ir.Operation, axis: int) -> bool:
+        """Whether iterations have parts of their own of a dimension, whose length is a value: ``i * size + j``."""
+        first: tuple[ir.Value, Mapping[ir.Value, int]] | None = None
+        for access in accesses:
+            form = self.forms.of(access.indices[axis])
+            products = [v for v, f in form.terms.items() if f == 1 and _factor(v, loop) is not None]
+            if len(products) != 1 or access.lanes > 1:
+                return False
+            size = _factor(products[0], loop)
+            others = {v: f for v, f in form.terms.items() if v != products[0]}
+            outer = {v: f for v, f in others.items() if not is_inside(v, loop)}
+            inner = Form({v: f for v, f in others.items() if v not in outer}, form.rest)
+            if size is None or (first is not None and first != (size, outer)):
+                return False
+            if variable_of(loop) in inner.terms or not self.forms.is_part_of(inner, size):
+                return False
+            first = (size, outer)
+        return first is not None
 
     def _cuts(self, accesses: Sequence[Access], loop: ir.Operation, step: int, axis: int) -> bool:
         """Whether iterations have parts of their own of a dimension, each narrower than the way to the next."""
@@ -189,6 +211,15 @@ class Independence:
             return "a local buffer"
         number = ir.BlockArgument(root).arg_number
         return f"'{declared[number].name}'" if declared is not None else f"parameter {number}"
+
+
+def _factor(value: ir.Value, loop: ir.Operation) -> ir.Value | None:
+    """The value by which the variable of a loop is multiplied, if that is what a value is."""
+    op = defining_op(value)
+    if op is None or op.name != "arith.muli" or variable_of(loop) not in op.operands:
+        return None
+    other = next((operand for operand in op.operands if operand != variable_of(loop)), None)
+    return None if other is None or is_inside(other, loop) else other
 
 
 def _touches_memory(op: ir.Operation) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from relax_mlir.ir_queries import defining_op
-from relax_mlir.lowering.loops.annotated_loops import constant_of, least_bound, most_bound
+from relax_mlir.ir_queries import ancestors, defining_op
+from relax_mlir.lowering.loops.annotated_loops import constant_of, least_bound, most_bound, variable_of
+from relax_mlir.lowering.shapes.index_ranges import least_of
 from relax_mlir.mlir import ir
 
 
@@ -35,6 +36,10 @@ class Form:
         return low, high
 
 
+MOST_FORMS = 32
+"""Forms that are tried to find a limit."""
+
+
 @dataclass
 class Forms:
     """Forms of values, each found once."""
@@ -60,3 +65,50 @@ class Forms:
                 if not other.terms:
                     return Form({}, 0).plus(form, other.rest)
         return Form({value: 1}, 0)
+
+    def is_part_of(self, form: Form, size: ir.Value) -> bool:
+        """Whether it is proved that ``0 <= form < size``, where `size` is not constant.
+
+        What is defined last is replaced first by its limits, which name what is defined before it.
+        """
+        starts = [least_bound(value) for value in form.terms]
+        if (
+            form.rest < 0
+            or any(start is None or start < 0 for start in starts)
+            or min(form.terms.values()) < 0
+        ):
+            return False
+        wanted, waiting = self.of(size), [form]
+        for _ in range(MOST_FORMS):
+            if not waiting:
+                return False
+            found = waiting.pop()
+            gap = wanted.plus(found, -1)
+            if not gap.terms and gap.rest >= 1:
+                return True
+            known = [
+                value for value, factor in found.terms.items() if factor > 0 and value not in wanted.terms
+            ]
+            if known:
+                value = max(known, key=_depth)
+                factor = found.terms[value]
+                rest = Form({v: f for v, f in found.terms.items() if v != value}, found.rest)
+                waiting += [rest.plus(limit, factor) for limit in self._limits(value)]
+        return False
+
+    def _limits(self, value: ir.Value) -> list[Form]:
+        """What a value does not exceed."""
+        op = defining_op(value)
+        if op is not None:
+            return [self.of(arm) for arm in op.operands] if op.name == "arith.minsi" else []
+        loop = value.owner.owner.operation
+        if loop.name != "scf.for" or value != variable_of(loop):
+            return []
+        return [self.of(end).plus(Form({}, -1)) for end in least_of(loop.operands[1])]
+
+
+def _depth(value: ir.Value) -> int:
+    owner = value.owner
+    return sum(
+        1 for _ in ancestors(owner.owner.operation if isinstance(owner, ir.Block) else owner.operation)
+    )

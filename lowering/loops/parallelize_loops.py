@@ -9,6 +9,7 @@ from relax_mlir.dialects.attributes import LOOP_KIND
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.core import parallel
 from relax_mlir.lowering.loops.annotated_loops import (
+    INDEPENDENT,
     PARALLEL,
     annotated_functions,
     enclosing_loops,
@@ -45,7 +46,9 @@ class ParallelizeLoops(ModulePass):
                 with ir.InsertionPoint(loop), loop.location:
                     cost = cost_of(loop)
                 honoured(loop, "jobs of threads")
-                del loop.attributes[LOOP_KIND]
+                for mark in (LOOP_KIND, INDEPENDENT):
+                    if mark in loop.attributes:
+                        del loop.attributes[mark]
                 parallel.mark(loop, cost)
 
 
@@ -57,4 +60,4 @@ def _obstacle(loop: ir.Operation, independence: Independence) -> str | None:
     ops = ops_of(loop, "cf.assert", "func.call")
     if ops:
         return "a check in it may fail"
-    return independence.obstacle(loop)
+    return None if INDEPENDENT in loop.attributes else independence.obstacle(loop)

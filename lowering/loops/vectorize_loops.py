@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.lowering.loops.annotated_loops import (
+    INDEPENDENT,
+    PARALLEL,
     VECTORIZED,
     annotated_functions,
     constant_of,
@@ -31,7 +33,7 @@ class VectorizeLoops(ModulePass):
     (16 bits and less). No lane reads what the loop would not read.
 
     A loop whose iterations are not proved independent, or that holds what vectors cannot do (checks, calls, `while`),
-    stays, with a note.
+    stays, with a note. Loops of the kind ``parallel`` that are independent are marked so, before loops in them change.
     """
 
     name: ClassVar[str] = "vectorize-loops"
@@ -41,8 +43,17 @@ class VectorizeLoops(ModulePass):
         """Rewrite the module in place."""
         target, aliases = Target.parse(self.target), Aliases(module)
         for function in annotated_functions(module, VECTORIZED):
+            _mark_independent(function, Independence(function, aliases))
             for loop in loops_of_kind(function.operation, VECTORIZED):
                 _vectorize(loop, function, aliases, target)
+
+
+def _mark_independent(function: func.FuncOp, independence: Independence) -> None:
+    """Note at parallel loops what `parallelize-loops` will ask."""
+    for loop in loops_of_kind(function.operation, PARALLEL):
+        if not loop.results and independence.obstacle(loop) is None:
+            with loop.context:
+                loop.attributes[INDEPENDENT] = ir.UnitAttr.get()
 
 
 def _vectorize(loop: ir.Operation, function: func.FuncOp, aliases: Aliases, target: Target) -> None:

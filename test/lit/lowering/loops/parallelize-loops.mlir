@@ -86,3 +86,41 @@ func.func private @checked(%a: memref<?xf32>, %good: i1, %v: f32) attributes {re
   } {relax.loop = "parallel"}
   return
 }
+
+// As many rows each as a value says: the inner loops end where it does.
+// CHECK-LABEL: func.func private @parts
+// CHECK: } {relax.parallel}
+// CHECK: relax.loop_note = "parallel: parameter 0 is stored where other iterations may access it"
+func.func private @parts(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %size = arith.ceildivsi %n, %c4 : index
+  scf.for %o = %c0 to %c4 step %c1 {
+    %first = arith.muli %o, %size : index
+    %left = arith.subi %n, %first : index
+    %end = arith.minsi %size, %left : index
+    %tiles = arith.ceildivsi %end, %c8 : index
+    scf.for %t = %c0 to %tiles step %c1 {
+      %begin = arith.muli %t, %c8 : index
+      %rest = arith.subi %end, %begin : index
+      %stop = arith.minsi %c8, %rest : index
+      scf.for %i = %c0 to %stop step %c1 {
+        %j = arith.addi %begin, %i : index
+        %at = arith.addi %first, %j : index
+        memref.store %v, %a[%at] : memref<?xf32>
+      }
+    }
+  } {relax.loop = "parallel"}
+  scf.for %o = %c0 to %c4 step %c1 {
+    %first = arith.muli %o, %size : index
+    %end = arith.addi %size, %c1 : index
+    scf.for %i = %c0 to %end step %c1 {
+      %at = arith.addi %first, %i : index
+      memref.store %v, %a[%at] : memref<?xf32>
+    }
+  } {relax.loop = "parallel"}
+  return
+}

@@ -11,6 +11,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir.lowering.loops.report import LoopReport, explain_loops
 from relax_mlir.script import parse
+from relax_mlir.transform import PassContext
 
 N, M = 517, 403
 
@@ -52,6 +53,14 @@ class Module:
                         C[i, jo * 16 + ji] = A[i, jo * 16 + ji] - T.float32(k)
         for i in T.parallel(n):
             D[i] = T.float32(i)
+
+    @T.prim_func
+    def parts(A: T.Buffer(("n", "m"), "float32"), C: T.Buffer(("n", "m"), "float32"), D: T.Buffer(("n",), "float32")):
+        for io in T.parallel(5):
+            for ii in range(T.min((n + 4) // 5, n - io * ((n + 4) // 5))):
+                D[io * ((n + 4) // 5) + ii] = T.float32(7)
+                for j in T.vectorized(m):
+                    C[io * ((n + 4) // 5) + ii, j] = A[io * ((n + 4) // 5) + ii, j] * T.float32(3)
 """
 
 
@@ -67,15 +76,20 @@ def columns(a: Any) -> tuple[Any, Any]:
     return a - 49, np.arange(len(a), dtype="float32")
 
 
+def parts(a: Any) -> tuple[Any, Any]:
+    return 3 * a, np.full(len(a), 7, "float32")
+
+
 @cache
 def built(threads: int) -> tuple[Any, LoopReport]:
-    with explain_loops() as report:
+    # The indices of `parts` are products of a variable and a size, which are not proved to be in range.
+    with explain_loops() as report, PassContext(config={"tir.bounds_check": "none"}):
         executable = rx.build(parse(SCRIPT), f"cpu -num-threads={threads}", cache=False)
     return executable, report
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("reference", [rows, fused, columns])
+@pytest.mark.parametrize("reference", [rows, fused, columns, parts])
 def test_results_are_those_of_one_thread(reference: Callable[[Any], tuple[Any, Any]], threads: int) -> None:
     a = np.random.default_rng(0).integers(-4, 5, (N, M)).astype("float32")
     wanted = reference(a)
