@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.ir_queries import callee_of, defining_op, function_of, ops_of
 from relax_mlir.lowering.loops.annotated_loops import constant_of, is_inside, variable_of
+from relax_mlir.lowering.loops.fused_digits import Digit, digit_of, number_of_digits
 from relax_mlir.lowering.loops.index_forms import Form, Forms
+from relax_mlir.lowering.shapes.floor_divisions import quotient_of, remainder_of
+from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.mlir import func, ir
 
 SAME_INDICES = ("memref.cast", "builtin.unrealized_conversion_cast")
@@ -161,9 +165,53 @@ class Independence:
         if len(ranks) > 1:
             return False
         axes = range(ranks.pop())
-        return any(self._cuts(accesses, loop, step, axis) for axis in axes) or any(
-            self._cuts_by_size(accesses, loop, axis) for axis in axes
+        return (
+            any(self._cuts(accesses, loop, step, axis) for axis in axes)
+            or any(self._cuts_by_size(accesses, loop, axis) for axis in axes)
+            or self._cuts_by_digits(accesses, loop, step)
         )
+
+    def _cuts_by_digits(self, accesses: Sequence[Access], loop: ir.Operation, step: int) -> bool:
+        """Whether iterations have tiles of their own, whose places are quotients and remainders of one number."""
+        digits = []
+        for axis in range(len(accesses[0].indices)):
+            digit = self._tile(accesses, loop, axis)
+            if digit is not None:
+                digits.append(digit)
+        number = number_of_digits(digits)
+        if number is None:
+            return False
+        form, variable = self.forms.of(number), variable_of(loop)
+        inner = {v: f for v, f in form.terms.items() if v != variable and is_inside(v, loop)}
+        ends = Form(inner, 0).range()
+        return ends is not None and ends[1] - ends[0] < abs(form.terms.get(variable, 0)) * step
+
+    def _tile(self, accesses: Sequence[Access], loop: ir.Operation, axis: int) -> Digit | None:
+        """The digit that tells the tile of a dimension in which all accesses are: ``digit * length + place in it``."""
+        first: tuple[ir.Value, int, Mapping[ir.Value, int]] | None = None
+        lows, highs = [], []
+        for access in accesses:
+            form = self.forms.of(access.indices[axis])
+            leaves = [v for v in form.terms if is_inside(v, loop) and (quotient_of(v) or remainder_of(v))]
+            if len(leaves) != 1:
+                return None
+            (leaf,) = leaves
+            others = {v: f for v, f in form.terms.items() if v != leaf}
+            outer = {v: f for v, f in others.items() if not is_inside(v, loop)}
+            found = leaf, form.terms[leaf], outer
+            inner = Form({v: f for v, f in others.items() if v not in outer}, form.rest).range()
+            if inner is None or (first is not None and first != found):
+                return None
+            first = found
+            lows.append(inner[0])
+            highs.append(inner[1] + (access.lanes - 1 if axis == len(access.indices) - 1 else 0))
+        if first is None or max(highs) - min(lows) >= abs(first[1]):
+            return None
+        return digit_of(first[0], self._ranges, sure=True)
+
+    @cached_property
+    def _ranges(self) -> Ranges:
+        return Ranges(self.function)
 
     def _cuts_by_size(self, accesses: Sequence[Access], loop: ir.Operation, axis: int) -> bool:
         """Whether iterations have parts of their own of a dimension, whose length is a value: ``i * size + j``."""

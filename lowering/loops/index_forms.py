@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.ir_queries import ancestors, defining_op
 from relax_mlir.lowering.loops.annotated_loops import constant_of, least_bound, most_bound, variable_of
+from relax_mlir.lowering.shapes.floor_divisions import remainder_of
 from relax_mlir.lowering.shapes.index_ranges import least_of
 from relax_mlir.mlir import ir
 
@@ -56,6 +57,8 @@ class Forms:
         number, op = constant_of(value), defining_op(value)
         if number is not None:
             return Form({}, number)
+        if remainder_of(value) is not None:
+            return Form({value: 1}, 0)
         if op is not None and op.name in ("arith.addi", "arith.subi"):
             left, right = map(self.of, op.operands)
             return left.plus(right, 1 if op.name == "arith.addi" else -1)

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from relax_mlir.ir_queries import defining_op, entry_block, ops_of
 from relax_mlir.lowering.loops.annotated_loops import annotated_functions
+from relax_mlir.lowering.loops.fused_digits import digit_of, joined
 from relax_mlir.lowering.loops.independence import Access
-from relax_mlir.lowering.shapes.floor_divisions import quotient_of, remainder_of, size_of
+from relax_mlir.lowering.shapes.floor_divisions import quotient_of
 from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.mlir import ir, memref
-from relax_mlir.symbolic import Dim, prove_equal
-from relax_mlir.symbolic.division import exact_quotient
+from relax_mlir.symbolic import prove_equal
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.native_pipeline import run_native
 
@@ -37,15 +37,6 @@ class JoinFusedIndices(ModulePass):
             joiner = _Joiner(Ranges(function))
             for op in ops_of(function.operation, "memref.load", "memref.store"):
                 joiner.join(op)
-
-
-@dataclass(frozen=True)
-class _Digit:
-    """``value // by % below``; without `below` the quotient alone."""
-
-    value: ir.Value
-    by: Dim
-    below: Dim | None
 
 
 @dataclass
@@ -80,11 +71,15 @@ class _Joiner:
             return None
         if owner is not None and owner.name != "memref.alloc":
             return None
-        digits = [self._digit(index) for index in indices]
+        digits = [digit_of(index, self.ranges) for index in indices]
         for last in reversed(range(1, len(digits))):
             total, extent = digits[last], self.ranges.size(buffer, last)
             for first in reversed(range(last)):
-                total = _joined(digits[first], total, extent)
+                if total is None or total.below is None or extent is None:
+                    break
+                if not prove_equal(total.below, extent):
+                    break
+                total = joined(digits[first], total)
                 if total is None:
                     break
                 if total.by == 1 and total.below is None:
@@ -92,25 +87,6 @@ class _Joiner:
                 size = self.ranges.size(buffer, first)
                 extent = None if size is None or extent is None else extent * size
         return None
-
-    def _digit(self, index: ir.Value) -> _Digit | None:
-        quotient, remainder = quotient_of(index), remainder_of(index)
-        if quotient is None and remainder is None:
-            return _Digit(index, 1, None)
-        dividend, divisor = quotient or remainder or (index, index)
-        inner, by = self._digit(dividend), self.ranges.exact(size_of(divisor))
-        if inner is None or by is None:
-            return None
-        if quotient is not None:
-            below = inner.below if inner.below is None else _quotient(inner.below, by)
-            return (
-                None
-                if inner.below is not None and below is None
-                else _Digit(inner.value, inner.by * by, below)
-            )
-        if inner.below is not None and _quotient(inner.below, by) is None:
-            return None
-        return _Digit(inner.value, inner.by, by)
 
     def _view(self, buffer: ir.Value, first: int, last: int) -> ir.Value:
         """A buffer with some of its dimensions as one; made where it is."""
@@ -132,23 +108,6 @@ class _Joiner:
             result = ir.MemRefType.get(shape, type_.element_type)
             self.views[key] = memref.collapse_shape(result, buffer, groups)
         return self.views[key]
-
-
-def _joined(left: _Digit | None, right: _Digit | None, extent: Dim | None) -> _Digit | None:
-    """Two digits side by side as one, where the right one has as many values as there are elements along it."""
-    if left is None or right is None or extent is None or right.below is None or left.value != right.value:
-        return None
-    if not prove_equal(right.below, extent) or not prove_equal(left.by, right.by * right.below):
-        return None
-    return _Digit(left.value, right.by, None if left.below is None else left.below * right.below)
-
-
-def _quotient(total: Dim, by: Dim) -> Dim | None:
-    """``total / by``, if that is exact."""
-    if isinstance(total, int) or isinstance(by, int):
-        exact = isinstance(total, int) and isinstance(by, int) and by > 0 and total % by == 0
-        return total // by if exact else None
-    return exact_quotient(total, by)
 
 
 def _product(sizes: Sequence[int]) -> int:

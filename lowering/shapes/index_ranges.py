@@ -371,6 +371,11 @@ class Ranges:
         multiple = self._multiple(dividend, divisor)
         return None if multiple is None else self.limit(op.results[0], [0], [multiple - 1])
 
+    def divides(self, dividend: ir.Value, divisor: ir.Value) -> bool:
+        """Whether it is proved that a divisor is not 0 where it is reached."""
+        number = number_of(divisor)
+        return number > 0 if number is not None else self._multiple(dividend, divisor) is not None
+
     def _multiple(self, dividend: ir.Value, divisor: ir.Value) -> Dim | None:
         """m where ``0 <= x < m * d``: then neither m nor d is 0 where x is reached."""
         value, size = self.linear(dividend), self.exact(size_of(divisor))

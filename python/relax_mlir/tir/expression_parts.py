@@ -39,7 +39,13 @@ def is_size(value: ir.Value) -> bool:
         return isinstance(op.attributes["value"], ir.IntegerAttr) and int(op.attributes["value"].value) >= 0
     if op.name == "memref.dim":
         return defining_op(op.operands[0]) is None
-    return op.name in ("arith.addi", "arith.muli") and all(map(is_size, op.operands))
+    if (
+        op.name == "arith.floordivsi"
+    ):  # by something else than 0, since that is emitted for sizes and numbers alone
+        return all(map(is_size, op.operands))
+    return op.name in ("arith.addi", "arith.muli", "arith.minsi", "arith.maxsi") and all(
+        map(is_size, op.operands)
+    )
 
 
 def floordiv_by_size(value: ir.Value, size: ir.Value) -> ir.Value:

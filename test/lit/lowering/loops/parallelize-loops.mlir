@@ -124,3 +124,37 @@ func.func private @parts(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func
   } {relax.loop = "parallel"}
   return
 }
+
+// Tiles whose places are the quotient and the remainder of a fused variable; by a size that may be 0 they are the same.
+// CHECK-LABEL: func.func private @fused
+// CHECK: } {relax.parallel}
+// CHECK: relax.loop_note = "parallel: parameter 0 is stored where other iterations may access it"
+func.func private @fused(%a: memref<?x?xf32>, %count: index, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %a, %c0 : memref<?x?xf32>
+  %m = memref.dim %a, %c1 : memref<?x?xf32>
+  %end = arith.muli %n, %m : index
+  %by = arith.maxsi %m, %c1 : index
+  %none = arith.cmpi eq, %m, %c0 : index
+  scf.for %f = %c0 to %end step %c1 {
+    %quotient = arith.floordivsi %f, %by : index
+    %q = arith.select %none, %c0, %quotient : index
+    %p = arith.muli %quotient, %by : index
+    %r = arith.subi %f, %p : index
+    %first = arith.muli %q, %c8 : index
+    scf.for %i = %c0 to %c8 step %c1 {
+      %at = arith.addi %first, %i : index
+      memref.store %v, %a[%at, %r] : memref<?x?xf32>
+    }
+  } {relax.loop = "parallel"}
+  scf.for %f = %c0 to %count step %c1 {
+    %quotient = arith.floordivsi %f, %by : index
+    %q = arith.select %none, %c0, %quotient : index
+    %p = arith.muli %quotient, %by : index
+    %r = arith.subi %f, %p : index
+    memref.store %v, %a[%q, %r] : memref<?x?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
