@@ -15,6 +15,7 @@ import prim_rows
 import prim_text_rows
 import protocol_rows
 import runtime_rows
+import schedule_rows
 import script_line_rows
 import script_rows
 import te_operation_rows
@@ -35,6 +36,7 @@ TABLES: dict[str, Table] = {
     "module": module_rows.TABLE,
     "te": te_rows.TABLE,
     "te-operation": te_operation_rows.TABLE,
+    "schedule": schedule_rows.TABLE,
     "closure": closure_rows.TABLE,
     "pass": pass_rows.TABLE,
     "expression": expression_rows.TABLE,
