@@ -33,6 +33,8 @@ ON_STACK = "relax.on_stack"
 UNCHECKED = "relax.unchecked"
 """On a prim func: it needs checks at run time, so as not to leave its buffers (see the pass `check-bounds`).
 The value: per result, the number of the argument that is its destination."""
+INDICES_PROVED = "relax.indices_proved"
+"""Beside `UNCHECKED`: the checks are of sizes alone, as all indices are proved to be in their buffers."""
 SCHEDULED_FROM = "relax.scheduled_from"
 """On a prim func: it is a schedule of this prim func, as text, with the same parameters. Where that stays within its
 buffers, so does the schedule (sealed like `KERNEL`)."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import (
     EXPOSES,
+    INDICES_PROVED,
     KERNEL_SEAL,
     LOOP_KIND,
     PARAMS,
@@ -24,10 +25,10 @@ from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_o
 from relax_mlir.lowering.legalize.define_arithmetic import define_arithmetic
 from relax_mlir.lowering.legalize.prim_call_sites import CallSites, called_by_prims
 from relax_mlir.lowering.legalize.prim_writes import written_inputs
-from relax_mlir.lowering.legalize.scheduled_prims import is_proved, take_plain
+from relax_mlir.lowering.legalize.scheduled_prims import take_plain, unproved_kinds
 from relax_mlir.lowering.shapes.check_bounds import bounds_mode, unproved
 from relax_mlir.lowering.shapes.index_ranges import Ranges
-from relax_mlir.lowering.shapes.requirements import is_rising_access
+from relax_mlir.lowering.shapes.requirements import BOUNDS_ERROR, is_rising_access
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.module_functions import functions_of
 from relax_mlir.transform import ModulePass, PassContext
@@ -134,8 +135,9 @@ def _settle_claims(prim: func.FuncOp) -> None:
     """Leave out what an earlier run has left: claims of a body that has been changed since, marks for checks."""
     if KERNEL_SEAL in prim.attributes and not is_sealed(prim):
         remove_claims(prim)
-    if UNCHECKED in prim.attributes:
-        del prim.attributes[UNCHECKED]
+    for mark in (UNCHECKED, INDICES_PROVED):
+        if mark in prim.attributes:
+            del prim.attributes[mark]
 
 
 def _attributes(op: ir.Operation, name: str) -> Iterator[Diagnostic]:
@@ -311,13 +313,18 @@ def _use_memory(prim: func.FuncOp) -> None:
 
 def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> None:
     """Mark a prim func of which something is not proved, so that it is checked, and neither fused nor replaced."""
-    if plain is not None and is_proved(plain, sites, name):
+    kinds = None if plain is None else unproved_kinds(plain, sites, name)
+    if kinds is not None and not kinds:
         return
     destinations = sites.destinations(name)
     with prim.context:
         prim.attributes[UNCHECKED] = ir.DenseI64ArrayAttr.get(destinations)
+        if kinds is not None and BOUNDS_ERROR not in kinds:
+            prim.attributes[INDICES_PROVED] = ir.UnitAttr.get()
     if not unproved(prim, Ranges(prim, sites.params(name))):
-        del prim.attributes[UNCHECKED]
+        for mark in (UNCHECKED, INDICES_PROVED):
+            if mark in prim.attributes:
+                del prim.attributes[mark]
         return
     remove_claims(prim)
     if PATTERN in prim.attributes:

@@ -27,9 +27,9 @@ def take_plain(prim: func.FuncOp) -> str | None:
     return text
 
 
-def is_proved(text: str, sites: CallSites, name: str) -> bool:
-    """Whether a prim func that another is a schedule of stays within its buffers, called as the one of this name."""
+def unproved_kinds(text: str, sites: CallSites, name: str) -> set[str]:
+    """The kinds of errors that what a prim func of this name is a schedule of may raise, called as that is."""
     module = ir.Module.parse(text)
     function = next(op for op in module.body.operations if isinstance(op, func.FuncOp))
     define_arithmetic(function)
-    return not unproved(function, Ranges(function, sites.params(name)))
+    return {requirement.kind for requirement in unproved(function, Ranges(function, sites.params(name)))}

@@ -12,6 +12,7 @@ from relax_mlir.dialects.attributes import LOOP_KIND
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block
+from relax_mlir.lowering.shapes.branch_facts import facts_at
 from relax_mlir.lowering.shapes.floor_divisions import number_of, quotient_of, remainder_of, size_of
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.symbolic import Dim
@@ -34,6 +35,9 @@ class Linear:
     @property
     def has_small_factors(self) -> bool:
         return all(abs(factor) <= SMALL for factor in self.terms.values())
+
+    def shifted(self, number: int) -> Linear:
+        return Linear(self.terms, self.rest + number)
 
     def times(self, factor: int) -> Linear:
         return Linear({v: f * factor for v, f in self.terms.items()}, self.rest * factor)
@@ -107,10 +111,31 @@ class Ranges:
         """Whether a formula is not less than the least integer, so that what overflows is less than it."""
         return self.is_small(dim) or symbolic.prove_less_equal(0, dim)
 
-    def within(self, index: ir.Value, buffer: ir.Value, axis: int) -> bool:
-        """Whether it is proved that ``0 <= index < size`` of the dimension, wherever the access is reached."""
+    def within(self, index: ir.Value, buffer: ir.Value, axis: int, at: ir.Operation | None = None) -> bool:
+        """Whether it is proved that ``0 <= index < size`` of the dimension, wherever the access `at` is reached."""
         size = self.size(buffer, axis)
-        return size is not None and self.between(index, 0, size - 1)
+        if size is None:
+            return False
+        if self.between(index, 0, size - 1):
+            return True
+        value = self.linear(index)
+        if at is None or value is None:
+            return False
+        facts = list(facts_at(at, self))
+        return all(self._follows(goal, facts) for goal in (value, Linear({}, size - 1).plus(value, -1)))
+
+    def _follows(self, goal: Linear, facts: Sequence[Linear]) -> bool:
+        """Whether a form is proved not to be negative, alone or with one of the facts, which are not."""
+        return any(
+            symbolic.prove_less_equal(0, low)
+            for form in (goal, *(goal.plus(fact, -1) for fact in facts))
+            for low in self.extremes(form, greatest=False)
+        )
+
+    def exact_form(self, value: ir.Value) -> Linear | None:
+        """`value` as a linear form that does not overflow; None if it is none."""
+        form = self.linear(value)
+        return form if form is not None and is_small(form.rest) and self._cannot_overflow(form) else None
 
     def between(self, index: ir.Value, least: Dim, most: Dim) -> bool:
         """Whether it is proved that ``least <= index <= most``."""

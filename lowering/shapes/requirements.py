@@ -81,7 +81,7 @@ def _inside(op: ir.Operation, index: Term, buffer: ir.Value, axis: int) -> Requi
 
     def proved(ranges: Ranges) -> bool:
         if isinstance(index, ir.Value):
-            return ranges.within(index, buffer, axis)
+            return ranges.within(index, buffer, axis, op)
         number, size = known(ranges, index), ranges.size(buffer, axis)
         return number is not None and size is not None and prove_less_equal(number, size - 1)
 

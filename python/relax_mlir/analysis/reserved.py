@@ -14,7 +14,14 @@ ALLOWED = frozenset(
     {
         *(attr.PRIM_FUNC, attr.PARAMS, attr.FORCE_PURE, attr.PATTERN, attr.KERNEL, attr.KERNEL_ATTRS),
         *(attr.KERNEL_INPUTS, attr.KERNEL_SEAL, attr.SYMBOL_BOUNDS, attr.UNCHECKED, attr.PARAM_NAME),
-        *(attr.PRIM_ATTRS, attr.EXPOSES, attr.COMPOSITE, attr.CODEGEN, attr.SCHEDULED_FROM),
+        *(
+            attr.PRIM_ATTRS,
+            attr.EXPOSES,
+            attr.COMPOSITE,
+            attr.CODEGEN,
+            attr.SCHEDULED_FROM,
+            attr.INDICES_PROVED,
+        ),
     }
 )
 """The attributes that begin with ``relax.`` and functions may have above level T."""

@@ -12,6 +12,7 @@ from relax_mlir.dialects.attributes import SCHEDULED_FROM, UNCHECKED
 from relax_mlir.error import ArgumentError, BoundsError, ScheduleError, ShapeError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
+from relax_mlir.lowering.shapes.check_bounds import CheckBounds
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
@@ -170,6 +171,42 @@ def test_a_schedule_of_what_is_proved_is_not_checked() -> None:
     assert SCHEDULED_FROM in module["main"].attributes
     assert not is_checked(module)
     assert is_checked(parse(te.lower(s, [a, c], simple_mode=True))), "the loops alone tell it"
+
+
+def test_padding_is_proved_by_its_conditions() -> None:
+    a = te.placeholder((N, M), name="A")
+    b = te.compute(
+        (N + 2, M),
+        lambda i, j: te.if_then_else(te.all(i >= 1, i < N + 1), a[i - 1, j], 0.0),
+        "B",
+    )
+    k = te.reduce_axis((0, 3), "k")
+    c = te.compute((N, M), lambda i, j: te.sum(b[i + k, j], axis=k), "C")
+    s = te.create_schedule(c.op)
+    outer, _ = s[c].split(c.op.axis[0], nparts=3)
+    s[b].compute_at(s[c], outer)
+    module = te.lower(s, [a, c])
+    # The size of B, which is not a parameter, may be too large; no index is checked.
+    text = stages(module)
+    assert 'kind = "ShapeError"' in text
+    assert "out of range" not in text
+    assert "out of range" in stages(parse(te.lower(s, [a, c], simple_mode=True)))
+    function = rx.build(module)["main"]
+    for shape in ((1, 3), (7, 5), (0, 4), (5, 0)):
+        x = np.random.default_rng(0).integers(0, 9, shape).astype("f4")
+        out = np.zeros(shape, "f4")
+        function(x, out)
+        wide = np.pad(x, ((1, 1), (0, 0)))
+        np.testing.assert_array_equal(out, wide[:-2] + wide[1:-1] + wide[2:])
+
+
+def stages(module: rx.IRModule) -> str:
+    """A prim func with its checks."""
+    work = module.clone()
+    with work.context, ir.Location.unknown():
+        CheckPrimFuncs().run(work.mlir, PassContext())
+        CheckBounds().run(work.mlir, PassContext())
+        return str(work.mlir)
 
 
 def test_a_changed_body_is_checked() -> None:

@@ -132,9 +132,29 @@ class AxisTree:
             return split.factor
         if split not in self.frozen:
             assert split.nparts is not None
-            length = self.length(split.parent)
+            length = self.full_length(split.parent)
             self.frozen[split] = (self.facts.ceildiv(length, split.nparts), length)
         return self.frozen[split][0]
+
+    def full_length(self, axis: IterVar) -> Dim:
+        """A length that an axis never exceeds, whatever loops are opened."""
+        axis = self.origins.get(axis, axis)
+        if axis in self.fusions:
+            fusion = self.fusions[axis]
+            outer, inner = self.frozen.get(fusion) or (
+                self.facts.maximum(0, self.full_length(fusion.outer)),
+                self.facts.maximum(0, self.full_length(fusion.inner)),
+            )
+            return outer * inner
+        if axis not in self.parts:
+            return self.roots[axis].extent
+        split = self.parts[axis]
+        factor, whole = self.factor(split), self.full_length(split.parent)
+        if axis is split.inner:
+            return self.facts.minimum(factor, whole)
+        if split.nparts is not None:
+            return split.nparts
+        return self.facts.ceildiv(whole, factor)
 
     def lengths(self, fusion: Fuse) -> tuple[Dim, Dim]:
         """How long the two axes of a fusion are; asked for when its first loop is opened, and not before."""
