@@ -10,7 +10,7 @@ from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
 from relax_mlir.dialects.bounds import bounds_around
-from relax_mlir.dialects.structure import ConstantOp, is_pure
+from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.dpl.expression_patterns import CallPattern, ExprPattern, TupleGetItemPattern, TuplePattern
@@ -122,15 +122,19 @@ def _resolved(item: str | FusionPattern) -> list[FusionPattern]:
 
 
 def _candidates(function: func.FuncOp) -> list[ir.Operation]:
-    """The ops whose results a pattern may stand for, in order; tuples and constants inside expressions are none."""
+    """The ops whose results a pattern may stand for, in order.
+
+    Tuples, shapes and constants are none: what takes them has copies, and they go where nothing else does.
+    """
     return [
         op
         for op in ops_of(function.operation)
         if op != function.operation
         and len(op.results)
         and not len(op.regions)
+        and len(op.operands)
+        and op.name != TUPLE
         and not is_hidden(op)
-        and op.name != ConstantOp.OPERATION_NAME
     ]
 
 

@@ -24,7 +24,8 @@ MAX_NAME = 80
 class Outline:
     """The function that some ops are to become.
 
-    `ops` are pure, of one block and in its order. `outputs` are the values of them that others use. The call takes the
+    `ops` are pure, of one block and in its order. `outputs` are the values of them that others use. Lists of arguments,
+    shapes and constants that only they took go with them. The call takes the
     place of the last op; what uses other outputs in front of that is for the caller to move.
     """
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import library_patterns
 import numpy as np
 import relax_mlir as rx
 import tvm_ffi
@@ -13,7 +14,7 @@ from generate_effects import EffectProgram, register
 from relax_mlir.error import UnsupportedError
 from relax_mlir.instrument import WellFormed
 from relax_mlir.runtime import to_numpy
-from relax_mlir.transform import MLIRPass, PassContext, create_pass
+from relax_mlir.transform import FuseOpsByPattern, MLIRPass, PassContext, create_pass
 from relax_mlir.transform.registry import PASSES
 
 UPSTREAM = ("canonicalize", "cse", "symbol-dce")
@@ -46,6 +47,9 @@ def apply(module: rx.IRModule, names: Sequence[str]) -> rx.IRModule:
             if name in UPSTREAM:
                 create_pass("explicit-effects")(work.mlir)
                 MLIRPass(name)(work.mlir)
+            elif name == "fuse-ops-by-pattern":
+                library_patterns.register()
+                FuseOpsByPattern(tuple(library_patterns.patterns()))(work.mlir)
             else:
                 create_pass(name)(work.mlir)
             work.verify()

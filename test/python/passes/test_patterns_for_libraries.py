@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+from library_patterns import call, generate
 from programs import Program, numpy, register
 from relax_mlir import op as R
 from relax_mlir import transform as T
@@ -20,33 +21,15 @@ from relax_mlir.transform.codegens import register_codegen, unregister_codegen
 VECTOR = rx.Tensor(("n",), "float32")
 
 
-def call(name: str, count: int = 1) -> DFPattern:
-    return is_op(f"relax.{name}")(*(wildcard() for _ in range(count)))
-
-
 @pytest.fixture
 def same_ops() -> Iterator[None]:
     """Code generators "one" and "two" that emit the ops of composite functions again."""
 
-    def again(region: T.CodegenRegion) -> Any:
-        return region.each(ops_again)
-
     for name in ("one", "two"):
-        register_codegen(name, again)
+        register_codegen(name, generate)
     yield
     for name in ("one", "two"):
         unregister_codegen(name)
-
-
-def ops_again(made: T.CompositeCall) -> Any:
-    values: dict[Any, Any] = {}
-    for binding in made.bindings:
-        args = [
-            values[operand.ssa] if operand.ssa in values else made.argument_of(operand)
-            for operand in binding.operands
-        ]
-        values[binding.result.ssa] = rx.Call(f"relax.{binding.op}", args, dict(binding.attrs)).emit()
-    return values[made.bindings[-1].result.ssa]
 
 
 def run(module: rx.IRModule, *args: Any, name: str = "main") -> Any:
