@@ -64,6 +64,7 @@ class InlinePrivateFunctions(ModulePass):
     def _inline_into(
         self, caller: func.FuncOp, functions: dict[str, func.FuncOp], recursive: set[str]
     ) -> None:
+        known = symbols_of(caller)
         for call in [op for op in ops_of(caller.operation) if op.name == "relax.call"]:
             name = callee_of(call)
             callee = functions[name]
@@ -73,7 +74,7 @@ class InlinePrivateFunctions(ModulePass):
                 continue
             if FORCE_PURE in callee.attributes and acts(callee.operation, impure_functions(functions)):
                 continue
-            inline_call(call, callee, caller)
+            inline_call(call, callee, caller, known)
 
     def _is_small(self, callee: func.FuncOp, functions: dict[str, func.FuncOp]) -> bool:
         if self.max_ops is None or len(ops_of(callee.operation)) - 2 <= self.max_ops:
@@ -91,36 +92,47 @@ def _has_control_flow(function: func.FuncOp) -> bool:
     return any(has_trait(op, IsConditional, IsLoop) for op in ops_of(function.operation))
 
 
-def inline_call(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp, mark: bool = True) -> None:
+def inline_call(
+    call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp, known: list[str], mark: bool = True
+) -> bool:
     """Put the body of `callee` in front of `call`, and erase the call; leaves it where types cannot be made equal.
 
-    `mark`: let the ops say that they stand in the callee, called from here.
+    Args:
+        call: a call of `callee` in `caller`.
+        callee: a function of one block.
+        caller: where the call stands.
+        known: the symbols of `caller`; those that come with the body are added.
+        mark: let the ops say that they stand in the callee, called from here.
+
+    Returns whether it was done.
     """
     arguments = arguments_of(call)
     infos = [struct_info(value.type) for value in arguments]
     mapping = call_mapping(callee.name.value, callee, infos)
-    taken = set(symbols_of(caller))
+    taken = set(known)
+    new = []
     for name in symbols_of(callee):
         if name not in mapping:
             fresh = fresh_name(name, taken)
             taken.add(fresh)
+            new.append(fresh)
             mapping[name] = symbol(fresh)
     wanted = [substitute(struct_info(t), dict(mapping)) for t in callee.type.inputs]
     with symbolic.assuming(read_bounds(caller)):
         if not all(_lies_between(mapping[name], *pair) for name, pair in read_bounds(callee).items()):
-            return
+            return False
     if not all(map(is_convertible, infos, wanted)):
-        return
-    order = binding_order(_wanted_leaves(infos, wanted), symbols_of(caller))
+        return False
+    order = binding_order(_wanted_leaves(infos, wanted), known)
     if order is None:
-        return
+        return False
     copy = callee.operation.clone(ip=False).opview
     assert isinstance(copy, func.FuncOp)
     substitute_symbols(copy.operation, mapping)
     block = entry_block(copy)
     result = block.operations[-1].operation.operands[0]
     if not is_convertible(struct_info(result.type), struct_info(call.results[0].type)):
-        return
+        return False
     with ir.InsertionPoint(call), call.location:
         for argument, value in zip(
             block.arguments, _converted_together(arguments, wanted, order), strict=True
@@ -140,6 +152,8 @@ def inline_call(call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp, ma
     old = call.operands[0]
     call.erase()
     erase_if_unused(old)
+    known += new
+    return True
 
 
 def _wanted_leaves(infos: Sequence[StructInfo], wanted: Sequence[StructInfo]) -> list[StructInfo]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import Op
 from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.passes.patterns.marks import is_marked
 from relax_mlir.passes.patterns.outline import Outline, readable_name
 from relax_mlir.rewrite.function_editing import functions_by_name
 from relax_mlir.symbolic import assuming
@@ -73,7 +74,7 @@ class FuseOpsByPattern(ModulePass):
                 )
         patterns = [found for item in self.patterns for found in _resolved(item)]
         for function in list(relax_functions(module)):
-            if COMPOSITE in function.attributes or CODEGEN in function.attributes:
+            if is_marked(function):
                 continue
             if not self.entry_functions or function.name.value in self.entry_functions:
                 make_effects_explicit(function)
@@ -81,6 +82,7 @@ class FuseOpsByPattern(ModulePass):
                     self._fuse(function, module, patterns)
 
     def _fuse(self, function: func.FuncOp, module: ir.Module, patterns: Sequence[FusionPattern]) -> None:
+        impure = impure_functions(functions_by_name(module))
         for pattern in patterns:
             candidates = _candidates(function)
             numbers = {op: number for number, op in enumerate(candidates)}
@@ -89,7 +91,7 @@ class FuseOpsByPattern(ModulePass):
                 if number in gone:
                     continue
                 program = Program(function)
-                found = _find(pattern, candidates[number], program, module)
+                found = _find(pattern, candidates[number], program, impure)
                 if found is not None:
                     gone |= {numbers[op] for op in found[0] if op in numbers}
                     self._outline(pattern, *found, module)
@@ -139,7 +141,7 @@ def _candidates(function: func.FuncOp) -> list[ir.Operation]:
 
 
 def _find(
-    pattern: FusionPattern, root: ir.Operation, program: Program, module: ir.Module
+    pattern: FusionPattern, root: ir.Operation, program: Program, impure: Collection[str]
 ) -> tuple[list[ir.Operation], Mapping[str, ir.Attribute]] | None:
     """The ops that would go into a function whose result is that of `root`, and the function's attributes."""
     subject = program.variable(root.results[0])
@@ -152,7 +154,7 @@ def _find(
         annotated = {name: found[part] for name, part in pattern.annotation_patterns.items() if part in found}
         if not _counts(pattern, _seen(subject, annotated, ops, program)):
             continue
-        _require_pure(pattern, ops, module)
+        _require_pure(pattern, ops, impure)
         return ops, _attributes(pattern, annotated)
     return None
 
@@ -189,7 +191,7 @@ def _is_composite_call(op: ir.Operation) -> bool:
     assert module is not None
     for view in module.operation.regions[0].blocks[0].operations:
         if isinstance(view, func.FuncOp) and view.name.value == callee_of(op):
-            return COMPOSITE in view.attributes or CODEGEN in view.attributes
+            return is_marked(view)
     return False
 
 
@@ -238,8 +240,7 @@ def _counts(pattern: FusionPattern, seen: PatternCheckContext) -> bool:
     return verdict
 
 
-def _require_pure(pattern: FusionPattern, ops: Sequence[ir.Operation], module: ir.Module) -> None:
-    impure = impure_functions(functions_by_name(module))
+def _require_pure(pattern: FusionPattern, ops: Sequence[ir.Operation], impure: Collection[str]) -> None:
     for op in ops:
         if not is_pure(op) or (op.name == "relax.call" and callee_of(op) in impure):
             raise ArgumentError(

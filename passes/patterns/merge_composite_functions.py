@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
-from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.passes.patterns.fuse_ops_by_pattern import wrap
+from relax_mlir.passes.patterns.marks import composites, is_marked, library_of
 from relax_mlir.rewrite.block_order import Graph, needs_with_effects, sort_block
 from relax_mlir.rewrite.function_editing import functions_by_name
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
@@ -30,9 +30,9 @@ class MergeCompositeFunctions(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         for function in list(relax_functions(module)):
-            if CODEGEN in function.attributes or COMPOSITE in function.attributes:
+            if is_marked(function):
                 continue
-            libraries = composite_libraries(module)
+            libraries = {name: library_of(pattern) for name, pattern in composites(module).items()}
             blocks = dict.fromkeys(
                 op.block for op in ops_of(function.operation, "relax.call") if callee_of(op) in libraries
             )
@@ -40,15 +40,6 @@ class MergeCompositeFunctions(ModulePass):
                 make_effects_explicit(function)
             for block in blocks:
                 _merge(block, module, libraries)
-
-
-def composite_libraries(module: ir.Module) -> dict[str, str]:
-    """The composite functions of a module by name, each with its library."""
-    return {
-        name: ir.StringAttr(function.attributes[COMPOSITE]).value.partition(".")[0]
-        for name, function in functions_by_name(module).items()
-        if COMPOSITE in function.attributes
-    }
 
 
 def _merge(block: ir.Block, module: ir.Module, libraries: Mapping[str, str]) -> None:

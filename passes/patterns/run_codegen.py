@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from relax_mlir.analysis.call_graph import recursion
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.attributes import CODEGEN, COMPOSITE
 from relax_mlir.dialects.calls import call_dps_packed, require_destinations
@@ -16,7 +17,8 @@ from relax_mlir.ir_queries import callee_of, entry_block, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.inline_private_functions import inline_call, remove_uncalled
 from relax_mlir.passes.patterns.codegen_region import CodegenRegion
-from relax_mlir.rewrite.function_editing import functions_by_name, is_private
+from relax_mlir.passes.patterns.marks import codegens, composites
+from relax_mlir.rewrite.function_editing import functions_by_name, is_private, symbols_of
 from relax_mlir.rewrite.retype import fit
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.codegens import codegen_called
@@ -35,27 +37,19 @@ class RunCodegen(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         functions = functions_by_name(module)
-        composites = {name: op for name, op in functions.items() if COMPOSITE in op.attributes}
-        for function in functions.values():
-            if CODEGEN in function.attributes:
-                _generate(function, composites)
-        _warn_of_left(module, composites, ctx)
-        marked = {name for name, op in functions.items() if {CODEGEN, COMPOSITE} & set(_names(op))}
-        _inline(module, marked)
+        found, generators = composites(module), codegens(module)
+        for name, library in generators.items():
+            _generate(functions[name], library, {each: functions[each] for each in found})
+        _warn_of_left(module, found, ctx)
+        _inline(module, {*found, *generators})
         for name in (CODEGEN, COMPOSITE):
             for function in functions_by_name(module).values():
                 if name in function.attributes:
                     del function.attributes[name]
 
 
-def _names(function: func.FuncOp) -> list[str]:
-    attributes = function.operation.attributes
-    return [attributes[index].name for index in range(len(attributes))]
-
-
-def _generate(function: func.FuncOp, composites: Mapping[str, func.FuncOp]) -> None:
+def _generate(function: func.FuncOp, library: str, composites: Mapping[str, func.FuncOp]) -> None:
     """Give a function the body that its code generator emits."""
-    library = ir.StringAttr(function.attributes[CODEGEN]).value
     generate = codegen_called(library)
     old = function.operation.clone(ip=False)
     view = old.opview
@@ -92,14 +86,13 @@ def _as_value(library: str, region: CodegenRegion, given: Any) -> Value:  # noqa
     return call_dps_packed(given, list(region.params), out)  # type: ignore[arg-type]  # the fields are tensors
 
 
-def _warn_of_left(module: ir.Module, composites: Mapping[str, func.FuncOp], ctx: PassContext) -> None:
+def _warn_of_left(module: ir.Module, found: Mapping[str, str], ctx: PassContext) -> None:
     """Say which composite functions no code generator was asked for."""
     for function in functions_by_name(module).values():
         for op in ops_of(function.operation, "relax.call"):
-            if callee_of(op) in composites:
-                name = ir.StringAttr(composites[callee_of(op)].attributes[COMPOSITE]).value
+            if callee_of(op) in found:
                 ctx.warning(
-                    f"no code generator is asked for '{name}', which is compiled as any other ops: run "
+                    f"no code generator is asked for '{found[callee_of(op)]}', which is compiled as any other ops: run "
                     "merge-composite-functions first, or fuse-ops-by-pattern with annotate_codegen",
                     op,
                 )
@@ -107,15 +100,16 @@ def _warn_of_left(module: ir.Module, composites: Mapping[str, func.FuncOp], ctx:
 
 def _inline(module: ir.Module, marked: set[str]) -> None:
     """Replace the calls of the private functions among `marked` by their bodies, and remove those."""
+    marked -= {name for group in recursion(module) for name in group}
     again = True
     while again:
         again = False
         functions = functions_by_name(module)
         for caller in functions.values():
-            for call in ops_of(caller.operation, "relax.call"):
-                name = callee_of(call)
-                if name in marked and name in functions and is_private(functions[name]):
-                    before = len(ops_of(caller.operation, "relax.call"))
-                    inline_call(call, functions[name], caller, mark=False)
-                    again |= len(ops_of(caller.operation, "relax.call")) != before
+            calls = [op for op in ops_of(caller.operation, "relax.call") if callee_of(op) in marked]
+            known = symbols_of(caller) if calls else []
+            for call in calls:
+                callee = functions[callee_of(call)]
+                if is_private(callee):
+                    again |= inline_call(call, callee, caller, known, mark=False)
     remove_uncalled(module)

@@ -419,3 +419,57 @@ def test_registered_names() -> None:
         register_codegen("twice", lambda region: "f")
     register_codegen("twice", lambda region: "g", override=True)
     unregister_codegen("twice")
+
+
+MARKED = """
+func.func @main(%x: !n) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call"(%0) {callee = @f} : (tuple<!n>) -> !n
+  return %1 : !n
+}
+func.func private @f(%x: !n {relax.name = "x"}) -> !n attributes {MARK} {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call"(%0) {callee = @CALLEE} : (tuple<!n>) -> !n
+  return %1 : !n
+}
+func.func private @g(%x: !n {relax.name = "x"}) -> !n {
+  %0 = "relax.exp"(%x) : (!n) -> !n
+  return %0 : !n
+}
+"""
+
+
+def marked(mark: str, callee: str = "g") -> rx.IRModule:
+    text = MARKED.replace("MARK", mark).replace("CALLEE", callee)
+    return rx.IRModule.parse(text.replace("!n", 'tensor<?xf32, #relax.shape<["n"]>>'))
+
+
+@pytest.mark.parametrize("value", ["3", '""', '["lib.f"]', "unit"])
+def test_marks_that_say_nothing(value: str) -> None:
+    wrong = (
+        (T.MergeCompositeFunctions(), "composite"),
+        (T.RunCodegen(), "composite"),
+        (T.RunCodegen(), "codegen"),
+    )
+    for step, attribute in wrong:
+        with pytest.raises(
+            ArgumentError, match=rf"function 'f': the attribute relax\.{attribute} is .*, expected a"
+        ):
+            step(marked(f"relax.{attribute} = {value}"))
+
+
+def test_marks_of_users() -> None:
+    """Functions that users mark: of other calls, recursive ones, and declarations."""
+    module = T.RunCodegen()(marked('relax.composite = "lib.f"'))
+    x = np.linspace(-1, 1, 5, dtype="f4")
+    np.testing.assert_allclose(run(module, x), np.exp(x), rtol=1e-5)
+    again = T.Sequential([T.MergeCompositeFunctions(), T.RunCodegen()])
+    with pytest.raises(UnknownNameError, match="code generator 'lib'"):
+        again(marked('relax.composite = "lib.f"'))
+    endless = T.RunCodegen()(marked('relax.composite = "lib.f"', "f"))
+    assert str(endless).count('"relax.call"') >= 2 and "relax.composite" not in str(endless)
+    declared = rx.IRModule.parse(
+        'func.func private @f(tensor<4xf32>) -> tensor<4xf32> attributes {relax.codegen = "openblas"}'
+    )
+    with pytest.raises(ArgumentError, match=r"'f' has relax\.codegen, but is no Relax function with a body"):
+        T.RunCodegen()(declared)
