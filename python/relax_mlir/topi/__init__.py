@@ -3,6 +3,7 @@
 Each takes and gives `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` makes calls of prim funcs of them.
 """
 
+from relax_mlir.topi import nn
 from relax_mlir.topi.binary import (
     add,
     atan2,
@@ -89,6 +90,7 @@ from relax_mlir.topi.manipulate import (
     transpose,
     trilu,
 )
+from relax_mlir.topi.nn.dense import matmul
 from relax_mlir.topi.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 
 __all__ = [
@@ -149,6 +151,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
     "max",
     "maximum",
     "mean",
@@ -158,6 +161,7 @@ __all__ = [
     "mod",
     "multiply",
     "negative",
+    "nn",
     "not_equal",
     "one_hot",
     "power",

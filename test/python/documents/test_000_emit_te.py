@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from relax_mlir import op, te, tir, transform
+from relax_mlir import op, te, tir, topi, transform
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, VerifyError
 from relax_mlir.runtime import to_numpy
@@ -235,3 +235,27 @@ def test_the_lowering_of_a_dynamic_call() -> None:
         if made.name != "to-non-dataflow":
             assert "R.vm.call_tir_dyn(cls.shifted, " in mod.script()
         check_dynamic(rx.VirtualMachine(rx.vm.build(mod))["rx_func"])
+
+
+def test_topi_through_emit_te() -> None:
+    """``bb.emit_te(topi.add, x, y)``: tensors, numbers and shapes as arguments."""
+    bb = rx.BlockBuilder()
+    n, m = tir.var("n"), tir.var("m")
+    x, y = rx.var("x", shape=[n, m]), rx.var("y", shape=[m])
+    with bb.function("rx_func", [x, y]):
+        total = bb.emit_te(topi.add, x, y)
+        rows = bb.emit_te(topi.sum, total, axis=1, keepdims=True)
+        dense = bb.emit_te(topi.nn.dense, total, x)
+        halves = bb.emit_te(topi.concatenate, [x, total], axis=0)
+        places = bb.emit_te(topi.argmax, x, 0)
+        bb.emit_func_output([rows, dense, halves, places])
+    mod = bb.get()
+    assert "def add(" in mod.script() and "def concatenate(" in mod.script()
+    assert_structural_equal(parse(mod.script()), mod)
+    for rx_func in functions(mod):
+        for shape in ((3, 4), (1, 1), (5, 17)):
+            a = np.random.default_rng(0).random(shape, dtype=np.float32)
+            b = np.random.default_rng(1).random(shape[1], dtype=np.float32)
+            wanted = ((a + b).sum(1, keepdims=True), (a + b) @ a.T, np.concatenate([a, a + b]), a.argmax(0))
+            for have, want in zip(rx_func(a, b), wanted, strict=True):
+                np.testing.assert_allclose(to_numpy(have), want, rtol=1e-5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from relax_mlir import te
+from relax_mlir import te, topi
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import DTypeError
 from relax_mlir.runtime import to_numpy
@@ -183,3 +183,22 @@ def test_remaining_names() -> None:
     np.testing.assert_array_equal(found[1][[0, 1, 3, 4]], np.floor(a[[0, 1, 3, 4]]).astype("i4"))
     np.testing.assert_allclose(found[2], np.where(np.isnan(a), -1, np.fmod(valid, 3)), rtol=1e-6)
     np.testing.assert_array_equal(found[3], [0, 1, 1, 2, 1])
+
+
+def test_topi() -> None:
+    """Operators of `topi` on placeholders, in one prim func with a computation."""
+    n, m = te.var("n"), te.var("m")
+    A, B = te.placeholder((n, m), name="A"), te.placeholder((n, m), name="B")
+    C = topi.add(A, B)
+    D = topi.sum(topi.exp(topi.broadcast_to(A, (n, m))) * C, axis=1)
+    E = topi.nn.softmax(topi.tanh(C) * 2.0)
+    assert C.op.tag == "elemwise" and D.shape == (n,) and E.shape == (n, m)
+    main = rx.build(te.create_prim_func([A, B, C, D, E]))["main"]
+    for shape in ((3, 4), (1, 1), (0, 2), (2, 0)):
+        a, b = np.random.default_rng(0).random((2, *shape), "f4")
+        found = [np.empty(shape, "f4"), np.empty(shape[0], "f4"), np.empty(shape, "f4")]
+        main(a, b, *found)
+        e = np.exp(np.tanh(a + b) * 2)
+        wanted = (a + b, (np.exp(a) * (a + b)).sum(1), e / e.sum(1, keepdims=True))
+        for have, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(have, want, rtol=1e-5)

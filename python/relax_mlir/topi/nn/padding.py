@@ -1,0 +1,121 @@
+"""Tensors with more elements around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te import functions
+from relax_mlir.te.expressions import Expr, ExprLike, as_expr
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import computed, dims_of, require, size
+from relax_mlir.topi.tag import INJECTIVE
+
+Place = Callable[[Expr, Dim], ExprLike]
+"""Where in a dimension the element is that stands at an index, which may be out of range."""
+
+
+def pad(
+    data: Tensor,
+    pad_before: Sequence[Any],
+    pad_after: Sequence[Any] | None = None,
+    pad_value: Any = 0.0,  # noqa: ANN401 - a number, or an expression
+) -> Tensor:
+    """`pad_value` around a tensor: so many elements before and after each dimension (as many after, by default).
+
+    Negative integers cut elements off.
+    """
+    what = "topi.nn.pad"
+    tensor = require(f"{what}: 'data'", data)
+    before, after = _amounts(what, tensor, pad_before, pad_after)
+    fill = functions.cast(as_expr(pad_value), tensor.dtype)
+
+    def value(*i: Expr) -> Expr:
+        tests: list[Expr] = []
+        at: list[Expr] = []
+        for index, dim, first, last in zip(i, tensor.shape, before, after, strict=True):
+            if first != 0:
+                tests.append(index >= size(first))
+            if last != 0:
+                tests.append(index < size(first + dim))
+            at.append(index if first == 0 else index - size(first))
+        return functions.if_then_else(functions.all(*tests), tensor(*at), fill) if tests else tensor(*at)
+
+    return computed(_padded(tensor, before, after), value, "T_pad", INJECTIVE)
+
+
+def mirror_pad(
+    data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None = None, mode: str = "SYMMETRIC"
+) -> Tensor:
+    """The elements of a tensor mirrored at its edges: "SYMMETRIC" with the edge, "REFLECT" without it.
+
+    Amounts larger than the tensor go on to and fro. Where there is no element to mirror, as in a dimension of size 0,
+    the call is an error.
+    """
+    if mode not in ("SYMMETRIC", "REFLECT"):
+        raise ArgumentError(f"topi.nn.mirror_pad: 'mode' is {mode!r}, expected 'SYMMETRIC' or 'REFLECT'")
+    place = _symmetric if mode == "SYMMETRIC" else _reflected
+    return _moved("topi.nn.mirror_pad", data, pad_before, pad_after, place)
+
+
+def edge_pad(data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None = None) -> Tensor:
+    """The elements at the edges of a tensor repeated around it."""
+    return _moved(
+        "topi.nn.edge_pad",
+        data,
+        pad_before,
+        pad_after,
+        lambda index, dim: functions.maximum(functions.minimum(index, size(dim - 1)), 0),
+    )
+
+
+def wrap_pad(data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None = None) -> Tensor:
+    """A tensor repeated around itself."""
+    return _moved("topi.nn.wrap_pad", data, pad_before, pad_after, lambda index, dim: index % size(dim))
+
+
+def _symmetric(index: Expr, dim: Dim) -> Expr:
+    place = index % size(2 * dim)
+    return functions.minimum(place, size(2 * dim - 1) - place)
+
+
+def _reflected(index: Expr, dim: Dim) -> Expr:
+    """Of one element alone there is a period of 1."""
+    period = functions.maximum(as_expr(size(2 * dim - 2)), 1)
+    place = index % period
+    return functions.minimum(place, period - place) if dim != 1 else place
+
+
+def _moved(
+    what: str, data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None, place: Place
+) -> Tensor:
+    tensor = require(f"{what}: 'data'", data)
+    before, after = _amounts(what, tensor, pad_before, pad_after)
+
+    def value(*i: Expr) -> Expr:
+        return tensor(
+            *(
+                index if first == 0 and last == 0 else place(index - size(first), dim)
+                for index, dim, first, last in zip(i, tensor.shape, before, after, strict=True)
+            )
+        )
+
+    return computed(_padded(tensor, before, after), value, "T_pad", INJECTIVE)
+
+
+def _amounts(
+    what: str, tensor: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None
+) -> tuple[list[Dim], list[Dim]]:
+    before = dims_of(f"{what}: 'pad_before'", pad_before)
+    after = before if pad_after is None else dims_of(f"{what}: 'pad_after'", pad_after)
+    if len(before) != tensor.ndim or len(after) != tensor.ndim:
+        raise ShapeError(
+            f"{what}: {len(before)} and {len(after)} amounts for {tensor}; expected one per dimension"
+        )
+    return before, after
+
+
+def _padded(tensor: Tensor, before: Sequence[Dim], after: Sequence[Dim]) -> list[Dim]:
+    return [dim + first + last for dim, first, last in zip(tensor.shape, before, after, strict=True)]

@@ -1,0 +1,212 @@
+"""Pooling: the largest element, or the mean, of each window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te import functions, reductions
+from relax_mlir.te.expressions import Expr, IterVar
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi import reduce
+from relax_mlir.topi.common import computed, require, require_float, size
+from relax_mlir.topi.nn.windows import Window, windows_of
+
+Amount = int | Sequence[int]
+
+
+def pool1d(
+    data: Tensor,
+    kernel: Amount,
+    stride: Amount,
+    dilation: Amount,
+    padding: Amount,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Pooling along the last dimension; see `pool`."""
+    return _laid_out(
+        "pool1d",
+        1,
+        layout,
+        "NCW",
+        data,
+        kernel,
+        stride,
+        dilation,
+        padding,
+        pool_type,
+        ceil_mode,
+        count_include_pad,
+    )
+
+
+def pool2d(
+    data: Tensor,
+    kernel: Amount,
+    stride: Amount,
+    dilation: Amount,
+    padding: Amount,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Pooling along the last two dimensions; see `pool`."""
+    return _laid_out(
+        "pool2d",
+        2,
+        layout,
+        "NCHW",
+        data,
+        kernel,
+        stride,
+        dilation,
+        padding,
+        pool_type,
+        ceil_mode,
+        count_include_pad,
+    )
+
+
+def pool3d(
+    data: Tensor,
+    kernel: Amount,
+    stride: Amount,
+    dilation: Amount,
+    padding: Amount,
+    pool_type: str,
+    ceil_mode: bool = False,
+    layout: str = "NCDHW",
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Pooling along the last three dimensions; see `pool`."""
+    return _laid_out(
+        "pool3d",
+        3,
+        layout,
+        "NCDHW",
+        data,
+        kernel,
+        stride,
+        dilation,
+        padding,
+        pool_type,
+        ceil_mode,
+        count_include_pad,
+    )
+
+
+def _laid_out(name: str, rank: int, layout: str, wanted: str, data: Tensor, *rest: object) -> Tensor:
+    if layout != wanted:
+        raise UnsupportedError(
+            f"topi.nn.{name}: the layout is {layout!r}, and only {wanted!r} is supported: other tensors "
+            "are to be transposed"
+        )
+    if require(f"topi.nn.{name}: 'data'", data).ndim != rank + 2:
+        raise ShapeError(f"topi.nn.{name}: {data} is not of {rank + 2} dimensions")
+    return pool(data, rank, *rest, name=name)  # type: ignore[arg-type]  # as the three above have them
+
+
+def pool(
+    data: Tensor,
+    rank: int,
+    kernel: Amount,
+    stride: Amount,
+    dilation: Amount,
+    padding: Amount,
+    pool_type: str,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    *,
+    name: str = "pool",
+) -> Tensor:
+    """The largest element ("max") or the mean ("avg") of windows along the last `rank` dimensions.
+
+    Args:
+        data: the tensor.
+        rank: how many dimensions have windows.
+        kernel, stride, dilation: the size of a window, the steps between windows, and between the elements of one.
+        padding: one number, one per dimension, or those before of all and those after; it counts as smallest number.
+        pool_type: "max" or "avg".
+        ceil_mode: a window that is partly outside counts, if it begins in the tensor or in the padding before.
+        count_include_pad: whether means count the padding, not what is beyond it.
+    """
+    what = f"topi.nn.{name}"
+    tensor = require(f"{what}: 'data'", data)
+    if pool_type not in ("max", "avg"):
+        raise ArgumentError(f"{what}: 'pool_type' is {pool_type!r}, expected 'max' or 'avg'")
+    sizes = [kernel] * rank if isinstance(kernel, int) else list(kernel)
+    if len(sizes) != rank or any(not isinstance(s, int) or s < 1 for s in sizes):
+        raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected {rank} integers from 1 on")
+    first = tensor.ndim - rank
+    lengths = tensor.shape[first:]
+    windows = windows_of(what, sizes, stride, padding, dilation)
+    counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
+    shape = [*tensor.shape[:first], *counts]
+    taps = [reductions.reduce_axis((0, extent), f"r{n}") for n, extent in enumerate(sizes)]
+    start = reductions.identity("max" if pool_type == "max" else "sum", tensor.dtype)
+
+    def value(*i: Expr) -> object:
+        tests: list[Expr] = []
+        places: list[Expr] = []
+        for index, tap, w, length in zip(i[first:], taps, windows, lengths, strict=True):
+            place = _place(index, tap, w)
+            tests += [place >= 0, place < size(length)]
+            places.append(place)
+        item = functions.if_then_else(functions.all(*tests), tensor(*i[:first], *places), start)
+        return (reductions.max if pool_type == "max" else reductions.sum)(item, taps)
+
+    pooled = computed(shape, value, f"T_{name}_{pool_type}", f"{name}_{pool_type}")
+    if pool_type == "max":
+        return pooled
+    require_float(what, tensor)
+    numbers = [
+        _elements(w, length, count, include=count_include_pad)
+        for w, length, count in zip(windows, lengths, counts, strict=True)
+    ]
+
+    def mean(*i: Expr) -> Expr:
+        total: Expr = pooled(*i)
+        number = numbers[0](i[first])
+        for other, index in zip(numbers[1:], i[first + 1 :], strict=True):
+            number = number * other(index)
+        return total / number.astype(tensor.dtype)
+
+    return computed(shape, mean, f"T_{name}_mean", f"{name}_avg")
+
+
+def _place(index: Expr, tap: IterVar, window: Window) -> Expr:
+    return index * window.stride + tap * window.dilation - window.before
+
+
+def _elements(window: Window, length: Dim, count: Dim, *, include: bool) -> Tensor:
+    """How many elements each window along a dimension has, with the padding or without."""
+    tap = reductions.reduce_axis((0, window.size), "r")
+    low, high = (-window.before, length + window.after) if include else (0, length)
+
+    def value(i: Expr) -> object:
+        place = _place(i, tap, window)
+        inside = functions.all(place >= low, place < size(high))
+        return reductions.sum(
+            functions.select(inside, functions.const(1, "int64"), functions.const(0, "int64")), tap
+        )
+
+    return computed([count], value, "T_window", "comm_reduce")
+
+
+def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """The largest element ("max") or the mean ("avg") of every channel, with dimensions of size 1."""
+    if layout not in ("NCW", "NCHW", "NCDHW"):
+        raise UnsupportedError(
+            f"topi.nn.global_pool: the layout is {layout!r}, and only NCW, NCHW and NCDHW are "
+            "supported: other tensors are to be transposed"
+        )
+    tensor = require("topi.nn.global_pool: 'data'", data)
+    if pool_type not in ("max", "avg") or tensor.ndim != len(layout):
+        raise ArgumentError(f"topi.nn.global_pool: {pool_type!r} of {tensor} in the layout {layout}")
+    combine = reduce.max if pool_type == "max" else reduce.mean
+    return combine(tensor, tuple(range(2, tensor.ndim)), keepdims=True)
