@@ -18,7 +18,7 @@ from relax_mlir.dialects.attributes import (
 )
 from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims
 from relax_mlir.dialects.prim_entries import against_entry, entry_of, prim_callees
-from relax_mlir.dialects.prim_params import prim_params
+from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import Diagnostic, VerifyError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.legality import NOT_ON, PRIM_OPS, PRIM_TYPES, instead_of
@@ -32,6 +32,7 @@ from relax_mlir.lowering.shapes.requirements import BOUNDS_ERROR, is_rising_acce
 from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.module_functions import functions_of
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.native_pipeline import run_native
 from relax_mlir.transform.upstream import known_passes
 
 OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, "relax.dtype"})
@@ -321,7 +322,7 @@ def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> 
         prim.attributes[UNCHECKED] = ir.DenseI64ArrayAttr.get(destinations)
         if kinds is not None and BOUNDS_ERROR not in kinds:
             prim.attributes[INDICES_PROVED] = ir.UnitAttr.get()
-    if not unproved(prim, Ranges(prim, sites.params(name))):
+    if not _needs_checks(prim, sites.params(name)):
         for mark in (UNCHECKED, INDICES_PROVED):
             if mark in prim.attributes:
                 del prim.attributes[mark]
@@ -329,3 +330,11 @@ def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> 
     remove_claims(prim)
     if PATTERN in prim.attributes:
         del prim.attributes[PATTERN]
+
+
+def _needs_checks(prim: func.FuncOp, params: Sequence[PrimParam] | None) -> bool:
+    """Whether something is not proved, also if what is computed twice is known to be the same."""
+    if not unproved(prim, Ranges(prim, params)):
+        return False
+    run_native("func.func(cse)", prim.operation)
+    return bool(unproved(prim, Ranges(prim, params)))

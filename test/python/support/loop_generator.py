@@ -57,7 +57,7 @@ class LoopGenerator:
             self.rng.choice(
                 (
                     *(self.tile, self.tile, self.product, self.columns, self.own, self.rows, self.dependent),
-                    self.fused,
+                    *(self.fused, self.fused_tiles),
                 )
             )()
         return f"@T.prim_func\ndef {name}({head}):\n" + "\n".join("    " + line for line in self.lines) + "\n"
@@ -199,6 +199,17 @@ class LoopGenerator:
         self.emit(0, f"for fo in {rng.choice(('range', 'T.parallel'))}((n * m + {tile - 1}) // {tile}):")
         self.emit(1, f"for fi in {rng.choice(COLUMN_KINDS)}(T.min({tile}, n * m - fo * {tile})):")
         self.stores(2, f"(fo * {tile} + fi) // m", f"(fo * {tile} + fi) % m")
+
+    def fused_tiles(self) -> None:
+        """The loops over tiles as one."""
+        rng = self.rng
+        row, column = rng.choice(ROW_TILES), rng.choice(COLUMN_TILES)
+        across = f"((m + {column - 1}) // {column})"
+        self.emit(0, f"for t in {rng.choice(('range', 'T.parallel'))}((n + {row - 1}) // {row} * {across}):")
+        top, left = f"t // {across} * {row}", f"t % {across} * {column}"
+        self.emit(1, f"for ii in {rng.choice(ROW_KINDS)}(T.min({row}, n - {top})):")
+        self.emit(2, f"for ji in {rng.choice(COLUMN_KINDS)}(T.min({column}, m - {left})):")
+        self.stores(3, f"{top} + ii", f"{left} + ji")
 
     def dependent(self) -> None:
         """Iterations that depend on each other, whatever the kind says."""

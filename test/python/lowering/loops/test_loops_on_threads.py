@@ -55,6 +55,17 @@ class Module:
             D[i] = T.float32(i)
 
     @T.prim_func
+    def tiles(A: T.Buffer(("n", "m"), "float32"), C: T.Buffer(("n", "m"), "float32"), D: T.Buffer(("n",), "float32")):
+        for t in T.parallel((n + 7) // 8 * ((m + 31) // 32)):
+            for ii in T.unroll(T.min(8, n - t // ((m + 31) // 32) * 8)):
+                for ji in T.vectorized(T.min(32, m - t % ((m + 31) // 32) * 32)):
+                    C[t // ((m + 31) // 32) * 8 + ii, t % ((m + 31) // 32) * 32 + ji] = (
+                        A[t // ((m + 31) // 32) * 8 + ii, t % ((m + 31) // 32) * 32 + ji] * T.float32(5)
+                    )
+        for i in T.parallel(n):
+            D[i] = T.float32(i)
+
+    @T.prim_func
     def parts(A: T.Buffer(("n", "m"), "float32"), C: T.Buffer(("n", "m"), "float32"), D: T.Buffer(("n",), "float32")):
         for io in T.parallel(5):
             for ii in range(T.min((n + 4) // 5, n - io * ((n + 4) // 5))):
@@ -80,6 +91,10 @@ def parts(a: Any) -> tuple[Any, Any]:
     return 3 * a, np.full(len(a), 7, "float32")
 
 
+def tiles(a: Any) -> tuple[Any, Any]:
+    return 5 * a, np.arange(len(a), dtype="float32")
+
+
 @cache
 def built(threads: int) -> tuple[Any, LoopReport]:
     # The indices of `parts` are products of a variable and a size, which are not proved to be in range.
@@ -89,7 +104,7 @@ def built(threads: int) -> tuple[Any, LoopReport]:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("reference", [rows, fused, columns, parts])
+@pytest.mark.parametrize("reference", [rows, fused, columns, tiles, parts])
 def test_results_are_those_of_one_thread(reference: Callable[[Any], tuple[Any, Any]], threads: int) -> None:
     a = np.random.default_rng(0).integers(-4, 5, (N, M)).astype("float32")
     wanted = reference(a)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import relax_mlir as rx
-from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.attributes import PRIM_FUNC, UNCHECKED
 from relax_mlir.error import BoundsError
-from relax_mlir.lowering.shapes.check_bounds import unproved
-from relax_mlir.lowering.shapes.index_ranges import Ranges
-from relax_mlir.mlir import func
+from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
 from relax_mlir.script import parse
 
 ONE_AXIS = """
@@ -64,6 +62,16 @@ def k(A: T.Buffer(("n", "m", "l"), "float32"), C: T.Buffer(("n", "m", "l"), "flo
             f = fo * 8 + fi
             C[f // (m * l), f // l % m, f % l] = A[f // (m * l), f // l % m, f % l]
 """
+FUSED_TILES = """
+@T.prim_func
+def k(A: T.Buffer(("n", "m"), "float32"), C: T.Buffer(("n", "m"), "float32")):
+    for t in T.parallel((n + 7) // 8 * ((m + 31) // 32)):
+        for ii in T.unroll(T.min(8, n - t // ((m + 31) // 32) * 8)):
+            for ji in T.vectorized(T.min(32, m - t % ((m + 31) // 32) * 32)):
+                C[t // ((m + 31) // 32) * 8 + ii, t % ((m + 31) // 32) * 32 + ji] = A[
+                    t // ((m + 31) // 32) * 8 + ii, t % ((m + 31) // 32) * 32 + ji
+                ]
+"""
 FUSED_BY_A_CONSTANT = """
 @T.prim_func
 def k(A: T.Buffer(("n", 32), "float32"), C: T.Buffer(("n", 32), "float32")):
@@ -84,6 +92,7 @@ PROVED = {
     "halo": HALO,
     "fused": FUSED,
     "fused_by_a_constant": FUSED_BY_A_CONSTANT,
+    "fused_tiles": FUSED_TILES,
 }
 
 ONE_BEYOND = """
@@ -131,21 +140,22 @@ CHECKED = {
 }
 
 
-def count_of_unproved(source: str) -> int:
+def needs_checks(source: str) -> bool:
+    """Whether `check-prim-funcs` marks the prim func."""
     module = parse(source)
+    CheckPrimFuncs()(module)
     (prim,) = [op for op in module.body.operations if PRIM_FUNC in op.attributes]
-    assert isinstance(prim, func.FuncOp)
-    return len(unproved(prim, Ranges(prim)))
+    return UNCHECKED in prim.attributes
 
 
 @pytest.mark.parametrize("name", PROVED)
 def test_split_loops_need_no_checks(name: str) -> None:
-    assert count_of_unproved(PROVED[name]) == 0
+    assert not needs_checks(PROVED[name])
 
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_what_may_leave_the_buffers_is_checked(name: str) -> None:
-    assert count_of_unproved(CHECKED[name]) >= 2
+    assert needs_checks(CHECKED[name])
 
 
 def test_products_that_wrap_around_raise() -> None:
