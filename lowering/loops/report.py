@@ -32,14 +32,15 @@ class LoopReport:
     decisions: list[LoopDecision] = field(default_factory=list)
 
     def render(self) -> str:
-        """The decisions as text; copies of a loop that fare alike are one line."""
-        lines = dict.fromkeys(
+        """The decisions as text; copies of a loop that fare alike are one."""
+        decisions = dict.fromkeys(self.decisions)
+        lines = [
             f"{d.kind if d.honoured else 'serial':<11}{d.function}: "
             f"{'' if d.honoured else f'T.{d.kind}, but '}{d.reason}, at {d.place}"
-            for d in self.decisions
-        )
-        honoured = sum(d.honoured for d in self.decisions)
-        return "\n".join([*lines, f"{honoured} as their kind says, {len(self.decisions) - honoured} serial"])
+            for d in decisions
+        ]
+        honoured = sum(d.honoured for d in decisions)
+        return "\n".join([*lines, f"{honoured} as their kind says, {len(decisions) - honoured} serial"])
 
 
 _report: ContextVar[LoopReport | None] = ContextVar("loop_report", default=None)
