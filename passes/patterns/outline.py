@@ -178,7 +178,7 @@ class Outline:
             for value in op.operands
             if self._is_copied(value) and (maker := defining_op(value)) is not None
         )
-        for op in (*reversed(parts), *copied):
+        for op in dict.fromkeys((*reversed(parts), *copied)):
             if not any(list(value.uses) for value in op.results):
                 op.erase()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,25 @@ def test_large_products_on_threads(matmul: tvm_ffi.Function) -> None:
                 out = np.full((*batch, m, n), np.nan, "f4")
                 matmul(a, b, False, False, out)
                 np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-4)
+    finally:
+        openblas.set_num_threads(rx.Target.host().num_threads)
+
+
+def test_calls_from_several_threads(matmul: tvm_ffi.Function) -> None:
+    """Calls at the same time, each of which wants the team of threads."""
+    openblas.set_num_threads(2)
+    a, b = draw((200, 120), "float32"), draw((120, 150), "float32", 1)
+    expected = a @ b
+
+    def product(_: int) -> np.ndarray:
+        out = np.full((200, 150), np.nan, "f4")
+        matmul(a, b, False, False, out)
+        return out
+
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for found in pool.map(product, range(60)):
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     finally:
         openblas.set_num_threads(rx.Target.host().num_threads)
 

@@ -473,3 +473,19 @@ def test_marks_of_users() -> None:
     )
     with pytest.raises(ArgumentError, match=r"'f' has relax\.codegen, but is no Relax function with a body"):
         T.RunCodegen()(declared)
+
+
+def test_calls_without_arguments(same_ops: None) -> None:
+    """A product of constants has no argument; neither has the function around its call."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor((2, 2), "float32"))
+    weight = np.arange(4, dtype="f4").reshape(2, 2)
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(R.add(x, R.matmul(weight, weight)), "out"))
+    for annotate in (False, True):
+        module = T.FuseOpsByPattern([("one.product", call("matmul", 2))], annotate_codegen=annotate)(
+            bb.get().clone()
+        )
+        for step in (T.MergeCompositeFunctions(), T.RunCodegen()):
+            step(module)
+            np.testing.assert_array_equal(run(module, weight), weight + weight @ weight)
