@@ -12,6 +12,7 @@ from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import DATA_PARALLEL, Binary, Call, Expr, IterVar
 from relax_mlir.te.graph import symbols_of
 from relax_mlir.te.locals import Locals
+from relax_mlir.te.own_loops import LoopOp
 from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.reductions import Combiner, Reduction
 from relax_mlir.te.tensors import Operation, Tensor
@@ -59,6 +60,8 @@ class Writer:
         for op in operations:
             if isinstance(op, ScanOp):
                 self.recurrence(op)
+            elif isinstance(op, LoopOp):
+                self.statements(op)
             else:
                 assert isinstance(op, ComputeOp)
                 self.computation(op)
@@ -92,6 +95,13 @@ class Writer:
             together = [tensor] if len(value.combiner.lhs) == 1 else self.together(op, value)
             done |= {id(part) for part in together}
             self.reduction(op, value, together)
+
+    def statements(self, op: LoopOp) -> None:
+        """The statements that an operation writes itself."""
+        self.starts.append((len(self.lines) + 1, op))
+        read, written = ([self.names[tensor] for tensor in tensors] for tensors in (op.inputs, op.outputs))
+        for line in op.body(read, written, self.fresh):
+            self.add(self.depth, line)
 
     def recurrence(self, op: ScanOp) -> None:
         """A scan: the first elements, then step by step what each step computes, and the state."""

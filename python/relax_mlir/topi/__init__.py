@@ -92,6 +92,9 @@ from relax_mlir.topi.manipulate import (
 )
 from relax_mlir.topi.nn.dense import matmul
 from relax_mlir.topi.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
+from relax_mlir.topi.scan import cumprod, cumsum
+from relax_mlir.topi.scatter import scatter_elements, scatter_nd
+from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
 
 __all__ = [
     "abs",
@@ -103,6 +106,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "asin",
     "asinh",
     "atan",
@@ -119,6 +123,8 @@ __all__ = [
     "concatenate",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
     "divide",
     "embedding",
     "equal",
@@ -171,10 +177,14 @@ __all__ = [
     "right_shift",
     "round",
     "rsqrt",
+    "scatter_elements",
+    "scatter_nd",
+    "searchsorted",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "sort",
     "split",
     "sqrt",
     "squeeze",
@@ -186,6 +196,7 @@ __all__ = [
     "tan",
     "tanh",
     "tile",
+    "topk",
     "transpose",
     "trilu",
     "trunc",

@@ -10,6 +10,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import INDEX, REDUCTION, Binary, Expr, IterVar, Load, Names, Size, binary
 from relax_mlir.te.graph import symbols_of
+from relax_mlir.te.own_loops import LoopOp
 from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import AxisTree, Span
@@ -117,6 +118,10 @@ class ScheduledWriter(Writer):
         if isinstance(op, ScanOp):
             self.depth = depth
             self.recurrence(op)
+            return
+        if isinstance(op, LoopOp):
+            self.depth = depth
+            self.statements(op)
             return
         assert isinstance(op, ComputeOp)
         roots = dict(zip(op.axis, region, strict=True))

@@ -1,0 +1,126 @@
+"""Updates of elements at places that other tensors tell.
+
+Indices count from the end where they are negative. One that is out of range is a `BoundsError` of the call. Updates are
+done in order, so that of several of one place the last one stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import axis_of, require, require_equal
+
+SCATTER = "scatter"
+"""The tag of tensors with updated elements."""
+UPDATES = {
+    "update": "{new}",
+    "add": "{old} + {new}",
+    "mul": "{old} * {new}",
+    "min": "T.min({old}, {new})",
+    "max": "T.max({old}, {new})",
+}
+
+
+def scatter_elements(
+    data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
+) -> Tensor:
+    """`data` with `updates` at their own places but for the axis, along which `indices` say the place.
+
+    `reduction`: "update", or the combination with the old element: "add", "mul", "min", "max".
+    """
+    what = "topi.scatter_elements"
+    tensor, index, new = _checked(what, data, indices, updates, reduction)
+    place = axis_of(what, axis, tensor.ndim)
+    require_equal(f"{what}: 'updates'", new.shape, index.shape)
+    if index.ndim != tensor.ndim:
+        raise ShapeError(f"{what}: {tensor} and the indices {index} have different numbers of dimensions")
+    for number, (has, wanted) in enumerate(zip(tensor.shape, index.shape, strict=True)):
+        if number != place and not symbolic.prove_less_equal(wanted, has):
+            raise ShapeError(
+                f"{what}: dimension {number} of the indices is {wanted}, not known to be at most {has}"
+            )
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at = [fresh("j") for _ in index.shape]
+        lines, found = _index(element(ins[1], at), tensor.shape[place], fresh)
+        target = element(outs[0], [*at[:place], found, *at[place + 1 :]])
+        return [
+            *_copy(ins[0], outs[0], tensor.shape, fresh),
+            grid(at, index.shape),
+            *(f"    {line}" for line in lines),
+            f"    {target} = {UPDATES[reduction].format(old=target, new=element(ins[2], at))}",
+        ]
+
+    return LoopOp(
+        [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_elements", SCATTER
+    ).outputs[0]
+
+
+def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
+    """`data` with `updates` at the places that the columns of `indices` are.
+
+    `indices` have the shape ``(k, …)``: the first dimension has the indices of the first ``k`` dimensions of `data`;
+    `updates` have the rest of it, and then the other dimensions of `data`. `mode` is a reduction of `scatter_elements`.
+    """
+    what = "topi.scatter_nd"
+    tensor, index, new = _checked(what, data, indices, updates, mode)
+    count = index.shape[0] if index.ndim else None
+    if not isinstance(count, int) or count > tensor.ndim:
+        raise ShapeError(
+            f"{what}: the indices {index} do not name up to {tensor.ndim} dimensions of {tensor} by a first dimension "
+            "of known size"
+        )
+    require_equal(f"{what}: 'updates'", new.shape, [*index.shape[1:], *tensor.shape[count:]])
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at = [fresh("j") for _ in new.shape]
+        lines: list[str] = []
+        places: list[str] = []
+        for number in range(count):
+            column = [str(number), *at[: index.ndim - 1]]
+            more, found = _index(element(ins[1], column), tensor.shape[number], fresh)
+            lines += more
+            places.append(found)
+        target = element(outs[0], [*places, *at[index.ndim - 1 :]])
+        return [
+            *_copy(ins[0], outs[0], tensor.shape, fresh),
+            grid(at, new.shape),
+            *(f"    {line}" for line in lines),
+            f"    {target} = {UPDATES[mode].format(old=target, new=element(ins[2], at))}",
+        ]
+
+    return LoopOp(
+        [tensor, index, new], [tensor.shape], [tensor.dtype], body, "T_scatter_nd", SCATTER
+    ).outputs[0]
+
+
+def _checked(
+    what: str, data: Tensor, indices: Tensor, updates: Tensor, reduction: str
+) -> tuple[Tensor, Tensor, Tensor]:
+    tensor, index = require(f"{what}: 'data'", data), require(f"{what}: 'indices'", indices)
+    new = require(f"{what}: 'updates'", updates)
+    if not index.dtype.startswith(("int", "uint")):
+        raise DTypeError(f"{what}: 'indices' is {index}, which does not hold integers")
+    if new.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: the updates have dtype {new.dtype}, and the data {tensor.dtype}")
+    if reduction not in UPDATES:
+        raise ArgumentError(f"{what}: the reduction is {reduction!r}, expected one of {', '.join(UPDATES)}")
+    if tensor.dtype == "bool" and reduction in ("add", "mul"):
+        raise DTypeError(f"{what}: the reduction {reduction!r} has no meaning for bool")
+    return tensor, index, new
+
+
+def _copy(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list[str]:
+    at = [fresh("i") for _ in shape]
+    return [grid(at, shape), f"    {element(target, at)} = {element(source, at)}"]
+
+
+def _index(given: str, dim: Dim, fresh: Fresh) -> tuple[list[str], str]:
+    """The statements that make an index that may count from the end, and its name."""
+    raw, found = fresh("p"), fresh("q")
+    return [f"{raw} = T.index({given})", f"{found} = T.Select({raw} < 0, {raw} + ({dim}), {raw})"], found
