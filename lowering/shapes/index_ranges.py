@@ -347,10 +347,22 @@ class Ranges:
                 return left.times(number)
             if not left.terms and isinstance(left.rest, int):
                 return right.times(left.rest)
-            return None if left.terms or right.terms else Linear({}, left.rest * right.rest)
+            if left.terms and right.terms:
+                return None
+            if left.terms or right.terms:
+                return self.scaled(op, *((left, right.rest) if left.terms else (right, left.rest)))
+            return Linear({}, left.rest * right.rest)
         if op.name not in ("arith.floordivsi", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui"):
             return None
         return self.divided(op, left, number)
+
+    def scaled(self, op: ir.Operation, value: Linear, size: Dim) -> Linear | None:
+        """A value that is not negative times a size: the first of a part of so many."""
+        low, high = self.extreme(value, greatest=False), self.extreme(value, greatest=True)
+        if low is None or high is None or not symbolic.prove_less_equal(0, low):
+            return None
+        fits = symbolic.prove_less_equal(0, size) and self.is_small(high * size)
+        return self.limit(op.results[0], [0], [high * size]) if fits else None
 
     def limited(self, op: ir.Operation, left: Linear | None, right: Linear | None) -> Linear | None:
         """The greater or the lesser of two values: one of them known is enough for a limit."""

@@ -11,7 +11,6 @@ import pytest
 import relax_mlir as rx
 from relax_mlir.lowering.loops.report import LoopReport, explain_loops
 from relax_mlir.script import parse
-from relax_mlir.transform import PassContext
 
 N, M = 517, 403
 
@@ -97,8 +96,7 @@ def tiles(a: Any) -> tuple[Any, Any]:
 
 @cache
 def built(threads: int) -> tuple[Any, LoopReport]:
-    # The indices of `parts` are products of a variable and a size, which are not proved to be in range.
-    with explain_loops() as report, PassContext(config={"tir.bounds_check": "none"}):
+    with explain_loops() as report:
         executable = rx.build(parse(SCRIPT), f"cpu -num-threads={threads}", cache=False)
     return executable, report
 

@@ -62,6 +62,13 @@ def k(A: T.Buffer(("n", "m", "l"), "float32"), C: T.Buffer(("n", "m", "l"), "flo
             f = fo * 8 + fi
             C[f // (m * l), f // l % m, f % l] = A[f // (m * l), f // l % m, f % l]
 """
+PARTS = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32")):
+    for io in T.parallel(5):
+        for ii in T.vectorized(T.min((n + 4) // 5, n - io * ((n + 4) // 5))):
+            C[io * ((n + 4) // 5) + ii] = A[io * ((n + 4) // 5) + ii]
+"""
 FUSED_TILES = """
 @T.prim_func
 def k(A: T.Buffer(("n", "m"), "float32"), C: T.Buffer(("n", "m"), "float32")):
@@ -93,6 +100,7 @@ PROVED = {
     "fused": FUSED,
     "fused_by_a_constant": FUSED_BY_A_CONSTANT,
     "fused_tiles": FUSED_TILES,
+    "parts": PARTS,
 }
 
 ONE_BEYOND = """
@@ -131,7 +139,15 @@ def k(A: T.Buffer(("n", "m"), "float32"), C: T.Buffer(("n", "m"), "float32"), x:
     for f in range(n + 1):
         C[0 * f, f % m] = T.float32(0)
 """
+MANY_PARTS = """
+@T.prim_func
+def k(A: T.Buffer(("n",), "float32"), C: T.Buffer(("n",), "float32"), x: T.int64):
+    for io in T.parallel(x):
+        for ii in range(T.min(n, n - io * n)):
+            C[io * n + ii] = A[io * n + ii]
+"""
 CHECKED = {
+    "many_parts": MANY_PARTS,
     "one_beyond": ONE_BEYOND,
     "without": WITHOUT_MINIMUM,
     "anywhere": ANYWHERE,
