@@ -296,6 +296,7 @@ API = (
     "relax_mlir.rewrite",
     "relax_mlir.te",
     "relax_mlir.strategy",
+    "relax_mlir.tuning",
     "relax_mlir.ir",
     "relax_mlir.op.op_registry",
     "relax_mlir.analysis",

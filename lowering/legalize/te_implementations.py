@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from relax_mlir import symbolic, te
 from relax_mlir.builder import BlockBuilder
@@ -17,6 +18,7 @@ from relax_mlir.ir_queries import symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
 from relax_mlir.mlir import ir
 from relax_mlir.strategy.implementation import OpImplementation
+from relax_mlir.strategy.tuned import made_schedule
 from relax_mlir.target import Target
 from relax_mlir.te.emit_te import emit_scheduled, emit_tensors
 
@@ -97,7 +99,8 @@ class TEImplementations:
         if implementation.schedule is None:
             values = emit_tensors(builder, pairs, outputs, name)
         else:
-            schedule = implementation.schedule(attrs, outputs, self.target)
+            make = partial(implementation.schedule, attrs, outputs, self.target)
+            schedule = made_schedule(name, inputs, outputs, make)
             self._check(f"{what}: implementation '{implementation.name}'", schedule, outputs)
             given = emit_scheduled(builder, pairs, schedule, name)
             values = given if isinstance(given, tuple) else (given,)

@@ -1,0 +1,181 @@
+"""Knobs: what a schedule leaves open, the values that they may have, and those that they have.
+
+A schedule asks `get_config` for its configuration, and defines knobs in it. Without anybody who says otherwise each
+knob has its first value; a tuner tries others, and what it has found is given back by `relax_mlir.tuning`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from relax_mlir.error import ArgumentError, UnknownNameError, expect
+
+if TYPE_CHECKING:
+    from relax_mlir.te import IterVar, Schedule, Tensor
+
+MAX_FACTOR = 64
+"""Tiles of `Config.define_split` have at most so many elements, unless it is told otherwise."""
+
+Values = Mapping[str, Any]
+"""The values of knobs by their names: numbers, texts, booleans, and lists of these."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A knob: its value, and all that it may have."""
+
+    name: str
+    val: Any
+    candidates: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Split(Knob):
+    """A knob of `define_split`: the lengths of the inner loops, the outermost of these first."""
+
+    def apply(self, s: Schedule, tensor: Tensor, axis: IterVar) -> list[IterVar]:
+        """Split `axis` of the stage of `tensor`: the loops, the outermost first."""
+        axes = [axis]
+        for factor in reversed(self.val):
+            outer, inner = s[tensor].split(axes.pop(0), factor=int(factor))
+            axes = [outer, inner, *axes]
+        return axes
+
+
+KnobT = TypeVar("KnobT", bound=Knob)
+
+
+@dataclass
+class Config:
+    """The configuration of a schedule; `given` are values of some of its knobs."""
+
+    given: Values = field(default_factory=dict)
+    knobs: dict[str, Knob] = field(default_factory=dict)
+
+    def define_knob(self, name: str, candidates: Sequence[Any]) -> Knob:
+        """Define a knob that has one of `candidates`, at first the first one.
+
+        Raises:
+            ArgumentError: no candidates, a second knob of the name, or a given value that is none of the candidates.
+        """
+        return self._add(Knob, name, candidates)
+
+    def define_split(
+        self,
+        name: str,
+        axis: IterVar,
+        num_outputs: int = 2,
+        max_factor: int = MAX_FACTOR,
+        candidates: Sequence[Sequence[int]] | None = None,
+    ) -> Split:
+        """Define into how long loops an axis is split.
+
+        Args:
+            name: the name of the knob; `axis`: the axis, of any length, also one that no candidate divides.
+            num_outputs: how many loops there will be.
+            max_factor: the product of the lengths of the inner loops at most.
+            candidates: lengths of the inner loops, the outermost first; None: powers of two, from the largest tile
+                down.
+
+        Raises:
+            ArgumentError: numbers that are not positive, lists of another length, and as for `define_knob`.
+        """
+        expect(f"define_split '{name}': 'num_outputs'", num_outputs, int, "a number")
+        expect(f"define_split '{name}': 'max_factor'", max_factor, int, "a number")
+        if num_outputs < 2 or max_factor < 1:
+            raise ArgumentError(
+                f"define_split '{name}': {num_outputs} loops of at most {max_factor} elements: expected two or "
+                "more, of at least 1"
+            )
+        inner = num_outputs - 1
+        if candidates is None:
+            powers = [1 << e for e in range(max_factor.bit_length())]
+            found = [list(each) for each in itertools.product(powers, repeat=inner)]
+            found = [each for each in found if _product(each) <= max_factor]
+            candidates = sorted(found, key=lambda each: (-_product(each), each))
+        for each in candidates:
+            good = len(each) == inner and all(type(factor) is int and factor > 0 for factor in each)
+            if not good:
+                raise ArgumentError(
+                    f"define_split '{name}': {list(each)} is none of {inner} positive numbers, one for each inner loop"
+                )
+        return self._add(Split, name, [list(each) for each in candidates])
+
+    def _add(self, kind: type[KnobT], name: str, candidates: Sequence[Any]) -> KnobT:
+        expect("a knob's name", name, str, "a string")
+        if name in self.knobs:
+            raise ArgumentError(f"the knob '{name}' is defined twice")
+        choices = tuple(candidates)
+        if not choices:
+            raise ArgumentError(f"the knob '{name}' has no candidates")
+        value = self.given.get(name, choices[0])
+        if value not in choices:
+            raise ArgumentError(
+                f"the knob '{name}' is given {value!r}, which is none of its {len(choices)} candidates: the "
+                "configuration is of another schedule"
+            )
+        made = kind(name, value, choices)
+        self.knobs[name] = made
+        return made
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a Knob or a Split
+        """The knob of a name; raises `UnknownNameError`."""
+        if name not in self.knobs:
+            raise UnknownNameError("knob", name, self.knobs)
+        return self.knobs[name]
+
+    @property
+    def space(self) -> dict[str, tuple[Any, ...]]:
+        """The candidates of each knob."""
+        return {name: knob.candidates for name, knob in self.knobs.items()}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The value of each knob."""
+        return {name: knob.val for name, knob in self.knobs.items()}
+
+    def require_all_used(self) -> None:
+        """Raise `ArgumentError` for given values of knobs that the schedule does not define."""
+        unknown = sorted(set(self.given) - set(self.knobs))
+        if unknown:
+            raise ArgumentError(
+                f"the schedule has no knob '{unknown[0]}' (it has {', '.join(self.knobs) or 'none'}): the "
+                "configuration is of another schedule"
+            )
+
+
+def _product(numbers: Sequence[int]) -> int:
+    found = 1
+    for number in numbers:
+        found *= number
+    return found
+
+
+_active: ContextVar[Config | None] = ContextVar("active_config", default=None)
+
+
+def get_config() -> Config:
+    """The configuration of the schedule that is being made; one of its own, of first values, where nobody gives one."""
+    active = _active.get()
+    return Config() if active is None else active
+
+
+@contextmanager
+def configured(values: Values | None = None) -> Iterator[Config]:
+    """Give the knobs of the schedule that is made within these values.
+
+    Raises:
+        ArgumentError: a value of a knob that the schedule does not define.
+    """
+    config = Config(dict(values or {}))
+    token = _active.set(config)
+    try:
+        yield config
+    finally:
+        _active.reset(token)
+    config.require_all_used()

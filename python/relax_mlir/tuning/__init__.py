@@ -1,0 +1,35 @@
+"""Tuning of schedules: knobs, tasks, measurements in child processes, searches, and databases of what was found.
+
+A schedule asks `get_config` for its configuration and defines knobs in it. `create_task` makes a task of it,
+`extract_tasks` those of a module's strategies. `tune` looks for the best values on a set of sizes, and
+`apply_history_best` gives them to schedules that are made later.
+"""
+
+from relax_mlir.strategy.knobs import Config, Knob, Split, configured, get_config
+from relax_mlir.tuning.database import Database, Record, apply_history_best
+from relax_mlir.tuning.measure import LocalWorkers, Measurement, SizeTime
+from relax_mlir.tuning.search import EvolutionarySearch, RandomSearch, Search
+from relax_mlir.tuning.task import Task, create_task, extract_tasks
+from relax_mlir.tuning.tune import TuningResult, tune
+
+__all__ = [
+    "Config",
+    "Database",
+    "EvolutionarySearch",
+    "Knob",
+    "LocalWorkers",
+    "Measurement",
+    "RandomSearch",
+    "Record",
+    "Search",
+    "SizeTime",
+    "Split",
+    "Task",
+    "TuningResult",
+    "apply_history_best",
+    "configured",
+    "create_task",
+    "extract_tasks",
+    "get_config",
+    "tune",
+]

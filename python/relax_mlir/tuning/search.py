@@ -1,0 +1,112 @@
+"""Which configurations to measure next: at random, or by varying the best ones."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Protocol
+
+from relax_mlir.strategy.knobs import Values
+
+Space = Mapping[str, Sequence[Any]]
+
+
+class Search(Protocol):
+    """What proposes configurations of a space, none twice."""
+
+    def propose(self, count: int) -> list[dict[str, Any]]:
+        """Up to `count` configurations that it has not proposed yet; none when there are no more."""
+        ...
+
+    def tell(self, values: Values, score: float) -> None:
+        """How a configuration did: the higher, the better, 0 for one that failed."""
+        ...
+
+
+@dataclass
+class RandomSearch:
+    """Configurations at random; the first one is that of all first values."""
+
+    space: Space
+    seed: int = 0
+    seen: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+
+    @property
+    def size(self) -> int:
+        """How many configurations there are."""
+        return prod(len(candidates) for candidates in self.space.values())
+
+    def propose(self, count: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for values in self._candidates():
+            if len(found) == count or len(self.seen) >= self.size:
+                break
+            if self._take(values):
+                found.append(values)
+        return found
+
+    def tell(self, values: Values, score: float) -> None:
+        self.seen.add(_key(values))
+
+    def _take(self, values: dict[str, Any]) -> bool:
+        key = _key(values)
+        is_new = key not in self.seen
+        self.seen.add(key)
+        return is_new
+
+    def _candidates(self) -> Iterator[dict[str, Any]]:
+        yield {name: candidates[0] for name, candidates in self.space.items()}
+        while True:
+            yield self._random()
+
+    def _random(self) -> dict[str, Any]:
+        return {name: self.rng.choice(list(candidates)) for name, candidates in self.space.items()}
+
+
+@dataclass
+class EvolutionarySearch(RandomSearch):
+    """Varies the best configurations so far: values of two parents, and now and then a neighbour of a value.
+
+    The first `population` ones are drawn at random, and later on every fourth one.
+    """
+
+    population: int = 16
+    parents: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+
+    def tell(self, values: Values, score: float) -> None:
+        super().tell(values, score)
+        if score > 0:
+            self.parents.append((score, dict(values)))
+            self.parents = sorted(self.parents, key=lambda each: -each[0])[: self.population]
+
+    def _candidates(self) -> Iterator[dict[str, Any]]:
+        if not self.seen:
+            yield {name: candidates[0] for name, candidates in self.space.items()}
+        while True:
+            few = len(self.seen) < self.population or len(self.parents) < 2
+            yield self._random() if few or self.rng.random() < 0.25 else self._child()
+
+    def _child(self) -> dict[str, Any]:
+        """A child of two of the better half of the parents."""
+        best = self.parents[: max(2, len(self.parents) // 2)]
+        (_, first), (_, second) = self.rng.sample(best, 2)
+        child = {name: self.rng.choice((first[name], second[name])) for name in self.space}
+        for name, candidates in self.space.items():
+            if self.rng.random() < 1 / max(1, len(self.space)):
+                place = list(candidates).index(child[name]) + self.rng.choice((-2, -1, 1, 2))
+                child[name] = candidates[max(0, min(len(candidates) - 1, place))]
+        return child
+
+
+def _key(values: Values) -> str:
+    return json.dumps(values, sort_keys=True)
+
+
+SEARCHES = {"random": RandomSearch, "evolutionary": EvolutionarySearch}
+"""Searches by their names."""

@@ -1,0 +1,190 @@
+"""Tasks: a computation, a schedule with knobs, and the sizes that it is judged on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
+from relax_mlir.passes.normalize import Normalize
+from relax_mlir.strategy.knobs import Values, configured
+from relax_mlir.strategy.tuned import Tunable, extracting, has_knobs, key_of
+from relax_mlir.symbolic import Bounds
+from relax_mlir.target import Target
+from relax_mlir.te import PlaceholderOp, Schedule, Tensor
+from relax_mlir.te.graph import symbols_of
+from relax_mlir.te.prim_func import build
+from relax_mlir.te.schedule.scheduled_function import build_scheduled
+from relax_mlir.transform import Sequential
+
+FUNCTION = "main"
+Sizes = Mapping[str, int]
+"""The values of the symbols of a computation."""
+
+LARGEST = 512
+"""Sizes are drawn up to this number where nothing bounds a symbol."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A tensor of a call: its shape, its dtype, and whether the function fills it."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    is_output: bool
+
+
+@dataclass(frozen=True)
+class Task:
+    """A schedule to be tuned.
+
+    Attributes:
+        name: names it in reports.
+        key: identifies the computation: equal ones are one task.
+        inputs, outputs: its tensors.
+        make: makes the schedule by the configuration at hand (`get_config`).
+        target: the machine.
+    """
+
+    name: str
+    key: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    make: Callable[[], Schedule] = field(repr=False)
+    target: Target = field(repr=False)
+
+    @property
+    def symbols(self) -> list[str]:
+        """The symbols of its shapes."""
+        tensors = [*self.inputs, *self.outputs]
+        return list(dict.fromkeys(symbols_of(tensors, [])))
+
+    def space(self) -> dict[str, tuple[Any, ...]]:
+        """The candidates of each knob, with the first value of each."""
+        with configured() as config:
+            self.make()
+        return config.space
+
+    def plain(self) -> str:
+        """The computation without a schedule, as the text of a module."""
+        return str(build(list(self.inputs), list(self.outputs), FUNCTION).module)
+
+    def scheduled(self, values: Values) -> str:
+        """The computation with the schedule of a configuration, as the text of a module.
+
+        Raises:
+            ScheduleError: the configuration makes no valid schedule. ArgumentError: it is of another schedule.
+        """
+        with configured(values):
+            schedule = self.make()
+        made: IRModule = build_scheduled(schedule, [*self.inputs, *self.outputs], FUNCTION).module
+        return str(made)
+
+    def arguments(self, sizes: Sizes) -> list[Argument]:
+        """The tensors of a call with some sizes.
+
+        Raises:
+            ArgumentError: a symbol without a size, or a size that is none.
+        """
+        for symbol in self.symbols:
+            if symbol not in sizes:
+                raise ArgumentError(f"task '{self.name}': {dict(sizes)} gives no size for '{symbol}'")
+            if type(sizes[symbol]) is not int or sizes[symbol] < 0:
+                raise ArgumentError(
+                    f"task '{self.name}': the size {sizes[symbol]!r} of '{symbol}' is no size"
+                )
+        return [
+            Argument(
+                tuple(symbolic.evaluate(dim, sizes) for dim in t.shape), t.dtype, number >= len(self.inputs)
+            )
+            for number, t in enumerate([*self.inputs, *self.outputs])
+        ]
+
+    def integers(self, sizes: Sizes) -> list[int]:
+        """The integers of a call, behind its tensors: symbols that no dimension is alone."""
+        made = build(list(self.inputs), list(self.outputs), FUNCTION)
+        return [sizes[symbol] for symbol in made.integers]
+
+    def draw_sizes(self, count: int, bounds: Bounds | None = None, seed: int = 0) -> list[dict[str, int]]:
+        """Sizes between the bounds of symbols, small and large ones alike often, most of them not round."""
+        rng = random.Random(seed)
+        found = []
+        for _ in range(count if self.symbols else 1):
+            sizes = {}
+            for symbol in self.symbols:
+                low, high = (bounds or {}).get(symbol, (1, None))
+                low, high = max(low, 1), LARGEST if high is None else high
+                sizes[symbol] = max(low, min(high, round(low * (max(high, low) / low) ** rng.random())))
+            found.append(sizes)
+        return found
+
+
+def create_task(
+    schedule: Callable[[list[Tensor]], Schedule],
+    args: Sequence[Tensor],
+    name: str = "task",
+    target: str | Target = "cpu",
+) -> Task:
+    """A task of tensor expressions.
+
+    Args:
+        schedule: of the computed tensors, their schedule; it asks `get_config` for knobs. It is called for each
+            candidate.
+        args: the placeholders, then the computed tensors.
+        name: names it in reports; `target`: the machine.
+
+    Raises:
+        ArgumentError: `schedule` gives no schedule, or one without knobs.
+    """
+    expect("create_task: 'args'", args, list | tuple, "a list of te.Tensors")
+    inputs = tuple(t for t in args if isinstance(t.op, PlaceholderOp))
+    outputs = tuple(t for t in args if not isinstance(t.op, PlaceholderOp))
+
+    def make() -> Schedule:
+        made = schedule(list(outputs))
+        expect(f"create_task '{name}': what 'schedule' gives", made, Schedule, "a te.Schedule")
+        return made
+
+    with configured() as config:
+        make()
+    if not has_knobs(config):
+        raise ArgumentError(
+            f"create_task '{name}': the schedule has no knobs: get_config().define_knob defines one"
+        )
+    return Task(name, key_of(inputs, outputs), inputs, outputs, make, Target.parse(target))
+
+
+def extract_tasks(mod: IRModule, target: str | Target = "cpu") -> list[Task]:
+    """The tasks of a module: the schedules with knobs that strategies give for its calls, each computation once.
+
+    `mod` is left as it is.
+    """
+    expect("extract_tasks: 'mod'", mod, IRModule, "an IRModule")
+    target = Target.parse(target)
+    work = mod.clone()
+    with extracting() as extraction:
+        Sequential([Normalize(), LegalizeOps(str(target))], name="extract-tasks")(work)
+    return [_task(tunable, target) for tunable in extraction.found.values()]
+
+
+def _task(tunable: Tunable, target: Target) -> Task:
+    return Task(tunable.name, tunable.key, tunable.inputs, tunable.outputs, tunable.make, target)
+
+
+def all_configurations(space: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Every configuration of a space, the first values first."""
+    names = list(space)
+
+    def extend(done: dict[str, Any], left: list[str]) -> Iterator[dict[str, Any]]:
+        if not left:
+            yield dict(done)
+            return
+        for value in space[left[0]]:
+            yield from extend({**done, left[0]: value}, left[1:])
+
+    return extend({}, names)

@@ -1,0 +1,124 @@
+"""A child process that builds and measures candidates: ``python -m relax_mlir.tuning.worker``.
+
+It reads a request per line from its input, as JSON, and answers each with a line. Whatever a candidate does ends this
+process at worst, never the one that tunes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Any
+
+import ml_dtypes  # noqa: F401 - NumPy knows its dtypes by name then
+import numpy as np
+
+from relax_mlir.ir_module import IRModule
+from relax_mlir.runtime.build import build
+from relax_mlir.tuning.task import FUNCTION
+
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+"""By how much results may differ, relative to the largest one: sums are formed in another order."""
+
+_built: dict[tuple[str, str], Any] = {}
+
+
+def serve() -> None:
+    """Answer requests until the input ends."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = {"id": request["id"], **measure(request)}
+        except Exception as error:  # whatever is wrong with a candidate is told of it
+            answer = {"id": request["id"], "error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Check and time a candidate beside the function that it is compared with, for all sizes."""
+    if request.get("cpu") is not None:
+        os.sched_setaffinity(0, {request["cpu"]})
+    base = _function(request["baseline"], request["target"])
+    candidate = _function(request["candidate"], request["target"])
+    found = []
+    for number, (arguments, integers) in enumerate(zip(request["calls"], request["integers"], strict=True)):
+        inputs = [_draw(a, request["seed"] + number) for a in arguments if not a["is_output"]]
+        wanted, outputs = ([_empty(a) for a in arguments if a["is_output"]] for _ in range(2))
+        base(*inputs, *wanted, *integers)
+        candidate(*inputs, *outputs, *integers)
+        for given, expected in zip(outputs, wanted, strict=True):
+            _require_equal(given, expected, arguments)
+        calls = partial(base, *inputs, *wanted, *integers), partial(candidate, *inputs, *outputs, *integers)
+        found.append(_compare(*calls, rounds=request["rounds"], least=request["least"]))
+    return {"times": found}
+
+
+def _function(text: str, target: str) -> Any:  # noqa: ANN401 - a compiled function
+    if (text, target) not in _built:
+        if len(_built) > 4:  # the one that candidates are compared with is used all the time
+            del _built[list(_built)[1]]
+        _built[text, target] = build(IRModule.parse(text, trusted=True), target, cache=False)[FUNCTION]
+    return _built[text, target]
+
+
+def _draw(argument: dict[str, Any], seed: int) -> np.ndarray[Any, Any]:
+    rng = np.random.default_rng(seed)
+    dtype, shape = np.dtype(argument["dtype"]), argument["shape"]
+    found: np.ndarray[Any, Any] = rng.uniform(-1, 1, shape)
+    if dtype.kind in "biu":
+        found = rng.integers(0, 2 if dtype.kind == "b" else 8, shape)
+    return found.astype(dtype)
+
+
+def _empty(argument: dict[str, Any]) -> np.ndarray[Any, Any]:
+    return np.zeros(argument["shape"], argument["dtype"])
+
+
+def _require_equal(
+    given: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], arguments: Sequence[Any]
+) -> None:
+    tolerance = TOLERANCES.get(str(wanted.dtype), 0)
+    first, second = (array.astype("float64") for array in (given, wanted))
+    scale = max(float(np.abs(second[np.isfinite(second)]).max(initial=0)), 1e-30)
+    if not np.allclose(first, second, rtol=0, atol=tolerance * scale, equal_nan=True):
+        shapes = ", ".join(str(tuple(a["shape"])) for a in arguments)
+        raise ValueError(f"the results differ by up to {np.nanmax(np.abs(first - second)):.3g} for {shapes}")
+
+
+def _compare(base: Any, candidate: Any, rounds: int, least: float) -> dict[str, float]:  # noqa: ANN401 - functions
+    """The ratio of both times, round by round: its median and quartiles, and the seconds of a call of the candidate."""
+    counts = [_count(call, least) for call in (base, candidate)]
+    ratios, seconds = [], []
+    for number in range(rounds):
+        times = [0.0, 0.0]
+        for which in (0, 1) if number % 2 else (1, 0):
+            started = perf_counter()
+            for _ in range(counts[which]):
+                (base, candidate)[which]()
+            times[which] = (perf_counter() - started) / counts[which]
+        ratios.append(times[0] / times[1])
+        seconds.append(times[1])
+    low, _, high = quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
+    return {"ratio": median(ratios), "low": low, "high": high, "seconds": median(seconds)}
+
+
+def _count(call: Any, least: float) -> int:  # noqa: ANN401 - a function
+    """How many calls take at least so many seconds; these warm up, too."""
+    count = 1
+    while True:
+        started = perf_counter()
+        for _ in range(count):
+            call()
+        taken = perf_counter() - started
+        if taken >= least or count >= 1 << 20:
+            return count
+        count = max(count * 2, min(1 << 20, int(count * least / max(taken, 1e-9))))
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,179 @@
+"""Tasks, measurements in child processes, and tuning: what is measured is checked, and what fails kills no session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from programs import numpy
+from relax_mlir import op as R
+from relax_mlir import te, tuning
+from relax_mlir.error import ArgumentError, UnknownNameError
+from relax_mlir.strategy import OpStrategy, temporary_strategy
+from relax_mlir.tuning import Database, LocalWorkers, Measurement, Task, apply_history_best, create_task, tune
+
+N = te.var("n")
+X = te.placeholder((N, "m"), name="x")
+Y = te.compute(X.shape, lambda i, j: te.exp(X[i, j]), "y")
+QUICK: dict[str, Any] = {"rounds": 2, "least": 1e-5}
+
+
+def tiled(outs: list[te.Tensor]) -> te.Schedule:
+    config, (y,) = tuning.get_config(), outs
+    s = te.create_schedule(y.op)
+    config.define_split("tile", y.op.axis[1], candidates=[[16], [8], [4]])
+    inner = config["tile"].apply(s, y, y.op.axis[1])[1]
+    config.define_knob("vectors", [True, False])
+    if config["vectors"].val:
+        s[y].vectorize(inner)
+    return s
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return create_task(tiled, [X, Y], "exponentials")
+
+
+def test_tasks(task: Task) -> None:
+    assert task.space() == {"tile": ([16], [8], [4]), "vectors": (True, False)}
+    assert task.symbols == ["n", "m"]
+    assert "T.min(4," in rx.IRModule.parse(task.scheduled({"tile": [4], "vectors": False})).script()
+    assert task.key == create_task(tiled, [X, Y]).key
+    shapes = [(a.shape, a.dtype, a.is_output) for a in task.arguments({"n": 3, "m": 5})]
+    assert shapes == [((3, 5), "float32", False), ((3, 5), "float32", True)]
+    drawn = task.draw_sizes(50, {"n": (4, 9)}, seed=1)
+    assert len(drawn) == 50 and all(4 <= each["n"] <= 9 and 1 <= each["m"] <= 512 for each in drawn)
+    assert len({each["m"] for each in drawn}) > 20
+
+
+def test_wrong_tasks(task: Task) -> None:
+    with pytest.raises(ArgumentError, match="the schedule has no knobs"):
+        create_task(lambda outs: te.create_schedule(outs[0].op), [X, Y])
+    with pytest.raises(ArgumentError, match="what 'schedule' gives"):
+        create_task(lambda outs: 3, [X, Y])  # type: ignore[arg-type, return-value]  # what is tested
+    for sizes, message in (
+        ({"n": 3}, "gives no size for 'm'"),
+        ({"n": 3, "m": -1}, "-1 of 'm' is no size"),
+        ({"n": 3, "m": 2.5}, "2.5 of 'm' is no size"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            tune(task, [sizes])  # type: ignore[list-item]  # what is tested
+    with pytest.raises(ArgumentError, match="give a budget of seconds, or a number of trials"):
+        tune(task, budget=None)
+    with pytest.raises(ArgumentError, match="'sizes' is empty"):
+        tune(task, [])
+    with pytest.raises(UnknownNameError, match="evolution"):
+        tune(task, search="evolution")
+    with pytest.raises(ArgumentError, match="'count' is 0, expected at least 1"):
+        LocalWorkers(count=0)
+
+
+def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates are compared with the plain computation, in results, too; what goes wrong is told of each."""
+    wrong = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) * 1.1, "y")])
+    with LocalWorkers(**QUICK) as workers:
+        sizes = [{"n": 3, "m": 5}, {"n": 0, "m": 4}, {"n": 1, "m": 33}]
+        good, bad = {"tile": [8], "vectors": True}, {"tile": [5], "vectors": True}
+        found = list(workers.measure(task, sizes, [good, bad]))
+        assert found[0].values == good and len(found[0].times) == 3 and found[0].score() > 0
+        assert "is given [5], which is none of its 3 candidates" in found[1].error and found[1].score() == 0
+        (differs,) = workers.measure(wrong, sizes, [good], baseline=task.plain())
+        assert "ValueError: the results differ by up to" in differs.error
+        assert differs.error.endswith("for (3, 5), (3, 5)")
+        (broken,) = workers.measure(task, sizes, [good], baseline="module {")
+        assert broken.error.startswith("ParseError")
+        # A process that dies takes one candidate with it.
+        workers._workers[0].process.kill()
+        dead, alive = workers.measure(task, sizes, [good, good])
+        assert "the process that measured it ended with signal 9" in dead.error and not alive.error
+        workers.timeout, workers.rounds = 0.1, 10**9
+        (late,) = workers.measure(task, sizes, [good])
+        assert late.error == "TimeoutError: it took longer than 0.1 s"
+        workers.timeout, workers.rounds = 60.0, 2
+        assert not next(iter(workers.measure(task, sizes, [good]))).error
+    with pytest.raises(ArgumentError, match="use it in a `with` block"):
+        next(workers.measure(task, sizes, [good]))
+
+
+def test_two_workers(task: Task) -> None:
+    with LocalWorkers(count=2, **QUICK) as workers:
+        space = [{"tile": tile, "vectors": v} for tile in ([16], [8], [4]) for v in (True, False)]
+        found = list(workers.measure(task, [{"n": 4, "m": 9}], space))
+    assert sorted(map(str, (m.values for m in found))) == sorted(map(str, space))
+    assert not any(m.error for m in found)
+
+
+def test_tuning_is_resumed(task: Task, tmp_path: Path) -> None:
+    """What the file has is not measured again; a search ends when all was measured."""
+    path, seen = tmp_path / "tuned.json", []
+
+    def progress(count: int, last: Measurement, best: float) -> None:
+        seen.append((count, dict(last.values)))
+
+    sizes = [{"n": 4, "m": 9}, {"n": 2, "m": 64}]
+    common: dict[str, Any] = {"budget": None, "progress": progress}
+    first = tune(task, sizes, trials=2, database=Database(path), workers=LocalWorkers(**QUICK), **common)
+    assert first.measured == 2 and len(Database(path).records) == 2
+    second = tune(task, sizes, trials=99, database=Database(path), workers=LocalWorkers(**QUICK), **common)
+    assert second.measured == 6 and [count for count, _ in seen] == [1, 2, 3, 4, 5, 6]
+    assert len({str(values) for _, values in seen}) == 6 and second.failed == 0
+    assert second.best in [values for _, values in seen]
+    other = tune(task, sizes[:1], trials=1, database=Database(path), workers=LocalWorkers(**QUICK), **common)
+    assert other.measured == 1  # on other sizes all is to be measured
+
+
+def test_results_say_what_was_found(task: Task) -> None:
+    def result(score: float) -> tuning.TuningResult:
+        return tuning.TuningResult(task, ({"n": 3},), {"tile": [8]}, score, 5, 1, Measurement({}))
+
+    assert not result(1.01).found_better and result(1.5).found_better
+    assert str(result(1.01)) == (
+        "exponentials: nothing better was found (5 candidates, 1 failed; the best is 1.01 times as fast)"
+    )
+    assert str(result(1.5)) == "exponentials: 1.50 times as fast (5 candidates, 1 failed): tile=[8]"
+
+
+def test_tasks_of_a_module(tmp_path: Path) -> None:
+    """Schedules of strategies are tasks, each computation once; what was found is taken when the module is built."""
+
+    def compute(attrs: Any, inputs: list[te.Tensor], out_type: Any) -> te.Tensor:
+        (x,) = inputs
+        return te.compute(x.shape, lambda i, j: te.exp(x[i, j]), "y")
+
+    def strategy(attrs: Any, inputs: Any, out_type: Any, target: Any) -> OpStrategy:
+        made = OpStrategy()
+        made.add_implementation(compute, lambda attrs, outs, target: tiled(outs), name="tiled", plevel=20)
+        return made
+
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", "m")))
+    with bb.function("main", [x]):
+        bb.emit_func_output(R.exp(R.negative(R.exp(x))))
+    module = bb.get()
+    with temporary_strategy("exp", strategy):
+        (task,) = tuning.extract_tasks(module)
+        assert task.name == "exp_tiled" and task.space()["tile"] == ([16], [8], [4])
+        database = Database(tmp_path / "tuned.json")
+        times = (tuning.SizeTime(2.0, 2.0, 2.0, 1e-6),)
+        values = {"tile": [4], "vectors": True}
+        database.add(tuning.Record(task.key, task.name, "cpu", ({"n": 1},), Measurement(values, times)))
+        for history, wanted in ((None, 16), (database, 4), (tmp_path / "tuned.json", 4)):
+            work = module.clone()
+            with apply_history_best(Database() if history is None else history):
+                rx.transform.LegalizeOps()(work)
+            assert f"T.vectorized(T.min({wanted}, " in work.script()
+        with apply_history_best(database):
+            main = rx.build(module)["main"]
+        given = np.random.default_rng(0).random((3, 7), "float32")
+        np.testing.assert_allclose(numpy(main(given)), np.exp(-np.exp(given)), rtol=1e-5)
+        broken = Database()
+        wrong = Measurement({"tile": [4], "rows": 3}, times)
+        broken.add(tuning.Record(task.key, task.name, "cpu", ({"n": 1},), wrong))
+        with (
+            pytest.raises(ArgumentError, match="the schedule has no knob 'rows'"),
+            apply_history_best(broken),
+        ):
+            rx.transform.LegalizeOps()(module.clone())
