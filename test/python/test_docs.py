@@ -37,7 +37,10 @@ def test_generated_pages_are_current() -> None:
     "name",
     [
         "README.md",
-        *(f"docs/{n}.md" for n in ("tutorial", "writing-passes", "effects", "te", "topi", "tir", "tuning", "from-tvm")),
+        *(
+            f"docs/{n}.md"
+            for n in ("tutorial", "writing-passes", "effects", "te", "topi", "tir", "tuning", "from-tvm")
+        ),
     ],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,7 +158,7 @@ class _Worker:
     def _start(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "relax_mlir.tuning.worker"],
+            [sys.executable, "-m", "relax_mlir.tuning.measure_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""A child process that builds and measures candidates: ``python -m relax_mlir.tuning.worker``.
+"""A child process that builds and measures candidates: ``python -m relax_mlir.tuning.measure_worker``.
 
 It reads a request per line from its input, as JSON, and answers each with a line. Whatever a candidate does ends this
 process at worst, never the one that tunes.
