@@ -64,7 +64,7 @@ def _fill_destinations(function: func.FuncOp) -> None:
         if value in destinations:
             raise UnsupportedError(
                 f"{location_text(function.location)}: function '{function.name.value}': result {number} is in the "
-                "destination of another one; each is computed in its own"
+                "destination of another one, but each is computed in its own"
             )
         with terminator.location, ir.InsertionPoint(terminator):
             linalg.copy(value, outs=[destination])

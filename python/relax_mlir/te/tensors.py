@@ -55,7 +55,7 @@ class Operation:
         """The tensor number `index`."""
         if not isinstance(index, int) or not 0 <= index < len(self.outputs):
             raise ArgumentError(
-                f"output {index!r} of operation '{self.name}', which has {len(self.outputs)}, numbered from 0"
+                f"operation '{self.name}' has {len(self.outputs)} outputs, numbered from 0, and no {index!r}"
             )
         return self.outputs[index]
 

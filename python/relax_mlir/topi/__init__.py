@@ -3,7 +3,7 @@
 Each takes and gives `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` makes calls of prim funcs of them.
 """
 
-from relax_mlir.topi import nn
+from relax_mlir.topi import image, nn, tag
 from relax_mlir.topi.binary import (
     add,
     atan2,
@@ -37,6 +37,7 @@ from relax_mlir.topi.binary import (
     where,
 )
 from relax_mlir.topi.create import arange, full, full_like, meshgrid, one_hot
+from relax_mlir.topi.einsum import einsum
 from relax_mlir.topi.elementwise import (
     abs,
     acos,
@@ -126,6 +127,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "divide",
+    "einsum",
     "embedding",
     "equal",
     "erf",
@@ -142,6 +144,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
+    "image",
     "isfinite",
     "isinf",
     "isnan",
@@ -192,6 +195,7 @@ __all__ = [
     "strided_slice",
     "subtract",
     "sum",
+    "tag",
     "take",
     "tan",
     "tanh",

@@ -65,6 +65,7 @@ OTHER_TEXTS: tuple[str, ...] = (
     "passes/fusion/*.py",
     "script/printer.py",
     "te/source.py",
+    "topi/scatter.py",
     "tools/expectations.py",
     "tools/opt_flags.py",
     "tools/opt_help.py",

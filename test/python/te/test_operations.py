@@ -46,7 +46,7 @@ def test_several_outputs_share_the_op() -> None:
     both = te.compute((N,), lambda i: (a[i] + 1.0, a[i] > 0.0), "both")
     assert [t.value_index for t in both] == [0, 1] and both[0].op is both[1].op
     assert [t.dtype for t in both] == ["float32", "bool"] and both[0].op.output(1) is both[1]
-    with pytest.raises(ArgumentError, match="output 2 of operation 'both', which has 2"):
+    with pytest.raises(ArgumentError, match="operation 'both' has 2 outputs, numbered from 0, and no 2"):
         both[0].op.output(2)
 
 

@@ -1,0 +1,5 @@
+"""Operators on images as tensor expressions, with the names of TVM's `topi.image`."""
+
+from relax_mlir.topi.image.resize import resize1d, resize2d, resize3d
+
+__all__ = ["resize1d", "resize2d", "resize3d"]

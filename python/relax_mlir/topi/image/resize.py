@@ -1,0 +1,314 @@
+"""Images of another size: which places of the input an element is made of, as ONNX's Resize has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te import functions
+from relax_mlir.te.expressions import Expr, as_expr
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import computed, dims_of, replaced, require, require_float, size
+from relax_mlir.topi.tag import INJECTIVE
+
+METHODS = ("nearest_neighbor", "linear", "cubic")
+ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One dimension: its old and new size, and the part of it that is looked at."""
+
+    old: Dim
+    new: Dim
+    begin: float
+    end: float
+
+
+def _float(dim: Dim) -> Expr:
+    return as_expr(size(dim)).astype("float32")
+
+
+def _asymmetric(x: Expr, axis: _Axis) -> Expr:
+    return x * (_float(axis.old) / _float(axis.new))
+
+
+def _half_pixel(x: Expr, axis: _Axis) -> Expr:
+    return (x + 0.5) * (_float(axis.old) / _float(axis.new)) - 0.5
+
+
+def _alone(x: Expr, axis: _Axis, otherwise: float, value: Callable[[], Expr]) -> Expr:
+    """`otherwise` where there is one new element."""
+    if isinstance(axis.new, int):
+        return functions.const(otherwise, "float32") if axis.new == 1 else value()
+    return functions.select(as_expr(size(axis.new)) > 1, value(), otherwise)
+
+
+def _align_corners(x: Expr, axis: _Axis) -> Expr:
+    return _alone(
+        x, axis, 0.0, lambda: x * (_float(axis.old - 1) / functions.maximum(_float(axis.new - 1), 1.0))
+    )
+
+
+def _pytorch_half_pixel(x: Expr, axis: _Axis) -> Expr:
+    return _alone(x, axis, 0.0, lambda: _half_pixel(x, axis))
+
+
+def _tf_half_pixel_for_nn(x: Expr, axis: _Axis) -> Expr:
+    return (x + 0.5) * (_float(axis.old) / _float(axis.new))
+
+
+def _tf_crop_and_resize(x: Expr, axis: _Axis) -> Expr:
+    last = _float(axis.old - 1)
+    middle = last * (0.5 * (axis.begin + axis.end))
+    if axis.new == 1:
+        return middle
+    step = last * (axis.end - axis.begin) / functions.maximum(_float(axis.new - 1), 1.0)
+    spread = last * axis.begin + x * step
+    return (
+        spread if isinstance(axis.new, int) else functions.select(as_expr(size(axis.new)) > 1, spread, middle)
+    )
+
+
+COORDINATES: dict[str, Callable[[Expr, _Axis], Expr]] = {
+    "half_pixel": _half_pixel,
+    "half_pixel_symmetric": _half_pixel,  # the sizes are given, so that nothing is cut off
+    "align_corners": _align_corners,
+    "asymmetric": _asymmetric,
+    "pytorch_half_pixel": _pytorch_half_pixel,
+    "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
+    "tf_crop_and_resize": _tf_crop_and_resize,
+}
+"""Where in a dimension of the input the element is that stands at a place of the result."""
+
+
+@dataclass(frozen=True)
+class _How:
+    """How elements are made."""
+
+    method: str
+    coordinates: str
+    rounding: str
+    alpha: float
+    exclude: bool
+    outside: float
+
+
+def resize1d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[Any],
+    layout: str = "NCW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Another size of the last dimension; see `resize2d`."""
+    how = _How(
+        method,
+        coordinate_transformation_mode,
+        rounding_method,
+        bicubic_alpha,
+        bool(bicubic_exclude),
+        extrapolation_value,
+    )
+    return _resized("resize1d", data, roi, size, layout, "NCW", how, out_dtype)
+
+
+def resize2d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[Any],
+    layout: str = "NCHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Other sizes of the last two dimensions.
+
+    Args:
+        data: floats of the layout ``NCHW``.
+        roi: for "tf_crop_and_resize": where the looked-at part begins in each dimension, and then where it ends, of 1.
+        size: the new sizes, integers or symbols.
+        layout: NCHW.
+        method: "nearest_neighbor", "linear" or "cubic".
+        coordinate_transformation_mode: "half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
+            "pytorch_half_pixel", "tf_half_pixel_for_nn" or "tf_crop_and_resize".
+        rounding_method: of "nearest_neighbor": "round" (or "round_prefer_floor"), "round_prefer_ceil", "floor" or
+            "ceil"; by default "round", but for "asymmetric", which takes "floor".
+        bicubic_alpha, bicubic_exclude: the constant of the cubic, and whether places outside count for nothing; else
+            they are those at the edge.
+        extrapolation_value: for "tf_crop_and_resize", what is outside of the tensor.
+        out_dtype: of the result; that of `data` by default.
+    """
+    how = _How(
+        method,
+        coordinate_transformation_mode,
+        rounding_method,
+        bicubic_alpha,
+        bool(bicubic_exclude),
+        extrapolation_value,
+    )
+    return _resized("resize2d", data, roi, size, layout, "NCHW", how, out_dtype)
+
+
+def resize3d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[Any],
+    layout: str = "NCDHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Other sizes of the last three dimensions; see `resize2d`."""
+    how = _How(
+        method,
+        coordinate_transformation_mode,
+        rounding_method,
+        bicubic_alpha,
+        bool(bicubic_exclude),
+        extrapolation_value,
+    )
+    return _resized("resize3d", data, roi, size, layout, "NCDHW", how, out_dtype)
+
+
+def _resized(
+    name: str,
+    data: Tensor,
+    roi: Sequence[float] | None,
+    sizes: Sequence[Any],
+    layout: str,
+    wanted: str,
+    how: _How,
+    out_dtype: str | None,
+) -> Tensor:
+    what = f"topi.image.{name}"
+    tensor = require(f"{what}: 'data'", data)
+    require_float(what, tensor)
+    rank = len(wanted) - 2
+    if layout != wanted:
+        raise UnsupportedError(
+            f"{what}: the layout is {layout!r}, and only {wanted!r} is supported: other tensors are to be transposed"
+        )
+    new = dims_of(f"{what}: 'size'", sizes)
+    if tensor.ndim != rank + 2 or len(new) != rank:
+        raise ShapeError(f"{what}: {len(new)} sizes for {tensor}, expected {rank} for {rank + 2} dimensions")
+    for label, value, known in (
+        ("method", how.method, METHODS),
+        ("coordinate_transformation_mode", how.coordinates, tuple(COORDINATES)),
+        ("rounding_method", how.rounding, ROUNDINGS),
+    ):
+        if value not in known:
+            raise ArgumentError(
+                f"{what}: '{label}' is {value!r}, expected one of {', '.join(map(repr, known))}"
+            )
+    crops = how.coordinates == "tf_crop_and_resize"
+    moves = crops or how.coordinates == "tf_half_pixel_for_nn"
+    part = list(roi) if crops and roi is not None else [0.0] * rank + [1.0] * rank
+    if len(part) != 2 * rank:
+        raise ArgumentError(f"{what}: 'roi' has {len(part)} numbers, expected {2 * rank}")
+    axes = [_Axis(tensor.shape[2 + n], new[n], float(part[n]), float(part[rank + n])) for n in range(rank)]
+    found = tensor
+    for number, axis in enumerate(axes):
+        if moves or axis.old != axis.new:
+            found = _along(found, 2 + number, axis, how)
+    if crops:
+        found = _outside_filled(found, axes, how.outside)
+    if out_dtype is not None and out_dtype != found.dtype:
+        kind, inner = dtypes.dtype(out_dtype).name, found
+        found = computed(found.shape, lambda *i: inner(*i).astype(kind), "T_cast", INJECTIVE)
+    return (
+        found if found is not tensor else computed(tensor.shape, lambda *i: tensor(*i), "T_resize", INJECTIVE)
+    )
+
+
+def _place(index: Expr, axis: _Axis, how: _How) -> Expr:
+    return COORDINATES[how.coordinates](index.astype("float32"), axis)
+
+
+def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
+    """The tensor with another size of one dimension."""
+    shape = [*tensor.shape[:number], axis.new, *tensor.shape[number + 1 :]]
+
+    def read(i: Sequence[Expr], place: Expr) -> Expr:
+        inside = functions.maximum(functions.minimum(place, size(axis.old - 1)), 0)
+        return tensor(*replaced(i, number, inside))
+
+    def value(*i: Expr) -> Expr:
+        x = _place(i[number], axis, how)
+        if how.method == "nearest_neighbor":
+            return read(i, _rounded(x, how).astype("int64"))
+        below = functions.floor(x)
+        first, rest = below.astype("int64"), x - below
+        if how.method == "linear":
+            weight = rest.astype(tensor.dtype)
+            return read(i, first) * (1.0 - weight) + read(i, first + 1) * weight
+        weights = _cubic(rest, how.alpha)
+        places = [first - 1, first, first + 1, first + 2]
+        if how.exclude:
+            weights = [
+                functions.select(functions.all(place >= 0, place < size(axis.old)), weight, 0.0)
+                for place, weight in zip(places, weights, strict=True)
+            ]
+            total = weights[0] + weights[1] + weights[2] + weights[3]
+            weights = [weight / total for weight in weights]
+        terms = [
+            read(i, place) * weight.astype(tensor.dtype)
+            for place, weight in zip(places, weights, strict=True)
+        ]
+        return terms[0] + terms[1] + terms[2] + terms[3]
+
+    return computed(shape, value, "T_resize", INJECTIVE)
+
+
+def _rounded(x: Expr, how: _How) -> Expr:
+    """A place as a whole number; ties go down by default, as in ONNX."""
+    rounding = how.rounding or ("floor" if how.coordinates == "asymmetric" else "round")
+    if rounding == "floor":
+        return functions.floor(x)
+    if rounding == "ceil":
+        return functions.ceil(x)
+    return functions.floor(x + 0.5) if rounding == "round_prefer_ceil" else functions.ceil(x - 0.5)
+
+
+def _cubic(t: Expr, alpha: float) -> list[Expr]:
+    """Keys' weights of the four places around one that is `t` behind the second (IEEE ASSP 29(6), 1981)."""
+
+    def near(x: Expr) -> Expr:
+        return ((alpha + 2) * x - (alpha + 3)) * x * x + 1.0
+
+    def far(x: Expr) -> Expr:
+        return ((alpha * x - 5 * alpha) * x + 8 * alpha) * x - 4 * alpha
+
+    return [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
+
+
+def _outside_filled(tensor: Tensor, axes: Sequence[_Axis], filling: float) -> Tensor:
+    """The elements whose places are in the input, and `filling` elsewhere."""
+    how = _How("linear", "tf_crop_and_resize", "", 0.0, False, filling)
+
+    def value(*i: Expr) -> Expr:
+        tests: list[Expr] = []
+        for index, axis in zip(i[2:], axes, strict=True):
+            x = _place(index, axis, how)
+            tests += [x >= 0.0, x <= _float(axis.old - 1)]
+        return functions.select(functions.all(*tests), tensor(*i), filling)
+
+    return computed(tensor.shape, value, "T_resize", INJECTIVE)
