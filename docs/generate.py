@@ -297,6 +297,7 @@ API = (
     "relax_mlir.te",
     "relax_mlir.strategy",
     "relax_mlir.tuning",
+    "relax_mlir.tir.schedule",
     "relax_mlir.ir",
     "relax_mlir.op.op_registry",
     "relax_mlir.analysis",

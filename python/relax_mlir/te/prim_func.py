@@ -6,6 +6,7 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relax_mlir.dialects.location import name_of, renamed, unnamed
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import ops_of
@@ -109,10 +110,11 @@ def locate(module: IRModule, name: str, writer: Writer) -> None:
     starts = [start for start, _ in writer.starts]
     with module.context:
         for op in ops_of(module[name].operation):
-            line = _line(op.location)
+            title = name_of(op.location)
+            line = _line(unnamed(op.location))
             before = bisect.bisect_right(starts, line)
             made_by = writer.starts[before - 1][1] if before else writer.starts[-1][1]
-            op.location = ir.Location.file(*made_by.position, 0)
+            op.location = renamed(title, ir.Location.file(*made_by.position, 0))
 
 
 def _line(location: ir.Location) -> int:

@@ -1,6 +1,22 @@
 """Prim funcs written as ``@T.prim_func``: read from their source, lowered to loops on memrefs or to linalg, printed."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from relax_mlir.symbolic import ceildiv, floordiv, floormod
 from relax_mlir.tir.named_symbols import Var, var
 
-__all__ = ["Var", "ceildiv", "floordiv", "floormod", "var"]
+if TYPE_CHECKING:
+    from relax_mlir.tir.schedule import Schedule
+
+__all__ = ["Schedule", "Var", "ceildiv", "floordiv", "floormod", "var"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a name of the package
+    # Schedules are made of tensor expressions, which read prim funcs by this package.
+    if name == "Schedule":
+        from relax_mlir.tir.schedule import Schedule
+
+        return Schedule
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -447,6 +447,9 @@ class _Emitter:
         ins = [self.tensors[access.buffer] for access in inputs]
         out_map = projection(rank, nest.target.axes)
         result = generic(ins, maps, [self.tensors[name]], [out_map], kinds, body)
+        if (title := _title(nest.node)) is not None:
+            made = result[0].owner
+            made.location = ir.Location.name(title, made.location)
         local = self._allocated()
         if name not in local and any(access.buffer in local for access in _copied(result[0], inputs, nest)):
             raise NotBlocks  # it would fold to a tensor that is not the caller's, where the result must be
@@ -456,6 +459,15 @@ class _Emitter:
 
     def _allocated(self) -> set[str]:
         return set(self.reader.buffers) - {p.name for p in self.head.parameters}
+
+
+def _title(node: ast.AST) -> str | None:
+    """The name of the block in a nest."""
+    for part in ast.walk(node):
+        call = part.items[0].context_expr if isinstance(part, ast.With) else None
+        if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant):
+            return str(call.args[0].value) or None
+    return None
 
 
 def _copied(result: ir.Value, inputs: Sequence[Access], nest: Nest) -> list[Access]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.location import name_of
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 from relax_mlir.tir.block_syntax import DTYPE
@@ -24,6 +26,7 @@ class BlockPrinter(ExpressionPrinter):
         self.shapes = {p.name: [str(d) for d in p.shape or ()] for p in self.params}
         self.initial: dict[ir.Value, str] = {}
         self.dtypes = {p.name: p.dtype for p in self.params}
+        self.titles: dict[str, int] = {}
         waiting: list[ir.Operation] = []
         lines: list[str] = []
         for op in ops:
@@ -97,7 +100,7 @@ class BlockPrinter(ExpressionPrinter):
             self.cutter.types[argument] = known
         ends = ", ".join(extents[n] for n in range(len(kinds)))
         lines = [f"for {', '.join(loops)} in {'T.grid' if len(kinds) > 1 else 'range'}({ends}):"]
-        lines.append(f'{INDENT}with T.block("{self.fresh("block")}"):')
+        lines.append(f'{INDENT}with T.block("{self.title(op)}"):')
         lines.append(
             f'{2 * INDENT}{", ".join(axes)} = T.axis.remap("{"".join(kinds)}", [{", ".join(loops)}])'
         )
@@ -110,6 +113,13 @@ class BlockPrinter(ExpressionPrinter):
         lines += [f"{2 * INDENT}{line}" for line in (*before, f"{elements[-1]} = {value}")]
         self.buffers[op.results[0]] = operands[-1]
         return lines
+
+    def title(self, op: ir.Operation) -> str:
+        """The name that a block was read with, if it is a word of the script and no other block has it."""
+        name = name_of(op.location) or ""
+        name = name if name.isidentifier() and not keyword.iskeyword(name) else "block"
+        self.titles[name] = self.titles.get(name, -1) + 1
+        return f"{name}{self.titles[name] or ''}"
 
     def value(self, block: ir.Block, target: str, axes: Sequence[str]) -> tuple[list[str], str]:
         """The local scalars that a block binds, and the value that it stores."""

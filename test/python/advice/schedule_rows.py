@@ -9,7 +9,7 @@ import numpy as np
 import random_schedules
 import relax_mlir as rx
 from advice_rows import Row, Rows
-from relax_mlir import te
+from relax_mlir import te, tir
 from relax_mlir.runtime import to_numpy
 
 N, M = te.var("n"), te.var("m")
@@ -122,7 +122,24 @@ def _nothing(e: Example) -> None:
     """Leave it out."""
 
 
+def _of_blocks(factors: list[int | None]) -> Any:
+    """The loops of D's prim func, one of which is split by these factors."""
+    e = Example()
+    sch = tir.Schedule(te.create_prim_func([e.a, e.d]))
+    (loop,) = sch.get_loops(sch.get_block("D"))
+    sch.split(loop, factors)
+    return sch.mod
+
+
+def _halves() -> None:
+    _compiled(lambda _, x, out: rx.build(_of_blocks([None, 2]))["main"](x, out))
+
+
 ROWS: dict[str, Row] = {
+    "one_factor": Row(
+        lambda: _of_blocks([None]), "give two factors or more, of which one may be None", _halves
+    ),
+    "factors_of_a_size": Row(lambda: _of_blocks([4, 2]), "let one factor be None", _halves),
     "one_size": _row(
         lambda e: e.s[e.b].split(e.i),
         "give one of factor and nparts",

@@ -49,7 +49,7 @@ class Module:
     @T.prim_func
     def k(A: T.Buffer(("n", "m"), "float32"), B: T.Buffer(("n",), "float32")):
         for i, i1 in T.grid(n, m):
-            with T.block("block"):
+            with T.block("sum"):
                 v, v1 = T.axis.remap("SR", [i, i1])
                 with T.init():
                     B[v] = 0.0

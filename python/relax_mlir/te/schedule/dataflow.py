@@ -96,6 +96,25 @@ def cache_write(schedule: Schedule, tensor: Tensor, scope: str) -> Tensor:
     return made.tensors[0]
 
 
+def copied_output(schedule: Schedule, stage: Stage, scope: str) -> Stage:
+    """Let a stage compute into a buffer of its own, with the loops that it has; the new stage that copies it."""
+    what = f"s.cache_write({stage.name}, {scope!r})"
+    schedule.check_scope(what, scope, stage.name)
+    op = stage.op
+    if not isinstance(op, ComputeOp) or len(op.body) > 1:
+        raise _error(what, f"{stage.name} is no computation of one tensor", stage)
+    if not isinstance(stage.place, Root):
+        raise _error(
+            what, f"{stage.name} is computed elsewhere already: cache_write comes before compute_at", stage
+        )
+    cached = ComputeOp(op.axis, op.body, f"{op.name}_{scope or 'global'}")
+    cached.position = op.position
+    axes = [IterVar(f"ax{number}", axis.dom, DATA_PARALLEL) for number, axis in enumerate(op.axis)]
+    copy = ComputeOp(axes, [Load(cached.outputs[0], axes)], op.name)
+    copy.position = op.position
+    return schedule.insert_copy(stage, cached, copy, scope)
+
+
 def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int) -> Tensor:
     """See `Schedule.rfactor`."""
     stage = schedule[tensor]

@@ -149,6 +149,24 @@ class Schedule:
         self._of_op[op] = stage
         return stage
 
+    def insert_copy(self, stage: Stage, cached: ComputeOp, copy: ComputeOp, scope: str) -> Stage:
+        """Let `stage` fill the tensor of `cached`, and a new one behind it, which is returned, its own by `copy`."""
+        made = self.add(copy, self.stages.index(stage) + 1, stage.is_output)
+        made.tensors, made.origin_op = stage.tensors, stage.origin_op
+        for op, owner in self._of_op.items():
+            if owner is stage:
+                self._of_op[op] = made
+        stage.tensors, stage.op, stage.is_output, stage.scope = list(cached.outputs), cached, False, scope
+        self._of_op[cached] = stage
+        names = {**self.names, stage.name: made}
+        del names[made.name]
+        made.name = stage.name
+        stage.name = ""
+        self.names = names
+        stage.name = self._fresh(cached.name)
+        self.names[stage.name] = stage
+        return made
+
     def replace(self, stage: Stage, op: ComputeOp) -> None:
         """Let a stage compute otherwise, at the user's line of the op that it had."""
         op.position = stage.op.position

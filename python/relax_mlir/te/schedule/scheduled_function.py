@@ -54,9 +54,12 @@ def lower(
     return build_scheduled(inp, args, name).module
 
 
-def build_scheduled(schedule: Schedule, args: Sequence[Tensor], name: str) -> TEFunction:
-    """The prim func `name` of the loops of a schedule."""
-    writer, text = _writer(schedule, args, name)
+def build_scheduled(
+    schedule: Schedule, args: Sequence[Tensor], name: str, integers: Sequence[str] | None = None
+) -> TEFunction:
+    """The prim func `name` of the loops of a schedule; `integers` are its parameters behind the tensors, if they are
+    given."""
+    writer, text = _writer(schedule, args, name, integers)
     module = parse(text, name=FILE)
     locate(module, name, writer)
     if not writer.integers:  # an integer may be negative, which the bounds of loops do not expect of sizes
@@ -81,7 +84,9 @@ def arguments(schedule: Schedule) -> list[Tensor]:
     return [*inputs, *(tensor for op in schedule.outputs for tensor in op.outputs)]
 
 
-def _writer(schedule: Schedule, args: Sequence[Tensor], name: str) -> tuple[ScheduledWriter, str]:
+def _writer(
+    schedule: Schedule, args: Sequence[Tensor], name: str, integers: Sequence[str] | None = None
+) -> tuple[ScheduledWriter, str]:
     expect("lower: 'args'", args, list | tuple, "a list of tensors")
     for tensor in args:
         expect("lower: an entry of 'args'", tensor, Tensor, "a te.Tensor")
@@ -100,7 +105,10 @@ def _writer(schedule: Schedule, args: Sequence[Tensor], name: str) -> tuple[Sche
             if not any(tensor is given for given in outputs):
                 raise ArgumentError(f"lower: the output {tensor.name} of the schedule is not among 'args'")
     operations = operations_of(outputs)
+    own = integers_of(args, operations)
     plan = Plan.of(schedule)
-    writer = ScheduledWriter(name, args, integers_of(args, operations), blocks=False, plan=plan)
+    writer = ScheduledWriter(
+        name, args, own if integers is None else tuple(integers), blocks=False, plan=plan
+    )
     writer.taken |= set(symbols_of(args, operations))
     return writer, writer.write([stage.op for stage in plan.stages])

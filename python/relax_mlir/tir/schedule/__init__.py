@@ -1,0 +1,6 @@
+"""Schedules of prim funcs, by the names of their blocks: the stages of `relax_mlir.te.schedule`."""
+
+from relax_mlir.tir.schedule.blocks_and_loops import Block, Loop
+from relax_mlir.tir.schedule.prim_schedule import PrimTrace, Schedule
+
+__all__ = ["Block", "Loop", "PrimTrace", "Schedule"]
