@@ -16,15 +16,27 @@ FAIL_DIVISION = "relax.vm.fail_division"
 """The packed function that raises the error of a division: where it stands, then the divisor."""
 
 
+FAIL_LOOP = "relax.vm.fail_loop"
+"""The packed function that raises the error of a loop without end: where it stands, its step, its last bound."""
+
+
 def register_assertions() -> None:
     """Register what bytecode calls."""
     tvm_ffi.register_global_func(FAIL, fail_assertion, override=True)
     tvm_ffi.register_global_func(FAIL_DIVISION, fail_division, override=True)
+    tvm_ffi.register_global_func(FAIL_LOOP, fail_loop, override=True)
 
 
 def fail_division(where: str, divisor: int) -> None:
     """Raise ShapeError for a division by what is not positive, as native code does."""
     raise ShapeError(f"{where}: division by {divisor}; divisors of integers are positive")
+
+
+def fail_loop(where: str, step: int, upper: int) -> None:
+    """Raise ShapeError for a loop whose variable would stay, or wrap around, as native code does."""
+    if step <= 0:
+        raise ShapeError(f"{where}: the loop has the step {step}; loops count upwards")
+    raise ShapeError(f"{where}: the loop ends at {upper}: in steps of {step} its variable would pass 64 bits")
 
 
 def fail_assertion(message: str, *values: object) -> None:

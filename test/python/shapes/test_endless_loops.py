@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -40,8 +42,9 @@ def test_known_ones_are_invalid(upper: int, step: int, message: str) -> None:
         module("0", str(upper), str(step)).verify()
 
 
-def test_others_fail_when_they_run() -> None:
-    main = rx.build(module("%first", "%last", "%by"))["main"]
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_others_fail_when_they_run(mode: Any) -> None:
+    main = rx.build(module("%first", "%last", "%by"), exec_mode=mode)["main"]
     x = np.array([1, -2, 3], "float32")
     for first, last, by, rounds in (
         (0, 3, 1, 3),
@@ -61,8 +64,9 @@ def test_others_fail_when_they_run() -> None:
             main(x, first, last, by)
 
 
-def test_a_step_that_is_known() -> None:
-    main = rx.build(module("0", "%last", "2"))["main"]
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_a_step_that_is_known(mode: Any) -> None:
+    main = rx.build(module("0", "%last", "2"), exec_mode=mode)["main"]
     x = np.ones(2, "float32")
     assert np.array_equal(np.from_dlpack(main(x, 0, 5, 0)), -x)
     with pytest.raises(ShapeError, match=rf"the loop ends at {MAX}: in steps of 2"):

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.dialects.loops import known_integer
+from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import entry_block
+from relax_mlir.lowering.shapes.body import place
+from relax_mlir.lowering.shapes.loops import INT64_MAX
 from relax_mlir.mlir import ir
+from relax_mlir.vm.assertions import FAIL_LOOP
 from relax_mlir.vm.bytecode import Arg
+from relax_mlir.vm.codegen.assertions import require
 from relax_mlir.vm.codegen.function_code import FunctionCode, handles
 
 
@@ -32,6 +38,7 @@ def _branch(code: FunctionCode, region: ir.Region, results: Sequence[Arg]) -> No
 @handles("scf.for")
 def for_op(code: FunctionCode, op: ir.Operation) -> None:
     low, high, step, *initial = op.operands
+    _require_end(code, op)
     block = entry_block(op)
     variable, *carried = (code.define(argument) for argument in block.arguments)
     code.move(code.arg(low), variable)
@@ -47,6 +54,21 @@ def for_op(code: FunctionCode, op: ir.Operation) -> None:
     code.b.place(end)
     for result, register in zip(op.results, carried, strict=True):
         code.registers[result] = register
+
+
+def _require_end(code: FunctionCode, op: ir.Operation) -> None:
+    """Raise the error of native code for a loop whose variable would stay, or wrap around."""
+    known_upper, known_step = (known_integer(Value(operand)) for operand in list(op.operands)[1:3])
+    if known_step == 1 or (isinstance(known_step, int) and isinstance(known_upper, int)):
+        return  # invariant 16
+    upper, step = (code.arg(operand) for operand in list(op.operands)[1:3])
+    where, shown = f"{code.name}: {place(op)}", [step, upper]
+    if not isinstance(known_step, int):
+        positive = code.call_into(code.new(), "arith.cmpi_sgt", step, code.b.convert_constant(0))
+        require(code, positive, FAIL_LOOP, where, shown)
+    room = code.call_into(code.new(), "arith.subi", code.b.convert_constant(INT64_MAX), step)
+    last = code.call_into(code.new(), "arith.addi", room, code.b.convert_constant(1))
+    require(code, code.call_into(code.new(), "arith.cmpi_sle", upper, last), FAIL_LOOP, where, shown)
 
 
 @handles("scf.while")
