@@ -106,7 +106,7 @@ def _all(kinds: Sequence[DType]) -> Iterator[Template | None]:
     boolean = dtypes.dtype("bool")
     for kind in kinds:
         for name, intrinsic in INTRINSICS.items():
-            if kind.kind in intrinsic.kinds:
+            if kind.kind in intrinsic.kinds and not (name == "fma" and kind.is_integer):  # a * b + c there
                 rule = functools.partial(intrinsic.rule, kind)
                 yield _template(name, [kind] * intrinsic.arity, boolean if intrinsic.test else kind, rule)
         choose = functools.partial(arithmetic.select, kind)
