@@ -45,7 +45,8 @@ def opt_parser() -> ArgumentParser:
     for flag in FLAGS:
         _add(parser, flag)
     for name in registry.names():
-        parser.add_argument(f"--{name}", action="store_true", help=own[name].help if name in own else "")
+        text = own[name].help.replace("%", "%%") if name in own else ""  # argparse fills in the help
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     for name in sorted({*PASSES, *PIPELINES} - set(registry.names())):
         parser.add_argument(f"--{name}", action="store_true", help="a pass of MLIR")
     completed(parser.add_argument("input", nargs="?", help="the module"), FILE)

@@ -63,7 +63,7 @@ def test_the_shell_reads_it(scripts: dict[tuple[str, str], Path], tool: str, she
 @pytest.mark.parametrize(
     ("tool", "words", "expected"),
     [
-        ("relax-opt", "relax-opt --fuse-o", ["--fuse-ops"]),
+        ("relax-opt", "relax-opt --fuse-o", ["--fuse-ops", "--fuse-ops-by-pattern"]),
         ("relax-opt", "relax-opt x.mlir --mlir-print-ir-t", ["--mlir-print-ir-tree-dir"]),
         ("relax-opt", "relax-opt --emit b", ["bytecode"]),
         ("relax-opt", "relax-opt --print-completion z", ["zsh"]),
