@@ -357,6 +357,29 @@ def _shape_to_tensor(c: BuiltinWriter) -> None:
     c.result(TENSOR, tensor)
 
 
+def _shape_equal(c: BuiltinWriter) -> None:
+    """(a, b): whether two shapes have the same dimensions."""
+    code = c.code
+    c.take(2, "a", "b")
+    (rank, first), (other, second) = (c.dims(c.slot(i), f"argument '{n}'") for i, n in enumerate("ab"))
+    same, found, result = code.let(f"arith.cmpi eq, {rank}, {other} : i64"), code.fresh(), code.fresh()
+    i, before = code.fresh(), code.fresh()
+    zero, step = code.constant(0, "index"), code.constant(1, "index")
+    code.do(f"{result} = scf.if {same} -> i1 {{")
+    bounds = f"{i} = {zero} to {code.index(rank)} step {step}"
+    code.do(f"{found} = scf.for {bounds} iter_args({before} = {same}) -> (i1) {{")
+    place = code.let(f"arith.index_cast {i} : index to i64")
+    left, right = (code.load(c.element(numbers, place, 8), 0, "i64") for numbers in (first, second))
+    equal = code.let(f"arith.cmpi eq, {left}, {right} : i64")
+    code.do(f"scf.yield {code.let(f'arith.andi {before}, {equal} : i1')} : i1")
+    code.do("}")
+    code.do(f"scf.yield {found} : i1")
+    code.do("} else {")
+    code.do(f"scf.yield {same} : i1")
+    code.do("}")
+    c.result(BOOL, code.let(f"arith.extui {result} : i1 to i64"))
+
+
 SHAPE_HEAP: Builtins = {
     "vm.builtin.alloc_shape_heap": _alloc_shape_heap,
     "vm.builtin.shape_of": _shape_of,
@@ -368,4 +391,5 @@ SHAPE_HEAP: Builtins = {
     "vm.builtin.make_prim_value": _make_prim_value,
     "vm.builtin.tensor_to_shape": _tensor_to_shape,
     "vm.builtin.shape_to_tensor": _shape_to_tensor,
+    "vm.builtin.shape_equal": _shape_equal,
 }

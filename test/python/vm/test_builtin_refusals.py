@@ -83,6 +83,7 @@ WRONG: list[tuple[str, tuple[Any, ...], type[Exception], str]] = [
     (f"{P}tensor_to_shape", (heap(1, -2),), ShapeError, "element 1 of the tensor is -2"),
     (f"{P}tensor_to_shape", (X,), DTypeError, "rank 2 of float32"),
     (f"{P}shape_to_tensor", (X,), ArgumentError, "'shape' is of type ffi.Tensor"),
+    (f"{P}shape_equal", (X, shape(1)), ArgumentError, "'a' is of type ffi.Tensor"),
     (f"{P}read_if_cond", (1.0,), ArgumentError, "'condition' is of type float"),
     (f"{P}read_if_cond", (np.array([True]),), DTypeError, "rank 1 of bool"),
     (f"{P}read_if_cond", (np.array(1),), DTypeError, "rank 0 of int64"),

@@ -13,6 +13,7 @@ _MADE = frozenset(
         "relax.call_packed",
         "relax.call_pure_packed",
         "relax.shape_to_tensor",
+        "relax.shape_equal",
         "tensor.from_elements",
     }
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tvm_ffi
+
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.types import Prim, dims_from_attr, struct_info
 from relax_mlir.dialects.vm import MatchCode
@@ -28,6 +30,14 @@ def tensor_to_shape(code: FunctionCode, op: ir.Operation) -> None:
 @handles("relax.shape_to_tensor")
 def shape_to_tensor(code: FunctionCode, op: ir.Operation) -> None:
     code.call("shape_to_tensor", code.arg(op.operands[0]), dst=code.define(op.results[0]))
+
+
+@handles("relax.shape_equal")
+def shape_equal(code: FunctionCode, op: ir.Operation) -> None:
+    """The truth value of a comparison, as a tensor of rank 0."""
+    flag = code.call_into(code.new(), "shape_equal", *map(code.arg, op.operands))
+    dtype, rank_0 = code.b.c(tvm_ffi.dtype("bool")), code.b.c(())
+    code.call("from_elements", dtype, rank_0, flag, dst=code.define(op.results[0]))
 
 
 @handles("relax.match_shape")
