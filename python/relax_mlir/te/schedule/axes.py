@@ -55,6 +55,13 @@ class Span:
     low: Dim
     extent: Dim
     most: int | None = None
+    end: Dim | None = None
+    """``low + extent`` in a shorter form, if there is one."""
+
+    @property
+    def stop(self) -> Dim:
+        """The first value behind them."""
+        return self.low + self.extent if self.end is None else self.end
 
 
 @dataclass

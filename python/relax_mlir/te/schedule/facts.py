@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
@@ -25,38 +26,46 @@ class Facts:
 
     def minimum(self, *dims: Dim) -> Dim:
         """The smallest, as one ``min`` of sums, without those that are never the smallest."""
-        found: list[Dim] = []
-        for dim in dims:
-            found += [item for item in _distributed(dim) if item not in found]
+        found = _parts(dims, Kind.MIN)
         kept = list(found)
         for item in found:
             if any(other is not item and self.at_most(other, item) for other in kept):
                 kept = [other for other in kept if other is not item]
         return symbolic.minimum(*kept)
 
-    def maximum(self, a: Dim, b: Dim) -> Dim:
-        """The larger of two."""
-        if self.at_most(a, b):
-            return b
-        return a if self.at_most(b, a) else symbolic.maximum(a, b)
+    def maximum(self, *dims: Dim) -> Dim:
+        """The largest, as one ``max`` of sums, without those that are never the largest."""
+        found = _parts(dims, Kind.MAX)
+        kept = list(found)
+        for item in found:
+            if any(other is not item and self.at_most(item, other) for other in kept):
+                kept = [other for other in kept if other is not item]
+        return symbolic.maximum(*kept)
 
     def ceildiv(self, a: Dim, b: Dim) -> Dim:
         """``a / b`` rounded up, `b` positive: of a ``min`` the ``min`` of the quotients."""
         if b == 1:
             return a
-        return self.minimum(*(symbolic.ceildiv(item, b) for item in _distributed(a)))
+        return self.minimum(*(symbolic.ceildiv(item, b) for item in _distributed(a, Kind.MIN)))
 
     def difference(self, a: Dim, b: Dim) -> Dim:
         """``a - b``, with the difference inside where `a` is a ``min``."""
-        return self.minimum(*(item - b for item in _distributed(a)))
+        return self.minimum(*(item - b for item in _distributed(a, Kind.MIN)))
 
 
-def _distributed(dim: Dim) -> list[Dim]:
-    """``min(a, b) + c`` as a + c and b + c; anything else as it is."""
+def _parts(dims: Sequence[Dim], kind: Kind) -> list[Dim]:
+    found: list[Dim] = []
+    for dim in dims:
+        found += [item for item in _distributed(dim, kind) if item not in found]
+    return found
+
+
+def _distributed(dim: Dim, kind: Kind) -> list[Dim]:
+    """``min(a, b) + c`` as a + c and b + c; anything else as it is. Likewise for ``max``."""
     for monomial, factor in terms_of(dim):
-        if factor == 1 and len(monomial) == 1 and monomial[0].kind is Kind.MIN:
+        if factor == 1 and len(monomial) == 1 and monomial[0].kind is kind:
             rest = dim - from_terms({monomial: factor})
-            return [part for item in monomial[0].args for part in _distributed(item + rest)]
+            return [part for item in monomial[0].args for part in _distributed(item + rest, kind)]
     return [dim]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
+from relax_mlir.error import ScheduleError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import INDEX, REDUCTION, Binary, Expr, IterVar, Load, Names, Size, binary
@@ -22,6 +23,9 @@ from relax_mlir.te.schedule.stage import Following, Stage
 from relax_mlir.te.source import RESERVED, Writer, shape_text
 from relax_mlir.te.tensors import Operation, Tensor
 from relax_mlir.te.walk import fold, to_dim
+
+MAX_DEPTH = 80
+"""How deep loops may be nested; Python reads a hundred levels of indentation."""
 
 
 class LoopIndex(Size):
@@ -55,6 +59,8 @@ class ScheduledWriter(Writer):
     """The stages whose loops are open."""
     origins: dict[Tensor, list[Dim]] = field(default_factory=dict)
     """Of a buffer that holds a part of its tensor: where the part begins."""
+    regions: dict[Stage, list[Span]] = field(default_factory=dict)
+    """What has been found by `needed` for the loops that are open."""
     insides: dict[Load, list[bool]] = field(default_factory=dict)
     """See `is_inside`."""
 
@@ -144,11 +150,14 @@ class ScheduledWriter(Writer):
             self.update(depth, stage)
             return
         leaf = order[number]
+        outer, self.regions = self.regions, {}
         depth = self.loop(depth, stage, self.trees[stage], leaf)
         inside = self.plan.attached.get((stage, leaf), [])
         followers = self.plan.followers.get((stage, leaf), [])
         tree = self.trees[stage]
         opened, frozen = dict(tree.values), dict(tree.frozen)
+        for other in reversed(inside):  # readers first, whose boxes those of what they read are made of
+            self.needed(other)
         for other in inside:
             region = self.needed(other)
             self.starts.append((len(self.lines) + 1, other.op))
@@ -165,6 +174,7 @@ class ScheduledWriter(Writer):
             self.stage(depth, other, self.follow(other))
         for other in inside:
             self.forget(other)
+        self.regions = outer
 
     def loop(self, depth: int, stage: Stage, tree: AxisTree, leaf: IterVar, suffix: str = "") -> int:
         """Open a loop; the depth inside. A loop of one iteration is none."""
@@ -172,6 +182,14 @@ class ScheduledWriter(Writer):
         if extent == 1:
             tree.values[leaf] = 0
             return depth
+        if depth > MAX_DEPTH:
+            raise ScheduleError(
+                f"the loop {leaf.name} of s[{stage.name}]",
+                f"it is inside of {MAX_DEPTH} others, more than a script may have",
+                stage.name,
+                leaf.name,
+                stage.op.position,
+            )
         name = self.fresh(leaf.name + suffix)
         most = self.facts.high(extent)
         self.facts.bounds[name] = (0, None if most is None else max(most - 1, 0))
@@ -270,6 +288,11 @@ class ScheduledWriter(Writer):
 
     def needed(self, stage: Stage) -> list[Span]:
         """The box of elements of an attached stage that its readers read, for the loops that are open."""
+        if stage not in self.regions:
+            self.regions[stage] = self.find_needed(stage)
+        return self.regions[stage]
+
+    def find_needed(self, stage: Stage) -> list[Span]:
         shape = stage.tensors[0].shape
         readers = self.plan.readers[stage]
         regions = [read_region(self.facts, load, self.spans(reader)) for reader, load in readers]
@@ -278,7 +301,7 @@ class ScheduledWriter(Writer):
         for number, size in enumerate(shape):
             known = [region[number] for region in regions]
             spans = [span for span in known if span is not None]
-            whole = united(spans) if len(spans) == len(known) else None
+            whole = united(self.facts, spans) if len(spans) == len(known) else None
             if whole is not None and all(dims[number] for dims in inside):
                 found.append(whole)
             else:
@@ -305,9 +328,7 @@ class ScheduledWriter(Writer):
             }
             region = read_region(self.facts, load, domain)
             self.insides[load] = [
-                span is not None
-                and self.facts.at_most(0, span.low)
-                and self.facts.at_most(span.low + span.extent, size)
+                span is not None and self.facts.at_most(0, span.low) and self.facts.at_most(span.stop, size)
                 for span, size in zip(region, load.tensor.shape, strict=True)
             ]
         return self.insides[load]

@@ -45,22 +45,23 @@ def read_region(facts: Facts, load: Load, axes: Mapping[IterVar, Span]) -> list[
             values[axis] = axes[axis].low + moves
         dim = to_dim(index, values)
         hull = None if dim is None else _hull(facts, dim, steps)
-        found.append(
-            None if hull is None else Span(hull.low, facts.difference(hull.high, hull.low - 1), hull.most)
-        )
+        if hull is None:
+            found.append(None)
+            continue
+        high = facts.minimum(hull.high)  # bounds of bounds stay as short, since sums go into minima
+        found.append(Span(hull.low, facts.difference(high, hull.low - 1), hull.most, high + 1))
     return found
 
 
-def united(spans: Sequence[Span]) -> Span:
+def united(facts: Facts, spans: Sequence[Span]) -> Span:
     """The smallest range that holds several."""
     first, *others = spans
     if not others:
         return first
-    low, high = first.low, first.low + first.extent - 1
+    low, end = first.low, first.stop
     for other in others:
-        low = symbolic.minimum(low, other.low)
-        high = symbolic.maximum(high, other.low + other.extent - 1)
-    return Span(low, high - low + 1, _most_of(spans))
+        low, end = facts.minimum(low, other.low), facts.maximum(end, other.stop)
+    return Span(low, facts.difference(end, low), _most_of(spans), end)
 
 
 def _most_of(spans: Iterable[Span]) -> int | None:
@@ -83,13 +84,13 @@ def clamped(facts: Facts, span: Span | None, size: Dim) -> Span:
     whole = Span(0, size, facts.high(size))
     if span is None:
         return whole
-    below, above = facts.at_most(0, span.low), facts.at_most(span.low + span.extent, size)
+    below, above = facts.at_most(0, span.low), facts.at_most(span.stop, size)
     if below and above:
-        return Span(span.low, span.extent, _least(span.most, whole.most))
-    low = span.low if below else symbolic.maximum(span.low, 0)
-    end = span.low + span.extent if above else symbolic.minimum(span.low + span.extent, size)
+        return Span(span.low, span.extent, _least(span.most, whole.most), span.end)
+    low = span.low if below else facts.maximum(span.low, 0)
+    end = span.stop if above else facts.minimum(span.stop, size)
     extent = facts.difference(end, low)
-    return Span(low, extent, _least(span.most, whole.most, facts.high(extent)))
+    return Span(low, extent, _least(span.most, whole.most, facts.high(extent)), end)
 
 
 def _least(*numbers: int | None) -> int | None:
@@ -134,7 +135,7 @@ def _moves(item: Atom, steps: Mapping[str, Span]) -> bool:
 def _atom_hull(facts: Facts, item: Atom, steps: Mapping[str, Span]) -> Hull | None:
     if item.kind is Kind.SYMBOL:
         span = steps[item.text]
-        return Hull(0, span.extent - 1, span.most)
+        return Hull(0, span.stop - span.low - 1, span.most)
     parts = [_hull(facts, arg, steps) for arg in item.args]
     if any(part is None for part in parts):
         return None
