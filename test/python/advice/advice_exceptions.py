@@ -14,6 +14,7 @@ EXPLANATIONS: tuple[str, ...] = (
     r"divisors of integers are positive",
     r"expected ",
     r"given: ",
+    r"the best is ",
     r"the first: ",
     r"the order is ",
     r"what can is ",

@@ -18,6 +18,7 @@ import runtime_rows
 import schedule_rows
 import script_line_rows
 import script_rows
+import strategy_rows
 import te_operation_rows
 import te_rows
 import text_rows
@@ -37,6 +38,7 @@ TABLES: dict[str, Table] = {
     "te": te_rows.TABLE,
     "te-operation": te_operation_rows.TABLE,
     "schedule": schedule_rows.TABLE,
+    "strategy": strategy_rows.TABLE,
     "closure": closure_rows.TABLE,
     "pass": pass_rows.TABLE,
     "expression": expression_rows.TABLE,
