@@ -147,7 +147,7 @@ def is_checked(module: rx.IRModule, change: Any = None) -> bool:
     """Whether a prim func gets checks at run time."""
     work = module.clone()
     with work.context:
-        (function,) = [op for op in work.mlir.body.operations if "relax.prim_func" in op.attributes]
+        function = work["main"]
         if change is not None:
             change(function)
         CheckPrimFuncs().run(work.mlir, PassContext())
@@ -207,6 +207,28 @@ def stages(module: rx.IRModule) -> str:
         CheckPrimFuncs().run(work.mlir, PassContext())
         CheckBounds().run(work.mlir, PassContext())
         return str(work.mlir)
+
+
+def test_a_schedule_that_a_prim_func_calls_is_checked() -> None:
+    """Nothing checks that such a call passes buffers of the declared sizes."""
+    s, a, c = neighbours()
+    module = te.lower(s, [a, c])
+    assert not is_checked(module)
+    with module.context:
+        caller = ir.Operation.parse(
+            "func.func private @caller(%a: memref<?xf32>, %c: memref<?xf32>) attributes {relax.prim_func} { return }"
+        )
+        block = caller.regions[0].blocks[0]
+        call = ir.Operation.create(
+            "func.call",
+            operands=list(block.arguments),
+            attributes={"callee": ir.FlatSymbolRefAttr.get("main")},
+            loc=ir.Location.unknown(),
+            ip=ir.InsertionPoint.at_block_begin(block),
+        )
+        assert call.name == "func.call"
+        module.mlir.body.append(caller)
+    assert is_checked(module)
 
 
 def test_a_changed_body_is_checked() -> None:
