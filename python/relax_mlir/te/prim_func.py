@@ -16,6 +16,7 @@ from relax_mlir.symbolic import linear_definition
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.extern import ExternOp
 from relax_mlir.te.graph import operations_of, symbols_of
+from relax_mlir.te.merging import merged
 from relax_mlir.te.source import Writer
 from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
 
@@ -64,11 +65,12 @@ def build(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> TEF
     operations = operations_of(outputs, inputs)
     parameters = [*inputs, *outputs]
     integers = integers_of(parameters, operations)
+    operations, bodies = merged(operations, parameters)
     blocks = all(isinstance(op, ComputeOp) for op in operations)
-    module, writer = _parsed(Writer(name, parameters, integers, blocks), operations)
+    module, writer = _parsed(Writer(name, parameters, integers, blocks, bodies), operations)
     if blocks and any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
         # In a loop, T.init would leave out the elements of reductions over nothing.
-        module, writer = _parsed(Writer(name, parameters, integers, blocks=False), operations)
+        module, writer = _parsed(Writer(name, parameters, integers, False, bodies), operations)
     locate(module, name, writer)
     return TEFunction(name, module, integers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import keyword
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
@@ -29,6 +29,9 @@ class Writer:
     integers: Sequence[str]
     blocks: bool
     """Blocks with `T.init`, which may become linalg; else plain loops, which begin every element of a reduction."""
+
+    bodies: Mapping[Operation, Sequence[Expr]] = field(default_factory=dict)
+    """What some operations compute in the place of their own bodies."""
 
     lines: list[str] = field(default_factory=list)
     starts: list[tuple[int, Operation]] = field(default_factory=list)
@@ -85,7 +88,7 @@ class Writer:
     def computation(self, op: ComputeOp) -> None:
         """The loops that fill the outputs, one after the other; those of one reduction together."""
         done: set[int] = set()
-        for tensor, value in zip(op.outputs, op.body, strict=True):
+        for tensor, value in zip(op.outputs, self.bodies.get(op, op.body), strict=True):
             if id(tensor) in done:
                 continue
             self.starts.append((len(self.lines) + 1, op))
@@ -137,7 +140,7 @@ class Writer:
     def together(self, op: ComputeOp, value: Reduction) -> list[Tensor]:
         """The tensors that the results of one reduction are stored in: all of its results, in order."""
         found: dict[int, Tensor] = {}
-        for tensor, other in zip(op.outputs, op.body, strict=True):
+        for tensor, other in zip(op.outputs, self.bodies.get(op, op.body), strict=True):
             if isinstance(other, Reduction) and other.combiner is value.combiner:
                 found.setdefault(other.value_index, tensor)
         return [found[number] for number in sorted(found)]

@@ -86,4 +86,50 @@ def test_long_chains() -> None:
         value = te.compute((N,), lambda i, value=value: value[i] + 1.0, "step")
     assert len(value.op.input_tensors) == 1
     module = te.create_prim_func([A, value])
-    assert str(module).count("linalg.generic") == DEEP
+    assert str(module).count("linalg.generic") == 100, "merged, so that building it takes no minutes"
+    main = rx.build(module, opt_level=0)["main"]
+    for size in (0, 1, 9):
+        a = np.arange(size, dtype="f4")
+        found = np.zeros_like(a)
+        main(a, found)
+        np.testing.assert_array_equal(found, a + DEEP)
+
+
+def test_what_is_merged_is_computed_as_before() -> None:
+    """Transposed reads, tensors that are read twice or reduced, several outputs, and outputs in the middle."""
+    m = te.var("m")
+    b = te.placeholder((N, m), name="B")
+    value, middle = b, None
+    for number in range(210):
+        before, k = value, te.reduce_axis((0, m), "k")
+        if number % 70 == 3:
+            rows = te.compute((N,), lambda i, t=before, k=k: te.sum(t[i, k], k), "rows")
+            value = te.compute((N, m), lambda i, j, t=before, r=rows: t[i, j] * 0.5 + r[i] * 0.125, "more")
+        elif number % 70 == 9:
+            low, high = te.compute((N, m), lambda i, j, t=before: (te.minimum(t[i, j], 0.5), t[i, j]), "both")
+            value = te.compute((N, m), lambda i, j, a=low, c=high: a[i, j] + c[i, j], "joined")
+        elif number % 70 in (20, 21):
+            flipped = te.compute((m, N), lambda i, j, t=before: t[j, i] - 0.25, "flipped")
+            value = te.compute((N, m), lambda i, j, t=flipped: t[j, i], "back")
+        else:
+            value = te.compute((N, m), lambda i, j, t=before: t[i, j] + 0.0625, "next")
+        middle = value if number == 100 else middle
+    assert middle is not None
+    module = te.create_prim_func([b, middle, value])
+    assert str(module).count("linalg.generic") < 120
+    main = rx.build(module, opt_level=0)["main"]
+    for shape in ((3, 4), (1, 1), (0, 2), (2, 0)):
+        given = np.random.default_rng(1).random(shape, "f4")
+        want, half = given.astype("f8"), given
+        for number in range(210):
+            if number % 70 == 3:
+                want = want * 0.5 + want.sum(1, keepdims=True) * 0.125
+            elif number % 70 == 9:
+                want = np.minimum(want, 0.5) + want
+            else:
+                want = want - 0.25 if number % 70 in (20, 21) else want + 0.0625
+            half = want if number == 100 else half
+        found = [np.zeros(shape, "f4") for _ in range(2)]
+        main(given, *found)
+        np.testing.assert_allclose(found[0], half, rtol=1e-4)
+        np.testing.assert_allclose(found[1], want, rtol=1e-4)
