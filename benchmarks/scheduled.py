@@ -22,26 +22,19 @@ SCRIPT = """
 @T.prim_func
 def product(A: T.Buffer(("n", "k"), "float32"), B: T.Buffer(("k", "m"), "float32"), C: T.Buffer(("n", "m"), "float32")):
     for ib in T.parallel((n + 63) // 64):
-        for ii in range(T.min(64, n - ib * 64)):
-            for j in T.vectorized(m):
-                C[ib * 64 + ii, j] = T.float32(0)
-        for ko in range((k + 255) // 256):
-            for jo in range((m + 31) // 32):
-                for io in range((T.min(64, n - ib * 64) + 7) // 8):
-                    sums = T.alloc_buffer((8, 32), "float32", scope="local")
+        for jo in range((m + 31) // 32):
+            for io in range((T.min(64, n - ib * 64) + 7) // 8):
+                sums = T.alloc_buffer((8, 32), "float32", scope="local")
+                for ii in T.unroll(T.min(8, T.min(64, n - ib * 64) - io * 8)):
+                    for ji in T.vectorized(T.min(32, m - jo * 32)):
+                        sums[ii, ji] = T.float32(0)
+                for kk in range(k):
                     for ii in T.unroll(T.min(8, T.min(64, n - ib * 64) - io * 8)):
                         for ji in T.vectorized(T.min(32, m - jo * 32)):
-                            sums[ii, ji] = C[ib * 64 + io * 8 + ii, jo * 32 + ji]
-                    for kk in range(T.min(256, k - ko * 256)):
-                        for ii in T.unroll(T.min(8, T.min(64, n - ib * 64) - io * 8)):
-                            for ji in T.vectorized(T.min(32, m - jo * 32)):
-                                sums[ii, ji] = (
-                                    sums[ii, ji]
-                                    + A[ib * 64 + io * 8 + ii, ko * 256 + kk] * B[ko * 256 + kk, jo * 32 + ji]
-                                )
-                    for ii in T.unroll(T.min(8, T.min(64, n - ib * 64) - io * 8)):
-                        for ji in T.vectorized(T.min(32, m - jo * 32)):
-                            C[ib * 64 + io * 8 + ii, jo * 32 + ji] = sums[ii, ji]
+                            sums[ii, ji] = sums[ii, ji] + A[ib * 64 + io * 8 + ii, kk] * B[kk, jo * 32 + ji]
+                for ii in T.unroll(T.min(8, T.min(64, n - ib * 64) - io * 8)):
+                    for ji in T.vectorized(T.min(32, m - jo * 32)):
+                        C[ib * 64 + io * 8 + ii, jo * 32 + ji] = sums[ii, ji]
 """
 """Two levels of tiles, sums of 8 rows and 32 columns in registers, blocks of rows on several threads."""
 
