@@ -206,6 +206,8 @@ def repeat(a: Tensor, repeats: Any, axis: int) -> Tensor:  # noqa: ANN401 - a si
     """Every element `repeats` times, one after the other along an axis."""
     tensor = require("topi.repeat: 'a'", a)
     place, count = axis_of("topi.repeat", axis, tensor.ndim), dim_of("topi.repeat: 'repeats'", repeats)
+    if isinstance(count, int) and count < 0:
+        raise ArgumentError(f"topi.repeat: 'repeats' is {count}, expected 0 or more")
     shape = [*tensor.shape[:place], tensor.shape[place] * count, *tensor.shape[place + 1 :]]
     return computed(
         shape, lambda *i: tensor(*replaced(i, place, i[place] // size(count))), "T_repeat", INJECTIVE

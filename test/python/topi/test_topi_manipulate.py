@@ -158,6 +158,7 @@ def test_mistakes() -> None:
         (lambda: topi.concatenate([x, i]), DTypeError, "float32, int32; cast them to one"),
         (lambda: topi.concatenate([]), ArgumentError, "there is no tensor"),
         (lambda: topi.concatenate([x, topi.transpose(x)]), ShapeError, "differ beside dimension 0"),
+        (lambda: topi.repeat(x, -1, 0), ArgumentError, "'repeats' is -1, expected 0 or more"),
         (lambda: topi.split(x, 2), ShapeError, "n is not known to be divisible in 2 parts"),
         (lambda: topi.strided_slice(x, (0,), (1, 2)), ShapeError, "1 begins, 2 ends"),
         (lambda: topi.strided_slice(x, (0,), (1,), (0,)), ArgumentError, "integers other than 0"),
