@@ -1,5 +1,10 @@
 // RUN: python -c "from relax_mlir.lowering.runtime_lib.vm_builtins.module import builtins_text; print(builtins_text())" | relax-opt | filecheck %s
-// The templates vm_objects, vm_discard and vm_closures: what the builtins make, and how it ends.
+// The templates tensor_flaw, vm_objects, vm_discard and vm_closures: what the builtins make, and how it ends.
+
+// Tensors with negative dimensions are told from those with elements and no memory.
+// CHECK-LABEL: func.func private @relax.vm.flaw(
+// CHECK: scf.for
+// CHECK: llvm.icmp "eq" %[[DATA:[A-Za-z0-9_]+]], %null
 
 // An object begins with one strong and one weak reference, its type index, and its deleter.
 // CHECK-LABEL: func.func private @relax.vm.head(
@@ -42,11 +47,6 @@
 // CHECK-LABEL: func.func private @relax.vm.tensor(
 // CHECK: %[[TOTAL:[A-Za-z0-9_]+]] = arith.select %[[NATURAL:[A-Za-z0-9_]+]], %[[SUM:[A-Za-z0-9_]+]], %minus
 // CHECK: call @relax.rt.allocate(%[[TOTAL]])
-
-// Tensors with negative dimensions are told from those with elements and no memory.
-// CHECK-LABEL: func.func private @relax.vm.flaw(
-// CHECK: scf.for
-// CHECK: llvm.icmp "eq" %[[DATA:[A-Za-z0-9_]+]], %null
 
 // What ends while another tuple or closure ends waits in the list of the thread: no recursion.
 // CHECK-LABEL: llvm.func internal @relax.vm.discard(
