@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir import te
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.lowering.levels import level_table, llvm_level, needed_passes, optional_passes
@@ -27,7 +28,7 @@ Array = np.ndarray[Any, Any]
 
 @functools.cache
 def module() -> rx.IRModule:
-    """Products with constants, epilogues, attention, rows, private functions, and a chain of elementwise ops."""
+    """Products with constants, epilogues, attention, rows, private functions, elementwise ops, loops of kinds."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
     with bb.function("half", [x], private=True):
@@ -57,14 +58,25 @@ def module() -> rx.IRModule:
         with bb.dataflow():
             y = bb.emit_output(R.matmul(x, bb.const(HALF)))
         bb.emit_func_output(y)
+    x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
+    with bb.function("tiled", [x]):
+        bb.emit_func_output(bb.emit_te(tiled, x))
     return bb.get()
+
+
+def tiled(x: te.Tensor) -> te.Schedule:
+    """Loops of a kind."""
+    y = te.compute(x.shape, lambda i, j: x[i, j] * 2.0, "y")
+    s = te.create_schedule(y.op)
+    s[y].vectorize(s[y].split(y.op.axis[0], factor=4)[1])
+    return s
 
 
 def inputs(n: int) -> dict[str, list[Array]]:
     rng = np.random.default_rng(n)
     x = rng.standard_normal((n, 8), dtype="float32")
     batch = [rng.standard_normal((2, n, 8), dtype="float32") for _ in range(2)]
-    return {"dense": [x], "attend": batch, "chain": [x], "low": [x.astype("float16")]}
+    return {"dense": [x], "attend": batch, "chain": [x], "low": [x.astype("float16")], "tiled": [x]}
 
 
 def softmax(x: Array) -> Array:
@@ -82,6 +94,7 @@ def expected(n: int) -> dict[str, Array]:
         "attend": softmax(q @ k.transpose(0, 2, 1) * 0.3) @ k,
         "chain": (chain * chain).sum(axis=1),
         "low": given["low"][0] @ HALF.astype("float64"),
+        "tiled": 2 * x,
     }
 
 
