@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -81,8 +82,16 @@ def test_closing_cancels(library: Path, client: Client) -> None:
     assert set(client.futures) <= before, "some are still with the scheduler"
 
 
+def another(client: Client) -> Client:
+    """A second client. Dask asserts that the scheduler's greeting comes alone; now and then more comes with it."""
+    for _ in range(5):
+        with contextlib.suppress(AssertionError):
+            return Client(client.scheduler.address, set_as_default=False)
+    return Client(client.scheduler.address, set_as_default=False)
+
+
 def test_a_client_that_is_closed_meanwhile(library: Path, client: Client) -> None:
-    other = Client(client.scheduler.address, set_as_default=False)
+    other = another(client)
     results = map_batches(library, [np.zeros((1, 64), np.float32)] * 9, other, function="layer", in_flight=2)
     next(results)
     other.close()
