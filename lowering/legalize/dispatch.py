@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.prim_entries import SUFFIX, make_entry, on_memory
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.ir_queries import callee_of, fresh_name, symbol_names
-from relax_mlir.lowering.legalize.rules import Arg, OpCall
-from relax_mlir.lowering.legalize.te_implementations import emit_call
+from relax_mlir.lowering.legalize.rules import Arg, OpCall, call_prim
 from relax_mlir.mlir import arith, func, ir, memref, scf
 from relax_mlir.module_functions import functions_of
 from relax_mlir.strategy.op_strategy import SpecializedCondition
@@ -51,7 +51,7 @@ def dispatch(module: ir.Module, call: OpCall, ways: Sequence[Way]) -> list[Arg] 
             return None
         plans.append((way, plan))
     symbol = dispatcher.emit(name, plans)
-    return emit_call(symbol, [arg.ssa for arg in call.operands], call.results, dispatcher.sizes)
+    return call_prim(symbol, call.operands, call.results, dispatcher.sizes)
 
 
 @dataclass(frozen=True)
@@ -90,30 +90,28 @@ class _Dispatcher:
         with ir.InsertionPoint(block):
             results = way.emit(OpCall(self.call.args, tuple(operands), self.call.results))
             func.ReturnOp([])
-        numbers: dict[ir.Value, int | tuple[int, ...]] = {v: i for i, v in enumerate(block.arguments)}
+        numbers: dict[ir.Value, int] = {v: i for i, v in enumerate(block.arguments)}
+        fields: dict[ir.Value, tuple[int, ...]] = {}
         count = len(numbers)
         steps: list[_Step] = []
         for op in [view.operation for view in block.operations][:-1]:
             if op.name == TUPLE:
-                numbers[op.results[0]] = tuple(int(str(numbers[v])) for v in op.operands)
+                fields[op.results[0]] = tuple(numbers[v] for v in op.operands)
             elif op.name == "relax.tuple_get_item":
-                fields = numbers[op.operands[0]]
-                assert isinstance(fields, tuple)
-                numbers[op.results[0]] = fields[ir.IntegerAttr(op.attributes["index"]).value]
+                numbers[op.results[0]] = fields[op.operands[0]][ir.IntegerAttr(op.attributes["index"]).value]
             elif op.name == "relax.call_tir":
                 info = struct_info(op.results[0].type)
-                infos = [info] if isinstance(info, Tensor) else list(getattr(info, "fields", ()))
-                made = tuple(range(count, count + len(infos)))
-                count += len(infos)
-                numbers[op.results[0]] = made if isinstance(op.results[0].type, ir.TupleType) else made[0]
-                given = numbers[op.operands[0]]
-                assert isinstance(given, tuple)
+                tensors = tuple(each for each in destinations(info) if isinstance(each, Tensor))
+                made = tuple(range(count, count + len(tensors)))
+                count += len(tensors)
+                if isinstance(info, Tensor):
+                    numbers[op.results[0]] = made[0]
+                fields[op.results[0]] = made
                 sizes = tuple(dim for dim in dims_from_attr(op.attributes["tir_vars"]) if dim is not None)
-                tensors = tuple(each for each in infos if isinstance(each, Tensor))
-                steps.append(_Step(callee_of(op), given, made, tensors, sizes))
+                steps.append(_Step(callee_of(op), fields[op.operands[0]], made, tensors, sizes))
             else:
                 return None
-        outputs = tuple(int(str(numbers[arg.ssa])) for arg in results)
+        outputs = tuple(numbers[arg.ssa] for arg in results)
         made_by_steps = {number for step in steps for number in step.results}
         if len(set(outputs)) != len(outputs) or not made_by_steps.issuperset(outputs):
             return None

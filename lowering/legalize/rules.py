@@ -163,21 +163,7 @@ class Legalizer:
                 name, in_infos, outs, body, pattern, kernel, kernel_attrs or {}
             )
         prim = self._prims[signature]
-        location = ir.Location.current
-        many = len(outs) != 1
-        types = [out.to_type() for out in outs]
-        call = ir.Operation.create(
-            "relax.call_tir",
-            results=[ir.TupleType.get_tuple(types) if many else types[0]],
-            operands=[pack([arg.ssa for arg in ins], location)],
-            attributes={
-                "callee": ir.FlatSymbolRefAttr.get(prim.symbol),
-                "tir_vars": dims_attr(prim.index_exprs),
-            },
-            loc=location,
-        )
-        results = unpack(call.results[0], types) if many else [call.results[0]]
-        return [Arg(result, info) for result, info in zip(results, outs, strict=True)]
+        return call_prim(prim.symbol, ins, outs, prim.index_exprs)
 
     def _build(
         self,
@@ -208,6 +194,22 @@ class Legalizer:
                 function.attributes[KERNEL_ATTRS] = ir.DictAttr.get(dict(kernel_attrs))
             seal(function)
         return _Prim(symbol, prim_body.index_exprs)
+
+
+def call_prim(symbol: str, ins: Sequence[Arg], outs: Sequence[Tensor], integers: Sequence[Dim]) -> list[Arg]:
+    """Call a prim func at the insertion point; its results, of shapes and dtypes `outs`."""
+    location = ir.Location.current
+    many = len(outs) != 1
+    types = [out.to_type() for out in outs]
+    call = ir.Operation.create(
+        "relax.call_tir",
+        results=[ir.TupleType.get_tuple(types) if many else types[0]],
+        operands=[pack([arg.ssa for arg in ins], location)],
+        attributes={"callee": ir.FlatSymbolRefAttr.get(symbol), "tir_vars": dims_attr(list(integers))},
+        loc=location,
+    )
+    results = unpack(call.results[0], types) if many else [call.results[0]]
+    return [Arg(result, info) for result, info in zip(results, outs, strict=True)]
 
 
 def _signature(info: Tensor) -> str:

@@ -8,8 +8,7 @@ from functools import partial
 
 from relax_mlir import symbolic, te
 from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects.structure import pack, unpack
-from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_attr, shape_text
+from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, shape_text
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.expr import Attrs
@@ -117,21 +116,3 @@ class TEImplementations:
                 f"{what}: 'schedule' gives a schedule of {shown}, expected one of what 'compute' gives: "
                 "te.create_schedule([t.op for t in outs])"
             )
-
-
-def emit_call(
-    symbol: str, operands: Sequence[ir.Value], results: Sequence[Tensor], integers: Sequence[symbolic.Dim]
-) -> list[Arg]:
-    """Emit a `call_tir` at the insertion point; its results."""
-    location = ir.Location.current
-    types = [info.to_type() for info in results]
-    many = len(types) != 1
-    call = ir.Operation.create(
-        "relax.call_tir",
-        results=[ir.TupleType.get_tuple(types) if many else types[0]],
-        operands=[pack(list(operands), location)],
-        attributes={"callee": ir.FlatSymbolRefAttr.get(symbol), "tir_vars": dims_attr(list(integers))},
-        loc=location,
-    )
-    values = unpack(call.results[0], types) if many else [call.results[0]]
-    return [Arg(value, info) for value, info in zip(values, results, strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,6 +50,10 @@ class FusionReport:
         return "\n".join([*lines, f"{fused} fused, {len(self.decisions) - fused} apart"])
 
 
+INDENT = 9
+"""Of further lines of what stands behind the mark."""
+
+
 def _lines(decision: FusionDecision, times: int, width: int) -> Iterator[str]:
     """What was decided, why, and where the producer comes from."""
     d = decision
@@ -58,20 +61,11 @@ def _lines(decision: FusionDecision, times: int, width: int) -> Iterator[str]:
     producer, consumer = (f"{n} ({p})" for n, p in zip((d.producer, d.consumer), d.patterns, strict=True))
     count = f" ({times} times)" if times > 1 else ""
     saved = f"; saves {d.saved} bytes" if d.saved else ""
-    yield from _wrapped(f"{mark}  ", f"{d.function}: {producer} {link} {consumer}{count}", width)
-    yield from _wrapped("       ", f"{d.reason}{saved}", width)
-    yield from _wrapped("       ", f"at {d.place}", width)
-
-
-def _wrapped(head: str, text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=head,
-        subsequent_indent=" " * (len(head) + 2),
-        break_long_words=False,
-        break_on_hyphens=False,
+    yield from terminal.wrapped(
+        f"{mark}  ", f"{d.function}: {producer} {link} {consumer}{count}", width, INDENT
     )
+    yield from terminal.wrapped("       ", f"{d.reason}{saved}", width, INDENT)
+    yield from terminal.wrapped("       ", f"at {d.place}", width, INDENT)
 
 
 _report: ContextVar[FusionReport | None] = ContextVar("fusion_report", default=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,18 @@ MIN_WORDS = 10
 def width() -> int:
     """Columns of the terminal; ``COLUMNS`` if it is set, 80 where there is no terminal."""
     return max(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns, MIN_WIDTH)
+
+
+def wrapped(head: str, text: str, columns: int, indent: int) -> list[str]:
+    """Lines of a report: `head` and `text` in `columns` columns, words whole, further lines indented by `indent`."""
+    return textwrap.wrap(
+        text,
+        columns,
+        initial_indent=head,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def report_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,14 +40,20 @@ class StrategyReport:
         return "\n".join([*lines, f"{len(self.decisions)} calls"])
 
 
+INDENT = 10
+"""Of further lines."""
+
+
 def _table(decision: StrategyDecision, times: int, width: int) -> Iterator[str]:
     count = f" ({times} times)" if times > 1 else ""
-    yield from _wrapped("", f"{decision.function}: {decision.op}({decision.operands}){count}", width)
-    yield from _wrapped("  ", f"at {decision.place}", width)
+    call = f"{decision.function}: {decision.op}({decision.operands}){count}"
+    yield from terminal.wrapped("", call, width, INDENT)
+    yield from terminal.wrapped("  ", f"at {decision.place}", width, INDENT)
     rows = [_row(c, decision.selection) for c in decision.selection.candidates]
     name_width = max(len(row[1]) for row in rows)
     for mark, name, plevel, reason in rows:
-        yield from _wrapped("  ", f"{mark:8}{name:{name_width}}  {plevel:>3}  {reason}".rstrip(), width)
+        row = f"{mark:8}{name:{name_width}}  {plevel:>3}  {reason}".rstrip()
+        yield from terminal.wrapped("  ", row, width, INDENT)
 
 
 def _row(candidate: Candidate, selection: Selection) -> tuple[str, str, str, str]:
@@ -63,19 +68,6 @@ def _row(candidate: Candidate, selection: Selection) -> tuple[str, str, str, str
     else:
         mark, reason = "lower", reason or "holds, at a lower priority"
     return mark, implementation.name, str(implementation.plevel), reason
-
-
-def _wrapped(head: str, text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=head,
-        subsequent_indent=head + " " * 8,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-        replace_whitespace=False,
-    )
 
 
 _report: ContextVar[StrategyReport | None] = ContextVar("strategy_report", default=None)

@@ -59,11 +59,11 @@ class Expr:
 
     def format(self, names: Names, args: Sequence[str]) -> str:
         """The node in the T language; `args` are the texts of its children."""
-        raise NotImplementedError
+        raise NotImplementedError  # abstract
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
         """The same node of other children."""
-        raise NotImplementedError
+        raise NotImplementedError  # abstract
 
     def astype(self, dtype: str) -> Expr:
         """The value converted, as `op.astype` does: floats to integers saturate."""
@@ -287,8 +287,8 @@ class Unary(Expr):
         return Unary(self.operator, children[0])
 
 
-class Binary(Expr):
-    """An arithmetic or bitwise operator on two values of one dtype; made by `binary`."""
+class Infix(Expr):
+    """What is written between two values."""
 
     def __init__(self, operator: str, left: Expr, right: Expr, kind: Kind) -> None:
         self.operator = operator
@@ -297,33 +297,29 @@ class Binary(Expr):
     def format(self, names: Names, args: Sequence[str]) -> str:
         return f"({args[0]} {self.operator} {args[1]})"
 
+
+class Binary(Infix):
+    """An arithmetic or bitwise operator on two values of one dtype; made by `binary`."""
+
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
         return binary(self.operator, *children)
 
 
-class Compare(Expr):
+class Compare(Infix):
     """A comparison of two values of one dtype; made by `compare`."""
 
     def __init__(self, operator: str, left: Expr, right: Expr) -> None:
-        self.operator = operator
-        super().__init__(BOOL, [left, right])
-
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        return f"({args[0]} {self.operator} {args[1]})"
+        super().__init__(operator, left, right, BOOL)
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
         return compare(self.operator, *children)
 
 
-class Logical(Expr):
+class Logical(Infix):
     """``left and right``, ``left or right``: the second is not computed where the first decides."""
 
     def __init__(self, operator: str, left: Expr, right: Expr) -> None:
-        self.operator = operator
-        super().__init__(BOOL, [left, right])
-
-    def format(self, names: Names, args: Sequence[str]) -> str:
-        return f"({args[0]} {self.operator} {args[1]})"
+        super().__init__(operator, left, right, BOOL)
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
         return Logical(self.operator, *children)

@@ -16,7 +16,7 @@ class Operators:
 
     def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
         """What ``left operator right`` is."""
-        raise NotImplementedError
+        raise NotImplementedError  # abstract
 
     def __add__(self, other: object) -> Tensor:
         return self.broadcast_operator("+", self, other)

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from statistics import median, quantiles
 from time import perf_counter
 from typing import Any
@@ -24,8 +24,6 @@ from relax_mlir.tuning.task import FUNCTION
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 """By how much results may differ, relative to the largest one: sums are formed in another order."""
-
-_built: dict[tuple[str, str], Any] = {}
 
 
 def serve() -> None:
@@ -58,12 +56,10 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
     return {"times": found}
 
 
+@lru_cache(maxsize=4)
 def _function(text: str, target: str) -> Any:  # noqa: ANN401 - a compiled function
-    if (text, target) not in _built:
-        if len(_built) > 4:  # the one that candidates are compared with is used all the time
-            del _built[list(_built)[1]]
-        _built[text, target] = build(IRModule.parse(text, trusted=True), target, cache=False)[FUNCTION]
-    return _built[text, target]
+    """What candidates are compared with stays, as each of them asks for it."""
+    return build(IRModule.parse(text, trusted=True), target, cache=False)[FUNCTION]
 
 
 def _draw(argument: dict[str, Any], seed: int) -> np.ndarray[Any, Any]:
@@ -82,11 +78,15 @@ def _empty(argument: dict[str, Any]) -> np.ndarray[Any, Any]:
 def _require_equal(
     given: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], arguments: Sequence[Any]
 ) -> None:
-    tolerance = TOLERANCES.get(str(wanted.dtype), 0)
+    shapes = ", ".join(str(tuple(a["shape"])) for a in arguments)
+    tolerance = TOLERANCES.get(str(wanted.dtype))
+    if tolerance is None:  # integers, and truth values
+        if not np.array_equal(given, wanted):
+            raise ValueError(f"{np.count_nonzero(given != wanted)} results differ for {shapes}")
+        return
     first, second = (array.astype("float64") for array in (given, wanted))
     scale = max(float(np.abs(second[np.isfinite(second)]).max(initial=0)), 1e-30)
     if not np.allclose(first, second, rtol=0, atol=tolerance * scale, equal_nan=True):
-        shapes = ", ".join(str(tuple(a["shape"])) for a in arguments)
         raise ValueError(f"the results differ by up to {np.nanmax(np.abs(first - second)):.3g} for {shapes}")
 
 

@@ -1,5 +1,7 @@
 // RUN: relax-opt --check-bounds="mode=all" %s | filecheck %s
 
+// branch_facts.py
+
 // What the comparisons around an access say of its index is not checked: padding.
 
 // CHECK-LABEL: func.func private @padded
