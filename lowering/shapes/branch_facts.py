@@ -9,7 +9,8 @@ from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ir
 
 if TYPE_CHECKING:
-    from relax_mlir.lowering.shapes.index_ranges import Linear, Ranges
+    from relax_mlir.lowering.shapes.index_ranges import Ranges
+    from relax_mlir.lowering.shapes.linear_forms import Linear
 
 EQ, NE, SLT, SLE, SGT, SGE = range(6)
 """The predicates of ``arith.cmpi`` on signed numbers, as MLIR counts them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,53 +13,15 @@ from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import ancestors, defining_op, entry_block
 from relax_mlir.lowering.shapes.branch_facts import facts_at
+from relax_mlir.lowering.shapes.buffer_sizes import dimension, loop_size, own_shape
 from relax_mlir.lowering.shapes.floor_divisions import number_of, quotient_of, remainder_of, size_of
-from relax_mlir.mlir import func, ir, linalg
+from relax_mlir.lowering.shapes.linear_forms import Linear, is_small, is_small_text
+from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 from relax_mlir.symbolic.division import exact_quotient
 
-
-@dataclass(frozen=True)
-class Linear:
-    """``sum(coefficient * loop variable) + rest``; `rest` is an expression of the function's symbols."""
-
-    terms: Mapping[ir.Value, int]
-    rest: Dim
-
-    def plus(self, other: Linear, sign: int = 1) -> Linear:
-        terms = dict(self.terms)
-        for value, factor in other.terms.items():
-            terms[value] = terms.get(value, 0) + sign * factor
-        return Linear({v: f for v, f in terms.items() if f}, self.rest + sign * other.rest)
-
-    @property
-    def has_small_factors(self) -> bool:
-        return all(abs(factor) <= SMALL for factor in self.terms.values())
-
-    def shifted(self, number: int) -> Linear:
-        return Linear(self.terms, self.rest + number)
-
-    def times(self, factor: int) -> Linear:
-        return Linear({v: f * factor for v, f in self.terms.items()}, self.rest * factor)
-
-
 MOST_FORMS = 64
 """Forms that are tried to find the limits of a value: each argument of a minimum is a limit of its own."""
-SMALL = 1024
-"""Numbers up to which a formula of sizes is taken not to overflow: sizes are less than 2**48 each."""
-_NUMBER, _PRODUCT = re.compile(r"\d+"), re.compile(r"[\w)]\s*\*\s*[A-Za-z_(]")
-
-
-def is_small(dim: Dim) -> bool:
-    """Whether a formula of sizes cannot overflow: its numbers are small, and it multiplies no two sizes."""
-    if isinstance(dim, int):
-        return True
-    return _is_small_text(str(dim))
-
-
-def _is_small_text(text: str) -> bool:
-    products = _PRODUCT.search(re.sub(r"\b\d+\*", "", text))
-    return products is None and all(int(number) <= SMALL for number in _NUMBER.findall(text))
 
 
 @dataclass
@@ -99,7 +61,7 @@ class Ranges:
         text = str(dim)
         for product in self._counts:
             text = re.sub(rf"(?<!\w){re.escape(product)}(?![\w*(])", "count", text)
-        return _is_small_text(text)
+        return is_small_text(text)
 
     @cached_property
     def _counts(self) -> list[str]:
@@ -155,57 +117,7 @@ class Ranges:
 
     def size(self, buffer: ir.Value, axis: int) -> Dim | None:
         """The size of a dimension; None if it is no expression of the symbols."""
-        if buffer in self.shapes:
-            return self.shapes[buffer][axis] if axis < len(self.shapes[buffer]) else None
-        type_ = ir.ShapedType(buffer.type)
-        if not 0 <= axis < type_.rank:
-            return None
-        if not type_.is_dynamic_dim(axis):
-            return int(type_.get_dim_size(axis))
-        op = defining_op(buffer)
-        if op is None:
-            return self._carried_size(buffer, axis)
-        if op.name in ("memref.alloc", "tensor.empty"):
-            number = sum(type_.is_dynamic_dim(a) for a in range(axis))
-            return self.exact(op.operands[number])
-        if op.name in ("memref.cast", "tensor.cast"):
-            return self.size(op.operands[0], axis)
-        if op.name == "tensor.insert":
-            return self.size(op.operands[1], axis)
-        if op.name == "tensor.insert_slice":
-            return self.size(op.operands[1], axis)
-        if op.name.startswith("linalg."):
-            results = len(op.results)
-            tied = list(op.operands)[len(op.operands) - results :]
-            return self.size(tied[ir.OpResult(buffer).result_number], axis)
-        if op.name == "scf.for":
-            number = ir.OpResult(buffer).result_number + 1
-            return self.size(entry_block(op).arguments[number], axis)
-        if op.name in ("tensor.extract_slice", "memref.subview"):
-            slices = Slices.of(op)
-            axes = slices.kept_axes(type_.rank)
-            size = slices.sizes[axes[axis]] if axes is not None else None
-            return size if size is None or isinstance(size, int) else self.exact(size)
-        return None
-
-    def _carried_size(self, buffer: ir.Value, axis: int) -> Dim | None:
-        """The size of what a loop carries: that of what it begins with, if each round hands on the same."""
-        block = buffer.owner
-        loop = block.owner.operation if isinstance(block, ir.Block) else None
-        if loop is None or loop.name != "scf.for":
-            return None
-        number = ir.BlockArgument(buffer).arg_number - 1
-        handed_on = block.operations[len(block.operations) - 1].operation.operands[number]
-        first = self.size(loop.operands[3 + number], axis)
-        self.shapes[buffer] = tuple(
-            first if a == axis and first is not None else symbolic.symbol("unknown")
-            for a in range(ir.ShapedType(buffer.type).rank)
-        )
-        try:
-            same = first is not None and self.size(handed_on, axis) == first
-        finally:
-            del self.shapes[buffer]
-        return first if same else None
+        return dimension(self, buffer, axis)
 
     def exact(self, value: ir.Value) -> Dim | None:
         """A number as an expression of the symbols; `check-bounds` sees to it that sizes do not overflow."""
@@ -445,55 +357,3 @@ def is_parallel(loop: ir.Operation) -> bool:
     """Whether a loop is written as one whose iterations may run in any order."""
     kind = loop.attributes.get(LOOP_KIND)
     return isinstance(kind, ir.StringAttr) and kind.value == "parallel"
-
-
-def own_shape(argument: ir.Value, number: int) -> tuple[Dim, ...]:
-    """A symbol for each dimension of an argument that its type does not tell."""
-    type_ = ir.ShapedType(argument.type)
-    return tuple(
-        symbolic.symbol(f"arg{number}_{axis}") if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-        for axis in range(type_.rank)
-    )
-
-
-def loop_size(ranges: Ranges, index: ir.Operation) -> Dim | None:
-    """The length of the loop of a ``linalg`` op along which ``linalg.index`` counts; None if it is not known."""
-    dim = int(ir.IntegerAttr(index.attributes["dim"]).value)
-    loop = index.parent.operation
-    while not loop.name.startswith("linalg."):
-        loop = loop.parent.operation
-    for operand, map_ in zip(loop.operands, linalg.get_indexing_maps(loop) or (), strict=False):
-        for axis, expr in enumerate(map_.value.results):
-            if isinstance(expr, ir.AffineDimExpr) and ir.AffineDimExpr(expr).position == dim:
-                size = ranges.size(operand, axis)
-                if size is not None:
-                    return size
-    return None
-
-
-@dataclass(frozen=True)
-class Slices:
-    """Offsets, sizes and strides of a slice: numbers, or values."""
-
-    offsets: tuple[int | ir.Value, ...]
-    sizes: tuple[int | ir.Value, ...]
-    strides: tuple[int | ir.Value, ...]
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> Slices:
-        """Those of a ``tensor.extract_slice``, ``tensor.insert_slice`` or ``memref.subview``."""
-        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        dynamic = int(ir.ShapedType.get_dynamic_size())
-        waiting = list(op.operands)[sum(segments[:-3]) :]
-        found = []
-        for name in ("static_offsets", "static_sizes", "static_strides"):
-            numbers = list(ir.DenseI64ArrayAttr(op.attributes[name]))
-            found.append(tuple(waiting.pop(0) if number == dynamic else int(number) for number in numbers))
-        return cls(*found)
-
-    def kept_axes(self, rank: int) -> list[int] | None:
-        """The axes that the slice has, when it drops some of length 1; None if these are not told apart."""
-        if rank == len(self.sizes):
-            return list(range(rank))
-        kept = [axis for axis, size in enumerate(self.sizes) if size != 1]
-        return kept if len(kept) == rank else None

@@ -10,7 +10,9 @@ from typing import TypeAlias
 
 from relax_mlir.dialects.attributes import UNCHECKED
 from relax_mlir.ir_queries import defining_op, entry_block
-from relax_mlir.lowering.shapes.index_ranges import Ranges, Slices, is_small
+from relax_mlir.lowering.shapes.index_ranges import Ranges
+from relax_mlir.lowering.shapes.linear_forms import is_small
+from relax_mlir.lowering.shapes.slices import Slices
 from relax_mlir.mlir import arith, ir, linalg, math, memref, tensor
 from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
 

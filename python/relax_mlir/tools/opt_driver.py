@@ -13,7 +13,6 @@ from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
 from relax_mlir.instrument import PassInstrument, PassStatistics, PassTimingInstrument
-from relax_mlir.lowering.loops.report import explain_loops
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import module_text, write_atomically
 from relax_mlir.passes.fusion.report import explain_fusion
@@ -30,6 +29,7 @@ from relax_mlir.tools.shown_diagnostics import show
 from relax_mlir.tools.supervise import note
 from relax_mlir.transform import PassContext, Sequential
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
+from relax_mlir.transform.loop_report import explain_loops
 from relax_mlir.transform.pass_pipeline import passes_of
 from relax_mlir.transform.pipeline_parser import Element
 from relax_mlir.transform.reproducer import Recipe, read_recipe

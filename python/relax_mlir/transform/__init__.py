@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relax_mlir.transform.context import PassContext
     from relax_mlir.transform.diagnostic_context import DiagnosticContext
     from relax_mlir.transform.info import PassInfo
+    from relax_mlir.transform.loop_report import LoopDecision, LoopReport, explain_loops
     from relax_mlir.transform.pass_base import Pass
     from relax_mlir.transform.pass_decorators import (
         dataflowblock_pass,
@@ -44,6 +45,8 @@ _HOMES = {
     "FusionDecision": "passes.fusion.report",
     "FusionPattern": "dpl.fusion",
     "FusionReport": "passes.fusion.report",
+    "LoopDecision": "transform.loop_report",
+    "LoopReport": "transform.loop_report",
     "MLIRPass": "transform.upstream",
     "ModulePass": "transform.passes",
     "Pass": "transform.pass_base",
@@ -56,6 +59,7 @@ _HOMES = {
     "create_pass": "transform.pass_pipeline",
     "dataflowblock_pass": "transform.pass_decorators",
     "explain_fusion": "passes.fusion.report",
+    "explain_loops": "transform.loop_report",
     "function_pass": "transform.pass_decorators",
     "get_pass": "transform.pass_pipeline",
     "module_pass": "transform.pass_decorators",
@@ -79,6 +83,8 @@ __all__ = [
     "FusionDecision",
     "FusionPattern",
     "FusionReport",
+    "LoopDecision",
+    "LoopReport",
     "MLIRPass",
     "ModulePass",
     "Pass",
@@ -91,6 +97,7 @@ __all__ = [
     "create_pass",
     "dataflowblock_pass",
     "explain_fusion",
+    "explain_loops",
     "function_pass",
     "get_pass",
     "module_pass",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
-from relax_mlir.lowering.loops.report import LoopReport, explain_loops
 from relax_mlir.script import parse
+from relax_mlir.transform import LoopReport, explain_loops
 
 N, M = 517, 403
 
