@@ -8,9 +8,12 @@ A schedule asks `get_config` for its configuration and defines knobs in it. `cre
 from relax_mlir.strategy.knobs import Config, Knob, Split, configured, get_config
 from relax_mlir.tuning.database import Database, Record, apply_history_best
 from relax_mlir.tuning.measure import LocalWorkers, Measurement, SizeTime
+from relax_mlir.tuning.model_search import ModelSearch
+from relax_mlir.tuning.optuna_search import OptunaSearch
 from relax_mlir.tuning.search import EvolutionarySearch, RandomSearch, Search
 from relax_mlir.tuning.task import Task, create_task, extract_tasks
-from relax_mlir.tuning.tune import TuningResult, tune
+from relax_mlir.tuning.tune import tune
+from relax_mlir.tuning.tuning_run import TuningResult, TuningRun
 
 __all__ = [
     "Config",
@@ -19,6 +22,8 @@ __all__ = [
     "Knob",
     "LocalWorkers",
     "Measurement",
+    "ModelSearch",
+    "OptunaSearch",
     "RandomSearch",
     "Record",
     "Search",
@@ -26,6 +31,7 @@ __all__ = [
     "Split",
     "Task",
     "TuningResult",
+    "TuningRun",
     "apply_history_best",
     "configured",
     "create_task",

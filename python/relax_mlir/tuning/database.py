@@ -54,6 +54,10 @@ class Database:
     def add(self, *records: Record) -> None:
         """Add records, and write the file."""
         self.records += records
+        self.save()
+
+    def save(self) -> None:
+        """Write the file, if there is one."""
         if self.path is not None:
             _write(self.path, self.records)
 

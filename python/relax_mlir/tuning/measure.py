@@ -163,6 +163,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
+            start_new_session=True,  # Ctrl-C is for this process alone
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,10 +53,10 @@ class RandomSearch:
         return found
 
     def tell(self, values: Values, score: float) -> None:
-        self.seen.add(_key(values))
+        self.seen.add(key_of_values(values))
 
     def _take(self, values: dict[str, Any]) -> bool:
-        key = _key(values)
+        key = key_of_values(values)
         is_new = key not in self.seen
         self.seen.add(key)
         return is_new
@@ -64,6 +65,11 @@ class RandomSearch:
         yield {name: candidates[0] for name, candidates in self.space.items()}
         while True:
             yield self._random()
+
+    def all_configurations(self) -> Iterator[dict[str, Any]]:
+        """Every configuration of the space, the first values first."""
+        for values in itertools.product(*self.space.values()):
+            yield dict(zip(self.space, values, strict=True))
 
     def _random(self) -> dict[str, Any]:
         return {name: self.rng.choice(list(candidates)) for name, candidates in self.space.items()}
@@ -104,9 +110,6 @@ class EvolutionarySearch(RandomSearch):
         return child
 
 
-def _key(values: Values) -> str:
+def key_of_values(values: Values) -> str:
+    """What identifies a configuration."""
     return json.dumps(values, sort_keys=True)
-
-
-SEARCHES = {"random": RandomSearch, "evolutionary": EvolutionarySearch}
-"""Searches by their names."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,15 +74,20 @@ class Task:
         """The computation without a schedule, as the text of a module."""
         return str(build(list(self.inputs), list(self.outputs), FUNCTION).module)
 
+    def schedule(self, values: Values) -> Schedule:
+        """The schedule of a configuration; raises as `scheduled` does."""
+        with configured(values):
+            return self.make()
+
     def scheduled(self, values: Values) -> str:
         """The computation with the schedule of a configuration, as the text of a module.
 
         Raises:
             ScheduleError: the configuration makes no valid schedule. ArgumentError: it is of another schedule.
         """
-        with configured(values):
-            schedule = self.make()
-        made: IRModule = build_scheduled(schedule, [*self.inputs, *self.outputs], FUNCTION).module
+        made: IRModule = build_scheduled(
+            self.schedule(values), [*self.inputs, *self.outputs], FUNCTION
+        ).module
         return str(made)
 
     def arguments(self, sizes: Sizes) -> list[Argument]:
@@ -174,17 +179,3 @@ def extract_tasks(mod: IRModule, target: str | Target = "cpu") -> list[Task]:
 
 def _task(tunable: Tunable, target: Target) -> Task:
     return Task(tunable.name, tunable.key, tunable.inputs, tunable.outputs, tunable.make, target)
-
-
-def all_configurations(space: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Every configuration of a space, the first values first."""
-    names = list(space)
-
-    def extend(done: dict[str, Any], left: list[str]) -> Iterator[dict[str, Any]]:
-        if not left:
-            yield dict(done)
-            return
-        for value in space[left[0]]:
-            yield from extend({**done, left[0]: value}, left[1:])
-
-    return extend({}, names)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +10,13 @@ from relax_mlir import te
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
 from relax_mlir.tuning import (
     Database,
-    EvolutionarySearch,
     Measurement,
-    RandomSearch,
     Record,
     SizeTime,
     apply_history_best,
     configured,
     get_config,
 )
-from relax_mlir.tuning.task import all_configurations
 
 A = te.placeholder(("n", "m"), name="A")
 B = te.compute(A.shape, lambda i, j: A[i, j] + 1.0, "B")
@@ -73,43 +68,6 @@ def test_wrong_knobs() -> None:
         get_config().define_knob("x", [1, 2])
     with pytest.raises(ArgumentError, match=r"has no knob 'y' \(it has x\)"), configured({"x": 1, "y": 2}):
         get_config().define_knob("x", [1, 2])
-
-
-SPACE: dict[str, Any] = {"a": tuple(range(6)), "b": ("x", "y", "z"), "c": ([1], [2], [4], [8])}
-
-
-@pytest.mark.parametrize("kind", [RandomSearch, EvolutionarySearch])
-def test_searches_propose_each_configuration_once(kind: Any) -> None:
-    search, seen = kind(SPACE, seed=3), []
-    assert search.propose(1) == [{"a": 0, "b": "x", "c": [1]}]
-    seen.append({"a": 0, "b": "x", "c": [1]})
-    while found := search.propose(5):
-        for values in found:
-            search.tell(values, 1.0 + values["a"])
-        seen += found
-    assert len(seen) == prod(map(len, SPACE.values()))
-    assert sorted(map(json.dumps, seen)) == sorted(json.dumps(each) for each in all_configurations(SPACE))
-
-
-def test_evolution_finds_the_best_sooner() -> None:
-    """Among 10,000 configurations, one near the best within 200; a search at random finds one in 2,000."""
-    space = {name: tuple(range(10)) for name in "abcd"}
-
-    def score(values: Any) -> float:
-        return 1 + sum(
-            (9 - abs(values[name] - wanted)) ** 2 for name, wanted in zip("abcd", (7, 2, 9, 4), strict=True)
-        )
-
-    best = {}
-    for kind in (RandomSearch, EvolutionarySearch):
-        search, scores = kind(space, seed=1), []
-        for _ in range(40):
-            for values in search.propose(5):
-                scores.append(score(values))
-                search.tell(values, scores[-1])
-        best[kind] = max(scores)
-    assert best[EvolutionarySearch] > best[RandomSearch]
-    assert best[EvolutionarySearch] >= 0.97 * score({"a": 7, "b": 2, "c": 9, "d": 4})
 
 
 def record(task: str, ratio: float, values: dict[str, Any], error: str = "") -> Record:

@@ -14,6 +14,7 @@ from relax_mlir import te, tuning
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.strategy import OpStrategy, temporary_strategy
 from relax_mlir.tuning import Database, LocalWorkers, Measurement, Task, apply_history_best, create_task, tune
+from relax_mlir.tuning.schedule_features import features_of, schedule_features
 
 N = te.var("n")
 X = te.placeholder((N, "m"), name="x")
@@ -123,6 +124,83 @@ def test_tuning_is_resumed(task: Task, tmp_path: Path) -> None:
     assert second.best in [values for _, values in seen]
     other = tune(task, sizes[:1], trials=1, database=Database(path), workers=LocalWorkers(**QUICK), **common)
     assert other.measured == 1  # on other sizes all is to be measured
+
+
+def test_interrupts(task: Task, tmp_path: Path) -> None:
+    """Ctrl-C: what was measured is kept, the best so far is the result; before anything was measured it is raised."""
+    path, sizes = tmp_path / "tuned.json", [{"n": 4, "m": 9}]
+
+    def interrupted(count: int, last: Measurement, best: float) -> None:
+        if count == 3:
+            raise KeyboardInterrupt
+
+    found = tune(
+        task,
+        sizes,
+        budget=None,
+        trials=6,
+        database=Database(path),
+        workers=LocalWorkers(**QUICK),
+        progress=interrupted,
+    )
+    assert found.interrupted and found.measured == 3 and "(3 candidates, 0 failed, interrupted" in str(found)
+    records = Database(path).records
+    assert len(records) == 3 and found.score == max(r.measurement.score() for r in records)
+
+    class Interrupted(LocalWorkers):
+        def measure(self, *arguments: Any, **more: Any) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(task, sizes, budget=None, trials=6, workers=Interrupted(**QUICK))
+    with Interrupted(**QUICK):
+        again = tune(task, sizes, trials=6, database=Database(path), workers=Interrupted(**QUICK))
+    assert again.interrupted and again.measured == 3
+
+
+def test_databases_of_other_schedules(task: Task, tmp_path: Path) -> None:
+    """Records of the same computation whose knobs are others."""
+    sizes = [{"n": 4, "m": 9}]
+    times = (tuning.SizeTime(2.0, 2.0, 2.0, 1e-6),)
+    for values, wrong in (
+        ({"tile": [4]}, "vectors"),
+        ({"tile": [4], "vectors": True, "rows": 3}, "rows"),
+        ({"tile": [5], "vectors": True}, "tile"),
+    ):
+        path = tmp_path / f"{wrong}.json"
+        record = tuning.Record(
+            task.key, task.name, str(task.target), tuple(sizes), Measurement(values, times)
+        )
+        Database(path).add(record)
+        with pytest.raises(
+            ArgumentError, match=f"{wrong}.json has a measurement of 'exponentials' with other"
+        ):
+            tune(task, sizes, database=Database(path))
+
+
+@pytest.mark.parametrize("search", ["random", "model", "optuna"])
+def test_searches_by_name(task: Task, search: str) -> None:
+    found = tune(task, [{"n": 4, "m": 9}], trials=99, search=search, workers=LocalWorkers(**QUICK))
+    assert found.measured == 6 and found.failed == 0
+
+
+def test_features_of_schedules(task: Task) -> None:
+    plain = features_of(task, {"tile": [8], "vectors": False})
+    vectors = features_of(task, {"tile": [8], "vectors": True})
+    assert plain["loops_serial"] == 3 and plain["length_serial"] == 3 and plain["loops_vectorized"] == 0
+    assert vectors["loops_serial"] == 2 and vectors["length_vectorized"] == 3
+    assert plain.keys() == vectors.keys()
+    assert features_of(task, {"tile": [5], "vectors": True}) == {}
+    a = te.placeholder(("n", "m"), name="a")
+    b = te.compute(a.shape, lambda i, j: a[i, j] * 2.0, "b")
+    c = te.compute(a.shape, lambda i, j: b[i, j] + 1.0, "c")
+    d = te.compute(a.shape, lambda i, j: c[i, j] - 1.0, "d")
+    s = te.create_schedule(d.op)
+    s[b].compute_inline()
+    s[c].compute_at(s[d], d.op.axis[0])
+    s[d].parallel(d.op.axis[0])
+    found = schedule_features(s)
+    assert (found["inlined"], found["attached"], found["depth"], found["loops_parallel"]) == (1, 1, 1, 1)
 
 
 def test_results_say_what_was_found(task: Task) -> None:

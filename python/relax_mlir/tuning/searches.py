@@ -1,0 +1,32 @@
+"""The searches by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from relax_mlir.error import UnknownNameError
+from relax_mlir.tuning.model_search import ModelSearch
+from relax_mlir.tuning.optuna_search import OptunaSearch
+from relax_mlir.tuning.schedule_features import features_of
+from relax_mlir.tuning.search import EvolutionarySearch, RandomSearch, Search
+from relax_mlir.tuning.task import Task
+
+SEARCHES: dict[str, Callable[[Task, int], Search]] = {
+    "random": lambda task, seed: RandomSearch(task.space(), seed),
+    "evolutionary": lambda task, seed: EvolutionarySearch(task.space(), seed),
+    "model": lambda task, seed: ModelSearch(task.space(), seed, describe=partial(features_of, task)),
+    "optuna": lambda task, seed: OptunaSearch(task.space(), seed),
+}
+"""What makes a search for a task, with a seed."""
+
+
+def make_search(name: str, task: Task, seed: int) -> Search:
+    """The search of a name.
+
+    Raises:
+        UnknownNameError: there is none. UnsupportedError: what it needs is not installed.
+    """
+    if name not in SEARCHES:
+        raise UnknownNameError("search", name, SEARCHES)
+    return SEARCHES[name](task, seed)
