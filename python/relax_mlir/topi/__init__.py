@@ -4,6 +4,7 @@ Each takes and gives `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` make
 """
 
 from relax_mlir.topi import image, nn, tag
+from relax_mlir.topi.advanced_indexing import adv_index, index_put, index_tensor
 from relax_mlir.topi.binary import (
     add,
     atan2,
@@ -37,6 +38,7 @@ from relax_mlir.topi.binary import (
     where,
 )
 from relax_mlir.topi.create import arange, full, full_like, meshgrid, one_hot
+from relax_mlir.topi.diagonals import eye, matrix_set_diag
 from relax_mlir.topi.einsum import einsum
 from relax_mlir.topi.elementwise import (
     abs,
@@ -95,6 +97,8 @@ from relax_mlir.topi.nn.dense import matmul
 from relax_mlir.topi.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from relax_mlir.topi.scan import cumprod, cumsum
 from relax_mlir.topi.scatter import scatter_elements, scatter_nd
+from relax_mlir.topi.sequences import reverse_sequence, sequence_mask
+from relax_mlir.topi.slices import dynamic_strided_slice, slice_scatter, strided_set
 from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
 
 __all__ = [
@@ -102,6 +106,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "adv_index",
     "all",
     "any",
     "arange",
@@ -127,12 +132,14 @@ __all__ = [
     "cumprod",
     "cumsum",
     "divide",
+    "dynamic_strided_slice",
     "einsum",
     "embedding",
     "equal",
     "erf",
     "exp",
     "expand_dims",
+    "eye",
     "flip",
     "floor",
     "floor_divide",
@@ -145,6 +152,8 @@ __all__ = [
     "greater_equal",
     "identity",
     "image",
+    "index_put",
+    "index_tensor",
     "isfinite",
     "isinf",
     "isnan",
@@ -161,6 +170,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "matmul",
+    "matrix_set_diag",
     "max",
     "maximum",
     "mean",
@@ -177,21 +187,25 @@ __all__ = [
     "prod",
     "repeat",
     "reshape",
+    "reverse_sequence",
     "right_shift",
     "round",
     "rsqrt",
     "scatter_elements",
     "scatter_nd",
     "searchsorted",
+    "sequence_mask",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "slice_scatter",
     "sort",
     "split",
     "sqrt",
     "squeeze",
     "stack",
+    "strided_set",
     "strided_slice",
     "subtract",
     "sum",

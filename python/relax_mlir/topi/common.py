@@ -8,6 +8,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.symbolic import Dim
+from relax_mlir.te import functions
 from relax_mlir.te.compute import compute
 from relax_mlir.te.expressions import Expr, ExprLike, Size
 from relax_mlir.te.tensors import Tensor
@@ -24,6 +25,20 @@ def require_float(what: str, tensor: Tensor) -> None:
     """Raise `DTypeError` unless the tensor holds floats."""
     if not tensor.dtype.startswith(("float", "bfloat")):
         raise DTypeError(f"{what}: the tensor {tensor} does not hold floats; cast it first")
+
+
+def index_tensor_of(what: str, value: object) -> Tensor:
+    """`value`, which must be a tensor of integers."""
+    tensor = require(what, value)
+    if not tensor.dtype.startswith(("int", "uint")):
+        raise DTypeError(f"{what} is {tensor}, which does not hold integers")
+    return tensor
+
+
+def counted(index: Expr, dim: Dim) -> Expr:
+    """An index that counts from the end of a dimension where it is negative."""
+    wide = index.astype("int64")
+    return functions.select(wide < 0, wide + size(dim), wide)
 
 
 def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: str) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from relax_mlir import symbolic
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike
@@ -17,6 +17,8 @@ from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import (
     axis_of,
     computed,
+    counted,
+    index_tensor_of,
     product,
     replaced,
     require,
@@ -25,19 +27,6 @@ from relax_mlir.topi.common import (
     unflattened,
 )
 from relax_mlir.topi.tag import INJECTIVE
-
-
-def _indices(what: str, value: object) -> Tensor:
-    tensor = require(what, value)
-    if not tensor.dtype.startswith(("int", "uint")):
-        raise DTypeError(f"{what} is {tensor}, which does not hold integers")
-    return tensor
-
-
-def _counted(index: Expr, dim: Dim) -> Expr:
-    """An index that may count from the end."""
-    wide = index.astype("int64")
-    return functions.select(wide < 0, wide + size(dim), wide)
 
 
 def take(
@@ -54,7 +43,7 @@ def take(
             where they are negative, and others are errors of the call.
     """
     what = "topi.take"
-    tensor, index = require(f"{what}: 'a'", a), _indices(f"{what}: 'indices'", indices)
+    tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
     if mode not in ("clip", "wrap", "fast"):
         raise ArgumentError(f"{what}: 'mode' is {mode!r}, expected 'clip', 'wrap' or 'fast'")
     if axis is None:
@@ -85,7 +74,7 @@ def _moded(index: Expr, dim: Dim, mode: str) -> Expr:
     if mode == "wrap":
         return wide % size(dim)
     if mode == "fast":
-        return _counted(index, dim)
+        return counted(index, dim)
     return functions.maximum(functions.minimum(wide, size(dim - 1)), 0)
 
 
@@ -95,7 +84,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     It is ONNX's GatherElements.
     """
     what = "topi.gather"
-    tensor, index = require(f"{what}: 'data'", data), _indices(f"{what}: 'indices'", indices)
+    tensor, index = require(f"{what}: 'data'", data), index_tensor_of(f"{what}: 'indices'", indices)
     place = axis_of(what, axis, tensor.ndim)
     if index.ndim != tensor.ndim:
         raise ShapeError(f"{what}: {tensor} and the indices {index} have different numbers of dimensions")
@@ -106,7 +95,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
             )
     return computed(
         index.shape,
-        lambda *i: tensor(*replaced(i, place, _counted(index(*i), tensor.shape[place]))),
+        lambda *i: tensor(*replaced(i, place, counted(index(*i), tensor.shape[place]))),
         "T_gather",
         INJECTIVE,
     )
@@ -122,7 +111,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
         batch_dims: so many first dimensions that `a` and the rest of the indices have, taken together.
     """
     what = "topi.gather_nd"
-    tensor, index = require(f"{what}: 'a'", a), _indices(f"{what}: 'indices'", indices)
+    tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
     count = index.shape[0] if index.ndim else None
     if not isinstance(count, int) or not 0 <= batch_dims < index.ndim or batch_dims + count > tensor.ndim:
         raise ShapeError(
@@ -135,7 +124,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 
     def value(*i: Expr) -> Expr:
         places: list[ExprLike] = [
-            _counted(index(number, *i[:width]), tensor.shape[batch_dims + number]) for number in range(count)
+            counted(index(number, *i[:width]), tensor.shape[batch_dims + number]) for number in range(count)
         ]
         return tensor(*i[:batch_dims], *places, *i[width:])
 

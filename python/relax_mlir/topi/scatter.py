@@ -12,8 +12,9 @@ from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
+from relax_mlir.te.source import shape_text
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import axis_of, require, require_equal
+from relax_mlir.topi.common import axis_of, index_tensor_of, require, require_equal
 
 SCATTER = "scatter"
 """The tag of tensors with updated elements."""
@@ -24,6 +25,8 @@ UPDATES = {
     "min": "T.min({old}, {new})",
     "max": "T.max({old}, {new})",
 }
+MEAN = "mean"
+"""The reduction that divides sums by how many elements they are of, the old one among them."""
 
 
 def scatter_elements(
@@ -31,10 +34,11 @@ def scatter_elements(
 ) -> Tensor:
     """`data` with `updates` at their own places but for the axis, along which `indices` say the place.
 
-    `reduction`: "update", or the combination with the old element: "add", "mul", "min", "max".
+    `reduction`: "update", or the combination with the old element: "add", "mul", "min", "max"; "mean" is that of the
+    old element and of all updates, of integers rounded down.
     """
     what = "topi.scatter_elements"
-    tensor, index, new = _checked(what, data, indices, updates, reduction)
+    tensor, index, new = _checked(what, data, indices, updates, reduction, (*UPDATES, MEAN))
     place = axis_of(what, axis, tensor.ndim)
     require_equal(f"{what}: 'updates'", new.shape, index.shape)
     if index.ndim != tensor.ndim:
@@ -47,13 +51,19 @@ def scatter_elements(
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         at = [fresh("j") for _ in index.shape]
-        lines, found = _index(element(ins[1], at), tensor.shape[place], fresh)
-        target = element(outs[0], [*at[:place], found, *at[place + 1 :]])
+        lines, found = counted_index(element(ins[1], at), tensor.shape[place], fresh)
+        there = [*at[:place], found, *at[place + 1 :]]
+        target = element(outs[0], there)
+        counts = _Counts(tensor, fresh) if reduction == MEAN else None
+        update = UPDATES["add" if counts else reduction].format(old=target, new=element(ins[2], at))
         return [
-            *_copy(ins[0], outs[0], tensor.shape, fresh),
+            *(counts.begun() if counts else []),
+            *copied(ins[0], outs[0], tensor.shape, fresh),
             grid(at, index.shape),
             *(f"    {line}" for line in lines),
-            f"    {target} = {UPDATES[reduction].format(old=target, new=element(ins[2], at))}",
+            f"    {target} = {update}",
+            *([f"    {counts.one_more(there)}"] if counts else []),
+            *(counts.divided(outs[0]) if counts else []),
         ]
 
     return LoopOp(
@@ -68,7 +78,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     `updates` have the rest of it, and then the other dimensions of `data`. `mode` is a reduction of `scatter_elements`.
     """
     what = "topi.scatter_nd"
-    tensor, index, new = _checked(what, data, indices, updates, mode)
+    tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
     count = index.shape[0] if index.ndim else None
     if not isinstance(count, int) or count > tensor.ndim:
         raise ShapeError(
@@ -83,12 +93,12 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
         places: list[str] = []
         for number in range(count):
             column = [str(number), *at[: index.ndim - 1]]
-            more, found = _index(element(ins[1], column), tensor.shape[number], fresh)
+            more, found = counted_index(element(ins[1], column), tensor.shape[number], fresh)
             lines += more
             places.append(found)
         target = element(outs[0], [*places, *at[index.ndim - 1 :]])
         return [
-            *_copy(ins[0], outs[0], tensor.shape, fresh),
+            *copied(ins[0], outs[0], tensor.shape, fresh),
             grid(at, new.shape),
             *(f"    {line}" for line in lines),
             f"    {target} = {UPDATES[mode].format(old=target, new=element(ins[2], at))}",
@@ -99,28 +109,54 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     ).outputs[0]
 
 
+class _Counts:
+    """Statements that count the elements of each sum, and divide by them."""
+
+    def __init__(self, tensor: Tensor, fresh: Fresh) -> None:
+        self.tensor, self.name, self.fresh = tensor, fresh("counts"), fresh
+
+    def begun(self) -> list[str]:
+        at = [self.fresh("i") for _ in self.tensor.shape]
+        return [
+            f'{self.name} = T.alloc_buffer({shape_text(self.tensor)}, "int64")',
+            grid(at, self.tensor.shape),
+            f"    {element(self.name, at)} = 1",
+        ]
+
+    def one_more(self, there: Sequence[str]) -> str:
+        return f"{element(self.name, there)} = {element(self.name, there)} + 1"
+
+    def divided(self, target: str) -> list[str]:
+        at = [self.fresh("i") for _ in self.tensor.shape]
+        is_float = self.tensor.dtype.startswith(("float", "bfloat"))
+        number = f'T.cast({element(self.name, at)}, "{self.tensor.dtype}")'
+        return [
+            grid(at, self.tensor.shape),
+            f"    {element(target, at)} = {element(target, at)} {'/' if is_float else '//'} {number}",
+        ]
+
+
 def _checked(
-    what: str, data: Tensor, indices: Tensor, updates: Tensor, reduction: str
+    what: str, data: Tensor, indices: Tensor, updates: Tensor, reduction: str, known: Sequence[str]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    tensor, index = require(f"{what}: 'data'", data), require(f"{what}: 'indices'", indices)
+    tensor, index = require(f"{what}: 'data'", data), index_tensor_of(f"{what}: 'indices'", indices)
     new = require(f"{what}: 'updates'", updates)
-    if not index.dtype.startswith(("int", "uint")):
-        raise DTypeError(f"{what}: 'indices' is {index}, which does not hold integers")
     if new.dtype != tensor.dtype:
         raise DTypeError(f"{what}: the updates have dtype {new.dtype}, and the data {tensor.dtype}")
-    if reduction not in UPDATES:
-        raise ArgumentError(f"{what}: the reduction is {reduction!r}, expected one of {', '.join(UPDATES)}")
-    if tensor.dtype == "bool" and reduction in ("add", "mul"):
+    if reduction not in known:
+        raise ArgumentError(f"{what}: the reduction is {reduction!r}, expected one of {', '.join(known)}")
+    if tensor.dtype == "bool" and reduction in ("add", "mul", MEAN):
         raise DTypeError(f"{what}: the reduction {reduction!r} has no meaning for bool")
     return tensor, index, new
 
 
-def _copy(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list[str]:
+def copied(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list[str]:
+    """The statements that copy a tensor."""
     at = [fresh("i") for _ in shape]
     return [grid(at, shape), f"    {element(target, at)} = {element(source, at)}"]
 
 
-def _index(given: str, dim: Dim, fresh: Fresh) -> tuple[list[str], str]:
+def counted_index(given: str, dim: Dim, fresh: Fresh) -> tuple[list[str], str]:
     """The statements that make an index that may count from the end, and its name."""
     raw, found = fresh("p"), fresh("q")
     return [f"{raw} = T.index({given})", f"{found} = T.Select({raw} < 0, {raw} + ({dim}), {raw})"], found

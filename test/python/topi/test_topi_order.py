@@ -40,7 +40,7 @@ def test_cumulative(dtype: str) -> None:
 
 
 def _scattered(reduction: str, axis: int) -> Any:
-    names = {"update": None, "add": "sum", "mul": "prod", "min": "amin", "max": "amax"}
+    names = {"update": None, "add": "sum", "mul": "prod", "min": "amin", "max": "amax", "mean": "mean"}
 
     def found(data: Any, index: Any, updates: Any, *rest: Any) -> Any:
         places = torch.tensor(np.where(index < 0, index + data.shape[axis], index))
@@ -68,7 +68,7 @@ def test_scatter() -> None:
             lambda x, i, u, p, r, how=reduction: topi.scatter_elements(x, i, u, 1, how),
             _scattered(reduction, 1),
         )
-        for reduction in ("update", "add", "mul", "min", "max")
+        for reduction in ("update", "add", "mul", "min", "max", "mean")
     }
     cases["nd"] = lambda x, i, u, p, r: topi.scatter_nd(x, p, r, "add"), _scattered_nd
     cases["nd all"] = (
@@ -185,7 +185,7 @@ def test_mistakes() -> None:
         (lambda: topi.scatter_elements(x, i, i), DTypeError, "the updates have dtype int32"),
         (lambda: topi.scatter_elements(x, i, x, 1), ShapeError, "'updates': the shapes"),
         (lambda: topi.scatter_elements(x, i, u, 0), ShapeError, "dimension 1 of the indices is k"),
-        (lambda: topi.scatter_elements(x, i, u, 1, "mean"), ArgumentError, "the reduction is 'mean'"),
+        (lambda: topi.scatter_elements(x, i, u, 1, "mode"), ArgumentError, "the reduction is 'mode'"),
         (lambda: topi.scatter_nd(x, i, u), ShapeError, "by a first dimension of known size"),
         (lambda: topi.topk(x, K), ShapeError, "'k' is k, not known to be at most m"),
         (lambda: topi.topk(x, 1, ret_type="x"), ArgumentError, "'ret_type' is 'x'"),

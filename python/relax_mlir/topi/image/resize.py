@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir.dialects import dtypes
-from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import computed, dims_of, replaced, require, require_float, size
+from relax_mlir.topi.layouts import require_layout
 from relax_mlir.topi.tag import INJECTIVE
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
@@ -139,10 +140,10 @@ def resize2d(
     """Other sizes of the last two dimensions.
 
     Args:
-        data: floats of the layout ``NCHW``.
+        data: floats.
         roi: for "tf_crop_and_resize": where the looked-at part begins in each dimension, and then where it ends, of 1.
         size: the new sizes, integers or symbols.
-        layout: NCHW.
+        layout: the letters ``NCHW`` in any order.
         method: "nearest_neighbor", "linear" or "cubic".
         coordinate_transformation_mode: "half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
             "pytorch_half_pixel", "tf_half_pixel_for_nn" or "tf_crop_and_resize".
@@ -203,10 +204,7 @@ def _resized(
     tensor = require(f"{what}: 'data'", data)
     require_float(what, tensor)
     rank = len(wanted) - 2
-    if layout != wanted:
-        raise UnsupportedError(
-            f"{what}: the layout is {layout!r}, and only {wanted!r} is supported: other tensors are to be transposed"
-        )
+    require_layout(what, layout, wanted)
     new = dims_of(f"{what}: 'size'", sizes)
     if tensor.ndim != rank + 2 or len(new) != rank:
         raise ShapeError(f"{what}: {len(new)} sizes for {tensor}, expected {rank} for {rank + 2} dimensions")
@@ -224,13 +222,17 @@ def _resized(
     part = list(roi) if crops and roi is not None else [0.0] * rank + [1.0] * rank
     if len(part) != 2 * rank:
         raise ArgumentError(f"{what}: 'roi' has {len(part)} numbers, expected {2 * rank}")
-    axes = [_Axis(tensor.shape[2 + n], new[n], float(part[n]), float(part[rank + n])) for n in range(rank)]
+    places = [layout.index(letter) for letter in wanted[2:]]
+    axes = [
+        _Axis(tensor.shape[place], new[n], float(part[n]), float(part[rank + n]))
+        for n, place in enumerate(places)
+    ]
     found = tensor
-    for number, axis in enumerate(axes):
+    for place, axis in zip(places, axes, strict=True):
         if moves or axis.old != axis.new:
-            found = _along(found, 2 + number, axis, how)
+            found = _along(found, place, axis, how)
     if crops:
-        found = _outside_filled(found, axes, how.outside)
+        found = _outside_filled(found, places, axes, how.outside)
     if out_dtype is not None and out_dtype != found.dtype:
         kind, inner = dtypes.dtype(out_dtype).name, found
         found = computed(found.shape, lambda *i: inner(*i).astype(kind), "T_cast", INJECTIVE)
@@ -300,14 +302,14 @@ def _cubic(t: Expr, alpha: float) -> list[Expr]:
     return [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
 
 
-def _outside_filled(tensor: Tensor, axes: Sequence[_Axis], filling: float) -> Tensor:
+def _outside_filled(tensor: Tensor, places: Sequence[int], axes: Sequence[_Axis], filling: float) -> Tensor:
     """The elements whose places are in the input, and `filling` elsewhere."""
     how = _How("linear", "tf_crop_and_resize", "", 0.0, False, filling)
 
     def value(*i: Expr) -> Expr:
         tests: list[Expr] = []
-        for index, axis in zip(i[2:], axes, strict=True):
-            x = _place(index, axis, how)
+        for place, axis in zip(places, axes, strict=True):
+            x = _place(i[place], axis, how)
             tests += [x >= 0.0, x <= _float(axis.old - 1)]
         return functions.select(functions.all(*tests), tensor(*i), filling)
 

@@ -1,6 +1,7 @@
 """Operators of neural networks as tensor expressions, with the names and the orders of arguments of TVM's `topi.nn`."""
 
 from relax_mlir.topi.nn.activation import leaky_relu, log_softmax, prelu, relu, softmax
+from relax_mlir.topi.nn.adaptive import adaptive_pool, adaptive_pool1d, adaptive_pool3d
 from relax_mlir.topi.nn.convolution import (
     conv,
     conv1d,
@@ -13,35 +14,88 @@ from relax_mlir.topi.nn.convolution import (
     depthwise_conv2d_nchw,
     group_conv2d_nchw,
 )
+from relax_mlir.topi.nn.convolution_layouts import (
+    conv1d_ncw,
+    conv1d_nwc,
+    conv2d_hwcn,
+    conv2d_nchw,
+    conv2d_nhwc,
+    conv3d_ncdhw,
+    conv3d_ndhwc,
+    depthwise_conv2d_nhwc,
+    group_conv1d_ncw,
+    group_conv1d_nwc,
+    group_conv1d_transpose_ncw,
+    group_conv2d_nhwc,
+    group_conv2d_transpose_nchw,
+    group_conv3d_transpose_ncdhw,
+)
 from relax_mlir.topi.nn.dense import batch_matmul, dense, matmul
+from relax_mlir.topi.nn.local_response_norm import lrn
+from relax_mlir.topi.nn.loss import cross_entropy_with_logits, nll_loss
 from relax_mlir.topi.nn.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from relax_mlir.topi.nn.padding import edge_pad, mirror_pad, pad, wrap_pad
 from relax_mlir.topi.nn.pooling import global_pool, pool, pool1d, pool2d, pool3d
+from relax_mlir.topi.nn.rearrange import (
+    batch_to_space_nd,
+    depth_to_space,
+    dilate,
+    flatten,
+    pixel_shuffle,
+    space_to_batch_nd,
+    space_to_depth,
+)
+from relax_mlir.topi.nn.upsampling import upsampling, upsampling3d
 
 __all__ = [
+    "adaptive_pool",
+    "adaptive_pool1d",
+    "adaptive_pool3d",
     "batch_matmul",
     "batch_norm",
+    "batch_to_space_nd",
     "conv",
     "conv1d",
+    "conv1d_ncw",
+    "conv1d_nwc",
     "conv1d_transpose_ncw",
     "conv2d",
+    "conv2d_hwcn",
+    "conv2d_nchw",
+    "conv2d_nhwc",
     "conv2d_transpose_nchw",
     "conv3d",
+    "conv3d_ncdhw",
+    "conv3d_ndhwc",
     "conv3d_transpose_ncdhw",
     "conv_transpose",
+    "cross_entropy_with_logits",
     "dense",
+    "depth_to_space",
     "depthwise_conv2d_nchw",
+    "depthwise_conv2d_nhwc",
+    "dilate",
     "edge_pad",
+    "flatten",
     "global_pool",
+    "group_conv1d_ncw",
+    "group_conv1d_nwc",
+    "group_conv1d_transpose_ncw",
     "group_conv2d_nchw",
+    "group_conv2d_nhwc",
+    "group_conv2d_transpose_nchw",
+    "group_conv3d_transpose_ncdhw",
     "group_norm",
     "instance_norm",
     "layer_norm",
     "leaky_relu",
     "log_softmax",
+    "lrn",
     "matmul",
     "mirror_pad",
+    "nll_loss",
     "pad",
+    "pixel_shuffle",
     "pool",
     "pool1d",
     "pool2d",
@@ -50,5 +104,9 @@ __all__ = [
     "relu",
     "rms_norm",
     "softmax",
+    "space_to_batch_nd",
+    "space_to_depth",
+    "upsampling",
+    "upsampling3d",
     "wrap_pad",
 ]

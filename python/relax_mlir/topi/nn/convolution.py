@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
-from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import computed, require, size
+from relax_mlir.topi.layouts import in_layout, kernel_in
 from relax_mlir.topi.nn.padding import pad
 from relax_mlir.topi.nn.windows import Window, windows_of
 
@@ -69,9 +70,16 @@ def conv1d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along one dimension; see `conv`."""
-    _layout("conv1d", data_layout, "NCW", kernel_layout, "OIW")
-    return _of_rank("conv1d", data, kernel, 3, strides, padding, dilation, groups, out_dtype)
+    """A convolution along one dimension; see `conv`. Layouts are any orders of their letters."""
+    what = "topi.nn.conv1d"
+    weight = kernel_in(what, kernel, kernel_layout, "OIW")
+    return in_layout(
+        what,
+        data,
+        data_layout,
+        "NCW",
+        lambda x: _of_rank("conv1d", x, weight, 3, strides, padding, dilation, groups, out_dtype),
+    )
 
 
 def conv2d(
@@ -84,9 +92,16 @@ def conv2d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along two dimensions; see `conv`."""
-    _layout("conv2d", data_layout, "NCHW", kernel_layout, "OIHW")
-    return _of_rank("conv2d", inp, filt, 4, stride, padding, dilation, 1, out_dtype)
+    """A convolution along two dimensions; see `conv`. Layouts are any orders of their letters."""
+    what = "topi.nn.conv2d"
+    weight = kernel_in(what, filt, kernel_layout, "OIHW")
+    return in_layout(
+        what,
+        inp,
+        data_layout,
+        "NCHW",
+        lambda x: _of_rank("conv2d", x, weight, 4, stride, padding, dilation, 1, out_dtype),
+    )
 
 
 def conv3d(
@@ -100,9 +115,16 @@ def conv3d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along three dimensions; see `conv`."""
-    _layout("conv3d", data_layout, "NCDHW", kernel_layout, "OIDHW")
-    return _of_rank("conv3d", inp, filt, 5, stride, padding, dilation, groups, out_dtype)
+    """A convolution along three dimensions; see `conv`. Layouts are any orders of their letters."""
+    what = "topi.nn.conv3d"
+    weight = kernel_in(what, filt, kernel_layout, "OIDHW")
+    return in_layout(
+        what,
+        inp,
+        data_layout,
+        "NCDHW",
+        lambda x: _of_rank("conv3d", x, weight, 5, stride, padding, dilation, groups, out_dtype),
+    )
 
 
 def group_conv2d_nchw(
@@ -272,14 +294,6 @@ def _of_rank(
     if require(f"topi.nn.{name}: the data", data).ndim != rank:
         raise ShapeError(f"topi.nn.{name}: {data} is not of {rank} dimensions")
     return conv(data, weight, stride, padding, dilation, groups, out_dtype, name)
-
-
-def _layout(name: str, data: str, wanted: str, kernel: str, wanted_kernel: str) -> None:
-    if data != wanted or kernel not in ("", wanted_kernel):
-        raise UnsupportedError(
-            f"topi.nn.{name}: the layouts are {data!r} and {kernel!r}, and only {wanted!r} and {wanted_kernel!r} are "
-            "supported: other tensors are to be transposed"
-        )
 
 
 def _typed(what: str, data: Tensor, weight: Tensor, out_dtype: str | None) -> tuple[Tensor, Tensor]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, IterVar
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi import reduce
 from relax_mlir.topi.common import computed, require, require_float, size
+from relax_mlir.topi.layouts import in_layout, require_layout
 from relax_mlir.topi.nn.windows import Window, windows_of
 
 Amount = int | Sequence[int]
@@ -101,14 +102,13 @@ def pool3d(
 
 
 def _laid_out(name: str, rank: int, layout: str, wanted: str, data: Tensor, *rest: object) -> Tensor:
-    if layout != wanted:
-        raise UnsupportedError(
-            f"topi.nn.{name}: the layout is {layout!r}, and only {wanted!r} is supported: other tensors "
-            "are to be transposed"
-        )
-    if require(f"topi.nn.{name}: 'data'", data).ndim != rank + 2:
-        raise ShapeError(f"topi.nn.{name}: {data} is not of {rank + 2} dimensions")
-    return pool(data, rank, *rest, name=name)  # type: ignore[arg-type]  # as the three above have them
+    return in_layout(
+        f"topi.nn.{name}",
+        data,
+        layout,
+        wanted,
+        lambda x: pool(x, rank, *rest, name=name),  # type: ignore[arg-type]  # as the three above have them
+    )
 
 
 def pool(
@@ -200,13 +200,12 @@ def _elements(window: Window, length: Dim, count: Dim, *, include: bool) -> Tens
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     """The largest element ("max") or the mean ("avg") of every channel, with dimensions of size 1."""
-    if layout not in ("NCW", "NCHW", "NCDHW"):
-        raise UnsupportedError(
-            f"topi.nn.global_pool: the layout is {layout!r}, and only NCW, NCHW and NCDHW are "
-            "supported: other tensors are to be transposed"
-        )
+    what = "topi.nn.global_pool"
+    if not isinstance(layout, str) or len(layout) not in (3, 4, 5):
+        raise ArgumentError(f"{what}: the layout is {layout!r}, expected NCW, NCHW or NCDHW in an order")
+    require_layout(what, layout, ("NCW", "NCHW", "NCDHW")[len(layout) - 3])
     tensor = require("topi.nn.global_pool: 'data'", data)
     if pool_type not in ("max", "avg") or tensor.ndim != len(layout):
         raise ArgumentError(f"topi.nn.global_pool: {pool_type!r} of {tensor} in the layout {layout}")
     combine = reduce.max if pool_type == "max" else reduce.mean
-    return combine(tensor, tuple(range(2, tensor.ndim)), keepdims=True)
+    return combine(tensor, tuple(n for n, letter in enumerate(layout) if letter not in "NC"), keepdims=True)

@@ -1,0 +1,109 @@
+"""Elements at places that several tensors tell together, as NumPy's ``x[i, j]`` and ``x[i, j] = v``.
+
+Indices count from the end where they are negative. One that is out of range is a `BoundsError` of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.error import DTypeError, ShapeError, expect
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.broadcasting import broadcast_shape, element
+from relax_mlir.te.expressions import Expr, ExprLike
+from relax_mlir.te.own_loops import Fresh, LoopOp, grid
+from relax_mlir.te.own_loops import element as text_of
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import computed, counted, index_tensor_of, require
+from relax_mlir.topi.scatter import SCATTER, copied, counted_index
+from relax_mlir.topi.tag import INJECTIVE
+
+
+def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """The elements, or parts, at the places that tensors of indices are, which are broadcast against each other.
+
+    The result has their common shape, and then the dimensions of `data` behind those that are indexed.
+    """
+    return _taken("topi.adv_index", data, indices)
+
+
+def index_tensor(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """`adv_index` by the name that Relax's op has."""
+    return _taken("topi.index_tensor", data, indices)
+
+
+def _taken(what: str, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    tensor, places, common = _checked(what, data, indices)
+    width, count = len(common), len(places)
+
+    def value(*i: Expr) -> Expr:
+        found: list[ExprLike] = [
+            counted(element(place, common, i[:width]), dim)
+            for place, dim in zip(places, tensor.shape, strict=False)
+        ]
+        return tensor(*found, *i[width:])
+
+    return computed([*common, *tensor.shape[count:]], value, "T_adv_index", INJECTIVE)
+
+
+def index_put(data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """`data` with `values`, broadcast, at the places that tensors of indices are, as ``data[i, j] = values``.
+
+    They are put in order, so that of several of one place the last one stays; with `accumulate` all are added.
+    """
+    what = "topi.index_put"
+    tensor, places, common = _checked(what, data, indices)
+    new = require(f"{what}: 'values'", values)
+    if new.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: the values have dtype {new.dtype}, and the data {tensor.dtype}")
+    if accumulate and tensor.dtype == "bool":
+        raise DTypeError(f"{what}: 'accumulate' has no meaning for bool")
+    whole = [*common, *tensor.shape[len(places) :]]
+    fits = new.ndim <= len(whole) and tuple(broadcast_shape(what, [new.shape, whole])) == tuple(whole)
+    if not fits:
+        raise ShapeError(f"{what}: the values {new} do not broadcast to ({', '.join(map(str, whole))})")
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at = [fresh("j") for _ in whole]
+        lines: list[str] = []
+        found: list[str] = []
+        for name, place, dim in zip(ins[1:-1], places, tensor.shape, strict=False):
+            more, index = counted_index(_broadcast_text(name, place, common, at[: len(common)]), dim, fresh)
+            lines += more
+            found.append(index)
+        target = text_of(outs[0], [*found, *at[len(common) :]])
+        item = _broadcast_text(ins[-1], new, whole, at)
+        return [
+            *copied(ins[0], outs[0], tensor.shape, fresh),
+            grid(at, whole),
+            *(f"    {line}" for line in lines),
+            f"    {target} = {f'{target} + {item}' if accumulate else item}",
+        ]
+
+    return LoopOp(
+        [tensor, *places, new], [tensor.shape], [tensor.dtype], body, "T_index_put", SCATTER
+    ).outputs[0]
+
+
+def _broadcast_text(name: str, tensor: Tensor, shape: Sequence[Dim], at: Sequence[str]) -> str:
+    """The element of a tensor, broadcast to `shape`, at indices, as text."""
+    own, wide = at[len(at) - tensor.ndim :], shape[len(shape) - tensor.ndim :]
+    return text_of(
+        name,
+        [
+            "0" if size == 1 and other != 1 else i
+            for size, other, i in zip(tensor.shape, wide, own, strict=True)
+        ],
+    )
+
+
+def _checked(
+    what: str, data: Tensor, indices: Sequence[Tensor]
+) -> tuple[Tensor, list[Tensor], tuple[Dim, ...]]:
+    """The tensor, the indices, and the shape that these have in common."""
+    tensor = require(f"{what}: 'data'", data)
+    expect(f"{what}: 'indices'", indices, list | tuple, "a list of tensors")
+    places = [index_tensor_of(f"{what}: an entry of 'indices'", item) for item in indices]
+    if not 0 < len(places) <= tensor.ndim:
+        raise ShapeError(f"{what}: {len(places)} indices for {tensor}, expected 1 to {tensor.ndim}")
+    return tensor, places, broadcast_shape(what, [place.shape for place in places])
