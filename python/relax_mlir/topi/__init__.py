@@ -5,6 +5,7 @@ Each takes and gives `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` make
 
 from relax_mlir.topi import image, nn, tag
 from relax_mlir.topi.advanced_indexing import adv_index, index_put, index_tensor
+from relax_mlir.topi.batched_sequences import reverse_sequence, sequence_mask
 from relax_mlir.topi.binary import (
     add,
     atan2,
@@ -97,7 +98,6 @@ from relax_mlir.topi.nn.dense import matmul
 from relax_mlir.topi.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from relax_mlir.topi.scan import cumprod, cumsum
 from relax_mlir.topi.scatter import scatter_elements, scatter_nd
-from relax_mlir.topi.sequences import reverse_sequence, sequence_mask
 from relax_mlir.topi.slices import dynamic_strided_slice, slice_scatter, strided_set
 from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
 

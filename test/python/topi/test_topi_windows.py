@@ -188,12 +188,16 @@ def test_mistakes() -> None:
             ShapeError,
             "not known to be divisible in 4 groups",
         ),
-        (lambda: topi.nn.conv1d(x, f), ShapeError, "is not of 3 dimensions"),
+        (lambda: topi.nn.conv1d(x, f), ShapeError, "is not of the 3 dimensions of the layout"),
         (lambda: topi.nn.depthwise_conv2d_nchw(x, f, 1, 0, 1), ShapeError, "does not have the 4 channels"),
         (lambda: topi.nn.conv_transpose(x, f), ShapeError, "does not have the 4 channels"),
         (lambda: topi.nn.pool2d(x, 2, 2, 1, 0, "sum"), ArgumentError, "'pool_type' is 'sum'"),
         (lambda: topi.nn.pool2d(x, (0, 1), 2, 1, 0, "max"), ArgumentError, "'kernel' is"),
-        (lambda: topi.nn.pool1d(x, 2, 2, 1, 0, "max"), ShapeError, "is not of 3 dimensions"),
+        (
+            lambda: topi.nn.pool1d(x, 2, 2, 1, 0, "max"),
+            ShapeError,
+            "is not of the 3 dimensions of the layout",
+        ),
     ]
     for make, error, message in cases:
         with pytest.raises(error, match=message):
