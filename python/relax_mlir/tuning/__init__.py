@@ -6,8 +6,9 @@ A schedule asks `get_config` for its configuration and defines knobs in it. `cre
 """
 
 from relax_mlir.strategy.knobs import Config, Knob, Split, configured, get_config
+from relax_mlir.tuning.dask_workers import DaskWorkers
 from relax_mlir.tuning.database import Database, Record, apply_history_best
-from relax_mlir.tuning.measure import LocalWorkers, Measurement, SizeTime
+from relax_mlir.tuning.measure import LocalWorkers, Measurement, SizeTime, Workers
 from relax_mlir.tuning.model_search import ModelSearch
 from relax_mlir.tuning.optuna_search import OptunaSearch
 from relax_mlir.tuning.search import EvolutionarySearch, RandomSearch, Search
@@ -17,6 +18,7 @@ from relax_mlir.tuning.tuning_run import TuningResult, TuningRun
 
 __all__ = [
     "Config",
+    "DaskWorkers",
     "Database",
     "EvolutionarySearch",
     "Knob",
@@ -32,6 +34,7 @@ __all__ = [
     "Task",
     "TuningResult",
     "TuningRun",
+    "Workers",
     "apply_history_best",
     "configured",
     "create_task",

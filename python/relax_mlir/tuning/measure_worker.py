@@ -1,13 +1,15 @@
-"""A child process that builds and measures candidates: ``python -m relax_mlir.tuning.measure_worker``.
+"""A child process that builds and measures candidates: ``python -m relax_mlir.tuning.measure_worker PARENT``.
 
 It reads a request per line from its input, as JSON, and answers each with a line. Whatever a candidate does ends this
-process at worst, never the one that tunes.
+process at worst, never the one that tunes. It ends with its parent, whose process id is its argument.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -28,13 +30,26 @@ TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-
 
 def serve() -> None:
     """Answer requests until the input ends."""
+    _end_with_parent(int(sys.argv[1]))
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what candidates print is no answer
     for line in sys.stdin:
         request = json.loads(line)
         try:
             answer = {"id": request["id"], **measure(request)}
         except Exception as error:  # whatever is wrong with a candidate is told of it
             answer = {"id": request["id"], "error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def _end_with_parent(parent: int) -> None:
+    """Let Linux end this process when its parent ends, whatever it does then."""
+    if sys.platform != "linux":
+        return
+    set_death_signal = 1  # PR_SET_PDEATHSIG
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it has ended by now
+        sys.exit(1)
 
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from time import monotonic
 
 from relax_mlir.error import ArgumentError
 from relax_mlir.tuning.database import Database
-from relax_mlir.tuning.measure import LocalWorkers, Objective
+from relax_mlir.tuning.measure import LocalWorkers, Objective, Workers
 from relax_mlir.tuning.task import Sizes, Task
 from relax_mlir.tuning.tuning_run import Progress, TuningResult, TuningRun
 
@@ -20,7 +20,7 @@ def tune(
     trials: int | None = None,
     search: str = "evolutionary",
     objective: Objective = "mean",
-    workers: LocalWorkers | None = None,
+    workers: Workers | None = None,
     database: Database | None = None,
     baseline: str | None = None,
     seed: int = 0,
@@ -36,7 +36,7 @@ def tune(
         budget: seconds; trials: candidates. It stops when either is spent, or all configurations were measured.
         search: ``"random"`` or ``"evolutionary"``, ``"model"`` or ``"optuna"`` (extra ``tuning``).
         objective: ``"mean"``: the geometric mean of the ratios over the sizes; ``"worst"``: the worst one.
-        workers: what measures; None: one `LocalWorkers`.
+        workers: what measures, `LocalWorkers` or `DaskWorkers`; None: one of the former.
         database: keeps what was measured. What it has of the task on the same sizes is not measured again.
         baseline: the text of the module that candidates are compared with; None: the plain computation.
         seed: of the search. progress: is told of each candidate.

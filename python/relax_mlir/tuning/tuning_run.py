@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.tuning.database import Database, Record
-from relax_mlir.tuning.measure import LocalWorkers, Measurement, Objective
+from relax_mlir.tuning.measure import Measurement, Objective, Workers
 from relax_mlir.tuning.searches import make_search
 from relax_mlir.tuning.task import Sizes, Task
 
@@ -98,14 +98,14 @@ class TuningRun:
             self.search.tell(measurement.values, measurement.score(objective))
         self.best = max(self.done, key=lambda m: m.score(objective), default=None)
 
-    def step(self, workers: LocalWorkers, count: int) -> bool:
+    def step(self, workers: Workers, count: int) -> bool:
         """Measure up to `count` candidates; false if there are no more."""
         proposed = self.search.propose(count)
         for measurement in workers.measure(self.task, self.sizes, proposed, self.baseline):
             self._add(measurement)
         return bool(proposed)
 
-    def result(self, workers: LocalWorkers | None) -> TuningResult:
+    def result(self, workers: Workers | None) -> TuningResult:
         """What was found; `workers` measure the best candidate once more. None: Ctrl-C has ended it.
 
         Raises:
@@ -149,7 +149,7 @@ class TuningRun:
         if self.progress is not None:
             self.progress(len(self.done), measurement, self.best_score)
 
-    def _again(self, workers: LocalWorkers, best: Measurement) -> Measurement:
+    def _again(self, workers: Workers, best: Measurement) -> Measurement:
         """The best of many is partly lucky: measure it with more rounds."""
         rounds, workers.rounds = workers.rounds, CONFIRMING * workers.rounds
         try:

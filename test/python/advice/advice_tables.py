@@ -23,6 +23,7 @@ import te_operation_rows
 import te_rows
 import text_rows
 import tool_rows
+import tuning_rows
 import vm_rows
 from advice_rows import Table
 
@@ -39,6 +40,7 @@ TABLES: dict[str, Table] = {
     "te-operation": te_operation_rows.TABLE,
     "schedule": schedule_rows.TABLE,
     "strategy": strategy_rows.TABLE,
+    "tuning": tuning_rows.TABLE,
     "closure": closure_rows.TABLE,
     "pass": pass_rows.TABLE,
     "expression": expression_rows.TABLE,

@@ -14,6 +14,7 @@ from relax_mlir import te, tuning
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.strategy import OpStrategy, temporary_strategy
 from relax_mlir.tuning import Database, LocalWorkers, Measurement, Task, apply_history_best, create_task, tune
+from relax_mlir.tuning.measure_process import MeasureProcess
 from relax_mlir.tuning.schedule_features import features_of, schedule_features
 
 N = te.var("n")
@@ -86,10 +87,23 @@ def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
         assert differs.error.endswith("for (3, 5), (3, 5)")
         (broken,) = workers.measure(task, sizes, [good], baseline="module {")
         assert broken.error.startswith("ParseError")
-        # A process that dies takes one candidate with it.
+        # A process that dies takes the candidate with it that it measures, and no other one.
+        ask = MeasureProcess.ask
+
+        def killing(self: MeasureProcess, *args: Any) -> None:
+            ask(self, *args)
+            self.process.kill()
+            monkeypatch.undo()
+
+        monkeypatch.setattr(MeasureProcess, "ask", killing)
+        workers.rounds = 10**9
+        (dead,) = workers.measure(task, sizes, [good])
+        assert "the process that measured it ended with signal 9" in dead.error
+        workers.rounds = 2
         workers._workers[0].process.kill()
-        dead, alive = workers.measure(task, sizes, [good, good])
-        assert "the process that measured it ended with signal 9" in dead.error and not alive.error
+        workers._workers[0].process.wait()
+        (alive,) = workers.measure(task, sizes, [good])
+        assert not alive.error
         workers.timeout, workers.rounds = 0.1, 10**9
         (late,) = workers.measure(task, sizes, [good])
         assert late.error == "TimeoutError: it took longer than 0.1 s"
@@ -103,6 +117,12 @@ def test_two_workers(task: Task) -> None:
     with LocalWorkers(count=2, **QUICK) as workers:
         space = [{"tile": tile, "vectors": v} for tile in ([16], [8], [4]) for v in (True, False)]
         found = list(workers.measure(task, [{"n": 4, "m": 9}], space))
+        # What nobody wants to know any more is no answer to what is asked later.
+        started = workers.measure(task, [{"n": 4, "m": 9}], space)
+        next(started)
+        started.close()  # type: ignore[attr-defined]  # a generator, of which an iterator is promised
+        later = list(workers.measure(task, [{"n": 1, "m": 1}, {"n": 2, "m": 1}], space[:2]))
+        assert [len(m.times) for m in later] == [2, 2]
     assert sorted(map(str, (m.values for m in found))) == sorted(map(str, space))
     assert not any(m.error for m in found)
 

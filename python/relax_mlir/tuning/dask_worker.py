@@ -1,0 +1,124 @@
+"""What runs in Dask workers that measure candidates: it has a child process do so."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from relax_mlir._version import version
+from relax_mlir.target import Target
+from relax_mlir.tuning.cpu_slots import reserved_cpu
+from relax_mlir.tuning.measure_process import MeasureProcess
+
+_lock = threading.Lock()
+_idle: list[MeasureProcess] = []
+
+
+def measure_here(request: Mapping[str, Any], needs: Mapping[str, Any], timeout: float) -> dict[str, Any]:
+    """Measure a candidate in a child process, on a CPU that nobody else measures on.
+
+    `needs` is what `needs_of` says of the target. The answer is that of `measure_worker`, or says under ``refused`` why
+    this machine is none to measure on; ``by`` is the address of the Dask worker.
+    """
+    from distributed import get_worker
+
+    address = str(get_worker().address)
+    unfit = against(needs, described())
+    if unfit:
+        return {"refused": unfit, "by": address}
+    with reserved_cpu() as cpu:
+        process = _take()
+        process.cpu = cpu
+        answer = process.measure(request, timeout)
+        with _lock:
+            _idle.append(process)
+    return {**answer, "by": address}
+
+
+def _take() -> MeasureProcess:
+    with _lock:
+        if _idle:
+            return _idle.pop()
+    return MeasureProcess()
+
+
+def end_processes() -> None:
+    """End the child processes that measure nothing at the moment."""
+    with _lock:
+        ended, _idle[:] = list(_idle), []
+    for process in ended:
+        process.end()
+
+
+@cache
+def described() -> dict[str, Any]:
+    """What a machine must tell of itself: its CPU, and which relax-mlir it has."""
+    host = Target.host()
+    return {
+        "version": f"{version()} ({_sources()})",
+        "architecture": host.architecture,
+        "features": sorted(host.features),
+    }
+
+
+def needs_of(target: Target) -> dict[str, Any]:
+    """What a machine must have on which candidates for a target are measured: that of this one, but for the features.
+
+    Code for the native CPU depends on all features of a machine, that for a named one on those of the target alone.
+    """
+    return {
+        **described(),
+        "architecture": target.architecture,
+        "features": sorted(target.features),
+        "native": target.cpu == "native",
+    }
+
+
+def against(needs: Mapping[str, Any], has: Mapping[str, Any]) -> str:
+    """Why a machine is none to measure on; empty: it is one."""
+    if needs["version"] != has["version"]:
+        return f"it has relax-mlir {has['version']}, this process {needs['version']}: install the same there"
+    if needs["architecture"] != has["architecture"]:
+        return f"it is {has['architecture']}, the target is {needs['architecture']}"
+    missing = sorted(set(needs["features"]) - set(has["features"]))
+    if missing:
+        return f"its CPU has no {', '.join(missing)}, which the target has"
+    return ""
+
+
+def explicit(target: Target) -> str:
+    """The text of a target that means the same on all machines: nothing is left to the host."""
+    known = target.known_features
+    changes = [f"-{name}" for name in sorted(known - target.features)]
+    changes += [f"+{name}" for name in sorted(target.features)]
+    options = {
+        "mcpu": target.cpu,
+        "mtriple": target.triple,
+        **({"mattr": ",".join(changes)} if changes else {}),
+        "num-threads": target.num_threads,
+        "vector-bytes": target.vector_bytes,
+        "vector-registers": target.num_vector_registers,
+        "l1": target.l1_bytes,
+        "l2": target.l2_bytes,
+        "l3": target.l3_bytes,
+    }
+    return " ".join(["cpu", *(f"-{name}={value}" for name, value in options.items())])
+
+
+@cache
+def _sources() -> str:
+    """A hash of the sources of this project."""
+    folders = {Path(__file__).parents[1]}
+    for name in ("dialects", "lowering", "passes"):
+        folders |= {Path(folder) for folder in sys.modules[f"relax_mlir.{name}"].__path__}
+    digest = hashlib.sha256()
+    for folder in sorted(folders, key=lambda each: each.name):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,301 @@
+"""Measuring candidates on the workers of a Dask cluster, on any number of machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, Queue
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from relax_mlir.error import ArgumentError, RelaxError, UnsupportedError, expect
+from relax_mlir.strategy.knobs import Values
+from relax_mlir.tuning.dask_worker import (
+    against,
+    described,
+    end_processes,
+    explicit,
+    measure_here,
+    needs_of,
+)
+from relax_mlir.tuning.measure import Measurement, measurement_of, refused_by_schedule, request_of
+from relax_mlir.tuning.task import Sizes, Task
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+POLL = 1.0
+"""Seconds after which somebody looks whether there are workers at all."""
+
+GREETINGS = 5
+"""How often a client is made anew where the scheduler's greeting does not come alone, which Dask asserts."""
+
+
+@dataclass
+class DaskWorkers:
+    """The workers of a Dask cluster, as a context manager.
+
+    A Dask worker has a child process measure, on a CPU of its own: one candidate at a time on each CPU of a machine. A
+    candidate that crashes, or takes too long, ends the child process. A candidate whose Dask worker is lost is measured
+    on another one, until more than Dask's ``distributed.scheduler.allowed-failures`` of them (3) are lost with it; what
+    was measured before is kept.
+
+    Args:
+        client: a `distributed.Client`, or the address of a scheduler (``"tcp://10.0.0.1:8786"``).
+        timeout: seconds for a candidate, building included.
+        rounds, least, seed: as for `LocalWorkers`.
+        retries: how often a candidate is begun anew where Dask fails in another way.
+        patience: seconds to wait for Dask workers, at first and where all are lost.
+
+    Raises:
+        ArgumentError: within `with`: no Dask worker, or one that has another relax-mlir; where a task is measured: no
+            Dask worker whose CPU has the features of its target.
+        UnsupportedError: Dask is not installed.
+    """
+
+    client: Client | str
+    timeout: float = 60.0
+    rounds: int = 7
+    least: float = 0.002
+    seed: int = 0
+    retries: int = 3
+    patience: float = 60.0
+    _running: Client | None = None
+
+    def __post_init__(self) -> None:
+        for name, at_least in (("rounds", 1), ("retries", 0)):
+            expect(f"DaskWorkers: '{name}'", getattr(self, name), int, "a number")
+            if getattr(self, name) < at_least:
+                raise ArgumentError(
+                    f"DaskWorkers: '{name}' is {getattr(self, name)}, expected at least {at_least}"
+                )
+        try:
+            from distributed import Client
+        except ImportError:
+            raise UnsupportedError(
+                "DaskWorkers: Dask is not installed: pip install relax-mlir[distributed]"
+            ) from None
+        expect("DaskWorkers: 'client'", self.client, Client | str, "a distributed.Client, or an address")
+        if isinstance(self.client, Client) and self.client.asynchronous:
+            raise ArgumentError(
+                "DaskWorkers: 'client' is an asynchronous client, expected one with asynchronous=False"
+            )
+
+    @property
+    def count(self) -> int:
+        """How many candidates are measured at a time: the threads of all Dask workers, at least 1."""
+        threads: dict[str, int] = self._connected().nthreads()
+        return max(1, sum(threads.values()))
+
+    def __enter__(self) -> DaskWorkers:
+        self._running = _connect(self.client) if isinstance(self.client, str) else self.client
+        try:
+            self._require_workers(self._running)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._connected().status == "running":
+            self._connected().run(end_processes, on_error="ignore")
+        self._close()
+
+    def _close(self) -> None:
+        if isinstance(self.client, str) and self._running is not None:
+            self._running.close()
+        self._running = None
+
+    def _connected(self) -> Client:
+        if self._running is None:
+            raise ArgumentError("DaskWorkers: use it in a `with` block")
+        return self._running
+
+    def _require_workers(self, client: Client) -> None:
+        """Raise `ArgumentError` unless there are Dask workers, all of this relax-mlir."""
+        with suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=self.patience)
+        answers = client.run(described, on_error="return")
+        if not answers:
+            raise ArgumentError(
+                f"DaskWorkers: {client.scheduler.address} has no workers after {self.patience:g} s: start some by "
+                "`dask worker ADDRESS`"
+            )
+        for address, answer in answers.items():
+            if isinstance(answer, Exception):
+                raise ArgumentError(
+                    f"DaskWorkers: the worker {address} does not run relax_mlir.tuning: {type(answer).__name__}: "
+                    f"{answer}"
+                )
+            unfit = against({**described(), "architecture": answer["architecture"], "features": []}, answer)
+            if unfit:
+                raise ArgumentError(f"DaskWorkers: the worker {address}: {unfit}")
+
+    def measure(
+        self, task: Task, sizes: Sequence[Sizes], candidates: Sequence[Values], baseline: str | None = None
+    ) -> Iterator[Measurement]:
+        """Measure candidates; see `LocalWorkers.measure`.
+
+        Raises:
+            ArgumentError: there is no Dask worker that can measure the task.
+        """
+        client = self._connected()
+        common = {**request_of(self, task, sizes, baseline), "target": explicit(task.target)}
+        run = _Run(self, client, common, needs_of(task.target))
+        waiting = iter(candidates)
+        try:
+            while True:
+                for values in waiting:
+                    try:
+                        text = task.scheduled(values)
+                    except RelaxError as error:
+                        yield refused_by_schedule(values, error)
+                        continue
+                    run.begin(values, text)
+                    if len(run.pending) >= self.count:
+                        break
+                if not run.pending:
+                    return
+                found = run.next()
+                if found is not None:
+                    yield found
+        finally:
+            run.cancel()
+
+
+@dataclass
+class _Pending:
+    """A candidate that is being measured: its values and text, and how often it was begun."""
+
+    values: Values
+    text: str
+    begun: int = 0
+    future: Future | None = None
+    allowed: frozenset[str] | None = None
+    """The addresses of the Dask workers that may measure it; None: all."""
+
+
+@dataclass
+class _Run:
+    """The candidates of one `measure` that are with the scheduler."""
+
+    workers: DaskWorkers
+    client: Client
+    common: dict[str, Any]
+    needs: dict[str, Any]
+    pending: dict[str, _Pending] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why Dask workers, by their addresses, are none to measure on."""
+    done: Queue[Future] = field(default_factory=Queue)
+    alone_since: float | None = None
+    """Since when there is no Dask worker."""
+
+    def begin(self, values: Values, text: str) -> None:
+        """Give a candidate to a Dask worker."""
+        self._submit(_Pending(values, text))
+
+    def _submit(self, item: _Pending) -> None:
+        fit = [address for address in self.client.nthreads() if address not in self.refused]
+        if self.refused and not fit:
+            reasons = ", ".join(f"{address}: {reason}" for address, reason in self.refused.items())
+            raise ArgumentError(f"DaskWorkers: no worker can measure for this target: {reasons}")
+        item.begun += 1
+        item.allowed = frozenset(fit) if self.refused else None
+        item.future = self.client.submit(
+            measure_here,
+            {**self.common, "candidate": item.text},
+            self.needs,
+            self.workers.timeout,
+            pure=False,
+            workers=None if item.allowed is None else sorted(item.allowed),
+        )
+        self.pending[item.future.key] = item
+        item.future.add_done_callback(self.done.put)
+
+    def next(self) -> Measurement | None:
+        """Wait for a candidate; None: it is measured once more, or nothing has happened for a while."""
+        try:
+            future = self.done.get(timeout=POLL)
+        except Empty:
+            self._look_after()
+            return None
+        item = self.pending.pop(future.key, None)
+        if item is None:  # it was begun anew meanwhile
+            return None
+        try:
+            answer = future.result()
+        except Exception as error:  # Dask's, whatever has happened to the worker
+            return self._lost(item, error)
+        if "refused" in answer:
+            self.refused[answer["by"]] = answer["refused"]
+            item.begun -= 1  # which is at most once for each of them
+            self._submit(item)
+            return None
+        return measurement_of(item.values, answer)
+
+    def _lost(self, item: _Pending, error: Exception) -> Measurement | None:
+        from distributed import KilledWorker
+
+        self._require_running()
+        if isinstance(error, KilledWorker):  # which Dask has given to others by now
+            count = error.allowed_failures + 1
+            what = f"{count} Dask workers have ended while they measured it, the last one at"
+            return Measurement(item.values, error=f"WorkerError: {what} {error.last_worker.address}")
+        if item.begun <= self.workers.retries:
+            self._submit(item)
+            return None
+        what = f"{type(error).__name__}: {error}"
+        return Measurement(item.values, error=f"WorkerError: begun {item.begun} times, the last time: {what}")
+
+    def _look_after(self) -> None:
+        """Raise if there is nobody to wait for; begin anew what waits for Dask workers that are gone."""
+        self._require_running()
+        alive = self.client.nthreads()
+        if alive:
+            self.alone_since = None
+        elif self.alone_since is None:
+            self.alone_since = monotonic()
+        elif monotonic() - self.alone_since > self.workers.patience:
+            raise ArgumentError(
+                f"DaskWorkers: all workers are lost, and none has come for {self.workers.patience:g} s; "
+                f"{len(self.pending)} candidates are not measured"
+            )
+        for key, item in list(self.pending.items()):
+            if item.allowed is not None and alive and not item.allowed & alive.keys():
+                del self.pending[key]
+                assert item.future is not None
+                item.future.cancel()
+                self._submit(item)
+
+    def _require_running(self) -> None:
+        if self.client.status != "running":
+            raise ArgumentError(f"DaskWorkers: the client is {self.client.status}: its scheduler is lost")
+
+    def cancel(self) -> None:
+        """Forget what is not done."""
+        futures = [item.future for item in self.pending.values() if item.future is not None]
+        if futures and self.client.status == "running":
+            self.client.cancel(futures)
+
+
+def _connect(address: str) -> Client:
+    """A client of a scheduler.
+
+    Raises:
+        ArgumentError: there is none.
+    """
+    from distributed import Client
+
+    for attempt in range(GREETINGS):
+        try:
+            return Client(address, set_as_default=False)
+        except AssertionError:
+            if attempt == GREETINGS - 1:
+                raise
+        except (OSError, ValueError) as error:
+            raise ArgumentError(f"DaskWorkers: no scheduler at {address!r}: {error}") from None
+    raise AssertionError("unreachable")

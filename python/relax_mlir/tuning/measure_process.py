@@ -1,0 +1,87 @@
+"""The child process that measures candidates, as its parent sees it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import selectors
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+_numbers = itertools.count()
+
+
+class MeasureProcess:
+    """A child process that runs `measure_worker`, bound to `cpu` if that is given."""
+
+    def __init__(self, cpu: int | None = None) -> None:
+        self.cpu = cpu
+        self.deadline = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "relax_mlir.tuning.measure_worker", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for this process alone
+        )
+
+    @property
+    def output(self) -> Any:  # noqa: ANN401 - a file
+        return self.process.stdout
+
+    def ask(self, request: Mapping[str, Any], timeout: float) -> None:
+        """Send a request, which is to be answered within so many seconds."""
+        if self.process.poll() is not None:  # it has ended while nobody asked it for anything
+            self.end()
+            self._start()
+        self.deadline = monotonic() + timeout
+        self.number = next(_numbers)
+        line = json.dumps({"id": self.number, "cpu": self.cpu, **request}).encode() + b"\n"
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):  # it has died: so says its output
+            self.process.stdin.write(line)
+            self.process.stdin.flush()
+
+    def answer(self) -> Mapping[str, Any]:
+        """What it has said; an error if it has ended."""
+        line = self.output.readline()
+        if line:
+            answer: Mapping[str, Any] = json.loads(line)
+            return answer
+        code = self.process.wait()
+        self.end()
+        self._start()
+        what = f"signal {-code}" if code < 0 else f"status {code}"
+        return {"error": f"WorkerError: the process that measured it ended with {what}"}
+
+    def measure(self, request: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
+        """Send a request and wait for its answer, at most so many seconds."""
+        self.ask(request, timeout)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.output, selectors.EVENT_READ)
+            is_there = selector.select(max(0.0, self.deadline - monotonic()))
+        return self.answer() if is_there else self.restart(timeout)
+
+    def restart(self, timeout: float) -> Mapping[str, Any]:
+        """End it, and start another one."""
+        self.end()
+        self._start()
+        return {"error": f"TimeoutError: it took longer than {timeout:g} s"}
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            with suppress(BrokenPipeError):  # what was not read is of no use any more
+                if stream is not None:
+                    stream.close()

@@ -1,0 +1,38 @@
+"""What tests of `DaskWorkers` make Dask workers do; these import this module."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from relax_mlir.tuning import dask_worker
+from relax_mlir.tuning.measure_process import MeasureProcess
+from worker_hooks import take_mark
+
+_described = dask_worker.described
+
+
+def register(marks: str) -> None:
+    """Once per file of the folder `marks` that it takes away, the Dask worker is killed while its child measures.
+
+    The folder beside it gets a file of the name of the child's process id.
+    """
+    measure = MeasureProcess.measure
+
+    def killing(self: MeasureProcess, request: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
+        if take_mark(Path(marks)):
+            self.ask(request, timeout)
+            Path(f"{marks}-killed").mkdir(exist_ok=True)
+            (Path(f"{marks}-killed") / str(self.process.pid)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return measure(self, request, timeout)
+
+    setattr(MeasureProcess, "measure", killing)  # noqa: B010 - mypy takes no assignment to a method
+
+
+def describe_as(**values: Any) -> None:
+    """Let this process tell something else of its machine."""
+    setattr(dask_worker, "described", lambda: {**_described(), **values})  # noqa: B010 - as above
