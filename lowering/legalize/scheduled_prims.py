@@ -1,7 +1,8 @@
 """Prim funcs that are schedules of others: they stay within their buffers where these do.
 
 A schedule reads and writes the elements that the computation without a schedule does, at other times, and buffers of
-its own by construction (see `relax_mlir.te.schedule`). So what is to be proved is proved of the plain loops.
+its own by construction (see `relax_mlir.te.schedule`). So what is to be proved is proved of the plain loops, and of the
+prim funcs that take the place of some of them.
 """
 
 from __future__ import annotations
@@ -28,8 +29,15 @@ def take_plain(prim: func.FuncOp) -> str | None:
 
 
 def unproved_kinds(text: str, sites: CallSites, name: str) -> set[str]:
-    """The kinds of errors that what a prim func of this name is a schedule of may raise, called as that is."""
+    """The kinds of errors that what a prim func of this name is a schedule of may raise, called as that is.
+
+    That is the first function of `text`; the others take the place of loops, on parts of buffers that these read and
+    write wholly.
+    """
     module = ir.Module.parse(text)
-    function = next(op for op in module.body.operations if isinstance(op, func.FuncOp))
-    define_arithmetic(function)
-    return {requirement.kind for requirement in unproved(function, Ranges(function, sites.params(name)))}
+    kinds: set[str] = set()
+    for number, function in enumerate(op for op in module.body.operations if isinstance(op, func.FuncOp)):
+        define_arithmetic(function)
+        ranges = Ranges(function, sites.params(name)) if number == 0 else Ranges(function)
+        kinds |= {requirement.kind for requirement in unproved(function, ranges)}
+    return kinds

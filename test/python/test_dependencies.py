@@ -28,6 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "_version",
             "terminal",
             "notebook",
+            "register_tiles",
             "spare_context",
             "error",
             "ffi_errors",

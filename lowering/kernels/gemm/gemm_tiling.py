@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.register_tiles import register_tile
 from relax_mlir.target import CACHE_LINE, MIB, Target
 
 _FEW_ROWS, _FEW_ROWS_AVX2 = 400, 32
@@ -143,14 +144,8 @@ class Tiling:
 
 def tiling(target: Target, bits: int, group: int = 1) -> Tiling:
     """The tiling for sums of this many bits (32 or 64), and operands that are so much narrower (see `Tiling`)."""
-    lanes = target.lanes(bits)
-    vectors = 2
-    # AArch64's code loads elements of A ahead, since its instructions cannot take them from memory: if registers lack
-    # for that, LLVM spills sums.
-    registers = max(4, target.num_vector_registers - (4 if target.architecture == "aarch64" else 0))
-    spare = 2  # the element of A, and one for a product or a widened vector
-    rows = max(1, (registers - vectors - spare) // vectors)
-    columns = lanes * vectors
+    tile = register_tile(target, bits)
+    lanes, rows, columns = tile.lanes, tile.rows, tile.columns
     item = bits // 8 // group
     tile_bytes = max(3 * target.l1_bytes // 4, target.l2_bytes // 16)
     depth = min(4096 // item, max(128, _down(tile_bytes // (rows * item), lanes)))
@@ -168,7 +163,9 @@ def tiling(target: Target, bits: int, group: int = 1) -> Tiling:
         target.num_threads,
         target.l1_bytes,
     )
-    return Tiling(lanes, vectors, rows, registers, *blocks, *flags, group, threads, *ahead, l1_bytes)
+    return Tiling(
+        lanes, tile.vectors, rows, tile.registers, *blocks, *flags, group, threads, *ahead, l1_bytes
+    )
 
 
 def even_step(total: e.Index, limit: e.Index, multiple: int) -> e.Index:

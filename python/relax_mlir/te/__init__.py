@@ -72,7 +72,18 @@ from relax_mlir.te.functions import (
 from relax_mlir.te.prim_func import create_prim_func
 from relax_mlir.te.recurrence import ScanOp, scan
 from relax_mlir.te.reductions import comm_reducer, max, min, prod, reduce_axis, sum
-from relax_mlir.te.schedule import Schedule, Stage, Trace, create_schedule, lower
+from relax_mlir.te.schedule import (
+    BufferPattern,
+    Schedule,
+    Stage,
+    TensorIntrin,
+    Trace,
+    create_schedule,
+    decl_buffer,
+    decl_tensor_intrin,
+    lower,
+)
+from relax_mlir.te.schedule import builtin_intrins as intrin
 from relax_mlir.te.tags import tag_scope
 from relax_mlir.te.tensors import (
     Operation,
@@ -86,6 +97,7 @@ from relax_mlir.te.tensors import (
 )
 
 __all__ = [
+    "BufferPattern",
     "ComputeOp",
     "ExternOp",
     "IterVar",
@@ -96,6 +108,7 @@ __all__ = [
     "Schedule",
     "Stage",
     "Tensor",
+    "TensorIntrin",
     "TensorSlice",
     "Trace",
     "abs",
@@ -122,6 +135,8 @@ __all__ = [
     "cosh",
     "create_prim_func",
     "create_schedule",
+    "decl_buffer",
+    "decl_tensor_intrin",
     "div",
     "erf",
     "exp",
@@ -136,6 +151,7 @@ __all__ = [
     "indexdiv",
     "indexmod",
     "infinity",
+    "intrin",
     "isfinite",
     "isinf",
     "isnan",

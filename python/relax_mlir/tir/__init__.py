@@ -8,15 +8,15 @@ from relax_mlir.symbolic import ceildiv, floordiv, floormod
 from relax_mlir.tir.named_symbols import Var, var
 
 if TYPE_CHECKING:
-    from relax_mlir.tir.schedule import Schedule
+    from relax_mlir.tir.schedule import Schedule, TensorIntrin
 
-__all__ = ["Schedule", "Var", "ceildiv", "floordiv", "floormod", "var"]
+__all__ = ["Schedule", "TensorIntrin", "Var", "ceildiv", "floordiv", "floormod", "var"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a name of the package
     # Schedules are made of tensor expressions, which read prim funcs by this package.
-    if name == "Schedule":
-        from relax_mlir.tir.schedule import Schedule
+    if name in ("Schedule", "TensorIntrin"):
+        from relax_mlir.tir import schedule
 
-        return Schedule
+        return getattr(schedule, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -21,6 +21,7 @@ import script_rows
 import strategy_rows
 import te_operation_rows
 import te_rows
+import tensorize_rows
 import text_rows
 import tool_rows
 import tuning_rows
@@ -39,6 +40,7 @@ TABLES: dict[str, Table] = {
     "te": te_rows.TABLE,
     "te-operation": te_operation_rows.TABLE,
     "schedule": schedule_rows.TABLE,
+    "tensorize": tensorize_rows.TABLE,
     "strategy": strategy_rows.TABLE,
     "tuning": tuning_rows.TABLE,
     "closure": closure_rows.TABLE,

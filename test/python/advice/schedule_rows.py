@@ -169,11 +169,6 @@ ROWS: dict[str, Row] = {
     "storage_align": _row(
         lambda e: e.s[e.b].storage_align(e.i, 16, 0), "pad the tensor's shape in the compute", _nothing
     ),
-    "tensorize": _row(
-        lambda e: e.s[e.b].tensorize(e.j, None),
-        "vectorize and unroll the loops",
-        lambda e: (e.s[e.b].vectorize(e.j), e.s[e.b].unroll(e.i)),
-    ),
     "not_inside": _row(
         lambda e: (e.s[e.b].compute_at(e.s[e.e], e.e.op.axis[0]), _text(e.s, e.a, e.e)),
         "C reads B, too, and is not computed inside the loop i of E: compute it there",

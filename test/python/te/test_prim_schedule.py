@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import te, tir
 from relax_mlir.analysis import assert_structural_equal
-from relax_mlir.error import ArgumentError, ScheduleError, UnknownNameError, UnsupportedError
+from relax_mlir.error import ArgumentError, ScheduleError, ShapeError, UnknownNameError, UnsupportedError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
@@ -228,3 +228,70 @@ def main(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
         UnsupportedError, match="prim func 'main' is no sequence of loop nests that each fill one buffer"
     ):
         tir.Schedule(parse(source)).get_block("B")
+
+
+UPDATE = """
+@T.prim_func
+def update(A: T.Buffer((8, "k"), "float32"), B: T.Buffer(("k", 16), "float32"), C: T.Buffer((8, 16), "float32")):
+    for i, j, r in T.grid(8, 16, k):
+        with T.block("update"):
+            vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+            C[vi, vj] = C[vi, vj] + A[vi, vr] * B[vr, vj]
+"""
+WRITTEN = """
+@T.prim_func
+def tile(A: T.Buffer((8, "k"), "float32"), B: T.Buffer(("k", 16), "float32"), C: T.Buffer((8, 16), "float32")):
+    for r in range(k):
+        for i in T.unroll(8):
+            for j in T.vectorized(16):
+                C[i, j] += A[i, r] * B[r, j]
+"""
+
+
+def test_tensorize_by_the_name_of_an_intrinsic() -> None:
+    tir.TensorIntrin.register("tile_8x16", parse(UPDATE), parse(WRITTEN), override=True)
+    sch = tir.Schedule(parse(PRODUCT))
+    block = sch.get_block("product")
+    i, j, k = sch.get_loops(block)
+    i0, i1 = sch.split(i, factors=[None, 8])
+    j0, j1 = sch.split(j, factors=[None, 16])
+    k0, k1 = sch.split(k, factors=[None, 4])
+    sch.reorder(i0, j0, k0, i1, j1, k1)
+    sch.tensorize(i1, "tile_8x16")
+    assert str(sch.trace).splitlines()[-1] == "sch.tensorize(l4, 'tile_8x16')"
+    check(sch.mod)
+    again = tir.Schedule(parse(PRODUCT))
+    sch.trace.apply(again)
+    assert_structural_equal(again.mod, sch.mod)
+    rows = tir.Schedule(parse(PRODUCT))
+    block = rows.get_block("product")
+    i, j, k = rows.get_loops(block)
+    rows.reorder(i, k, j)
+    rows.tensorize(j, "axpy_float32")
+    check(rows.mod)
+    whole = tir.Schedule(parse(PRODUCT.replace('"n"', "8").replace('"m"', "16").replace("n, m", "8, 16")))
+    whole.tensorize(whole.get_block("product"), "tile_8x16")
+    assert "T.unroll(8)" in whole.mod.script()
+
+
+def test_intrinsics_of_prim_funcs_that_do_not_fit() -> None:
+    tir.TensorIntrin.register("tile_8x16", parse(UPDATE), parse(WRITTEN), override=True)
+    with pytest.raises(ArgumentError, match="there is an intrinsic 'tile_8x16' already"):
+        tir.TensorIntrin.register("tile_8x16", parse(UPDATE), parse(WRITTEN))
+    with pytest.raises(ArgumentError, match="'desc' has 2 loop nests, and an intrinsic is one"):
+        tir.TensorIntrin.register("two", parse(PRODUCT), parse(PRODUCT))
+    with pytest.raises(ShapeError, match=r"its update: 'A' has shape \(4, k\), and A \(8, k\)"):
+        tir.TensorIntrin.register("other", parse(UPDATE), parse(WRITTEN.replace("8", "4")))
+    with pytest.raises(ArgumentError, match=r"'desc' is 3 .int., expected a prim func"):
+        tir.TensorIntrin.register("three", 3, parse(WRITTEN))  # type: ignore[arg-type]  # what is tested
+    assert tir.TensorIntrin.get("tile_9x9", allow_missing=True) is None
+    with pytest.raises(
+        UnknownNameError, match=r"unknown tensor intrinsic 'tile_8x17'; did you mean 'tile_8x16'"
+    ):
+        tir.TensorIntrin.get("tile_8x17")
+    sch = tir.Schedule(parse(PRODUCT))
+    block = sch.get_block("product")
+    i, *_ = sch.get_loops(block)
+    with pytest.raises(ScheduleError, match=r"s\[product\].tensorize\(i, 'dot_float32'\)|has no form"):
+        sch.tensorize(i, "dot_float32")
+        sch.mod  # noqa: B018 - the loops are made here

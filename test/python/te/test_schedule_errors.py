@@ -100,7 +100,12 @@ CASES: list[tuple[str, str | None, str, Step]] = [
     ),
     ("B", "i", r"buffers are dense: pad", lambda e: e[e.b].storage_align(e.i, 16, 4)),
     ("B", "i", r"there is no prefetch: use cache_read", lambda e: e[e.b].prefetch(e.a, e.i, 1)),
-    ("B", "i", r"intrinsics of users are not supported", lambda e: e[e.b].tensorize(e.i, None)),
+    (
+        "B",
+        "i",
+        r"it computes `.*` where the intrinsic computes `sum\(.*`",
+        lambda e: e[e.b].tensorize(e.i, "axpy_float32"),
+    ),
     ("B", None, r"latency of a GPU's memory", lambda e: e[e.b].double_buffer()),
     (
         "B",

@@ -3,6 +3,17 @@
 from relax_mlir.te.schedule.schedule import Schedule, create_schedule
 from relax_mlir.te.schedule.scheduled_function import lower
 from relax_mlir.te.schedule.stage import Stage
+from relax_mlir.te.schedule.tensor_intrin import BufferPattern, TensorIntrin, decl_buffer, decl_tensor_intrin
 from relax_mlir.te.schedule.trace import Trace
 
-__all__ = ["Schedule", "Stage", "Trace", "create_schedule", "lower"]
+__all__ = [
+    "BufferPattern",
+    "Schedule",
+    "Stage",
+    "TensorIntrin",
+    "Trace",
+    "create_schedule",
+    "decl_buffer",
+    "decl_tensor_intrin",
+    "lower",
+]

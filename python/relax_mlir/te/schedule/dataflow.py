@@ -79,7 +79,7 @@ def cache_write(schedule: Schedule, tensor: Tensor, scope: str) -> Tensor:
     op = stage.op
     if not isinstance(op, ComputeOp):
         raise _error(what, f"{stage.name} is not computed of elements here", stage)
-    if stage.relations or stage.kinds or not isinstance(stage.place, Root):
+    if stage.relations or stage.kinds or stage.tensorized or not isinstance(stage.place, Root):
         raise _error(
             what, f"{stage.name} has a schedule already, which it would lose: cache_write comes first", stage
         )
@@ -129,6 +129,8 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int)
         raise _error(
             what, f"{stage.name} is computed elsewhere already: rfactor comes before compute_at", stage, axis
         )
+    if stage.tensorized:
+        raise _error(what, f"{stage.name} is tensorized already: rfactor comes first", stage, axis)
     if any(relation_axis.iter_type != REDUCTION for relation_axis in _related(stage)):
         raise _error(
             what,

@@ -53,6 +53,11 @@ class Facts:
         return self.minimum(*(item - b for item in _distributed(a, Kind.MIN)))
 
 
+def distributed_minimum(dim: Dim) -> list[Dim]:
+    """What `dim` is the least of, if it is a ``min``, also one plus something; else it alone."""
+    return _distributed(dim, Kind.MIN)
+
+
 def _parts(dims: Sequence[Dim], kind: Kind) -> list[Dim]:
     found: list[Dim] = []
     for dim in dims:

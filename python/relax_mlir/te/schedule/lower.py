@@ -17,9 +17,12 @@ from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import AxisTree, Span
 from relax_mlir.te.schedule.facts import Facts, dim_text, factor_text
 from relax_mlir.te.schedule.following import following_region
+from relax_mlir.te.schedule.intrin_match import Match
+from relax_mlir.te.schedule.intrin_text import Implementation, Place
 from relax_mlir.te.schedule.plan import Plan
 from relax_mlir.te.schedule.regions import clamped, read_region, united
 from relax_mlir.te.schedule.stage import Following, Stage
+from relax_mlir.te.schedule.tensorize import check_parts, check_strides, matched, place_of, tile_of
 from relax_mlir.te.source import RESERVED, Writer, shape_text
 from relax_mlir.te.tensors import Operation, Tensor
 from relax_mlir.te.walk import fold, to_dim
@@ -61,6 +64,10 @@ class ScheduledWriter(Writer):
     """Of a buffer that holds a part of its tensor: where the part begins."""
     regions: dict[Stage, list[Span]] = field(default_factory=dict)
     """What has been found by `needed` for the loops that are open."""
+    allocated: dict[Tensor, list[Dim]] = field(default_factory=dict)
+    """The sizes of buffers that are no parameters."""
+    in_loops: set[Stage] = field(default_factory=set)
+    """The stages whose loops are written, although an intrinsic may take their place: where a tile is smaller."""
     insides: dict[Load, list[bool]] = field(default_factory=dict)
     """See `is_inside`."""
 
@@ -94,13 +101,12 @@ class ScheduledWriter(Writer):
             if tensor in self.names:
                 continue
             name = self.names[tensor] = self.fresh(tensor.name)
-            dims = [
-                str(span.most)
-                if span.most is not None and not isinstance(span.extent, int)
-                else dim_text(span.extent)
+            sizes = [
+                span.most if span.most is not None and not isinstance(span.extent, int) else span.extent
                 for span in region
             ]
-            shape = f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
+            self.allocated[tensor] = sizes
+            shape = f"({', '.join(map(dim_text, sizes))}{',' if len(sizes) == 1 else ''})"
             scope = f', scope="{stage.scope}"' if stage.scope not in ("", "global") else ""
             self.add(depth, f'{name} = T.alloc_buffer({shape}, "{tensor.dtype}"{scope})')
 
@@ -142,6 +148,9 @@ class ScheduledWriter(Writer):
     def nest(self, depth: int, stage: Stage, number: int) -> None:
         """The loops from `number` on, inside of the others."""
         order = stage.leaf_iter_vars
+        if stage.tensorized is not None and stage not in self.in_loops and place_of(stage)[1] == number:
+            self.tensorized(depth, stage, number)
+            return
         reductions = [place for place, leaf in enumerate(order) if leaf.iter_type == REDUCTION]
         if reductions and number == reductions[0]:
             self.initial(depth, stage, [leaf for leaf in order[number:] if leaf.iter_type != REDUCTION])
@@ -207,16 +216,97 @@ class ScheduledWriter(Writer):
         self.add(depth, f"if {tests}:")
         return depth + 1
 
+    # -- intrinsics
+
+    def tensorized(self, depth: int, stage: Stage, number: int) -> None:
+        """An intrinsic in the place of the loops from `number` on, and the loops, where the tile is smaller than it."""
+        check_parts(stage, number)
+        place, order = place_of(stage)[0], stage.leaf_iter_vars
+        intrin, tree = place.intrin, self.trees[stage]
+        match = matched(stage, tile_of(stage, tree.copy(), number, self.plan.bodies[stage]))
+        reductions = [at for at, leaf in enumerate(order) if leaf.iter_type == REDUCTION]
+        begins = bool(reductions) and reductions[0] >= number
+        inside = self.tested(depth, match)
+        if intrin.body is not None and (not reductions or (begins and not self.has_init(stage))):
+            self.implementation(inside, stage, intrin.body, match)
+        elif intrin.update is None:
+            raise place.refused(
+                "the reduction has an 'init', and the intrinsic has no update, which combines with it"
+            )
+        else:
+            if begins and intrin.reset is not None and not self.has_init(stage):
+                self.implementation(inside, stage, intrin.reset, match)
+            elif begins:
+                self.initial(inside, stage, [leaf for leaf in order[number:] if leaf.iter_type != REDUCTION])
+            self.implementation(inside, stage, intrin.update, match)
+        if match.tests:
+            self.add(depth, "else:")
+            self.in_loops.add(stage)
+            self.nest(inside, stage, number)
+            self.in_loops.remove(stage)
+
+    def has_init(self, stage: Stage) -> bool:
+        """Whether a reduction begins with something else than the identity."""
+        return any(value.init for value, _ in self.reductions(stage))
+
+    def is_reset(self, stage: Stage, leaf: IterVar) -> bool:
+        """Whether a loop is the first that an intrinsic takes the place of, when the elements of a reduction begin."""
+        if stage.tensorized is None or stage.tensorized.intrin.reset is None:
+            return False
+        if stage in self.in_loops or self.has_init(stage):
+            return False
+        return any(leaf is inner for inner in stage.leaf_iter_vars[place_of(stage)[1] :])
+
+    def reset(self, depth: int, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
+        """What an intrinsic begins a reduction with, and the loops `leaves`, where the tile is smaller than it."""
+        place, number = place_of(stage)
+        assert place.intrin.reset is not None
+        tile = tile_of(stage, tree.copy(), number, self.plan.bodies[stage])
+        match = matched(stage, tile, outputs_only=True)
+        inside = self.tested(depth, match)
+        self.implementation(inside, stage, place.intrin.reset, match)
+        if match.tests:
+            self.add(depth, "else:")
+            for leaf in leaves:
+                inside = self.loop(inside, stage, tree, leaf, "_init")
+            self.begin(inside, stage, tree, leaves)
+
+    def tested(self, depth: int, match: Match) -> int:
+        """The depth inside the condition that a tile is full."""
+        if not match.tests:
+            return depth
+        tests = dict.fromkeys(f"{dim_text(value)} >= {size}" for value, size in match.tests)
+        self.add(depth, f"if {' and '.join(tests)}:")
+        return depth + 1
+
+    def implementation(self, depth: int, stage: Stage, given: Implementation, match: Match) -> None:
+        """The statements of an intrinsic on the parts that it is for."""
+        places = {}
+        for pattern, part in match.parts.items():
+            tensor = self.canonical(part.tensor)
+            check_strides(stage, part, pattern, self.allocated.get(tensor, list(tensor.shape)))
+            low = self.origins.get(tensor, [0] * tensor.ndim)
+            origin = tuple(at - first for at, first in zip(part.origin, low, strict=True))
+            places[pattern] = Place(self.names[tensor], origin, part.axes)
+        for line in given.lines(places, match.sizes, self.fresh):
+            self.add(depth, line)
+
     # -- elements
 
     def initial(self, depth: int, stage: Stage, leaves: Sequence[IterVar]) -> None:
-        """The loops that begin the elements of reductions, over what is left of the axes of the outputs."""
-        op, outer = stage.op, self.trees[stage]
-        assert isinstance(op, ComputeOp)
-        tree = outer.copy()
-        opened = [leaf for leaf in stage.leaf_iter_vars if leaf in tree.values]
-        for leaf in leaves:
+        """What begins the elements of reductions, over what is left of the axes of the outputs."""
+        tree = self.trees[stage].copy()
+        for number, leaf in enumerate(leaves):
+            if self.is_reset(stage, leaf):
+                self.reset(depth, stage, tree, leaves[number:])
+                return
             depth = self.loop(depth, stage, tree, leaf, "_init")
+        self.begin(depth, stage, tree, leaves)
+
+    def begin(self, depth: int, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
+        """Store what reductions begin with in the element of the loops, the innermost of which are `leaves`."""
+        op, opened = stage.op, [leaf for leaf in stage.leaf_iter_vars if leaf in self.trees[stage].values]
+        assert isinstance(op, ComputeOp)
         depth = self.guarded(depth, tree, [*opened, *leaves])
         for value, targets in self.reductions(stage):
             values = [self.localized(item, op, tree) for item in value.initial]

@@ -12,6 +12,7 @@ from relax_mlir.te.expressions import INDEX, LITERAL, Expr, IterVar, Load, Numbe
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.following import check_follower
 from relax_mlir.te.schedule.stage import AttachedAt, Following, Inlined, Root, Stage
+from relax_mlir.te.schedule.tensorize import check_loops
 from relax_mlir.te.tensors import Operation
 from relax_mlir.te.walk import fold, loads_of, substitute
 
@@ -44,6 +45,8 @@ class Plan:
                 continue
             body = tuple(map(plan._inlined, stage.body))
             if isinstance(stage.place, Inlined):
+                if stage.tensorized is not None:
+                    raise stage.tensorized.refused(f"{stage.name} is computed inline, without loops")
                 plan.bodies[stage] = body
                 continue
             plan.stages.append(stage)
@@ -58,6 +61,9 @@ class Plan:
                 plan.followers.setdefault((stage.place.stage, stage.place.axis), []).append(stage)
         for stage in plan.stages:
             plan._check(stage)
+            if stage.tensorized is not None:
+                inside = [*plan.attached, *plan.followers]
+                check_loops(stage, [axis for other, axis in inside if other is stage])
         for producer, readers in plan.readers.items():
             for reader, _ in readers:
                 plan._check_order(reader, producer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, overload
 
@@ -21,6 +22,9 @@ from relax_mlir.te.tensors import PlaceholderOp, Tensor
 
 PLAIN = "plain"
 """What the computation without a schedule is called."""
+INTRINSIC = "intrinsic"
+"""What prim funcs that take the place of loops are called, with a number."""
+_NAME = re.compile(r'sym_name = "[^"]*"')
 
 
 @overload
@@ -63,18 +67,26 @@ def build_scheduled(
     module = parse(text, name=FILE)
     locate(module, name, writer)
     if not writer.integers:  # an integer may be negative, which the bounds of loops do not expect of sizes
-        _claim(module, name, args)
+        _claim(module, name, args, writer.plan)
     return TEFunction(name, module, tuple(writer.integers))
 
 
-def _claim(module: IRModule, name: str, args: Sequence[Tensor]) -> None:
-    """Say of what computation without a schedule the prim func is one."""
+def _claim(module: IRModule, name: str, args: Sequence[Tensor], plan: Plan) -> None:
+    """Say of what computation without a schedule the prim func is one, and which prim funcs take the place of loops.
+
+    An intrinsic that may access what the loops do not is claimed nothing of.
+    """
+    intrins = [stage.tensorized.intrin for stage in plan.stages if stage.tensorized is not None]
+    if not all(intrin.covers for intrin in intrins):
+        return
+    texts = dict.fromkeys(item.text for intrin in intrins for item in intrin.implementations)
     operations = operations_of([t for t in args if not isinstance(t.op, PlaceholderOp)])
     plain = parse(Writer(PLAIN, args, (), blocks=False).write(operations), name=FILE)
     text = str(plain[PLAIN].operation.get_asm(print_generic_op_form=True, use_local_scope=True))
     with module.context:
         function = module[name]
-        function.attributes[SCHEDULED_FROM] = ir.StringAttr.get(text)
+        renamed = [_NAME.sub(f'sym_name = "{INTRINSIC}{number}"', item) for number, item in enumerate(texts)]
+        function.attributes[SCHEDULED_FROM] = ir.StringAttr.get("\n".join([text, *renamed]))
         seal(function)
 
 

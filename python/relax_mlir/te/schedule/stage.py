@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.location import user_frame_position
-from relax_mlir.error import ScheduleError
+from relax_mlir.error import ScheduleError, expect
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import REDUCTION, Expr, IterVar, Range
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import Fuse, Relation, Split
+from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
+from relax_mlir.te.schedule.tensorize import check_tensorized
 from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
 
 if TYPE_CHECKING:
@@ -72,6 +74,21 @@ class Following:
         return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
 
 
+@dataclass(frozen=True, eq=False)
+class Tensorized:
+    """The loop `axis` and those inside are what `intrin` computes."""
+
+    axis: IterVar
+    intrin: TensorIntrin
+    owner: Stage
+    position: tuple[str, int]
+
+    def refused(self, reason: str) -> ScheduleError:
+        """The error of loops that are not what the intrinsic computes."""
+        call = f"s[{self.owner.name}].tensorize({self.axis.name}, {self.intrin!r})"
+        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
+
+
 Place: TypeAlias = Root | Inlined | AttachedAt | Following
 
 
@@ -94,6 +111,7 @@ class Stage:
     leaf_iter_vars: list[IterVar] = field(default_factory=list)
     kinds: dict[IterVar, str] = field(default_factory=dict)
     place: Place = field(default_factory=Root)
+    tensorized: Tensorized | None = None
     scope: str = ""
 
     def __post_init__(self) -> None:
@@ -103,7 +121,7 @@ class Stage:
 
     def reset(self) -> None:
         """Forget all loops: those of the op are left."""
-        self.relations, self.kinds = [], {}
+        self.relations, self.kinds, self.tensorized = [], {}, None
         self.leaf_iter_vars = [*self.op.axis, *self.op.reduce_axis] if isinstance(self.op, ComputeOp) else []
 
     def __repr__(self) -> str:
@@ -113,6 +131,11 @@ class Stage:
     def is_placeholder(self) -> bool:
         """Whether it is an input, without loops."""
         return isinstance(self.op, PlaceholderOp)
+
+    @property
+    def is_inlined(self) -> bool:
+        """Whether its elements are computed where they are read."""
+        return isinstance(self.place, Inlined)
 
     @property
     def body(self) -> tuple[Expr, ...]:
@@ -362,14 +385,33 @@ class Stage:
             self._call("double_buffer"), "it hides the latency of a GPU's memory, and there is none here"
         )
 
-    def tensorize(self, var: IterVar, tensor_intrin: object) -> NoReturn:
-        """Raises `ScheduleError`: loops are vectorised, not replaced."""
-        self._refuse(
-            self._call("tensorize", var),
-            "intrinsics of users are not supported: vectorize and unroll the loops; matrix products without a "
-            "schedule run on the project's own kernel",
-            var,
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin | str) -> None:
+        """Let an intrinsic compute what the loop `var` and those inside of it do.
+
+        Where the tile is as large as the intrinsic, that is written in their place; what is shorter stays in loops,
+        which may have kinds. `tensor_intrin` is what `decl_tensor_intrin` gives, or the name of a registered one.
+
+        Raises:
+            ScheduleError: what the loops compute is not what the intrinsic does: the first difference. Lengths are
+                compared when the loops are made.
+        """
+        intrin = TensorIntrin.get(tensor_intrin) if isinstance(tensor_intrin, str) else tensor_intrin
+        expect(
+            f"s[{self.name}].tensorize: 'tensor_intrin'",
+            intrin,
+            TensorIntrin,
+            "what decl_tensor_intrin gives",
         )
+        with self.schedule.step(self, "tensorize", [var, intrin]):
+            what = self._call("tensorize", var, intrin)
+            self._leaf(what, var)
+            self._computed(what)
+            before, self.tensorized = self.tensorized, Tensorized(var, intrin, self, user_frame_position())
+            try:
+                check_tensorized(self)
+            except ScheduleError:
+                self.tensorized = before
+                raise
 
     # -- checks
 

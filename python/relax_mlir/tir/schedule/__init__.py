@@ -2,5 +2,6 @@
 
 from relax_mlir.tir.schedule.blocks_and_loops import Block, Loop
 from relax_mlir.tir.schedule.prim_schedule import PrimTrace, Schedule
+from relax_mlir.tir.schedule.tensor_intrin import TensorIntrin
 
-__all__ = ["Block", "Loop", "PrimTrace", "Schedule"]
+__all__ = ["Block", "Loop", "PrimTrace", "Schedule", "TensorIntrin"]

@@ -36,6 +36,8 @@ class Lifted:
     integers: tuple[str, ...]
     blocks: dict[str, Tensor]
     """What each block computes, by its name."""
+    continued: bool = False
+    """Whether reductions combine with what is there."""
 
 
 class _WrittenOut(ast.NodeTransformer):
@@ -72,6 +74,9 @@ class _Lifter:
     blocks: dict[str, Tensor] = field(default_factory=dict)
     symbols: set[str] = field(default_factory=set)
     parameters: set[str] = field(default_factory=set)
+    continues: bool = False
+    """Whether a reduction may combine with what is there."""
+    continued: bool = False
     awaited: set[str] = field(default_factory=set)
     """The buffers that nests combine values with."""
 
@@ -211,7 +216,11 @@ class _Lifter:
         self.pending[name] = _Pending(reader.expression(value))
         return True
 
-    def begun(self, name: str) -> Expr:
+    def begun(self, name: str) -> Expr | None:
+        """What a reduction begins with; None: with what is there."""
+        if name not in self.pending and self.continues:
+            self.continued = True
+            return None
         if name not in self.pending:
             raise NoStagesError(f"nothing says what the reduction '{name}' begins with")
         return self.pending.pop(name).value
@@ -221,7 +230,7 @@ class _Lifter:
         value: ast.expr,
         target: str,
         axes: list[IterVar],
-        begun: Expr,
+        begun: Expr | None,
         dtype: str,
         reader: Elements,
     ) -> Reduction:
@@ -235,14 +244,14 @@ class _Lifter:
         if ast.unparse(sides[0]) != target:
             raise NoStagesError(f"`{ast.unparse(value)[:60]}` does not begin with {target}")
         item = _typed(reader.expression(sides[1]), dtype)
-        begin = _typed(begun, dtype)
-        make = getattr(reductions, name)
-        found: Reduction = make(item, axis=axes, init=None if _is_identity(name, begin, dtype) else begin)
+        begin = None if begun is None else _typed(begun, dtype)
+        is_plain = begin is None or _is_identity(name, begin, dtype)
+        found: Reduction = getattr(reductions, name)(item, axis=axes, init=None if is_plain else begin)
         return found
 
 
-def lift(function: func.FuncOp) -> Lifted:
-    """The tensor expressions of a prim func.
+def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
+    """The tensor expressions of a prim func; `continues`: a reduction without a beginning combines with what is there.
 
     Raises:
         UnsupportedError: it is no sequence of loop nests that each fill one buffer.
@@ -258,6 +267,7 @@ def lift(function: func.FuncOp) -> Lifted:
     assert isinstance(tree, ast.FunctionDef)
     lifter = _Lifter({p.name: (tuple(p.shape), str(p.dtype)) for p in params if p.shape is not None})
     lifter.parameters = {p.name for p in params}
+    lifter.continues = continues
     written = {
         ast.unparse(node.value)
         for store in ast.walk(tree)
@@ -296,7 +306,9 @@ def lift(function: func.FuncOp) -> Lifted:
         raise UnsupportedError(
             f"tir.Schedule: prim func '{name}' is no sequence of loop nests that each fill one buffer: {problem}"
         ) from None
-    return Lifted([lifter.tensors[p.name] for p in inputs], outputs, integers, lifter.blocks)
+    return Lifted(
+        [lifter.tensors[p.name] for p in inputs], outputs, integers, lifter.blocks, lifter.continued
+    )
 
 
 def dim_of(node: ast.expr) -> Dim:

@@ -19,6 +19,7 @@ from relax_mlir.te.schedule.schedule import Schedule as StageSchedule
 from relax_mlir.te.schedule.schedule import create_schedule
 from relax_mlir.te.schedule.scheduled_function import build_scheduled
 from relax_mlir.te.schedule.stage import AttachedAt, Following, Stage
+from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
 from relax_mlir.tir.schedule.blocks_and_loops import Block, Loop
 from relax_mlir.tir.schedule.lift import Lifted, lift
 
@@ -268,6 +269,25 @@ class Schedule:
             results.append(made)
         return made
 
+    def tensorize(self, block_or_loop: Block | Loop, tensor_intrin: str | TensorIntrin) -> None:
+        """Let an intrinsic, by name, compute what a loop and those inside do, or all loops of a block.
+
+        Raises:
+            ScheduleError: the loops compute something else.
+        """
+        with self._recorded("tensorize", block_or_loop, tensor_intrin):
+            stage = block_or_loop.stage
+            if isinstance(block_or_loop, Block) and not stage.leaf_iter_vars:
+                raise ScheduleError(
+                    f"sch.tensorize({block_or_loop.name})",
+                    "the block has no loops",
+                    stage.name,
+                    None,
+                    user_frame_position(),
+                )
+            axis = block_or_loop.axis if isinstance(block_or_loop, Loop) else stage.leaf_iter_vars[0]
+            stage.tensorize(axis, tensor_intrin)
+
     # -- what they use
 
     def _function(self, name: str) -> _Function:
@@ -312,7 +332,7 @@ class Schedule:
     @contextmanager
     def _recorded(self, method: str, *args: Any, **kwargs: Any) -> Iterator[list[Any]]:  # noqa: ANN401 - arguments
         for value in args:
-            if method != "get_block" and not isinstance(value, Block | Loop | int | str):
+            if method != "get_block" and not isinstance(value, Block | Loop | TensorIntrin | int | str):
                 raise ArgumentError(
                     f"sch.{method}: {value!r} ({type(value).__name__}) is no block or loop of a schedule"
                 )

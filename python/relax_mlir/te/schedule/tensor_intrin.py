@@ -1,0 +1,271 @@
+"""Intrinsics that take the place of loops: what they compute as a tensor expression, and prim funcs that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.types import DimLike
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError, expect
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import func
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te.expressions import REDUCTION, IfThenElse, Logical
+from relax_mlir.te.reductions import Reduction
+from relax_mlir.te.schedule.axes import Span
+from relax_mlir.te.schedule.facts import Facts
+from relax_mlir.te.schedule.intrin_text import Implementation
+from relax_mlir.te.schedule.regions import read_region
+from relax_mlir.te.tensors import Tensor, shape_of
+from relax_mlir.te.walk import loads_of, names_used, post_order
+
+PrimFunc: TypeAlias = IRModule | func.FuncOp
+"""A prim func: a module of it alone, or ``mod["f"]``."""
+MAX_NODES = 150
+"""How many nodes the expressions of an intrinsic may have."""
+
+
+@dataclass(frozen=True)
+class BufferPattern:
+    """What an intrinsic asks of the memory of a tensor; made by `decl_buffer`.
+
+    `strides`: for each dimension how many elements apart its places are: a number, or None for any.
+    """
+
+    shape: tuple[Dim, ...]
+    dtype: str
+    name: str
+    strides: tuple[int | None, ...]
+
+
+def decl_buffer(
+    shape: Sequence[DimLike],
+    dtype: str = "float32",
+    name: str = "buffer",
+    *,
+    strides: Sequence[DimLike] | None = None,
+    offset_factor: int = 1,
+    scope: str = "",
+) -> BufferPattern:
+    """How the memory of a tensor of an intrinsic lies, for `decl_tensor_intrin(binds=…)`.
+
+    Args:
+        shape, dtype: those of the tensor.
+        name: what messages call it.
+        strides: how many elements apart the places along each dimension are: a number must be so, a symbol or None
+            may be anything. Without it, elements along the last dimension are side by side, and all else may be
+            anything.
+        offset_factor: 1: parts of tensors begin anywhere.
+        scope: accepted as TVM writes it.
+
+    Raises:
+        ArgumentError: another number of strides than dimensions, or an `offset_factor`.
+    """
+    dims = shape_of(f"decl_buffer '{name}'", shape)
+    if offset_factor not in (0, 1):
+        raise ArgumentError(
+            f"decl_buffer '{name}': offset_factor is {offset_factor!r}, but parts of tensors begin anywhere: leave "
+            "it out"
+        )
+    if strides is None:
+        return BufferPattern(dims, dtype, name, default_strides(len(dims)))
+    if len(strides) != len(dims):
+        raise ArgumentError(f"decl_buffer '{name}': {len(strides)} strides for {len(dims)} dimensions")
+    known = tuple(stride if isinstance(stride, int) else None for stride in strides)
+    return BufferPattern(dims, dtype, name, known)
+
+
+def default_strides(rank: int) -> tuple[int | None, ...]:
+    """Elements along the last dimension are side by side."""
+    return (*[None] * (rank - 1), 1) if rank else ()
+
+
+@dataclass(frozen=True, eq=False)
+class TensorIntrin:
+    """What can take the place of loops that compute the same: `op` says what, of which tensors.
+
+    `body` computes it; `update` combines it with what is there already, and `reset` is what the first update finds.
+    Of an `op` that is no reduction there is a body alone.
+    """
+
+    name: str
+    op: ComputeOp
+    body: Implementation | None
+    reset: Implementation | None = None
+    update: Implementation | None = None
+    strides: Mapping[Tensor, tuple[int | None, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return repr(self.name) if _known.get(self.name) is self else self.name
+
+    @property
+    def implementations(self) -> list[Implementation]:
+        """Those that there are."""
+        return [item for item in (self.body, self.reset, self.update) if item is not None]
+
+    @property
+    def covers(self) -> bool:
+        """Whether `op` reads and writes every element of its tensors, so that an implementation may do so."""
+        if any(isinstance(item, IfThenElse | Logical) for item in post_order(*self.op.body)):
+            return False  # not all that it mentions is read
+        facts = Facts()
+        domain = {axis: Span(0, axis.dom.extent, None) for axis in (*self.op.axis, *self.op.reduce_axis)}
+        whole: set[Tensor] = set()
+        for load in loads_of(*self.op.body):
+            region = read_region(facts, load, domain)
+            ends = zip(region, load.tensor.shape, strict=True)
+            if all(
+                span is not None and span.low == 0 and symbolic.prove_equal(span.stop, size)
+                for span, size in ends
+            ):
+                whole.add(load.tensor)
+        return all(tensor in whole for tensor in self.op.input_tensors)
+
+    @staticmethod
+    def register(name: str, intrin: TensorIntrin, override: bool = False) -> TensorIntrin:
+        """Let schedules find an intrinsic by a name.
+
+        Raises:
+            ArgumentError: the name is taken, and `override` is False.
+        """
+        expect("TensorIntrin.register: 'name'", name, str, "a name")
+        expect("TensorIntrin.register: 'intrin'", intrin, TensorIntrin, "what decl_tensor_intrin gives")
+        if name in _known and not override:
+            raise ArgumentError(
+                f"TensorIntrin.register: there is an intrinsic '{name}' already: give override=True"
+            )
+        made = TensorIntrin(name, intrin.op, intrin.body, intrin.reset, intrin.update, intrin.strides)
+        _known[name] = made
+        return made
+
+    @staticmethod
+    def get(name: str) -> TensorIntrin:
+        """The intrinsic of a name: a registered one, or one of the project's own.
+
+        Raises:
+            UnknownNameError: there is none.
+        """
+        from relax_mlir.te.schedule.builtin_intrins import built_in, built_in_names
+
+        found = _known.get(name) or built_in(name)
+        if found is None:
+            raise UnknownNameError("tensor intrinsic", name, [*_known, *built_in_names()])
+        return _known.setdefault(name, found)
+
+
+_known: dict[str, TensorIntrin] = {}
+
+
+def decl_tensor_intrin(
+    op: Any,  # noqa: ANN401 - an op, or its tensor
+    fcompute: PrimFunc | Callable[[list[BufferPattern], list[BufferPattern]], Any],
+    name: str = "tensor_intrin",
+    binds: Mapping[Tensor, BufferPattern] | None = None,
+) -> TensorIntrin:
+    """Declare an intrinsic, for `Stage.tensorize`.
+
+    Args:
+        op: what it computes: the op (or the tensor) of a `compute` of placeholders. Sizes that are symbols may be
+            anything; others must be just that, and what is shorter runs in plain loops.
+        fcompute: how: a prim func of the inputs, in the order in which `op` reads them, and the outputs. Of a
+            reduction also ``(body, reset, update)``, each a prim func or None: `body` computes all, `update` combines
+            with what the outputs have, `reset`, of the outputs alone, stores what updates begin with (None: plain
+            loops do). Or a function that gives these, of the buffers of the inputs and of the outputs.
+        name: what messages and traces call it.
+        binds: how the memory of tensors lies, by `decl_buffer`, where it is not `default_strides`.
+
+    The prim func gets the part of the tensors that the loops compute with; it is written in the place of the loops.
+    That it computes what `op` says is not checked. Where its accesses are proved to be inside of its buffers, and `op`
+    reads all of them, nothing is checked at run time; else its indices are.
+
+    Raises:
+        ArgumentError, DTypeError, ShapeError: an op that is no such compute, or prim funcs of other parameters.
+    """
+    what = f"decl_tensor_intrin '{name}'"
+    found = op.op if isinstance(op, Tensor) else op
+    if not isinstance(found, ComputeOp):
+        raise ArgumentError(f"{what}: 'op' is {op!r} ({type(op).__name__}), expected the op of a te.compute")
+    expect(f"{what}: 'name'", name, str, "a name")
+    return declare(what, name, found, found.input_tensors, fcompute, binds or {})
+
+
+def declare(
+    what: str,
+    name: str,
+    op: ComputeOp,
+    inputs: Sequence[Tensor],
+    fcompute: Any,  # noqa: ANN401 - see `decl_tensor_intrin`
+    binds: Mapping[Tensor, BufferPattern],
+) -> TensorIntrin:
+    """See `decl_tensor_intrin`; `inputs` are the first parameters of the prim funcs."""
+    unread = [tensor.name for tensor in inputs if tensor not in op.input_tensors]
+    if unread:
+        raise ArgumentError(f"{what}: {op.name} does not read {', '.join(unread)}")
+    _check_op(what, op)
+    strides = {tensor: default_strides(tensor.ndim) for tensor in (*inputs, *op.outputs)}
+    patterns = {t: BufferPattern(t.shape, t.dtype, t.name, strides[t]) for t in strides}
+    for tensor, pattern in binds.items():
+        if tensor not in patterns:
+            raise ArgumentError(f"{what}: 'binds' has {tensor}, which the op neither reads nor makes")
+        expect(f"{what}: a value of 'binds'", pattern, BufferPattern, "what decl_buffer gives")
+        if pattern.dtype != tensor.dtype:
+            raise DTypeError(
+                f"{what}: the buffer of {tensor.name} has dtype {pattern.dtype}, not {tensor.dtype}"
+            )
+        if len(pattern.shape) != tensor.ndim or any(
+            not symbolic.prove_equal(a, b) for a, b in zip(pattern.shape, tensor.shape, strict=True)
+        ):
+            raise ShapeError(f"{what}: the buffer of {tensor} has shape {pattern.shape}")
+        strides[tensor], patterns[tensor] = pattern.strides, pattern
+    ins = [patterns[tensor] for tensor in inputs]
+    outs = [patterns[tensor] for tensor in op.outputs]
+    given = fcompute if isinstance(fcompute, PrimFunc) or not callable(fcompute) else fcompute(ins, outs)
+    parts = list(given) if isinstance(given, tuple | list) else [given]
+    if len(parts) not in (1, 3) or all(part is None for part in parts):
+        raise ArgumentError(f"{what}: expected one prim func, or three: (body, reset, update)")
+    is_reduction = any(isinstance(value, Reduction) for value in op.body)
+    if len(parts) == 3 and not is_reduction:
+        raise ArgumentError(f"{what}: {op.name} is no reduction, which has a body alone: give one prim func")
+    every, written = [*inputs, *op.outputs], list(op.outputs)
+    made: list[Implementation | None] = [None, None, None]
+    for number, (part, tensors) in enumerate(zip(parts, (every, written, every), strict=False)):
+        if part is not None:
+            role = ("body", "reset", "update")[number]
+            made[number] = Implementation.of(f"{what}: its {role}", part, tensors)
+    if made[1] is not None and made[2] is None:
+        raise ArgumentError(f"{what}: a reset is for updates, of which none is given")
+    return TensorIntrin(name, op, made[0], made[1], made[2], strides)
+
+
+def _check_op(what: str, op: ComputeOp) -> None:
+    """Raise unless an op can say what an intrinsic computes."""
+    if len(post_order(*op.body)) > MAX_NODES:
+        raise ArgumentError(
+            f"{what}: {op.name} has more than {MAX_NODES} parts, which is no small computation"
+        )
+    for axis in op.reduce_axis:
+        if axis.dom.begin != 0:
+            raise ArgumentError(f"{what}: the axis {axis.name} begins at {axis.dom.begin}, expected 0")
+    told = {
+        name
+        for axis in (*op.axis, *op.reduce_axis)
+        if (name := symbolic.linear_definition(axis.dom.extent)) is not None
+    }
+    dims = [dim for tensor in (*op.input_tensors, *op.outputs) for dim in tensor.shape]
+    dims += [axis.dom.extent for axis in op.reduce_axis]
+    used = [*(name for dim in dims for name in symbolic.symbols(dim)), *names_used(op.body)]
+    for name in used:
+        if name not in told:
+            raise ShapeError(f"{what}: no axis has the length '{name}', so that loops do not tell it")
+    starts = [item for value in op.body if isinstance(value, Reduction) for item in value.init]
+    if starts:
+        raise ArgumentError(f"{what}: its reduction has an 'init': the loops have theirs; leave it out")
+    mixed = [isinstance(value, Reduction) for value in op.body]
+    if any(mixed) and not all(mixed):
+        raise ArgumentError(f"{what}: some outputs of {op.name} are reductions, and some are not")
+    for axis in op.axis:
+        if axis.iter_type == REDUCTION:
+            raise ArgumentError(f"{what}: the axis {axis.name} of an output is one of a reduction")
