@@ -3,7 +3,7 @@
 Each takes and gives `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` makes calls of prim funcs of them.
 """
 
-from relax_mlir.topi import image, nn, tag
+from relax_mlir.topi import image, nn, tag, vision
 from relax_mlir.topi.advanced_indexing import adv_index, index_put, index_tensor
 from relax_mlir.topi.batched_sequences import reverse_sequence, sequence_mask
 from relax_mlir.topi.binary import (
@@ -220,5 +220,6 @@ __all__ = [
     "trunc",
     "trunc_divide",
     "trunc_mod",
+    "vision",
     "where",
 ]

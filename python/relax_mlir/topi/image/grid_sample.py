@@ -1,0 +1,226 @@
+"""Elements of images at places that are data, and grids of such places."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te import functions, reductions
+from relax_mlir.te.expressions import Expr, as_expr
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import computed, dims_of, require, require_equal, require_float, size
+from relax_mlir.topi.layouts import require_layout
+from relax_mlir.topi.tag import COMM_REDUCE, INJECTIVE
+
+METHODS = ("nearest", "bilinear", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+CUBIC = -0.75
+"""The constant of the cubic, torch's."""
+
+
+def affine_grid(data: Tensor, target_shape: Sequence[Any], align_corners: bool = True) -> Tensor:
+    """The places ``data @ (x, y, …, 1)`` of the elements of an image of `target_shape`, from -1 to 1.
+
+    Args:
+        data: ``(batch, 2, 3)`` for images of two dimensions, ``(batch, 3, 4)`` for three.
+        target_shape: rows and columns, or depth, rows and columns; integers or symbols.
+        align_corners: -1 and 1 are the middles of the first and the last element, else their outer edges. One element
+            alone is at 0.
+
+    Returns:
+        ``(batch, 2, height, width)``, first the column, or ``(batch, 3, depth, height, width)``.
+    """
+    what = "topi.image.affine_grid"
+    matrix, sizes = require(f"{what}: 'data'", data), dims_of(f"{what}: 'target_shape'", target_shape)
+    require_float(what, matrix)
+    rank = len(sizes)
+    if rank not in (2, 3) or matrix.shape[1:] != (rank, rank + 1):
+        raise ShapeError(
+            f"{what}: {rank} sizes for {matrix}, expected (batch, 2, 3) for 2, (batch, 3, 4) for 3"
+        )
+    kind = matrix.dtype
+
+    def coordinate(index: Expr, dim: Dim) -> Expr:
+        number, length = index.astype("float32"), as_expr(size(dim)).astype("float32")
+        if not align_corners:
+            return (number * 2.0 + 1.0) / length - 1.0
+        spread = number * 2.0 / functions.maximum(length - 1.0, 1.0) - 1.0
+        return functions.select(as_expr(size(dim)) > 1, spread, functions.const(0, "float32"))
+
+    def value(b: Expr, d: Expr, *at: Expr) -> Expr:
+        total: Expr = matrix(b, d, rank).astype("float32")
+        for number, (index, dim) in enumerate(zip(at, sizes, strict=True)):
+            total = total + matrix(b, d, rank - 1 - number).astype("float32") * coordinate(index, dim)
+        return total.astype(kind)
+
+    return computed([matrix.shape[0], rank, *sizes], value, "T_affine_grid", INJECTIVE)
+
+
+def grid_sample(
+    data: Tensor,
+    grid: Tensor,
+    method: str = "bilinear",
+    layout: str = "NCHW",
+    padding_mode: str = "zeros",
+    align_corners: bool = True,
+) -> Tensor:
+    """Elements of images at the places of `grid`, which are from -1 to 1 inside.
+
+    Args:
+        data: floats of the layout ``NCHW`` or ``NCDHW``.
+        grid: ``(batch, 2, height, width)``, first the column, then the row; or ``(batch, 3, depth, height, width)``.
+        method: "nearest", "bilinear" (of three dimensions trilinear), or, for two dimensions, "bicubic".
+        layout: which one.
+        padding_mode: what is outside: "zeros", "border" (the nearest element), "reflection" (the image mirrored).
+        align_corners: see `affine_grid`.
+    """
+    what = "topi.image.grid_sample"
+    tensor, places = require(f"{what}: 'data'", data), require(f"{what}: 'grid'", grid)
+    require_float(what, tensor)
+    require_float(what, places)
+    rank = tensor.ndim - 2
+    if rank not in (2, 3) or places.ndim != tensor.ndim or places.shape[1] != rank:
+        raise ShapeError(
+            f"{what}: the grid {places} does not fit {tensor}: both are of 4, or of 5 dimensions"
+        )
+    if require_layout(what, layout, "NCHW" if rank == 2 else "NCDHW") not in ("NCHW", "NCDHW"):
+        raise ArgumentError(f"{what}: the layout is {layout!r}, expected NCHW or NCDHW")
+    require_equal(f"{what}: the batches", tensor.shape[:1], places.shape[:1])
+    for label, value, known in (("method", method, METHODS), ("padding_mode", padding_mode, PADDINGS)):
+        if value not in known:
+            raise ArgumentError(
+                f"{what}: '{label}' is {value!r}, expected one of {', '.join(map(repr, known))}"
+            )
+    if method == "bicubic" and rank == 3:
+        raise ArgumentError(f"{what}: 'method' is 'bicubic', which is for two dimensions")
+    if tensor.dtype == "float64" and places.dtype != "float64":
+        raise DTypeError(f"{what}: the grid has dtype {places.dtype}, and the data float64")
+    return _Sampler(tensor, places, method, padding_mode, align_corners).sampled()
+
+
+class _Sampler:
+    def __init__(self, data: Tensor, grid: Tensor, method: str, padding: str, corners: bool) -> None:
+        self.data, self.grid, self.method = data, grid, method
+        self.padding, self.corners = padding, corners
+        self.sizes = data.shape[2:]
+        self.kind = "float64" if grid.dtype == "float64" else "float32"
+
+    def sampled(self) -> Tensor:
+        """The samples, of places in elements that are computed once for all channels."""
+        rank, kind = len(self.sizes), self.kind
+
+        def place(b: Expr, d: Expr, *at: Expr) -> Expr:
+            found: Expr | None = None
+            for number, dim in enumerate(self.sizes):
+                own = self.element(self.grid(b, rank - 1 - number, *at).astype(kind), dim)
+                found = own if found is None else functions.select(d == number, own, found)
+            assert found is not None
+            return found
+
+        out = self.grid.shape[2:]
+        places = computed([self.grid.shape[0], rank, *out], place, "T_grid_places", INJECTIVE)
+        shape = [*self.data.shape[:2], *out]
+        if self.method == "bicubic":
+            return self.cubic(shape, places)
+        of = self.nearest if self.method == "nearest" else self.linear
+        return computed(
+            shape,
+            lambda b, c, *at: of(b, c, [places(b, d, *at) for d in range(rank)]).astype(self.data.dtype),
+            "T_grid_sample",
+            INJECTIVE,
+        )
+
+    def element(self, x: Expr, dim: Dim) -> Expr:
+        """A place in elements, of one from -1 to 1."""
+        length = as_expr(size(dim)).astype(self.kind)
+        found = (x + 1.0) * 0.5 * (length - 1.0) if self.corners else ((x + 1.0) * length - 1.0) * 0.5
+        return found if self.method == "bicubic" else self.inside(found, dim)
+
+    def inside(self, x: Expr, dim: Dim) -> Expr:
+        """A place, where the padding has none outside."""
+        if self.padding == "zeros":
+            return x
+        last = as_expr(size(dim)).astype(self.kind) - 1.0
+        found = self.mirrored(x, last) if self.padding == "reflection" else x
+        return functions.maximum(functions.minimum(found, last), 0.0)
+
+    def mirrored(self, x: Expr, last: Expr) -> Expr:
+        """A place mirrored at the edges as often as needed."""
+        begin, span = (0.0, last) if self.corners else (-0.5, last + 1.0)
+        distance = functions.abs(x - begin)
+        wide = functions.maximum(span, 1e-30)
+        turns = functions.floor(distance / wide)
+        rest = distance - turns * wide
+        is_even = turns - functions.floor(turns * 0.5) * 2.0 == 0.0
+        found = functions.select(is_even, rest + begin, span - rest + begin)
+        return functions.select(span > 0.0, found, functions.const(0, self.kind))
+
+    def read(self, b: Expr, c: Expr, places: Sequence[Expr]) -> Expr:
+        """An element, and 0 outside."""
+        tests: list[Expr] = []
+        for place, dim in zip(places, self.sizes, strict=True):
+            tests += [place >= 0, place < size(dim)]
+        item = self.data(b, c, *places).astype(self.kind)
+        return functions.if_then_else(functions.all(*tests), item, functions.const(0, self.kind))
+
+    def nearest(self, b: Expr, c: Expr, at: Sequence[Expr]) -> Expr:
+        return self.read(b, c, [functions.nearbyint(x).astype("int64") for x in at])
+
+    def linear(self, b: Expr, c: Expr, at: Sequence[Expr]) -> Expr:
+        below = [functions.floor(x) for x in at]
+        firsts = [x.astype("int64") for x in below]
+        rests = [x - low for x, low in zip(at, below, strict=True)]
+        total: Expr | None = None
+        for corner in itertools.product((0, 1), repeat=len(at)):
+            item = self.read(b, c, [first + step for first, step in zip(firsts, corner, strict=True)])
+            for step, rest in zip(corner, rests, strict=True):
+                item = item * (rest if step else 1.0 - rest)
+            total = item if total is None else total + item
+        assert total is not None
+        return total
+
+    def cubic(self, shape: Sequence[Dim], places: Tensor) -> Tensor:
+        """Sums over four rows of four elements, whose places and weights are computed once for all channels."""
+        batch, _, *out = shape
+        four = [batch, 2, 4, *out]
+
+        def weight(b: Expr, d: Expr, tap: Expr, *at: Expr) -> Expr:
+            x = places(b, d, *at)
+            weights = _cubic(x - functions.floor(x))
+            found = weights[3]
+            for number in (2, 1, 0):
+                found = functions.select(tap == number, weights[number], found)
+            return found
+
+        def index(b: Expr, d: Expr, tap: Expr, *at: Expr) -> Expr:
+            x = functions.floor(places(b, d, *at)) + (tap - 1).astype(self.kind)
+            row, column = (self.inside(x, dim) for dim in self.sizes)
+            return functions.select(d == 0, row, column).astype("int64")
+
+        weights = computed(four, weight, "T_grid_weights", INJECTIVE)
+        indices = computed(four, index, "T_grid_indices", INJECTIVE)
+        row, column = (reductions.reduce_axis((0, 4), name) for name in ("row", "column"))
+
+        def value(b: Expr, c: Expr, *at: Expr) -> object:
+            item = self.read(b, c, [indices(b, 0, row, *at), indices(b, 1, column, *at)])
+            return reductions.sum(item * weights(b, 0, row, *at) * weights(b, 1, column, *at), [row, column])
+
+        found = computed(shape, value, "T_grid_sample", COMM_REDUCE)
+        if self.kind == self.data.dtype:
+            return found
+        return computed(shape, lambda *i: found(*i).astype(self.data.dtype), "T_cast", INJECTIVE)
+
+
+def _cubic(t: Expr) -> list[Expr]:
+    """Keys' weights of the four elements around a place that is `t` behind the second one."""
+
+    def near(x: Expr) -> Expr:
+        return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1.0
+
+    def far(x: Expr) -> Expr:
+        return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
+
+    return [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
