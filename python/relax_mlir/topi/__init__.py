@@ -40,7 +40,7 @@ from relax_mlir.topi.binary import (
 )
 from relax_mlir.topi.create import arange, full, full_like, meshgrid, one_hot
 from relax_mlir.topi.diagonals import eye, matrix_set_diag
-from relax_mlir.topi.einsum import einsum
+from relax_mlir.topi.einsum import einsum, tensordot
 from relax_mlir.topi.elementwise import (
     abs,
     acos,
@@ -95,11 +95,25 @@ from relax_mlir.topi.manipulate import (
     trilu,
 )
 from relax_mlir.topi.nn.dense import matmul
+from relax_mlir.topi.quantization import dequantize, quantize
 from relax_mlir.topi.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from relax_mlir.topi.scan import cumprod, cumsum
 from relax_mlir.topi.scatter import scatter_elements, scatter_nd
+from relax_mlir.topi.signal import dft, hamming_window, stft
 from relax_mlir.topi.slices import dynamic_strided_slice, slice_scatter, strided_set
 from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
+from relax_mlir.topi.statistics import bucketize, collapse_sum, logsumexp, median, std, variance
+from relax_mlir.topi.transform import (
+    elemwise_sum,
+    expand_like,
+    fixed_point_multiply,
+    layout_transform,
+    shape,
+    sliding_window,
+    sparse_to_dense,
+    tensor_size,
+    unravel_index,
+)
 
 __all__ = [
     "abs",
@@ -123,23 +137,30 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "broadcast_to",
+    "bucketize",
     "cast",
     "ceil",
     "clip",
+    "collapse_sum",
     "concatenate",
     "cos",
     "cosh",
     "cumprod",
     "cumsum",
+    "dequantize",
+    "dft",
     "divide",
     "dynamic_strided_slice",
     "einsum",
+    "elemwise_sum",
     "embedding",
     "equal",
     "erf",
     "exp",
     "expand_dims",
+    "expand_like",
     "eye",
+    "fixed_point_multiply",
     "flip",
     "floor",
     "floor_divide",
@@ -150,6 +171,7 @@ __all__ = [
     "gather_nd",
     "greater",
     "greater_equal",
+    "hamming_window",
     "identity",
     "image",
     "index_put",
@@ -157,6 +179,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "layout_transform",
     "left_shift",
     "less",
     "less_equal",
@@ -169,11 +192,13 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logsumexp",
     "matmul",
     "matrix_set_diag",
     "max",
     "maximum",
     "mean",
+    "median",
     "meshgrid",
     "min",
     "minimum",
@@ -185,6 +210,7 @@ __all__ = [
     "one_hot",
     "power",
     "prod",
+    "quantize",
     "repeat",
     "reshape",
     "reverse_sequence",
@@ -195,16 +221,21 @@ __all__ = [
     "scatter_nd",
     "searchsorted",
     "sequence_mask",
+    "shape",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
     "slice_scatter",
+    "sliding_window",
     "sort",
+    "sparse_to_dense",
     "split",
     "sqrt",
     "squeeze",
     "stack",
+    "std",
+    "stft",
     "strided_set",
     "strided_slice",
     "subtract",
@@ -213,6 +244,8 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensor_size",
+    "tensordot",
     "tile",
     "topk",
     "transpose",
@@ -220,6 +253,8 @@ __all__ = [
     "trunc",
     "trunc_divide",
     "trunc_mod",
+    "unravel_index",
+    "variance",
     "vision",
     "where",
 ]

@@ -4,60 +4,145 @@ from __future__ import annotations
 
 import functools
 import operator
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import reductions
-from relax_mlir.te.expressions import Expr
+from relax_mlir.te.expressions import Expr, ExprLike
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import computed, require
+from relax_mlir.topi.common import axis_of, computed, require
 from relax_mlir.topi.tag import COMM_REDUCE
+
+WHAT = "topi.einsum"
+ELLIPSIS = "..."
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A tensor with a name for each axis; those of the ellipsis are numbers, counted from the last one."""
+
+    tensor: Tensor
+    names: tuple[str, ...]
 
 
 def einsum(subscripts: str, *operand: Tensor) -> Tensor:
     """The sum of products of elements, as NumPy's `einsum`: ``einsum("ij,jk->ik", a, b)``.
 
-    Axes of one name are as long as each other; one that the result does not have is summed over. Without ``->`` the
-    result has the axes that appear once, in alphabetical order. An ellipsis is not understood.
+    Axes of one name are as long as each other; one that an operand names twice is its diagonal; one that the result
+    does not have is summed over. An ellipsis stands for all other axes, which are broadcast. Without ``->`` the result
+    has the axes of the ellipsis and then those that appear once, in alphabetical order.
     """
-    what = "topi.einsum"
     if not isinstance(subscripts, str):
-        raise ArgumentError(f"{what}: 'subscripts' is {subscripts!r}, expected text")
-    text = subscripts.replace(" ", "")
-    given, arrow, result = text.partition("->")
-    names = given.split(",")
-    tensors = [require(f"{what}: an operand", tensor) for tensor in operand]
-    letters = "".join(names)
-    if not all(name.isalpha() or not name for name in (*names, result)):
-        raise ArgumentError(f"{what}: the axes of '{subscripts}' are not all letters")
-    if len(names) != len(tensors) or any(len(n) != t.ndim for n, t in zip(names, tensors, strict=False)):
-        raise ShapeError(
-            f"{what}: '{subscripts}' does not fit the {len(tensors)} operands {', '.join(map(repr, tensors))}"
-        )
-    if not arrow:
-        result = "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
-    if len(set(result)) != len(result) or not set(result) <= set(letters):
-        raise ArgumentError(f"{what}: the result '{result}' names an axis twice, or one that no operand has")
-    sizes: dict[str, Dim] = {}
-    for name, tensor in zip(names, tensors, strict=True):
-        for letter, dim in zip(name, tensor.shape, strict=True):
-            if not symbolic.prove_equal(sizes.setdefault(letter, dim), dim):
-                raise ShapeError(
-                    f"{what}: the axis '{letter}' is {sizes[letter]} and {dim}, not known to be equal"
-                )
+        raise ArgumentError(f"{WHAT}: 'subscripts' is {subscripts!r}, expected text")
+    given, arrow, result = subscripts.replace(" ", "").partition("->")
+    texts = given.split(",")
+    tensors = [require(f"{WHAT}: an operand", tensor) for tensor in operand]
+    if len(texts) != len(tensors):
+        raise ShapeError(f"{WHAT}: '{subscripts}' does not fit the {len(tensors)} operands {_shown(tensors)}")
+    operands = [_named(subscripts, text, tensor) for text, tensor in zip(texts, tensors, strict=True)]
+    sizes = _sizes(operands)
+    broadcast = sorted((name for name in sizes if name.isdigit()), key=int, reverse=True)
+    out = _result(subscripts, result if arrow else None, "".join(texts), broadcast)
+    unknown = [name for name in out if name not in sizes]
+    if unknown or len(set(out)) != len(out):
+        raise ArgumentError(f"{WHAT}: the result '{result}' names an axis twice, or one that no operand has")
     summed = {
-        letter: reductions.reduce_axis((0, sizes[letter]), letter)
-        for letter in dict.fromkeys(letters)
-        if letter not in result
+        name: reductions.reduce_axis((0, size), name if name.isalpha() else f"e{name}")
+        for name, size in sizes.items()
+        if name not in out
     }
 
     def value(*i: Expr) -> object:
-        at = {**dict(zip(result, i, strict=True)), **summed}
+        at: dict[str, ExprLike] = {**dict(zip(out, i, strict=True)), **summed}
         items = [
-            tensor(*(at[letter] for letter in name)) for name, tensor in zip(names, tensors, strict=True)
+            item.tensor(
+                *(
+                    0 if dim == 1 and sizes[name] != 1 else at[name]
+                    for name, dim in zip(item.names, item.tensor.shape, strict=True)
+                )
+            )
+            for item in operands
         ]
         product = functools.reduce(operator.mul, items)
         return reductions.sum(product, list(summed.values())) if summed else product
 
-    return computed([sizes[letter] for letter in result], value, "T_einsum", COMM_REDUCE)
+    return computed([sizes[name] for name in out], value, "T_einsum", COMM_REDUCE)
+
+
+def _shown(tensors: Sequence[Tensor]) -> str:
+    return ", ".join(map(repr, tensors))
+
+
+def _named(subscripts: str, text: str, tensor: Tensor) -> _Operand:
+    before, ellipsis, after = text.partition(ELLIPSIS)
+    if not all(c in string.ascii_letters for c in before + after):
+        raise ArgumentError(f"{WHAT}: the axes of '{subscripts}' are not all letters, and one '...' at most")
+    rest = tensor.ndim - len(before) - len(after)
+    if rest < 0 or (rest and not ellipsis):
+        raise ShapeError(f"{WHAT}: '{text}' of '{subscripts}' does not fit {tensor}")
+    return _Operand(tensor, (*before, *(str(rest - 1 - n) for n in range(rest)), *after))
+
+
+def _result(subscripts: str, text: str | None, letters: str, broadcast: Sequence[str]) -> list[str]:
+    """The axes of the result."""
+    if text is None:
+        plain = letters.replace(ELLIPSIS, "")
+        return [*broadcast, *sorted(name for name in set(plain) if plain.count(name) == 1)]
+    before, ellipsis, after = text.partition(ELLIPSIS)
+    if not all(c in string.ascii_letters for c in before + after):
+        raise ArgumentError(f"{WHAT}: the axes of '{subscripts}' are not all letters, and one '...' at most")
+    return [*before, *(broadcast if ellipsis else ()), *after]
+
+
+def _sizes(operands: Sequence[_Operand]) -> dict[str, Dim]:
+    """How long each axis is; those of the ellipsis are 1 in some operands."""
+    sizes: dict[str, Dim] = {}
+    for item in operands:
+        for name, dim in zip(item.names, item.tensor.shape, strict=True):
+            known = sizes.setdefault(name, dim)
+            if name.isdigit() and known == 1:
+                sizes[name] = dim
+            elif not (name.isdigit() and dim == 1) and not symbolic.prove_equal(known, dim):
+                label = f"'{name}'" if name.isalpha() else "of the ellipsis"
+                raise ShapeError(f"{WHAT}: the axis {label} is {known} and {dim}, not known to be equal")
+    return sizes
+
+
+def tensordot(a: Tensor, b: Tensor, axes: int | Sequence[int] | Sequence[Sequence[int]]) -> Tensor:
+    """The sum of products along axes, as NumPy's: the last ones of `a` and the first of `b`, or two lists of them."""
+    what = "topi.tensordot"
+    first, second = require(f"{what}: 'a'", a), require(f"{what}: 'b'", b)
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(first.ndim, second.ndim):
+            raise ShapeError(f"{what}: {axes} axes of {first} and {second}")
+        pairs = [list(range(first.ndim - axes, first.ndim)), list(range(axes))]
+    else:
+        if len(axes) != 2:
+            raise ArgumentError(f"{what}: 'axes' is {axes!r}, expected a number, or two lists")
+        pairs = [[item] if isinstance(item, int) else list(item) for item in axes]
+    own = [
+        [axis_of(what, axis, t.ndim) for axis in pair] for pair, t in zip(pairs, (first, second), strict=True)
+    ]
+    if len(own[0]) != len(own[1]) or any(len(set(pair)) != len(pair) for pair in own):
+        raise ShapeError(f"{what}: the axes {pairs} are not as many of both, each once")
+    for n, m in zip(*own, strict=True):
+        if not symbolic.prove_equal(first.shape[n], second.shape[m]):
+            raise ShapeError(
+                f"{what}: axis {n} of {first} and axis {m} of {second} are not known to be equal"
+            )
+    taps = [reductions.reduce_axis((0, first.shape[n]), f"k{n}") for n in own[0]]
+    kept = [[n for n in range(t.ndim) if n not in pair] for t, pair in zip((first, second), own, strict=True)]
+
+    def value(*i: Expr) -> object:
+        at: list[dict[int, Expr]] = [dict(zip(pair, taps, strict=True)) for pair in own]
+        at[0] |= dict(zip(kept[0], i, strict=False))
+        at[1] |= dict(zip(kept[1], i[len(kept[0]) :], strict=True))
+        items = [t(*(where[n] for n in range(t.ndim))) for t, where in zip((first, second), at, strict=True)]
+        return reductions.sum(items[0] * items[1], taps) if taps else items[0] * items[1]
+
+    shape = [*(first.shape[n] for n in kept[0]), *(second.shape[n] for n in kept[1])]
+    return computed(shape, value, "T_tensordot", COMM_REDUCE)

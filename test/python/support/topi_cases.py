@@ -73,7 +73,7 @@ def random(shape: Sequence[int], name: str = "float32", seed: int = 0) -> Array:
     """Numbers of both signs; of integers few values, so that there are equals."""
     rng = np.random.default_rng([seed, *shape])
     if name == "bool":
-        return rng.integers(0, 2, shape).astype(bool)
+        return np.asarray(rng.integers(0, 2, shape)).astype(bool)
     if name.startswith(("int", "uint")):
-        return rng.integers(0 if name[0] == "u" else -6, 7, shape).astype(name)
-    return (rng.standard_normal(shape) * 2).astype(dtype(name).numpy)
+        return np.asarray(rng.integers(0 if name[0] == "u" else -6, 7, shape)).astype(name)
+    return np.asarray(rng.standard_normal(shape) * 2).astype(dtype(name).numpy)

@@ -1,6 +1,16 @@
 """Operators of neural networks as tensor expressions, with the names and the orders of arguments of TVM's `topi.nn`."""
 
 from relax_mlir.topi.nn.activation import leaky_relu, log_softmax, prelu, relu, softmax
+from relax_mlir.topi.nn.activation_functions import (
+    elu,
+    gelu,
+    gelu_tanh,
+    hardsigmoid,
+    hardswish,
+    selu,
+    silu,
+    softplus,
+)
 from relax_mlir.topi.nn.adaptive import adaptive_pool, adaptive_pool1d, adaptive_pool3d
 from relax_mlir.topi.nn.convolution import (
     conv,
@@ -33,8 +43,10 @@ from relax_mlir.topi.nn.convolution_layouts import (
 from relax_mlir.topi.nn.dense import batch_matmul, dense, matmul
 from relax_mlir.topi.nn.local_response_norm import lrn
 from relax_mlir.topi.nn.loss import cross_entropy_with_logits, nll_loss
+from relax_mlir.topi.nn.lstm import lstm
 from relax_mlir.topi.nn.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from relax_mlir.topi.nn.padding import edge_pad, mirror_pad, pad, wrap_pad
+from relax_mlir.topi.nn.pool_grad import pool_grad
 from relax_mlir.topi.nn.pooling import global_pool, pool, pool1d, pool2d, pool3d
 from relax_mlir.topi.nn.rearrange import (
     batch_to_space_nd,
@@ -76,7 +88,10 @@ __all__ = [
     "depthwise_conv2d_nhwc",
     "dilate",
     "edge_pad",
+    "elu",
     "flatten",
+    "gelu",
+    "gelu_tanh",
     "global_pool",
     "group_conv1d_ncw",
     "group_conv1d_nwc",
@@ -86,11 +101,14 @@ __all__ = [
     "group_conv2d_transpose_nchw",
     "group_conv3d_transpose_ncdhw",
     "group_norm",
+    "hardsigmoid",
+    "hardswish",
     "instance_norm",
     "layer_norm",
     "leaky_relu",
     "log_softmax",
     "lrn",
+    "lstm",
     "matmul",
     "mirror_pad",
     "nll_loss",
@@ -100,10 +118,14 @@ __all__ = [
     "pool1d",
     "pool2d",
     "pool3d",
+    "pool_grad",
     "prelu",
     "relu",
     "rms_norm",
+    "selu",
+    "silu",
     "softmax",
+    "softplus",
     "space_to_batch_nd",
     "space_to_depth",
     "upsampling",

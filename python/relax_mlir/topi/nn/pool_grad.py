@@ -1,0 +1,97 @@
+"""What pooling gives back: the gradient of its input, of that of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.topi.common import require, require_equal, require_float
+from relax_mlir.topi.nn.windows import windows_of
+
+Amount = int | Sequence[int]
+GRADIENT = "pool_grad"
+"""The tag of gradients of pooling."""
+
+
+def pool_grad(
+    grads: Tensor,
+    data: Tensor,
+    kernel: Amount,
+    stride: Amount,
+    padding: Amount,
+    pool_type: str,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    layout: str = "NCHW",
+) -> Tensor:
+    """The gradient of `pool2d` of `data`, of the gradient of its result.
+
+    That of a maximum goes to the first largest element of a window, that of a mean to all of its elements alike. The
+    arguments are those of `pool2d`; the layout is NCHW.
+    """
+    what = "topi.nn.pool_grad"
+    given, tensor = require(f"{what}: 'grads'", grads), require(f"{what}: 'data'", data)
+    require_float(what, tensor)
+    if given.dtype != tensor.dtype:
+        raise DTypeError(f"{what}: 'grads' has dtype {given.dtype}, and 'data' {tensor.dtype}")
+    if pool_type not in ("max", "avg") or layout != "NCHW":
+        raise ArgumentError(f"{what}: {pool_type!r} of {layout!r}, expected 'max' or 'avg' of 'NCHW'")
+    if tensor.ndim != 4:
+        raise ShapeError(f"{what}: {tensor} is not of 4 dimensions")
+    sizes = [kernel] * 2 if isinstance(kernel, int) else list(kernel)
+    if len(sizes) != 2 or not all(isinstance(n, int) and n > 0 for n in sizes):
+        raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected one or two integers from 1 on")
+    windows = windows_of(what, sizes, stride, padding)
+    lengths = tensor.shape[2:]
+    counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
+    require_equal(f"{what}: 'grads'", given.shape, [*tensor.shape[:2], *counts])
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        grad, source = ins
+        n, c, oy, ox, y, x = (fresh(name) for name in ("n", "c", "oy", "ox", "y", "x"))
+        whole = [fresh("i") for _ in range(4)]
+        lines = [
+            grid(whole, tensor.shape),
+            f"    {element(outs[0], whole)} = T.{tensor.dtype}(0)",
+            grid([n, c, oy, ox], given.shape),
+        ]
+        begin, end = [fresh("begin") for _ in "yx"], [fresh("end") for _ in "yx"]
+        spans: list[str] = []
+        for axis, (at, window, length) in enumerate(zip((oy, ox), windows, lengths, strict=True)):
+            first = f"({at} * {window.stride} - {window.before})"
+            lines += [
+                f"    {begin[axis]} = T.max({first}, 0)",
+                f"    {end[axis]} = T.min({first} + {window.size}, {length})",
+            ]
+            padded = f"T.min({first} + {window.size}, {length} + {window.after}) - {first}"
+            spans.append(f"({padded})" if count_include_pad else f"({end[axis]} - {begin[axis]})")
+        loops = [
+            f"    for {y} in range({begin[0]}, {end[0]}):",
+            f"        for {x} in range({begin[1]}, {end[1]}):",
+        ]
+        own = f"{grad}[{n}, {c}, {oy}, {ox}]"
+        target = f"{outs[0]}[{n}, {c}, {y}, {x}]"
+        if pool_type == "avg":
+            count = f"T.cast({spans[0]} * {spans[1]}, '{tensor.dtype}')"
+            return [*lines, *loops, f"            {target} = {target} + {own} / {count}"]
+        best, place = fresh("best"), fresh("place")
+        item = f"{source}[{n}, {c}, {y}, {x}]"
+        chosen = f"{outs[0]}[{n}, {c}, T.index({place}[0]), T.index({place}[1])]"
+        return [
+            f"{best} = T.alloc_buffer((1,), '{tensor.dtype}')",
+            f"{place} = T.alloc_buffer((2,), 'int64')",
+            *lines,
+            f"    {place}[0] = -1",
+            f"    {best}[0] = -T.infinity('{tensor.dtype}')",
+            *loops,
+            f"            if {place}[0] < 0 or {item} > {best}[0] or (T.isnan({item}) and not T.isnan({best}[0])):",
+            f"                {best}[0] = {item}",
+            f"                {place}[0] = {y}",
+            f"                {place}[1] = {x}",
+            f"    if {place}[0] >= 0:",
+            f"        {chosen} = {chosen} + {own}",
+        ]
+
+    return LoopOp([given, tensor], [tensor.shape], [tensor.dtype], body, "T_pool_grad", GRADIENT).outputs[0]
