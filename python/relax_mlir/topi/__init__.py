@@ -94,6 +94,7 @@ from relax_mlir.topi.manipulate import (
     transpose,
     trilu,
 )
+from relax_mlir.topi.middle_and_spread import bucketize, collapse_sum, logsumexp, median, std, variance
 from relax_mlir.topi.nn.dense import matmul
 from relax_mlir.topi.quantization import dequantize, quantize
 from relax_mlir.topi.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
@@ -102,7 +103,6 @@ from relax_mlir.topi.scatter import scatter_elements, scatter_nd
 from relax_mlir.topi.signal import dft, hamming_window, stft
 from relax_mlir.topi.slices import dynamic_strided_slice, slice_scatter, strided_set
 from relax_mlir.topi.sort import argsort, searchsorted, sort, topk
-from relax_mlir.topi.statistics import bucketize, collapse_sum, logsumexp, median, std, variance
 from relax_mlir.topi.transform import (
     elemwise_sum,
     expand_like,
@@ -184,9 +184,9 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log10",
     "log1p",
     "log2",
-    "log10",
     "log_add_exp",
     "logical_and",
     "logical_not",

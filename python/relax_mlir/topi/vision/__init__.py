@@ -2,7 +2,7 @@
 
 from relax_mlir.topi.vision.boxes import all_class_non_max_suppression, get_valid_counts, non_max_suppression
 from relax_mlir.topi.vision.multibox import multibox_transform_loc
-from relax_mlir.topi.vision.regions import roi_align, roi_align_nchw, roi_align_nhwc, roi_pool, roi_pool_nchw
+from relax_mlir.topi.vision.roi import roi_align, roi_align_nchw, roi_align_nhwc, roi_pool, roi_pool_nchw
 
 __all__ = [
     "all_class_non_max_suppression",
