@@ -44,8 +44,9 @@ class SelectingLegalizer:
         """The results of `op`, emitted at the insertion point."""
         what, attrs, report = f"{where(op)}: {op.name}", Attrs.of(op), current_report()
         selection = select(what, strategies_of(op, call, rule, self.target))
+        self._expressions.notes = []
         if report is not None:
-            report.decisions.append(_decision(op, call, selection))
+            report.decisions.append(_decision(op, call, selection, self._expressions.notes))
         taken = selection.taken
         if len(taken) == 1:
             return self._emit(what, taken[0].implementation, attrs, call)
@@ -85,8 +86,9 @@ def strategies_of(op: ir.Operation, call: OpCall, rule: Rule, target: Target) ->
     return [*given, builtin_strategy(call, rule, target)]
 
 
-def _decision(op: ir.Operation, call: OpCall, selection: Selection) -> StrategyDecision:
+def _decision(op: ir.Operation, call: OpCall, selection: Selection, notes: list[str]) -> StrategyDecision:
+    """`notes` are filled when the call is emitted."""
     function = enclosing_function(op)
     name = "" if function is None else symbol_name(function)
     operands = ", ".join(str(arg.info) for arg in call.operands)
-    return StrategyDecision(name, op.name, operands, where(op), selection)
+    return StrategyDecision(name, op.name, operands, where(op), selection, notes)

@@ -17,9 +17,9 @@ from relax_mlir.ir_queries import symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
 from relax_mlir.mlir import ir
 from relax_mlir.strategy.implementation import OpImplementation
-from relax_mlir.strategy.tuned import made_schedule
+from relax_mlir.strategy.tuned import made_schedules
 from relax_mlir.target import Target
-from relax_mlir.te.emit_te import emit_scheduled, emit_tensors
+from relax_mlir.te.emit_te import emit_by_size, emit_tensors
 
 
 def placeholders(call: OpCall) -> list[te.Tensor]:
@@ -81,6 +81,8 @@ class TEImplementations:
     target: Target
     made: dict[str, None] = field(default_factory=dict)
     """The names of the prim funcs."""
+    notes: list[str] = field(default_factory=list)
+    """What reports say of the schedules that were made since somebody has emptied this."""
 
     def call(self, what: str, implementation: OpImplementation, attrs: Attrs, call: OpCall) -> list[Arg]:
         """Call what an implementation computes at the insertion point.
@@ -99,9 +101,11 @@ class TEImplementations:
             values = emit_tensors(builder, pairs, outputs, name)
         else:
             make = partial(implementation.schedule, attrs, outputs, self.target)
-            schedule = made_schedule(name, inputs, outputs, make)
-            self._check(f"{what}: implementation '{implementation.name}'", schedule, outputs)
-            given = emit_scheduled(builder, pairs, schedule, name)
+            schedules = made_schedules(name, inputs, outputs, make, self.target)
+            for _, schedule in schedules.ways:
+                self._check(f"{what}: implementation '{implementation.name}'", schedule, outputs)
+            self.notes += [f"{implementation.name}: {note}" for note in schedules.notes]
+            given = emit_by_size(builder, pairs, schedules.ways, name)
             values = given if isinstance(given, tuple) else (given,)
         self.made |= dict.fromkeys(sorted(symbol_names(self.module.body) - before))
         return [Arg(value.ssa, info) for value, info in zip(values, call.results, strict=True)]

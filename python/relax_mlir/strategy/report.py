@@ -13,13 +13,17 @@ from relax_mlir.strategy.selection import Candidate, Selection
 
 @dataclass(frozen=True)
 class StrategyDecision:
-    """The choice for one call: `op` in `function`, called on `operands`, at `place`."""
+    """The choice for one call: `op` in `function`, called on `operands`, at `place`.
+
+    `notes` say which values the knobs of its schedules have, and where these come from.
+    """
 
     function: str
     op: str
     operands: str
     place: str
     selection: Selection
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -34,7 +38,8 @@ class StrategyReport:
         groups: dict[tuple[str, ...], list[StrategyDecision]] = {}
         for decision in self.decisions:
             rows = [_row(c, decision.selection) for c in decision.selection.candidates]
-            key = (decision.function, decision.op, decision.operands, *(" ".join(row) for row in rows))
+            texts = [" ".join(row) for row in rows]
+            key = (decision.function, decision.op, decision.operands, *texts, *decision.notes)
             groups.setdefault(key, []).append(decision)
         lines = [line for group in groups.values() for line in _table(group[0], len(group), columns)]
         return "\n".join([*lines, f"{len(self.decisions)} calls"])
@@ -54,6 +59,8 @@ def _table(decision: StrategyDecision, times: int, width: int) -> Iterator[str]:
     for mark, name, plevel, reason in rows:
         row = f"{mark:8}{name:{name_width}}  {plevel:>3}  {reason}".rstrip()
         yield from terminal.wrapped("  ", row, width, INDENT)
+    for note in decision.notes:
+        yield from terminal.wrapped("          ", note, width, INDENT)
 
 
 def _row(candidate: Candidate, selection: Selection) -> tuple[str, str, str, str]:

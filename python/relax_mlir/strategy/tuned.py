@@ -9,7 +9,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from relax_mlir.strategy.knobs import Config, Values, configured
+from relax_mlir.error import ArgumentError
+from relax_mlir.strategy.history import Known, choice_for, placed
+from relax_mlir.strategy.knobs import Config, configured
+from relax_mlir.strategy.size_table import SizeTable, ways_text
+from relax_mlir.symbolic import Condition
+from relax_mlir.target import Target
 
 if TYPE_CHECKING:
     from relax_mlir.te import Schedule, Tensor
@@ -36,14 +41,14 @@ class Extraction:
     found: dict[str, Tunable] = field(default_factory=dict)
 
 
-_history: ContextVar[Mapping[str, Values] | None] = ContextVar("tuning_history", default=None)
+_history: ContextVar[Mapping[str, Sequence[Known]] | None] = ContextVar("tuning_history", default=None)
 _extraction: ContextVar[Extraction | None] = ContextVar("tuning_extraction", default=None)
 
 
 @contextmanager
-def with_history(best: Mapping[str, Values]) -> Iterator[None]:
-    """Give schedules the values that were found for them, by their keys."""
-    token = _history.set(best)
+def with_history(known: Mapping[str, Sequence[Known]]) -> Iterator[None]:
+    """Give schedules what was found for them, by their keys: of several choices, the first one for the target."""
+    token = _history.set(known)
     try:
         yield
     finally:
@@ -69,23 +74,63 @@ def key_of(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> str:
     return hashlib.sha256(made.module.script().encode()).hexdigest()[:24]
 
 
-def made_schedule(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], make: Make) -> Schedule:
-    """The schedule that `make` gives with the values that are known for it.
+@dataclass(frozen=True)
+class MadeSchedules:
+    """Schedules of one computation.
+
+    Attributes:
+        ways: schedules with the conditions on sizes under which they run; the last one has none.
+        notes: what reports say of the values of their knobs.
+    """
+
+    ways: tuple[tuple[Condition | None, Schedule], ...]
+    notes: tuple[str, ...] = ()
+
+
+def made_schedules(
+    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], make: Make, target: Target
+) -> MadeSchedules:
+    """The schedule that `make` gives with the values that are known for it; several, by a table of sizes.
 
     Raises:
-        ArgumentError: known values that are not the schedule's.
+        ArgumentError: known values that are not the schedule's; all that is known is for other targets.
     """
     history, extraction = _history.get(), _extraction.get()
     if history is None and extraction is None:
-        with configured() as config:
-            return make()
+        with configured():
+            return MadeSchedules(((None, make()),))
     key = key_of(inputs, outputs)
-    with configured((history or {}).get(key)) as config:
-        schedule = make()
-    if extraction is not None and has_knobs(config):
-        tunable = Tunable(name, key, tuple(inputs), tuple(outputs), make)
-        extraction.found.setdefault(key, tunable)
-    return schedule
+    if extraction is not None:
+        with configured() as config:
+            make()
+        if has_knobs(config):
+            tunable = Tunable(name, key, tuple(inputs), tuple(outputs), make)
+            extraction.found.setdefault(key, tunable)
+    found = choice_for(name, (history or {}).get(key, ()), target)
+    if found is None:
+        with configured():
+            return MadeSchedules(((None, make()),))
+    return schedules_of(name, inputs, outputs, make, found)
+
+
+def schedules_of(
+    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], make: Make, known: Known
+) -> MadeSchedules:
+    """The schedules of a choice that is known; see `made_schedules`."""
+    from relax_mlir.te.graph import symbols_of  # as above
+
+    choice = known.choice
+    try:
+        if isinstance(choice, SizeTable):
+            choice.require_symbols(list(symbols_of([*inputs, *outputs], [])))
+        ways = choice.ways() if isinstance(choice, SizeTable) else [(None, choice)]
+        made: list[tuple[Condition | None, Schedule]] = []
+        for condition, values in ways:
+            with configured(values):
+                made.append((condition, make()))
+    except ArgumentError as error:
+        raise ArgumentError(f"{placed(known)}'{name}': {error}") from None
+    return MadeSchedules(tuple(made), tuple(f"tuned: {text}" for text in ways_text(ways)))
 
 
 def has_knobs(config: Config) -> bool:

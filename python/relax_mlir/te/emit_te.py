@@ -18,11 +18,12 @@ from relax_mlir.dialects.structure import constant
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Condition
 from relax_mlir.te.emit_extern import with_externs
 from relax_mlir.te.graph import read_by
 from relax_mlir.te.prim_func import TEFunction, build
 from relax_mlir.te.schedule.schedule import Schedule
-from relax_mlir.te.schedule.scheduled_function import build_scheduled
+from relax_mlir.te.schedule.scheduled_function import build_by_size
 from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder
 
 DEFAULT_NAME = "te_func"
@@ -129,10 +130,20 @@ def emit_scheduled(
     builder: BlockBuilder, inputs: Sequence[tuple[Tensor, Value]], schedule: Schedule, name: str
 ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
     """Call the prim func of a schedule."""
-    outputs = [tensor for op in schedule.outputs for tensor in op.outputs]
+    return emit_by_size(builder, inputs, [(None, schedule)], name)
+
+
+def emit_by_size(
+    builder: BlockBuilder,
+    inputs: Sequence[tuple[Tensor, Value]],
+    ways: Sequence[tuple[Condition | None, Schedule]],
+    name: str,
+) -> Any:  # noqa: ANN401 - a value, or a tuple of values
+    """Call the prim func that runs one of some schedules of the same outputs, as `build_by_size` makes it."""
+    outputs = [tensor for op in ways[-1][1].outputs for tensor in op.outputs]
     read = read_by(outputs)
     used = [(tensor, value) for tensor, value in inputs if tensor in read]
-    made = build_scheduled(schedule, [*(tensor for tensor, _ in used), *outputs], name)
+    made = build_by_size(ways, [*(tensor for tensor, _ in used), *outputs], name)
     values = _call_made(builder, made, used, outputs)
     return tuple(values) if len(values) > 1 else values[0]
 

@@ -6,8 +6,10 @@ A schedule asks `get_config` for its configuration and defines knobs in it. `cre
 """
 
 from relax_mlir.strategy.knobs import Config, Knob, Split, configured, get_config
+from relax_mlir.strategy.size_table import SizeRow, SizeTable
 from relax_mlir.tuning.dask_workers import DaskWorkers
-from relax_mlir.tuning.database import Database, Record, apply_history_best
+from relax_mlir.tuning.database import Database, Record, TableRecord, apply_history_best
+from relax_mlir.tuning.find_table import FoundTable, find_table
 from relax_mlir.tuning.measure import LocalWorkers, Measurement, SizeTime, Workers
 from relax_mlir.tuning.model_search import ModelSearch
 from relax_mlir.tuning.optuna_search import OptunaSearch
@@ -21,6 +23,7 @@ __all__ = [
     "DaskWorkers",
     "Database",
     "EvolutionarySearch",
+    "FoundTable",
     "Knob",
     "LocalWorkers",
     "Measurement",
@@ -29,8 +32,11 @@ __all__ = [
     "RandomSearch",
     "Record",
     "Search",
+    "SizeRow",
+    "SizeTable",
     "SizeTime",
     "Split",
+    "TableRecord",
     "Task",
     "TuningResult",
     "TuningRun",
@@ -39,6 +45,7 @@ __all__ = [
     "configured",
     "create_task",
     "extract_tasks",
+    "find_table",
     "get_config",
     "tune",
 ]

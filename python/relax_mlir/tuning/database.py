@@ -1,34 +1,76 @@
-"""What was measured: a file of JSON lines, one per candidate."""
+"""What was measured: a file of JSON lines, one per candidate, and one per table of sizes."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from relax_mlir.error import ParseError, expect
+from relax_mlir.strategy.history import Choice, Known
 from relax_mlir.strategy.knobs import Values
+from relax_mlir.strategy.size_table import SizeRow, SizeTable
 from relax_mlir.strategy.tuned import with_history
-from relax_mlir.tuning.measure import Measurement, Objective, SizeTime
+from relax_mlir.tuning.find_table import FoundTable, require_limit
+from relax_mlir.tuning.measure import BETTER, Measurement, Objective, SizeTime
 from relax_mlir.tuning.task import Sizes, Task
 
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
+"""Files of version 1 have no tables, and say nothing of the CPU."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A candidate of a task that was measured for some sizes."""
+    """A candidate of a task that was measured for some sizes.
+
+    `features` are those of the CPU, None if nobody has written them down; `place` is where it is written.
+    """
 
     task: str
     name: str
     target: str
     sizes: tuple[Sizes, ...]
     measurement: Measurement
+    features: tuple[str, ...] | None = None
+    place: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, task: Task, sizes: Sequence[Sizes], measurement: Measurement) -> Record:
+        """The record of a measurement."""
+        return cls(task.key, task.name, str(task.target), tuple(sizes), measurement, features_of(task))
+
+
+@dataclass(frozen=True)
+class TableRecord:
+    """A table of sizes of a task: how many times as fast it is, and the best single configuration, on some sizes."""
+
+    task: str
+    name: str
+    target: str
+    sizes: tuple[Sizes, ...]
+    table: SizeTable
+    score: float
+    single: float
+    features: tuple[str, ...] | None = None
+    place: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, task: Task, sizes: Sequence[Sizes], found: FoundTable) -> TableRecord:
+        """The record of a table that was found."""
+        own = task.key, task.name, str(task.target), tuple(sizes)
+        return cls(*own, found.table, found.score, found.single, features_of(task))
+
+
+def features_of(task: Task) -> tuple[str, ...]:
+    """The features of the CPU that a task is for."""
+    return tuple(sorted(task.target.features))
 
 
 @dataclass
@@ -43,27 +85,40 @@ class Database:
 
     path: Path | None = None
     records: list[Record] = field(default_factory=list)
+    tables: list[TableRecord] = field(default_factory=list)
 
     def __init__(self, path: str | Path | None = None) -> None:
         expect("Database: 'path'", path, str | Path | None, "a path, or None")
         self.path = None if path is None else Path(path)
-        self.records = []
+        self.records, self.tables = [], []
         if self.path is not None and self.path.exists():
-            self.records = list(_read(self.path))
+            self._take(*_read(self.path))
 
-    def add(self, *records: Record) -> None:
+    def add(self, *records: Record | TableRecord) -> None:
         """Add records, and write the file."""
-        self.records += records
+        self._take(*records)
         self.save()
+
+    def _take(self, *records: Record | TableRecord) -> None:
+        for record in records:
+            if isinstance(record, TableRecord):
+                self.tables.append(record)
+            else:
+                self.records.append(record)
 
     def save(self) -> None:
         """Write the file, if there is one."""
         if self.path is not None:
-            _write(self.path, self.records)
+            _write(self.path, [*self.records, *self.tables])
 
     def of(self, task: Task) -> list[Record]:
         """The records of a task on its target."""
-        return [r for r in self.records if r.task == task.key and r.target == str(task.target)]
+        own = features_of(task)
+        return [
+            r
+            for r in self.records
+            if r.task == task.key and r.target == str(task.target) and r.features in (None, own)
+        ]
 
     def best(self, objective: Objective = "mean") -> dict[str, Values]:
         """The values of the best candidate of each task, if it was better than what it was compared with."""
@@ -74,16 +129,51 @@ class Database:
                 found[record.task] = score, record.measurement.values
         return {task: values for task, (_, values) in found.items()}
 
+    def known(self, objective: Objective = "mean") -> dict[str, list[Known]]:
+        """What is best for each task, for each target: the values of the best candidate, or a table of sizes.
+
+        Candidates that are not better than what they were compared with are left out. Of tables, the last one is taken,
+        unless a candidate is better by more than noise.
+        """
+        singles: dict[Machine, tuple[float, Record]] = {}
+        for record in self.records:
+            score = record.measurement.score(objective)
+            if score > singles.get(_machine(record), (1.0, record))[0]:
+                singles[_machine(record)] = score, record
+        tables = {_machine(record): record for record in self.tables if record.score > 1.0}
+        known: dict[str, list[Known]] = {}
+        for machine in dict.fromkeys([*singles, *tables]):
+            score, single = singles.get(machine, (0.0, None))
+            found: Record | TableRecord | None = single
+            choice: Choice | None = None if single is None else single.measurement.values
+            if machine in tables and score <= BETTER * tables[machine].score:
+                found, choice = tables[machine], tables[machine].table
+            assert found is not None and choice is not None
+            known.setdefault(found.task, []).append(Known(choice, found.target, found.features, found.place))
+        return known
+
+
+Machine = tuple[str, str, tuple[str, ...] | None]
+"""A task, a target, and the features of a CPU."""
+
+
+def _machine(record: Record | TableRecord) -> Machine:
+    return record.task, record.target, record.features
+
 
 def apply_history_best(
     database: Database | str | Path, objective: Objective = "mean"
 ) -> AbstractContextManager[None]:
-    """Let schedules that are made within have the best values of a database.
+    """Let schedules that are made within have what is best by a database: values, or tables of sizes.
 
-    Example: ``with apply_history_best("tuned.json"): rx.build(mod)``.
+    Example: ``with apply_history_best("tuned.json"): rx.build(mod)``. For a schedule that was measured for other
+    targets alone, `build` raises `ArgumentError`.
+
+    Raises:
+        ParseError: there is no such file, or it is none of records.
     """
-    known = database if isinstance(database, Database) else Database(_existing(database))
-    return with_history(known.best(objective))
+    given = database if isinstance(database, Database) else Database(_existing(database))
+    return with_history(given.known(objective))
 
 
 def _existing(path: str | Path) -> Path:
@@ -92,21 +182,71 @@ def _existing(path: str | Path) -> Path:
     return Path(path)
 
 
-def _read(path: Path) -> Iterator[Record]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+def _read(path: Path) -> Iterator[Record | TableRecord]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParseError(f"{path}: it cannot be read: {error}") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        place = f"{path}:{number}"
         try:
             given = json.loads(line)
-            if given["version"] != VERSION:
-                raise ParseError(f"{path}:{number}: version {given['version']}, expected {VERSION}")
-            times = tuple(SizeTime(**each) for each in given["times"])
-            measurement = Measurement(dict(given["values"]), times, str(given["error"]))
-            sizes = tuple({str(k): int(v) for k, v in each.items()} for each in given["sizes"])
-            yield Record(str(given["task"]), str(given["name"]), str(given["target"]), sizes, measurement)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ParseError(f"{path}:{number}: no record of a measurement: {error}") from None
+            if given["version"] not in READABLE:
+                raise ParseError(
+                    f"{place}: version {given['version']!r}, expected {VERSION}: it is of another relax-mlir"
+                )
+            yield _record(given, place)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            what = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+            raise ParseError(f"{place}: no record of a measurement: {what}") from None
 
 
-def _write(path: Path, records: list[Record]) -> None:
+def _record(given: dict[str, Any], place: str) -> Record | TableRecord:
+    """The record of a line; raises what Python does where something is missing."""
+    own = str(given["task"]), str(given["name"]), str(given["target"])
+    sizes = tuple({str(k): _size(v) for k, v in each.items()} for each in given["sizes"])
+    listed = given.get("features")
+    features = None if listed is None else tuple(sorted(map(str, listed)))
+    if "rows" in given:
+        rows = tuple(_row(row, sizes) for row in given["rows"])
+        require_limit(len(rows) + 1)
+        table = SizeTable(rows, dict(given["otherwise"]))
+        score, single = float(given["score"]), float(given["single"])
+        if not 0 < score < inf:
+            raise ValueError(f"'score' of a table is {score}, expected a positive number")
+        return TableRecord(*own, sizes, table, score, single, features, place)
+    times = tuple(_time(each) for each in given["times"])
+    measurement = Measurement(dict(given["values"]), times, str(given["error"]))
+    if len(times) != len(sizes) and not measurement.error:
+        raise ValueError(f"{len(times)} times for {len(sizes)} sizes")
+    return Record(*own, sizes, measurement, features, place)
+
+
+def _row(given: dict[str, Any], sizes: Sequence[Sizes]) -> SizeRow:
+    symbols = tuple(map(str, given["symbols"]))
+    for name in symbols:
+        if any(name not in each for each in sizes):
+            raise ValueError(f"the sizes have no '{name}', which a row looks at")
+    if not symbols:
+        raise ValueError("a row looks at no symbol")
+    return SizeRow(symbols, _size(given["at_most"]), dict(given["values"]))
+
+
+def _size(given: object) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise ValueError(f"{given!r} is no size")
+    return given
+
+
+def _time(given: dict[str, Any]) -> SizeTime:
+    time = SizeTime(**given)
+    for name, value in asdict(time).items():
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf:
+            raise ValueError(f"'{name}' of a time is {value!r}, expected a positive number")
+    return time
+
+
+def _write(path: Path, records: Sequence[Record | TableRecord]) -> None:
     folder = path.parent
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", dir=folder, prefix=f".{path.name}.", delete=False
@@ -121,14 +261,31 @@ def _write(path: Path, records: list[Record]) -> None:
             raise
 
 
-def _as_json(record: Record) -> dict[str, Any]:
-    measurement = record.measurement
-    return {
+def _as_json(record: Record | TableRecord) -> dict[str, Any]:
+    common = {
         "version": VERSION,
         "task": record.task,
         "name": record.name,
         "target": record.target,
         "sizes": [dict(each) for each in record.sizes],
+        "features": None if record.features is None else list(record.features),
+    }
+    if isinstance(record, TableRecord):
+        rows = [
+            {"symbols": list(row.symbols), "at_most": row.at_most, "values": dict(row.values)}
+            for row in record.table.rows
+        ]
+        otherwise = dict(record.table.otherwise)
+        return {
+            **common,
+            "rows": rows,
+            "otherwise": otherwise,
+            "score": record.score,
+            "single": record.single,
+        }
+    measurement = record.measurement
+    return {
+        **common,
         "values": dict(measurement.values),
         "times": [asdict(time) for time in measurement.times],
         "error": measurement.error,

@@ -18,6 +18,9 @@ from relax_mlir.tuning.task import Sizes, Task
 
 Objective = Literal["mean", "worst"]
 
+BETTER = 1.03
+"""A candidate is better if it is so many times as fast: less is noise."""
+
 
 @dataclass(frozen=True)
 class SizeTime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from relax_mlir import symbolic
@@ -12,14 +12,16 @@ from relax_mlir.error import ArgumentError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.passes.normalize import Normalize
+from relax_mlir.strategy.history import Choice, Known
 from relax_mlir.strategy.knobs import Values, configured
-from relax_mlir.strategy.tuned import Tunable, extracting, has_knobs, key_of
+from relax_mlir.strategy.size_table import SizeTable
+from relax_mlir.strategy.tuned import Tunable, extracting, has_knobs, key_of, made_schedules, schedules_of
 from relax_mlir.symbolic import Bounds
 from relax_mlir.target import Target
 from relax_mlir.te import PlaceholderOp, Schedule, Tensor
 from relax_mlir.te.graph import symbols_of
 from relax_mlir.te.prim_func import build
-from relax_mlir.te.schedule.scheduled_function import build_scheduled
+from relax_mlir.te.schedule.scheduled_function import build_by_size, build_scheduled
 from relax_mlir.transform import Sequential
 
 FUNCTION = "main"
@@ -79,6 +81,20 @@ class Task:
         with configured(values):
             return self.make()
 
+    def lower(self, choice: Choice | None = None, name: str = FUNCTION) -> IRModule:
+        """The module of one prim func `name` that computes the outputs; with a table of sizes, it branches on them.
+
+        Args:
+            choice: values of the knobs, or a table of sizes. None: what `apply_history_best` around knows, else the
+                first values.
+
+        Raises:
+            ScheduleError: the configuration makes no valid schedule. ArgumentError: it is of another schedule.
+        """
+        own = self.name, self.inputs, self.outputs, self.make
+        made = made_schedules(*own, self.target) if choice is None else schedules_of(*own, Known(choice))
+        return build_by_size(made.ways, [*self.inputs, *self.outputs], name).module
+
     def scheduled(self, values: Values) -> str:
         """The computation with the schedule of a configuration, as the text of a module.
 
@@ -127,6 +143,21 @@ class Task:
                 sizes[symbol] = max(low, min(high, round(low * (max(high, low) / low) ** rng.random())))
             found.append(sizes)
         return found
+
+
+@dataclass(frozen=True)
+class TableTask(Task):
+    """A task whose only candidate is a table of sizes: to measure that as what it becomes."""
+
+    table: SizeTable = field(kw_only=True)
+
+    @classmethod
+    def of(cls, task: Task, table: SizeTable) -> TableTask:
+        """The task of a table for `task`."""
+        return cls(**{each.name: getattr(task, each.name) for each in fields(task)}, table=table)
+
+    def scheduled(self, values: Values) -> str:
+        return str(self.lower(self.table))
 
 
 def create_task(

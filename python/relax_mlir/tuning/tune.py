@@ -25,6 +25,7 @@ def tune(
     baseline: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    buckets: int = 1,
 ) -> TuningResult:
     """Look for the best configuration of a schedule.
 
@@ -40,6 +41,8 @@ def tune(
         database: keeps what was measured. What it has of the task on the same sizes is not measured again.
         baseline: the text of the module that candidates are compared with; None: the plain computation.
         seed: of the search. progress: is told of each candidate.
+        buckets: up to how many configurations (4 at most) a table of sizes may have: if one is better than the best
+            configuration by more than noise, it is in the result (`TuningResult.by_size`) and in the database.
 
     Raises:
         ArgumentError: no budget, no sizes, sizes that lack a symbol, a database of another schedule.
@@ -58,6 +61,7 @@ def tune(
         baseline=baseline,
         seed=seed,
         progress=progress,
+        buckets=buckets,
     )
     try:
         with workers or LocalWorkers(seed=seed) as measuring:

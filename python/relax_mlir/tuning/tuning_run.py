@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.strategy.knobs import Values
-from relax_mlir.tuning.database import Database, Record
-from relax_mlir.tuning.measure import Measurement, Objective, Workers
+from relax_mlir.tuning.database import Database, Record, TableRecord
+from relax_mlir.tuning.find_table import FoundTable, find_table, require_limit
+from relax_mlir.tuning.measure import BETTER, Measurement, Objective, Workers
 from relax_mlir.tuning.searches import make_search
-from relax_mlir.tuning.task import Sizes, Task
-
-BETTER = 1.03
-"""A candidate is better if it is so many times as fast: less is noise."""
+from relax_mlir.tuning.task import Sizes, TableTask, Task
 
 CONFIRMING = 3
 """The best candidate is measured once more, with so many times as many rounds."""
@@ -43,6 +41,8 @@ class TuningResult:
     failed: int
     confirmed: Measurement
     interrupted: bool = False
+    by_size: FoundTable | None = None
+    """A table of sizes that is better than the best values, by more than noise; in the database, too."""
 
     @property
     def found_better(self) -> bool:
@@ -54,6 +54,8 @@ class TuningResult:
         counts += ", interrupted" if self.interrupted else ""
         if not self.found_better:
             return f"{self.task.name}: nothing better was found ({counts}; the best is {self.score:.2f} times as fast)"
+        if self.by_size is not None:
+            return f"{self.task.name}: {self.by_size} ({counts})"
         knobs = ", ".join(f"{name}={value}" for name, value in self.best.items())
         return f"{self.task.name}: {self.score:.2f} times as fast ({counts}): {knobs}"
 
@@ -77,6 +79,7 @@ class TuningRun:
         baseline: str | None = None,
         seed: int = 0,
         progress: Progress | None = None,
+        buckets: int = 1,
     ) -> None:
         expect("tune: 'task'", task, Task, "a Task (create_task or extract_tasks gives one)")
         self.search = make_search(search, task, seed)
@@ -88,7 +91,8 @@ class TuningRun:
             raise ArgumentError("tune: 'sizes' is empty: there is nothing to judge by")
         for each in self.sizes:
             task.arguments(each)
-        self.task, self.objective, self.baseline = task, objective, baseline
+        require_limit(buckets)
+        self.task, self.objective, self.baseline, self.buckets = task, objective, baseline, buckets
         self.database = Database() if database is None else database
         self.progress = progress
         self.done = [r.measurement for r in self.database.of(task) if list(r.sizes) == list(self.sizes)]
@@ -125,7 +129,23 @@ class TuningRun:
             self.failed,
             confirmed,
             interrupted=workers is None,
+            by_size=None if workers is None else self._by_size(workers, confirmed),
         )
+
+    def _by_size(self, workers: Workers, single: Measurement) -> FoundTable | None:
+        """The best table of sizes, measured as what it becomes beside the best values; None if it is no better."""
+        if self.buckets == 1:
+            return None
+        found = find_table(self.done, self.sizes, self.objective, self.buckets)
+        if not found.is_better:
+            return None
+        task = TableTask.of(self.task, found.table)
+        measured = self._again(workers, Measurement({}), task)
+        found = FoundTable(found.table, measured.score(self.objective), single.score(self.objective))
+        if not found.is_better:
+            return None
+        self.database.add(TableRecord.of(self.task, self.sizes, found))
+        return found
 
     @property
     def failed(self) -> int:
@@ -139,9 +159,7 @@ class TuningRun:
 
     def _add(self, measurement: Measurement) -> None:
         self.done.append(measurement)
-        self.database.add(
-            Record(self.task.key, self.task.name, str(self.task.target), self.sizes, measurement)
-        )
+        self.database.add(Record.of(self.task, self.sizes, measurement))
         score = measurement.score(self.objective)
         self.search.tell(measurement.values, score)
         if self.best is None or score > self.best_score:
@@ -149,11 +167,11 @@ class TuningRun:
         if self.progress is not None:
             self.progress(len(self.done), measurement, self.best_score)
 
-    def _again(self, workers: Workers, best: Measurement) -> Measurement:
+    def _again(self, workers: Workers, best: Measurement, task: Task | None = None) -> Measurement:
         """The best of many is partly lucky: measure it with more rounds."""
         rounds, workers.rounds = workers.rounds, CONFIRMING * workers.rounds
         try:
-            (again,) = workers.measure(self.task, self.sizes, [best.values], self.baseline)
+            (again,) = workers.measure(task or self.task, self.sizes, [best.values], self.baseline)
         finally:
             workers.rounds = rounds
         return again if not again.error else best

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from relax_mlir import te
-from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
+from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.tuning import (
     Database,
     Measurement,
     Record,
     SizeTime,
-    apply_history_best,
     configured,
     get_config,
 )
@@ -88,22 +87,3 @@ def test_files_of_records(tmp_path: Path) -> None:
     )
     assert again.records[1].measurement.score("worst") == 3
     assert [file.name for file in tmp_path.iterdir()] == ["tuned.json"]
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "no record of a measurement"),
-        ("[]", "no record of a measurement"),
-        ('{"version": 7}', "version 7, expected 1"),
-        ('{"version": 1, "values": {}}', "no record of a measurement"),
-    ],
-)
-def test_broken_files(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "tuned.json"
-    Database(path).add(record("t", 2.0, {"a": [1]}))
-    path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(ParseError, match=f"tuned.json:2: {message}"):
-        Database(path)
-    with pytest.raises(ParseError, match="there is no file"):
-        apply_history_best(tmp_path / "other.json")

@@ -12,13 +12,15 @@ from relax_mlir.error import ArgumentError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.script.parser import parse
+from relax_mlir.symbolic import Condition
 from relax_mlir.te.graph import operations_of, symbols_of
 from relax_mlir.te.prim_func import FILE, TEFunction, check_parameters, integers_of, locate
+from relax_mlir.te.schedule.facts import factor_text
 from relax_mlir.te.schedule.lower import ScheduledWriter
 from relax_mlir.te.schedule.plan import Plan
 from relax_mlir.te.schedule.schedule import Schedule
 from relax_mlir.te.source import Writer
-from relax_mlir.te.tensors import PlaceholderOp, Tensor
+from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
 
 PLAIN = "plain"
 """What the computation without a schedule is called."""
@@ -67,16 +69,58 @@ def build_scheduled(
     module = parse(text, name=FILE)
     locate(module, name, writer)
     if not writer.integers:  # an integer may be negative, which the bounds of loops do not expect of sizes
-        _claim(module, name, args, writer.plan)
+        _claim(module, name, args, [writer.plan])
     return TEFunction(name, module, tuple(writer.integers))
 
 
-def _claim(module: IRModule, name: str, args: Sequence[Tensor], plan: Plan) -> None:
+def build_by_size(
+    ways: Sequence[tuple[Condition | None, Schedule]], args: Sequence[Tensor], name: str
+) -> TEFunction:
+    """The prim func `name` that runs the loops of the first of some schedules whose condition holds.
+
+    Args:
+        ways: conditions on symbols of `args`, with schedules of the same outputs; the last one has no condition.
+        args: the parameters, as for `lower`.
+    """
+    *_, (_, last) = ways
+    if len(ways) == 1:
+        return build_scheduled(last, args, name)
+    lines: list[str] = []
+    starts: list[tuple[int, Operation]] = []
+    plans: list[Plan] = []
+    for number, (condition, schedule) in enumerate(ways):
+        writer, _ = _writer(schedule, args, name)
+        head, body = writer.lines[:HEAD], writer.lines[HEAD:]
+        lines += head if not lines else []
+        word = "else" if condition is None else f"{'elif' if number else 'if'} {_text(condition)}"
+        lines.append(f"    {word}:")
+        plans.append(writer.plan)
+        starts += [(len(lines) + line - HEAD, op) for line, op in writer.starts]
+        lines += [f"    {line}" for line in body]
+    module = parse("\n".join(lines) + "\n", name=FILE)
+    writer.starts = starts
+    locate(module, name, writer)
+    if not writer.integers:
+        _claim(module, name, args, plans)
+    return TEFunction(name, module, tuple(writer.integers))
+
+
+HEAD = 2
+"""The lines of a prim func before its body: the decorator, and the parameters."""
+
+
+def _text(condition: Condition) -> str:
+    return f"{factor_text(condition.left)} {condition.relation} {factor_text(condition.right)}"
+
+
+def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[Plan]) -> None:
     """Say of what computation without a schedule the prim func is one, and which prim funcs take the place of loops.
 
     An intrinsic that may access what the loops do not is claimed nothing of.
     """
-    intrins = [stage.tensorized.intrin for stage in plan.stages if stage.tensorized is not None]
+    intrins = [
+        stage.tensorized.intrin for plan in plans for stage in plan.stages if stage.tensorized is not None
+    ]
     if not all(intrin.covers for intrin in intrins):
         return
     texts = dict.fromkeys(item.text for intrin in intrins for item in intrin.implementations)

@@ -1,0 +1,144 @@
+"""Tables of sizes, found from measurements: a short list of thresholds that no single configuration comes up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from math import exp, isqrt, log, prod
+
+import numpy as np
+
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.strategy.size_table import MAX_CONFIGURATIONS, SizeRow, SizeTable
+from relax_mlir.tuning.measure import BETTER, Measurement, Objective
+from relax_mlir.tuning.task import Sizes
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """A table, how many times as fast it is as what candidates are compared with, and the best single configuration."""
+
+    table: SizeTable
+    score: float
+    single: float
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the table is better than the best single configuration by more than noise."""
+        return bool(self.table.rows) and self.score >= BETTER * self.single
+
+    def __str__(self) -> str:
+        head = f"{self.score:.2f} times as fast by size, {self.single:.2f} by one configuration"
+        return "\n".join([head, *(f"  {line}" for line in str(self.table).split("; "))])
+
+
+def find_table(
+    measurements: Sequence[Measurement],
+    sizes: Sequence[Sizes],
+    objective: Objective = "mean",
+    limit: int = MAX_CONFIGURATIONS,
+) -> FoundTable:
+    """The best table of sizes by measurements; of no rows where one configuration is as good.
+
+    The best list of thresholds of each length is found, on the symbols and on products of them. A list has one
+    threshold more only if that makes it `BETTER`.
+
+    Args:
+        measurements: of candidates, each for all `sizes` in order; failed ones are left out.
+        objective: what a table is judged by, as in `tune`.
+        limit: of how many configurations it is at most.
+
+    Raises:
+        ArgumentError: nothing was measured for these sizes; a limit below 1, or above 4.
+    """
+    require_limit(limit)
+    known = [m for m in measurements if not m.error and len(m.times) == len(sizes)]
+    if not known:
+        raise ArgumentError(f"no candidate was measured for these {len(sizes)} sizes")
+    search = _Search(known, sizes, objective)
+    everything = (1 << len(sizes)) - 1
+    found = search.best(everything, 1)
+    single = search.score(found[0])
+    for count in range(2, limit + 1):
+        other = search.best(everything, count)
+        if search.score(other[0]) >= BETTER * search.score(found[0]):
+            found = other
+    value, rows, last = found
+    return FoundTable(SizeTable(rows, known[last].values), search.score(value), single)
+
+
+def require_limit(limit: int) -> None:
+    """Raise `ArgumentError` for a number of configurations that no table has."""
+    expect("a table of sizes: the number of configurations", limit, int, "a number")
+    if not 1 <= limit <= MAX_CONFIGURATIONS:
+        raise ArgumentError(f"a table of sizes has 1 to {MAX_CONFIGURATIONS} configurations, not {limit}")
+
+
+Found = tuple[float, tuple[SizeRow, ...], int]
+"""The value of a list of thresholds, the list, and the number of the candidate for the other sizes."""
+
+
+@dataclass
+class _Search:
+    """Lists of thresholds for sets of sizes, which are bits of a number."""
+
+    candidates: Sequence[Measurement]
+    sizes: Sequence[Sizes]
+    objective: Objective
+    known: dict[tuple[int, int], Found] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.logs = np.array([[log(time.ratio) for time in m.times] for m in self.candidates])
+        self.cuts = self._cuts()
+
+    def score(self, value: float) -> float:
+        """The objective of all sizes, of the value of a list."""
+        return exp(value if self.objective == "worst" else value / len(self.sizes))
+
+    def best(self, which: int, count: int) -> Found:
+        """The best list of at most `count` configurations for some sizes."""
+        if (which, count) not in self.known:
+            self.known[which, count] = self._best(which, count)
+        return self.known[which, count]
+
+    def _best(self, which: int, count: int) -> Found:
+        found = self._single(which)
+        if count == 1:
+            return found
+        for symbols, at_most, below in self.cuts:
+            first, rest = which & below, which & ~below
+            if not first or not rest:
+                continue
+            value, _, number = self._single(first)
+            other, rows, last = self.best(rest, count - 1)
+            both = min(value, other) if self.objective == "worst" else value + other
+            if both > found[0] + 1e-12:
+                row = SizeRow(symbols, at_most, self.candidates[number].values)
+                found = both, (row, *rows), last
+        return found
+
+    def _single(self, which: int) -> Found:
+        key = (which, 1)
+        if key not in self.known:
+            columns = self.logs[:, [i for i in range(len(self.sizes)) if which >> i & 1]]
+            values = columns.min(axis=1) if self.objective == "worst" else columns.sum(axis=1)
+            number = int(values.argmax())
+            self.known[key] = float(values[number]), (), number
+        return self.known[key]
+
+    def _cuts(self) -> list[tuple[tuple[str, ...], int, int]]:
+        """Products of symbols, thresholds between the sizes, and the sizes below; each set of sizes once.
+
+        Symbols alone come first: a shorter condition is taken where it separates the same sizes.
+        """
+        symbols = list(self.sizes[0])
+        products = [c for length in range(1, len(symbols) + 1) for c in combinations(symbols, length)]
+        found: dict[int, tuple[tuple[str, ...], int, int]] = {}
+        for names in products:
+            values = [prod(each[name] for name in names) for each in self.sizes]
+            steps = sorted(set(values))
+            for low, high in pairwise(steps):
+                below = sum(1 << i for i, value in enumerate(values) if value <= low)
+                found.setdefault(below, (names, max(low, min(high - 1, isqrt(low * high))), below))
+        return list(found.values())
