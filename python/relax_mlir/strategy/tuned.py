@@ -13,7 +13,7 @@ from relax_mlir.error import ArgumentError
 from relax_mlir.strategy.history import Known, choice_for, placed
 from relax_mlir.strategy.knobs import Config, configured
 from relax_mlir.strategy.size_table import SizeTable, ways_text
-from relax_mlir.symbolic import Condition
+from relax_mlir.symbolic import Bounds, Condition, assumed
 from relax_mlir.target import Target
 
 if TYPE_CHECKING:
@@ -25,13 +25,14 @@ Make = Callable[[], "Schedule"]
 
 @dataclass(frozen=True)
 class Tunable:
-    """A schedule with knobs: what it computes, and how it is made."""
+    """A schedule with knobs: what it computes, how it is made, and the bounds of its symbols where it stands."""
 
     name: str
     key: str
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     make: Make
+    bounds: Bounds = field(default_factory=dict)
 
 
 @dataclass
@@ -53,6 +54,11 @@ def with_history(known: Mapping[str, Sequence[Known]]) -> Iterator[None]:
         yield
     finally:
         _history.reset(token)
+
+
+def has_history() -> bool:
+    """Whether `with_history` is active, so that what a module becomes does not depend on its text alone."""
+    return _history.get() is not None
 
 
 @contextmanager
@@ -104,7 +110,7 @@ def made_schedules(
         with configured() as config:
             make()
         if has_knobs(config):
-            tunable = Tunable(name, key, tuple(inputs), tuple(outputs), make)
+            tunable = Tunable(name, key, tuple(inputs), tuple(outputs), make, assumed())
             extraction.found.setdefault(key, tunable)
     found = choice_for(name, (history or {}).get(key, ()), target)
     if found is None:

@@ -23,7 +23,7 @@ simplifications and proofs hold wherever the original has one.
 from relax_mlir.symbolic.condition import Condition, divisible, equal, not_equal
 from relax_mlir.symbolic.division import ceildiv, floordiv, floormod, maximum, minimum
 from relax_mlir.symbolic.expr import Dim, Expr, product
-from relax_mlir.symbolic.interval import Bounds, assume, assuming, bounds
+from relax_mlir.symbolic.interval import Bounds, assume, assumed, assuming, bounds
 from relax_mlir.symbolic.parser import is_identifier, parse, symbol, to_dim
 from relax_mlir.symbolic.proofs import prove_divisible, prove_equal, prove_less_equal, prove_not_equal
 from relax_mlir.symbolic.solve import Definition, definitions, solutions
@@ -36,6 +36,7 @@ __all__ = [
     "Dim",
     "Expr",
     "assume",
+    "assumed",
     "assuming",
     "bounds",
     "ceildiv",

@@ -46,6 +46,11 @@ def assume(bounds: Bounds) -> None:
     _ASSUMED.set(bounds_key(bounds))
 
 
+def assumed() -> dict[str, tuple[int, int | None]]:
+    """The bounds of the `assuming` around."""
+    return {name: (low, high) for name, low, high in _ASSUMED.get()}
+
+
 def bounds_key(bounds: Bounds | None) -> BoundsKey:
     """Checked, hashable form of bounds (None: those assumed). ShapeError: bounds that exclude every value."""
     if bounds is None:

@@ -35,6 +35,11 @@ def paint(text: str, code: str, stream: TextIO) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if text and is_coloured(stream) else text
 
 
+def note_line(tool: str, message: object, stream: TextIO) -> str:
+    """``relax-tune: note: …``, as all tools say what they did not expect, and can go on with."""
+    return f"{paint(f'{tool}:', BOLD, stream)} {paint('note:', NOTE, stream)} {message}"
+
+
 def error_line(tool: str, message: object, stream: TextIO) -> str:
     """``relax-opt: error: …``, as all tools say what went wrong."""
     return f"{paint(f'{tool}:', BOLD, stream)} {paint('error:', ERROR, stream)} {message}"

@@ -1,4 +1,4 @@
-"""How ``relax-compile`` and ``relax-run`` show their help: options stay whole, and examples have a line each."""
+"""How ``relax-compile``, ``-run`` and ``-tune`` show their help: options stay whole, and examples have a line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command lines of ``relax-compile`` and ``relax-run`` have in common."""
+"""What the command lines of ``relax-compile``, ``relax-run`` and ``relax-tune`` have in common."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from relax_mlir.tools.command_help import CommandHelp, examples
 from relax_mlir.tools.command_line import add_common, completed, run_tool
 from relax_mlir.tools.supervise import supervised
+from relax_mlir.tools.tuned_option import add_tuned
 
 TOOL = "relax-compile"
 ENDINGS = (".so", ".o", ".a", ".vmexec")
@@ -94,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--profile", action="store_true", help="let a library write records: relax-run --profile reads them"
     )
+    add_tuned(found)
     found.add_argument("--no-cache", action="store_true", help="do not use the cache of compiled modules")
     found.add_argument("--inspect", action="store_true", help="show what a library says of itself, and exit")
     found.add_argument("--json", action="store_true", help="with --inspect: as JSON")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from relax_mlir.error import ArgumentError, ParseError
@@ -16,10 +17,11 @@ from relax_mlir.runtime.build import MACHINE_CODE, build
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
 from relax_mlir.tools import emit_code
-from relax_mlir.tools.compile_command import ENDINGS
+from relax_mlir.tools.compile_command import ENDINGS, TOOL
 from relax_mlir.tools.compile_report import Report
 from relax_mlir.tools.module_input import keep_entries, read_module
 from relax_mlir.tools.output_file import require_folder
+from relax_mlir.tools.tuned_option import load_strategies, tuned_schedules
 from relax_mlir.transform import PassContext
 
 BYTECODE = ".vmexec"
@@ -46,6 +48,7 @@ def compile_file(options: Namespace) -> None:
     _require_library(options, output, targets)
     if output is not None:
         require_folder(output)
+    load_strategies(options.strategies)
     report = Report(options.verbose, steps_of(output))
     with report:
         _run(options, output, targets, report)
@@ -58,7 +61,7 @@ def _run(options: Namespace, output: Path | None, targets: list[Target], report:
         module.verify()
     with PassContext(opt_level=options.opt_level):
         if options.emit is not None:
-            with report.phase(f"making {options.emit}"):
+            with report.phase(f"making {options.emit}"), _tuned(options, targets[0]):
                 text = _text(module, options.emit, targets[0])
             _write(text, output)
         else:
@@ -84,7 +87,7 @@ def steps_of(output: Path | None) -> tuple[str, ...]:
 
 def inspect_file(options: Namespace) -> None:
     """Print what a library says of itself; raises ParseError, ArgumentError."""
-    if options.emit or options.output or options.entry:
+    if options.emit or options.output or options.entry or options.tuned or options.strategies:
         raise ArgumentError("--inspect goes with --json alone")
     try:
         info = inspect_library(options.input)
@@ -125,7 +128,7 @@ def _compile(
 ) -> None:
     cache = not options.no_cache
     if _is_bytecode(options, output):
-        with report.phase("compiling"):
+        with report.phase("compiling"), _tuned(options, targets[0]):
             bytecode = build(module, targets[0], exec_mode="bytecode", cache=cache)
         with report.phase("writing"):
             if output.suffix == BYTECODE:
@@ -135,10 +138,15 @@ def _compile(
         return
     executables: list[Executable | CompiledCode] = []
     for target in targets:
-        with report.phase("compiling" if len(targets) == 1 else f"compiling for {target}"):
+        phase = "compiling" if len(targets) == 1 else f"compiling for {target}"
+        with report.phase(phase), _tuned(options, target):
             executables.append(_code(module, target, options))
     with report.phase("linking"):
         export_library(executables, output, weights=options.weights or "embed")
+
+
+def _tuned(options: Namespace, target: Target) -> AbstractContextManager[None]:
+    return tuned_schedules(TOOL, options.tuned, target)
 
 
 def _code(module: IRModule, target: Target, options: Namespace) -> Executable | CompiledCode:

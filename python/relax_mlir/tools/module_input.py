@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,18 @@ ARCHIVE = b"PK"
 """How a file that `IRModule.save` has written begins."""
 
 
-def read_module(text: str) -> IRModule:
+def is_python(text: str) -> bool:
+    """Whether a command line names a Python file: ``model.py``, ``model.py:Name``."""
+    return text.endswith(".py") or ".py:" in text
+
+
+def read_module(text: str, variables: Mapping[str, Any] | None = None) -> IRModule:
     """The module in a file.
 
     Args:
         text: a path. A file that ends with ``.py`` is run, and its module taken: ``model.py:Name`` says which, if it
             defines several. Any other one is IR text, or what `IRModule.save` has written.
+        variables: the globals of a Python file that has been run already.
 
     Raises:
         ParseError: the file cannot be read, or is no module. UnknownNameError: the Python file has no such module.
@@ -30,23 +37,30 @@ def read_module(text: str) -> IRModule:
     if not Path(path).is_file():
         raise ParseError(f"cannot open input file {path!r}: there is no such file")
     if path.endswith(".py"):
-        return _from_python(Path(path), name)
+        return _from_python(path, name, python_globals(path) if variables is None else variables)
     with open(path, "rb") as stream:
         is_archive = stream.read(len(ARCHIVE)) == ARCHIVE
     return IRModule.load(path) if is_archive else IRModule.read(path)
 
 
-def _from_python(path: Path, name: str) -> IRModule:
-    sys.path.insert(0, str(path.parent))
+def python_globals(path: str) -> dict[str, Any]:
+    """Run a Python file, and give its globals; raises ParseError, ArgumentError."""
+    if not Path(path).is_file():
+        raise ParseError(f"cannot open input file {path!r}: there is no such file")
+    folder = str(Path(path).parent)
+    sys.path.insert(0, folder)
     try:
-        names: dict[str, Any] = runpy.run_path(str(path), run_name=path.stem)
+        return runpy.run_path(path, run_name=Path(path).stem)
     except RelaxError:
         raise
     except Exception as error:
         raise ArgumentError(f"{path}: the file raises {type(error).__name__}: {error}") from error
     finally:
-        sys.path.remove(str(path.parent))
-    modules = {key: value for key, value in names.items() if isinstance(value, IRModule)}
+        sys.path.remove(folder)
+
+
+def _from_python(path: str, name: str, variables: Mapping[str, Any]) -> IRModule:
+    modules = {key: value for key, value in variables.items() if isinstance(value, IRModule)}
     if name:
         if name not in modules:
             raise UnknownNameError(f"module of {path}", name, modules)

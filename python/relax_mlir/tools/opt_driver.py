@@ -27,6 +27,7 @@ from relax_mlir.tools.output_file import require_folder
 from relax_mlir.tools.roundtrip import MAGIC, bytecode_of, verify_roundtrip
 from relax_mlir.tools.shown_diagnostics import show
 from relax_mlir.tools.supervise import note
+from relax_mlir.tools.tuned_option import tuned_schedules
 from relax_mlir.transform import PassContext, Sequential
 from relax_mlir.transform.config import DUMP_DIR, VERIFY_EACH
 from relax_mlir.transform.loop_report import explain_loops
@@ -81,6 +82,7 @@ class Driver:
         succeeded = True
         with (
             self._pass_context() as context,
+            tuned_schedules("relax-opt", self.options.text("tuned") or None, None),
             self._strategies() as strategies,
             explain_fusion() as fusion,
             explain_loops() as loops,

@@ -112,6 +112,13 @@ FLAGS: tuple[Flag, ...] = (
         "-num-threads=4' (default: the host)",
         "text",
     ),
+    Flag(
+        "tuned",
+        str,
+        RUNNING,
+        "take the values of knobs that relax-tune has found (tuned.json); --load-pass-plugin runs files of strategies",
+        "file",
+    ),
     Flag("opt-level", int, RUNNING, "skip passes of a higher level (default: 2)", "n"),
     Flag("disable-pass", list, RUNNING, "skip these passes", "names"),
     Flag("mlir-disable-threading", bool, RUNNING, "let MLIR's passes run on one thread"),

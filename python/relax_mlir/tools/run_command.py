@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from relax_mlir.tools.command_help import CommandHelp, examples
 from relax_mlir.tools.command_line import add_common, completed, run_tool
 from relax_mlir.tools.supervise import supervised
+from relax_mlir.tools.tuned_option import add_tuned
 
 TOOL = "relax-run"
 
@@ -74,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     watch.add_argument(
         "--threads", type=int, metavar="N", help="run on this many threads (of a module or library)"
     )
+    add_tuned(found)
     for action in (model, inputs, output, reference, plot, trace):
         completed(action)
     add_common(found)

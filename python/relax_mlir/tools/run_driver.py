@@ -28,6 +28,7 @@ from relax_mlir.tools.run_inputs import (
 )
 from relax_mlir.tools.run_model import RunnableFunction, arrays_of, load_function
 from relax_mlir.tools.supervise import note
+from relax_mlir.tools.tuned_option import load_strategies
 
 Array = np.ndarray[Any, Any]
 
@@ -54,7 +55,10 @@ def run_model(options: Namespace) -> int:
     """
     _check(options)
     note("the model was loaded")
-    function = load_function(options.model, options.function, options.threads, options.profile is not None)
+    load_strategies(options.strategies)
+    function = load_function(
+        options.model, options.function, options.threads, options.profile is not None, options.tuned
+    )
     given = read_arrays(options.input, function.names)
     if options.symbols:
         return _sweep(options, function, given)

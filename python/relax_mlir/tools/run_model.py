@@ -22,6 +22,7 @@ from relax_mlir.runtime.build import build
 from relax_mlir.target import Target
 from relax_mlir.thread_teams import limit_threads, teams
 from relax_mlir.tools.module_input import read_module
+from relax_mlir.tools.tuned_option import tuned_schedules
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -47,7 +48,9 @@ class RunnableFunction:
     written: Sequence[int] = ()
 
 
-def load_function(model: str, name: str | None, threads: int | None, profiled: bool) -> RunnableFunction:
+def load_function(
+    model: str, name: str | None, threads: int | None, profiled: bool, tuned: str | None = None
+) -> RunnableFunction:
     """The function of a file.
 
     Args:
@@ -55,10 +58,13 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
         name: None: the only one.
         threads: for how many threads a module is compiled; on how many of its own a library runs at most.
         profiled: whether there are to be records; a library has been compiled with them.
+        tuned: the file of ``relax-tune`` by which the schedules of a module are made.
 
     Raises RelaxError: the file, or the name.
     """
     ending = Path(model).suffix
+    if tuned is not None and ending in (".vmexec", ".so"):
+        raise ArgumentError(f"--tuned is for modules that are compiled now; {model} is compiled already")
     if ending == ".vmexec" and (threads is not None or profiled):
         option = "--threads" if threads is not None else "--profile"
         raise ArgumentError(f"{option} is for modules and libraries; {model} is bytecode")
@@ -69,7 +75,9 @@ def load_function(model: str, name: str | None, threads: int | None, profiled: b
     if ending == ".vmexec":
         return _of_bytecode(model, name)
     target = Target() if threads is None else Target(num_threads=threads)
-    executable = build(read_module(model), target, profile=profiled)
+    module = read_module(model)
+    with tuned_schedules("relax-run", tuned, target):
+        executable = build(module, target, profile=profiled)
     found = _chosen(name, executable.functions, model)
     facts = function_facts([CompiledCode.of(executable)], found)
     return RunnableFunction(

@@ -14,6 +14,7 @@ from relax_mlir.tuning.measure import LocalWorkers, Measurement, SizeTime, Worke
 from relax_mlir.tuning.model_search import ModelSearch
 from relax_mlir.tuning.optuna_search import OptunaSearch
 from relax_mlir.tuning.search import EvolutionarySearch, RandomSearch, Search
+from relax_mlir.tuning.shared_budget import TaskOutcome, TaskStep, tune_tasks
 from relax_mlir.tuning.task import Task, create_task, extract_tasks
 from relax_mlir.tuning.tune import tune
 from relax_mlir.tuning.tuning_run import TuningResult, TuningRun
@@ -38,6 +39,8 @@ __all__ = [
     "Split",
     "TableRecord",
     "Task",
+    "TaskOutcome",
+    "TaskStep",
     "TuningResult",
     "TuningRun",
     "Workers",
@@ -48,4 +51,5 @@ __all__ = [
     "find_table",
     "get_config",
     "tune",
+    "tune_tasks",
 ]

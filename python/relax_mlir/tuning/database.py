@@ -17,6 +17,7 @@ from relax_mlir.strategy.history import Choice, Known
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.strategy.size_table import SizeRow, SizeTable
 from relax_mlir.strategy.tuned import with_history
+from relax_mlir.target import Target
 from relax_mlir.tuning.find_table import FoundTable, require_limit
 from relax_mlir.tuning.measure import BETTER, Measurement, Objective, SizeTime
 from relax_mlir.tuning.task import Sizes, Task
@@ -109,7 +110,10 @@ class Database:
     def save(self) -> None:
         """Write the file, if there is one."""
         if self.path is not None:
-            _write(self.path, [*self.records, *self.tables])
+            _write(self.path, self._all())
+
+    def _all(self) -> list[Record | TableRecord]:
+        return [*self.records, *self.tables]
 
     def of(self, task: Task) -> list[Record]:
         """The records of a task on its target."""
@@ -119,6 +123,22 @@ class Database:
             for r in self.records
             if r.task == task.key and r.target == str(task.target) and r.features in (None, own)
         ]
+
+    def for_target(self, target: str | Target) -> Database:
+        """What was measured for a target, without a file."""
+        wanted, found = Target.parse(target), Database()
+        found.add(*(record for record in self._all() if _is_for(record, wanted)))
+        return found
+
+    def other_targets(self, target: str | Target) -> str:
+        """Says what is not for a target; empty if everything is."""
+        wanted = Target.parse(target)
+        others = [record for record in self._all() if not _is_for(record, wanted)]
+        known = ", ".join(
+            repr(each) + (" of another CPU" if each == str(wanted) else "")
+            for each in dict.fromkeys(record.target for record in others)
+        )
+        return f"{len(others)} measurements for other targets are ignored ({known})" if others else ""
 
     def best(self, objective: Objective = "mean") -> dict[str, Values]:
         """The values of the best candidate of each task, if it was better than what it was compared with."""
@@ -157,6 +177,10 @@ Machine = tuple[str, str, tuple[str, ...] | None]
 """A task, a target, and the features of a CPU."""
 
 
+def _is_for(record: Record | TableRecord, target: Target) -> bool:
+    return not Known({}, record.target, record.features).against(target)
+
+
 def _machine(record: Record | TableRecord) -> Machine:
     return record.task, record.target, record.features
 
@@ -172,14 +196,15 @@ def apply_history_best(
     Raises:
         ParseError: there is no such file, or it is none of records.
     """
-    given = database if isinstance(database, Database) else Database(_existing(database))
+    given = database if isinstance(database, Database) else existing_database(database)
     return with_history(given.known(objective))
 
 
-def _existing(path: str | Path) -> Path:
-    if not Path(path).exists():
-        raise ParseError(f"apply_history_best: there is no file {path}")
-    return Path(path)
+def existing_database(path: str | Path) -> Database:
+    """The database of a file that there must be; raises ParseError."""
+    if not Path(path).is_file():
+        raise ParseError(f"cannot open the measurements of tuning: there is no file '{path}'")
+    return Database(path)
 
 
 def _read(path: Path) -> Iterator[Record | TableRecord]:

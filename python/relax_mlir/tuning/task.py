@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from math import prod
 from typing import Any
 
 from relax_mlir import symbolic
@@ -31,6 +32,9 @@ Sizes = Mapping[str, int]
 LARGEST = 512
 """Sizes are drawn up to this number where nothing bounds a symbol."""
 
+MAX_ELEMENTS = 1 << 22
+"""Tensors of drawn sizes have no more elements."""
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -51,6 +55,7 @@ class Task:
         inputs, outputs: its tensors.
         make: makes the schedule by the configuration at hand (`get_config`).
         target: the machine.
+        bounds: the least and the largest values of symbols, as far as they are known.
     """
 
     name: str
@@ -59,6 +64,7 @@ class Task:
     outputs: tuple[Tensor, ...]
     make: Callable[[], Schedule] = field(repr=False)
     target: Target = field(repr=False)
+    bounds: Bounds = field(default_factory=dict, repr=False)
 
     @property
     def symbols(self) -> list[str]:
@@ -114,7 +120,8 @@ class Task:
         """
         for symbol in self.symbols:
             if symbol not in sizes:
-                raise ArgumentError(f"task '{self.name}': {dict(sizes)} gives no size for '{symbol}'")
+                shown = ", ".join(f"{name}={size}" for name, size in sizes.items()) or "no size"
+                raise ArgumentError(f"task '{self.name}': {shown} gives no size for '{symbol}'")
             if type(sizes[symbol]) is not int or sizes[symbol] < 0:
                 raise ArgumentError(
                     f"task '{self.name}': the size {sizes[symbol]!r} of '{symbol}' is no size"
@@ -132,17 +139,31 @@ class Task:
         return [sizes[symbol] for symbol in made.integers]
 
     def draw_sizes(self, count: int, bounds: Bounds | None = None, seed: int = 0) -> list[dict[str, int]]:
-        """Sizes between the bounds of symbols, small and large ones alike often, most of them not round."""
-        rng = random.Random(seed)
+        """Sizes between the bounds of symbols, small and large ones alike often, most of them not round.
+
+        `bounds`: of the symbols; None: those of the task.
+        """
+        rng, bounds = random.Random(seed), self.bounds if bounds is None else bounds
         found = []
         for _ in range(count if self.symbols else 1):
             sizes = {}
             for symbol in self.symbols:
-                low, high = (bounds or {}).get(symbol, (1, None))
+                low, high = bounds.get(symbol, (1, None))
                 low, high = max(low, 1), LARGEST if high is None else high
                 sizes[symbol] = max(low, min(high, round(low * (max(high, low) / low) ** rng.random())))
-            found.append(sizes)
+            found.append(self._bounded(sizes, bounds))
         return found
+
+    def _bounded(self, sizes: dict[str, int], bounds: Bounds) -> dict[str, int]:
+        """Sizes with which no tensor has more than `MAX_ELEMENTS`, if bounds allow: the largest ones are halved."""
+        while max(prod(argument.shape) for argument in self.arguments(sizes)) > MAX_ELEMENTS:
+            least = {symbol: max(1, bounds.get(symbol, (1, None))[0]) for symbol in sizes}
+            free = [symbol for symbol in sizes if sizes[symbol] > least[symbol]]
+            if not free:
+                break
+            largest = max(free, key=lambda symbol: sizes[symbol])
+            sizes = {**sizes, largest: max(least[largest], sizes[largest] // 2)}
+        return sizes
 
 
 @dataclass(frozen=True)
@@ -209,4 +230,6 @@ def extract_tasks(mod: IRModule, target: str | Target = "cpu") -> list[Task]:
 
 
 def _task(tunable: Tunable, target: Target) -> Task:
-    return Task(tunable.name, tunable.key, tunable.inputs, tunable.outputs, tunable.make, target)
+    return Task(
+        tunable.name, tunable.key, tunable.inputs, tunable.outputs, tunable.make, target, tunable.bounds
+    )

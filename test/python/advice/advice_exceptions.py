@@ -73,6 +73,8 @@ OTHER_TEXTS: tuple[str, ...] = (
     "tools/opt_options.py",
     "tools/compile_command.py",
     "tools/run_command.py",
+    "tools/tune_command.py",
+    "tools/tuned_option.py",
     "transform/config.py",
     "vm/python_form.py",
 )

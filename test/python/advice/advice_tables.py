@@ -24,6 +24,7 @@ import te_rows
 import tensorize_rows
 import text_rows
 import tool_rows
+import tune_command_rows
 import tuning_rows
 import vm_rows
 from advice_rows import Table
@@ -48,6 +49,7 @@ TABLES: dict[str, Table] = {
     "expression": expression_rows.TABLE,
     "text": text_rows.TABLE,
     "tool": tool_rows.TABLE,
+    "tune-command": tune_command_rows.TABLE,
     "runtime": runtime_rows.TABLE,
     "vm": vm_rows.TABLE,
     "export": export_rows.TABLE,

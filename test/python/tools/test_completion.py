@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.error import UnknownNameError, UnsupportedError
-from relax_mlir.tools import compile_command, run_command
+from relax_mlir.tools import compile_command, run_command, tune_command
 from relax_mlir.tools.completion import opt_parser, script
 from relax_mlir.tools.opt_flags import FLAGS, SHELLS
 from relax_mlir.transform import registry
@@ -18,6 +18,7 @@ PARSERS = {
     "relax-opt": opt_parser,
     "relax-compile": compile_command.parser,
     "relax-run": run_command.parser,
+    "relax-tune": tune_command.parser,
 }
 
 DRIVER = """
@@ -46,7 +47,10 @@ def test_every_option_is_there(scripts: dict[tuple[str, str], Path], shell: str)
     names = [flag.name for flag in FLAGS if len(flag.name) > 1]
     names += [*registry.names(), "canonicalize", "one-shot-bufferize"]
     assert [name for name in names if name not in text] == []
-    for tool, options in (("relax-compile", ("entry", "emit", "target")), ("relax-run", ("input", "rtol"))):
+    for tool, options in (
+        ("relax-compile", ("entry", "emit", "target")),
+        ("relax-run", ("input", "rtol", "tuned")),
+    ):
         text = scripts[tool, shell].read_text()
         assert all(name in text for name in (*options, "print-completion", "version"))
 
@@ -74,6 +78,9 @@ def test_the_shell_reads_it(scripts: dict[tuple[str, str], Path], tool: str, she
         ("relax-compile", "relax-compile mod", ["model.mlir"]),
         ("relax-run", "relax-run --ran", ["--random"]),
         ("relax-run", "relax-run --compare mod", ["model.mlir"]),
+        ("relax-tune", "relax-tune --bud", ["--budget"]),
+        ("relax-tune", "relax-tune --search opt", ["optuna"]),
+        ("relax-tune", "relax-tune --strategies mod", ["model.mlir"]),
     ],
 )
 def test_bash_completes(

@@ -16,6 +16,7 @@ from terminals import environment, run_on_terminal
 OPT = ["-m", "relax_mlir.tools.opt"]
 COMPILE = ["-m", "relax_mlir.tools.compile_command"]
 RUN = ["-m", "relax_mlir.tools.run_command"]
+TUNE = ["-m", "relax_mlir.tools.tune_command"]
 ESCAPE = "\x1b["
 BAD = "func.func @f(%a: i32) {\n  return %a : i32\n}\n"
 MODEL = """
@@ -106,10 +107,10 @@ def test_diagnostics_in_a_pipe(folder: Path) -> None:
     assert f"{ESCAPE}1;31merror:".encode() in forced.stderr
 
 
-@pytest.mark.parametrize("tool", [OPT, COMPILE, RUN], ids=["opt", "compile", "run"])
+@pytest.mark.parametrize("tool", [OPT, COMPILE, RUN, TUNE], ids=["opt", "compile", "run", "tune"])
 def test_errors_of_all_tools(folder: Path, tool: list[str]) -> None:
     missing = str(folder / "absent.mlir")
-    arguments = [*tool, missing, *(["-oout.so"] if tool is COMPILE else [])]
+    arguments = [*tool, missing, *(["-oout.so"] if tool in (COMPILE, TUNE) else [])]
     code, text = run_on_terminal(arguments)
     assert code == 1
     assert f"{ESCAPE}1;31merror:{ESCAPE}0m cannot open input file" in text

@@ -13,7 +13,16 @@ from relax_mlir import op as R
 from relax_mlir import te, tuning
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.strategy import OpStrategy, temporary_strategy
-from relax_mlir.tuning import Database, LocalWorkers, Measurement, Task, apply_history_best, create_task, tune
+from relax_mlir.tuning import (
+    Database,
+    LocalWorkers,
+    Measurement,
+    Task,
+    apply_history_best,
+    create_task,
+    shared_budget,
+    tune,
+)
 from relax_mlir.tuning.measure_process import MeasureProcess
 from relax_mlir.tuning.schedule_features import features_of, schedule_features
 
@@ -49,6 +58,8 @@ def test_tasks(task: Task) -> None:
     drawn = task.draw_sizes(50, {"n": (4, 9)}, seed=1)
     assert len(drawn) == 50 and all(4 <= each["n"] <= 9 and 1 <= each["m"] <= 512 for each in drawn)
     assert len({each["m"] for each in drawn}) > 20
+    large = task.draw_sizes(5, {"n": (1 << 20, 1 << 20), "m": (4, 1 << 20)})
+    assert all(each["n"] == 1 << 20 and each["m"] == 4 for each in large)  # 16 MB at most, if bounds allow
 
 
 def test_wrong_tasks(task: Task) -> None:
@@ -57,7 +68,7 @@ def test_wrong_tasks(task: Task) -> None:
     with pytest.raises(ArgumentError, match="what 'schedule' gives"):
         create_task(lambda outs: 3, [X, Y])  # type: ignore[arg-type, return-value]  # what is tested
     for sizes, message in (
-        ({"n": 3}, "gives no size for 'm'"),
+        ({"n": 3}, "'exponentials': n=3 gives no size for 'm'"),
         ({"n": 3, "m": -1}, "-1 of 'm' is no size"),
         ({"n": 3, "m": 2.5}, "2.5 of 'm' is no size"),
     ):
@@ -204,6 +215,60 @@ def test_searches_by_name(task: Task, search: str) -> None:
     assert found.measured == 6 and found.failed == 0
 
 
+def test_several_tasks(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has an equal share; what is left goes to the one that gains, and what one cannot use, to the others."""
+    other = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) + 1.0, "y")], "other")
+    clock = [0.0]
+    monkeypatch.setattr(shared_budget, "monotonic", lambda: clock[0])
+
+    class Fake(LocalWorkers):
+        """A candidate takes ten seconds; those of the task "other" are faster each time."""
+
+        def measure(self, task: Task, sizes: Any, candidates: Any, baseline: Any = None) -> Any:
+            for values in candidates:
+                clock[0] += 10
+                ratio = 1 + clock[0] / 10 if task is other else 1.0
+                yield Measurement(values, (tuning.SizeTime(ratio, ratio, ratio, 1.0 / ratio),))
+
+    steps: list[tuning.TaskStep] = []
+    sizes = [{"n": 2, "m": 3}, {"n": 4, "m": 3}]
+    outcomes = tuning.tune_tasks(
+        [task, other], sizes, budget=80, workers=Fake(**QUICK), progress=steps.append
+    )
+    assert [step.number for step in steps] == [0, 0, 1, 1, 1, 1, 1, 1]
+    assert [len(outcome.scores) for outcome in outcomes] == [2, 6]  # of 6 each
+    assert outcomes[1].result is not None and outcomes[1].result.found_better and not outcomes[1].interrupted
+    outcomes = tuning.tune_tasks([task, other], sizes, budget=10_000, workers=Fake(**QUICK))
+    assert [len(outcome.scores) for outcome in outcomes] == [6, 6]
+    outcomes = tuning.tune_tasks([task, other], sizes, budget=None, trials=4, workers=Fake(**QUICK))
+    assert [len(outcome.scores) for outcome in outcomes] == [4, 4]
+    with pytest.raises(ArgumentError, match="'tasks' is empty"):
+        tuning.tune_tasks([])
+    with pytest.raises(ArgumentError, match="give a budget of seconds, or a number of trials"):
+        tuning.tune_tasks([task], budget=None)
+    with pytest.raises(ArgumentError, match="'exponentials': n=3 gives no size for 'm'"):
+        tuning.tune_tasks([task], [{"n": 3}])
+
+
+def test_interrupts_of_several_tasks(task: Task, tmp_path: Path) -> None:
+    def interrupted(step: tuning.TaskStep) -> None:
+        if step.measured == 2:
+            raise KeyboardInterrupt
+
+    other = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) + 1.0, "y")], "other")
+    first, second = tuning.tune_tasks(
+        [task, other],
+        [{"n": 2, "m": 3}],
+        budget=100,
+        database=Database(tmp_path / "t.json"),
+        workers=LocalWorkers(**QUICK),
+        progress=interrupted,
+    )
+    assert first.interrupted and first.result is not None and first.result.measured == 2
+    assert second.result is None and "nothing was measured" in second.error
+    assert len(Database(tmp_path / "t.json").records) == 2
+
+
 def test_features_of_schedules(task: Task) -> None:
     plain = features_of(task, {"tile": [8], "vectors": False})
     vectors = features_of(task, {"tile": [8], "vectors": True})
@@ -248,11 +313,14 @@ def test_tasks_of_a_module(tmp_path: Path) -> None:
 
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", "m")))
-    with bb.function("main", [x]):
+    with bb.function("main", [x], bounds={"n": (2, 30)}):
         bb.emit_func_output(R.exp(R.negative(R.exp(x))))
     module = bb.get()
     with temporary_strategy("exp", strategy):
         (task,) = tuning.extract_tasks(module)
+        assert task.bounds == {"n": (2, 30)}
+        drawn = task.draw_sizes(20, seed=3)
+        assert all(2 <= each["n"] <= 30 and 1 <= each["m"] <= 512 for each in drawn)
         assert task.name == "exp_tiled" and task.space()["tile"] == ([16], [8], [4])
         database = Database(tmp_path / "tuned.json")
         times = (tuning.SizeTime(2.0, 2.0, 2.0, 1e-6),)
