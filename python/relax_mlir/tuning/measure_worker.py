@@ -118,7 +118,7 @@ def _compare(base: Any, candidate: Any, rounds: int, least: float) -> dict[str, 
             times[which] = (perf_counter() - started) / counts[which]
         ratios.append(times[0] / times[1])
         seconds.append(times[1])
-    low, _, high = quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
+    low, _, high = quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else (ratios[0],) * 3
     return {"ratio": median(ratios), "low": low, "high": high, "seconds": median(seconds)}
 
 
