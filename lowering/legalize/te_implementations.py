@@ -17,6 +17,7 @@ from relax_mlir.ir_queries import symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
 from relax_mlir.mlir import ir
 from relax_mlir.strategy.implementation import OpImplementation
+from relax_mlir.strategy.shipped import Template
 from relax_mlir.strategy.tuned import made_schedules
 from relax_mlir.target import Target
 from relax_mlir.te.emit_te import emit_by_size, emit_tensors
@@ -73,6 +74,28 @@ def computed(
     return outputs
 
 
+OWN = "relax_mlir.strategy.implementations."
+"""The beginning of the names of modules that have the project's own schedules."""
+
+
+def _template(
+    name: str,
+    implementation: OpImplementation,
+    attrs: Attrs,
+    inputs: Sequence[te.Tensor],
+    outputs: Sequence[te.Tensor],
+) -> Template | None:
+    """By which values of knobs are looked up that come with the package; None for a schedule of a user."""
+    if not getattr(implementation.schedule, "__module__", "").startswith(OWN):
+        return None
+    window = attrs["pool_size"] if "pool_size" in attrs else inputs[-1].shape[2:]
+    given = {"window": window, **{key: attrs[key] for key in ("strides", "dilation") if key in attrs}}
+    facts = {
+        key: tuple(value) for key, value in given.items() if value and all(type(v) is int for v in value)
+    }
+    return Template(name, outputs[0].dtype, facts)
+
+
 @dataclass
 class TEImplementations:
     """Makes prim funcs of tensor expressions in a module; equal ones are one."""
@@ -101,7 +124,8 @@ class TEImplementations:
             values = emit_tensors(builder, pairs, outputs, name)
         else:
             make = partial(implementation.schedule, attrs, outputs, self.target)
-            schedules = made_schedules(name, inputs, outputs, make, self.target)
+            template = _template(name, implementation, attrs, inputs, outputs)
+            schedules = made_schedules(name, inputs, outputs, make, self.target, template)
             for _, schedule in schedules.ways:
                 self._check(f"{what}: implementation '{implementation.name}'", schedule, outputs)
             self.notes += [f"{implementation.name}: {note}" for note in schedules.notes]

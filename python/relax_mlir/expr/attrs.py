@@ -41,6 +41,13 @@ class Attrs(Mapping[str, Any]):
         except UnknownNameError as error:
             raise UnknownAttributeError(str(error)) from None
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._raw
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as `__getitem__`
+        """The attribute, or `default` if the op has none of the name."""
+        return self[name] if name in self._raw else default
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
 

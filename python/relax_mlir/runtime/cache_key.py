@@ -19,6 +19,7 @@ from relax_mlir.dialects.constants import resource_name, to_numpy
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir, provider
 from relax_mlir.module_text import has_weights
+from relax_mlir.strategy.shipped import shipped_state
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 from relax_mlir.transform.config import DUMP_DIR
@@ -117,6 +118,7 @@ def _settings(target: Target, opt_level: int) -> tuple[str, ...]:
         repr(sorted(context.required_pass)),
         repr(sorted(context.disabled_pass)),
         repr(sorted(config.items())),
+        shipped_state(),
     )
 
 

@@ -20,6 +20,8 @@ from relax_mlir.op.op_registry import written_name
 from relax_mlir.passes.fusion.fused_names import joined_name
 from relax_mlir.strategy.registry import registrations
 from relax_mlir.strategy.report import StrategyDecision, explain_strategy
+from relax_mlir.strategy.shipped import shipped_state
+from relax_mlir.strategy.tuned import history_state
 from relax_mlir.target import Target
 from relax_mlir.transform import relax_functions
 
@@ -72,7 +74,8 @@ class CompileEngine:
         if len(functions) != 1:
             raise ArgumentError(f"lower: the module has {len(functions)} Relax functions, expected one")
         target = Target.parse(target)
-        key = (structural_hash(module, map_free_vars=True), str(target), registrations())
+        chosen = registrations(), history_state(), shipped_state()
+        key = (structural_hash(module, map_free_vars=True), str(target), chosen)
         for known, cached in self._entries.get(key, []):
             if structural_equal(known, module, map_free_vars=True):
                 self.hits += 1

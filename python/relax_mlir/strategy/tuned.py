@@ -9,9 +9,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ArgumentError, ScheduleError
 from relax_mlir.strategy.history import Known, choice_for, placed
 from relax_mlir.strategy.knobs import Config, configured
+from relax_mlir.strategy.shipped import Template, shipped_for
 from relax_mlir.strategy.size_table import SizeTable, ways_text
 from relax_mlir.symbolic import Bounds, Condition, assumed
 from relax_mlir.target import Target
@@ -25,7 +26,10 @@ Make = Callable[[], "Schedule"]
 
 @dataclass(frozen=True)
 class Tunable:
-    """A schedule with knobs: what it computes, how it is made, and the bounds of its symbols where it stands."""
+    """A schedule with knobs: what it computes, how it is made, and the bounds of its symbols where it stands.
+
+    `template`: what the values that come with the package are looked up by; None for a user's schedule.
+    """
 
     name: str
     key: str
@@ -33,6 +37,7 @@ class Tunable:
     outputs: tuple[Tensor, ...]
     make: Make
     bounds: Bounds = field(default_factory=dict)
+    template: Template | None = None
 
 
 @dataclass
@@ -59,6 +64,11 @@ def with_history(known: Mapping[str, Sequence[Known]]) -> Iterator[None]:
 def has_history() -> bool:
     """Whether `with_history` is active, so that what a module becomes does not depend on its text alone."""
     return _history.get() is not None
+
+
+def history_state() -> str:
+    """A text that changes with what `with_history` gives to schedules."""
+    return repr(_history.get())
 
 
 @contextmanager
@@ -94,29 +104,48 @@ class MadeSchedules:
 
 
 def made_schedules(
-    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], make: Make, target: Target
+    name: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    make: Make,
+    target: Target,
+    template: Template | None = None,
 ) -> MadeSchedules:
     """The schedule that `make` gives with the values that are known for it; several, by a table of sizes.
+
+    Where nothing is known, a `template` has the values that come with the package.
 
     Raises:
         ArgumentError: known values that are not the schedule's; all that is known is for other targets.
     """
     history, extraction = _history.get(), _extraction.get()
     if history is None and extraction is None:
-        with configured():
-            return MadeSchedules(((None, make()),))
+        return _default(make, target, template)
     key = key_of(inputs, outputs)
     if extraction is not None:
         with configured() as config:
             make()
         if has_knobs(config):
-            tunable = Tunable(name, key, tuple(inputs), tuple(outputs), make, assumed())
+            tunable = Tunable(name, key, tuple(inputs), tuple(outputs), make, assumed(), template)
             extraction.found.setdefault(key, tunable)
     found = choice_for(name, (history or {}).get(key, ()), target)
     if found is None:
-        with configured():
-            return MadeSchedules(((None, make()),))
+        return _default(make, target, None if extraction is not None else template)
     return schedules_of(name, inputs, outputs, make, found)
+
+
+def _default(make: Make, target: Target, template: Template | None) -> MadeSchedules:
+    """The schedule with the values that come with the package if these fit, else with the first values."""
+    item = None if template is None else shipped_for(template, target)
+    note = ""
+    if item is not None:
+        try:
+            with configured(item.values):
+                return MadeSchedules(((None, make()),), (f"comes with the package: {item}",))
+        except (ArgumentError, ScheduleError) as error:
+            note = f"what comes with the package does not fit, and is ignored: {error}"
+    with configured():
+        return MadeSchedules(((None, make()),), (note,) if note else ())
 
 
 def schedules_of(

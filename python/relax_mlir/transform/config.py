@@ -80,6 +80,12 @@ BOUNDS_CHECK = register_config_option(
     "auto",
     "run-time checks in prim funcs: auto (where nothing is proved), all (of all prim funcs), none (nothing is safe)",
 ).key
+SHIPPED_VALUES = register_config_option(
+    "strategy.shipped_values",
+    bool,
+    True,
+    "give the project's own schedules the values of knobs that come with the package for classes of CPUs",
+).key
 MATH_FAST = register_config_option(
     "math.fast",
     bool,

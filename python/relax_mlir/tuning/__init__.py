@@ -6,6 +6,7 @@ A schedule asks `get_config` for its configuration and defines knobs in it. `cre
 """
 
 from relax_mlir.strategy.knobs import Config, Knob, Split, configured, get_config
+from relax_mlir.strategy.shipped import Shipped, shipped
 from relax_mlir.strategy.size_table import SizeRow, SizeTable
 from relax_mlir.tuning.dask_workers import DaskWorkers
 from relax_mlir.tuning.database import Database, Record, TableRecord, apply_history_best
@@ -33,6 +34,7 @@ __all__ = [
     "RandomSearch",
     "Record",
     "Search",
+    "Shipped",
     "SizeRow",
     "SizeTable",
     "SizeTime",
@@ -50,6 +52,7 @@ __all__ = [
     "extract_tasks",
     "find_table",
     "get_config",
+    "shipped",
     "tune",
     "tune_tasks",
 ]

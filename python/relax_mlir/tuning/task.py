@@ -15,6 +15,7 @@ from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.passes.normalize import Normalize
 from relax_mlir.strategy.history import Choice, Known
 from relax_mlir.strategy.knobs import Values, configured
+from relax_mlir.strategy.shipped import Template
 from relax_mlir.strategy.size_table import SizeTable
 from relax_mlir.strategy.tuned import Tunable, extracting, has_knobs, key_of, made_schedules, schedules_of
 from relax_mlir.symbolic import Bounds
@@ -56,6 +57,7 @@ class Task:
         make: makes the schedule by the configuration at hand (`get_config`).
         target: the machine.
         bounds: the least and the largest values of symbols, as far as they are known.
+        template: what values that come with the package are looked up by; None for a user's schedule.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Task:
     make: Callable[[], Schedule] = field(repr=False)
     target: Target = field(repr=False)
     bounds: Bounds = field(default_factory=dict, repr=False)
+    template: Template | None = field(default=None, repr=False)
 
     @property
     def symbols(self) -> list[str]:
@@ -91,14 +94,18 @@ class Task:
         """The module of one prim func `name` that computes the outputs; with a table of sizes, it branches on them.
 
         Args:
-            choice: values of the knobs, or a table of sizes. None: what `apply_history_best` around knows, else the
-                first values.
+            choice: values of the knobs, or a table of sizes. None: what `apply_history_best` around knows, else what
+                comes with the package, else the first values.
 
         Raises:
             ScheduleError: the configuration makes no valid schedule. ArgumentError: it is of another schedule.
         """
         own = self.name, self.inputs, self.outputs, self.make
-        made = made_schedules(*own, self.target) if choice is None else schedules_of(*own, Known(choice))
+        made = (
+            made_schedules(*own, self.target, self.template)
+            if choice is None
+            else schedules_of(*own, Known(choice))
+        )
         return build_by_size(made.ways, [*self.inputs, *self.outputs], name).module
 
     def scheduled(self, values: Values) -> str:
@@ -231,5 +238,12 @@ def extract_tasks(mod: IRModule, target: str | Target = "cpu") -> list[Task]:
 
 def _task(tunable: Tunable, target: Target) -> Task:
     return Task(
-        tunable.name, tunable.key, tunable.inputs, tunable.outputs, tunable.make, target, tunable.bounds
+        tunable.name,
+        tunable.key,
+        tunable.inputs,
+        tunable.outputs,
+        tunable.make,
+        target,
+        tunable.bounds,
+        tunable.template,
     )

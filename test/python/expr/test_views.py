@@ -129,6 +129,8 @@ def test_calls_of_ops(main: rx.Function) -> None:
     assert total.op.name == "relax.sum"
     assert (total.attrs.axis, total.attrs["keepdims"]) == ([1], False)  # type: ignore[attr-defined]  # Attrs
     assert set(total.attrs) == {"axis", "keepdims"}
+    assert "axis" in total.attrs and "axes" not in total.attrs
+    assert (total.attrs.get("axis"), total.attrs.get("axes"), total.attrs.get("axes", 7)) == ([1], None, 7)
     assert total.args[0] == found["j"].var
     joined = found["j"].value
     assert isinstance(joined, rx.Call)
