@@ -106,7 +106,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "binary"):
         with pytest.raises(ParseError, match=f"{path}: it cannot be read: "):
             Database(path)
-    with pytest.raises(ParseError, match="apply_history_best: there is no file"):
+    with pytest.raises(ParseError, match="there is no file"):
         apply_history_best(tmp_path / "none")
 
 
