@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PRIM_FUNC
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.gemm.gemm import FLOATS
 from relax_mlir.lowering.kernels.registry import Request
 from relax_mlir.lowering.kernels.select_kernels import generator_of
@@ -26,7 +27,7 @@ def builtin_strategy(call: OpCall, rule: Rule, target: Target) -> OpStrategy:
     scratch = _legalized(call, rule)
     prims = [op for op in functions_of(scratch) if PRIM_FUNC in op.attributes]
     asking = next((prim for prim in prims if KERNEL in prim.attributes), None)
-    product = next(filter(is_contraction, prims), None)
+    product = next((prim for prim in prims if is_contraction(prim) and _multiplies(prim)), None)
     if asking is not None:
         name = ir.StringAttr(asking.attributes[KERNEL]).value
         unless = _against_kernel(name, asking, target)
@@ -68,6 +69,11 @@ def _against_kernel(name: str, prim: func.FuncOp, target: Target) -> str:
     request = Request(name, target, scratch.body, list(block.arguments), attributes)
     shown = ", ".join(dict.fromkeys(str(t.element_type) for t in types))
     return "" if generator(request) else f"no kernel for these axes, layouts or dtypes ({shown})"
+
+
+def _multiplies(prim: func.FuncOp) -> bool:
+    """Whether a contraction adds products, not elements as poolings do."""
+    return bool(ops_of(prim.operation, "linalg.matmul", "arith.mulf", "arith.muli", "arith.andi"))
 
 
 def _against_product(prim: func.FuncOp) -> str:

@@ -11,7 +11,7 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import reshape
-from relax_mlir.lowering.legalize.contraction import cast, zeroed
+from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
 from relax_mlir.lowering.legalize.linear_algebra import matrices
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.window import Window, is_empty, sizes_of
@@ -28,6 +28,8 @@ def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     assert result.dtype is not None
     wide = result.with_dtype(compute_dtype(result.dtype))
     data = _padded(lz, conv, op.operands[0])
+    if conv.groups == 1 and _is_product(conv, op.operands[1]):
+        return [_product_of_channels(lz, conv, data, op.operands[1], result)]
     if conv.groups == 1:
         return [_product(lz, conv, data, op.operands[1], result)]
     loops = Loops.of(conv)
@@ -63,6 +65,34 @@ def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: T
     images = _reshaped(product[0], [*rows, kernel["O"]])
     places = {"N": 0, "C": len(rows), **{letter: 1 + axis for axis, letter in enumerate(conv.spatial)}}
     return _permuted(lz, f"{_name(conv)}_out", images, [places[letter] for letter in conv.out], result)
+
+
+def _is_product(conv: Convolution, weight: Arg) -> bool:
+    """Whether windows are single elements, and channels stand before the spatial dimensions: no copies are needed."""
+    sizes = dict(zip(conv.kernel, weight.shape, strict=True))
+    plain = f"NC{conv.spatial}"
+    return (
+        (conv.data, conv.out, conv.kernel) == (plain, plain, f"OI{conv.spatial}")
+        and all(sizes[letter] == 1 for letter in conv.spatial)
+        and all(stride == 1 for stride in conv.strides)
+    )
+
+
+def _product_of_channels(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor) -> Arg:
+    """The convolution with windows of one element: for each image, the product of the kernels and its channels."""
+    assert result.dtype is not None
+    wide = compute_dtype(result.dtype)
+    batch, channels, *spatial = data.shape
+    places = symbolic.product(spatial)
+    images = _reshaped(data, [batch, channels, places])
+    kernels = _reshaped(weight, [weight.shape[0], channels])
+    shape = Tensor([batch, weight.shape[0], places], wide)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        return [contraction(prim, [1, 3], [0, 3, 2], zeroed(prim))]
+
+    product = lz.prim("matmul", [kernels, images], [shape], body, pattern="out_fusable", key="channels")
+    return _reshaped(cast(lz, product[0], result.dtype), [batch, weight.shape[0], *spatial])
 
 
 def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor) -> Arg:

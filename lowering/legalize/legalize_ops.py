@@ -22,7 +22,7 @@ from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE, run_unknown
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.to_non_dataflow import ToNonDataflow
-from relax_mlir.strategy.registry import registered_for
+from relax_mlir.strategy.registry import has_expressions
 from relax_mlir.strategy.report import current_report
 from relax_mlir.symbolic import assuming
 from relax_mlir.target import Target
@@ -65,7 +65,7 @@ class LegalizeOps(ModulePass):
         target = Target.parse(self.target)
         for function in relax_functions(module):
             # Where sizes choose among implementations there may be conditionals, which dataflow blocks do not hold.
-            if any(registered_for(op.name, target) for op in ops_of(function.operation)):
+            if any(has_expressions(op.name, target) for op in ops_of(function.operation)):
                 ToNonDataflow().run_on_function(function, module, ctx)
         implementations = _Implementations(Legalizer(module), target)
         for op in relax_ops(module):
@@ -99,7 +99,7 @@ class _Implementations:
         return () if self._selecting is None else self._selecting.made
 
     def legalize(self, op: ir.Operation, call: OpCall, rule: Rule) -> Sequence[Arg]:
-        if current_report() is None and not registered_for(op.name, self.target):
+        if current_report() is None and not has_expressions(op.name, self.target):
             return rule(self.legalizer, call)
         if self._selecting is None:
             # Tensor expressions take a while to import, and most modules have none.

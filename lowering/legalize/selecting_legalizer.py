@@ -19,7 +19,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.strategy.implementation import OpImplementation
 from relax_mlir.strategy.op_strategy import OpStrategy
-from relax_mlir.strategy.registry import registered_for
+from relax_mlir.strategy.registry import built_in, registered_for
 from relax_mlir.strategy.report import StrategyDecision, current_report
 from relax_mlir.strategy.selection import Selection, select
 from relax_mlir.target import Target
@@ -69,13 +69,13 @@ class SelectingLegalizer:
 
 
 def strategies_of(op: ir.Operation, call: OpCall, rule: Rule, target: Target) -> list[OpStrategy]:
-    """What the strategies of an op give for a call: those of users, the last one first, then the lowering's own.
+    """What the strategies of an op give for a call: those of users, the last one first, then the project's own.
 
     Raises:
         ArgumentError: a strategy that gives something else.
     """
     given: list[OpStrategy] = []
-    for strategy in registered_for(op.name, target):
+    for strategy in (*registered_for(op.name, target), *built_in(op.name)):
         found = strategy(Attrs.of(op), placeholders(call), out_type(call), target)
         if not isinstance(found, OpStrategy):
             name = getattr(strategy, "__name__", repr(strategy))

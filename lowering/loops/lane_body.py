@@ -18,6 +18,7 @@ from relax_mlir.lowering.loops.annotated_loops import constant_of, variable_of
 from relax_mlir.lowering.loops.independence import Access
 from relax_mlir.lowering.loops.index_forms import Forms
 from relax_mlir.lowering.loops.lane_plan import LanePlan, own_buffer
+from relax_mlir.lowering.loops.strided_loads import MAX_STEP, load_every
 from relax_mlir.mlir import arith, ir, memref, scf
 
 
@@ -31,12 +32,16 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Which iterations run at once: `count` from `first` on, those of them in the mask; `some`: it is not empty."""
+    """Which iterations run at once: `count` from `first` on, those of them in the mask; `some`: it is not empty.
+
+    `active`: where the mask is of the first lanes, how many these are.
+    """
 
     first: Index
     count: int
     mask: Value | None = None
     some: bool = True
+    active: Index | None = None
 
 
 @dataclass
@@ -201,12 +206,35 @@ class LaneBody:
         elif (last := self._unit(access)) is not None:
             mask = None if self._is_within(access) else self.lanes.mask
             value = simd.load(self.lanes.count, self._bytes(access.buffer), *last, where=mask)
+        elif (picked := self._every(access)) is not None:
+            value = picked
         else:
             buffer = self._bytes(access.buffer)
             value = self._gathered(buffer, lambda lane: [self._lane(index, lane) for index in access.indices])
         if _is_bool(result.type) and not _is_bool(emit.element_of(value.type)):
             value = arith.cmpi(arith.CmpIPredicate.ne, value, emit.constant(value.type, 0))
         self.env[result] = value
+
+    def _every(self, access: Access) -> Value | None:
+        """Elements of which each lies a few behind the one before; None where they lie otherwise.
+
+        Also where the mask leaves out lanes before others.
+        """
+        *outer, last = access.indices
+        found, active = self.env.get(last, last), self.lanes.active
+        if self.lanes.mask is None or self._is_within(access):
+            active = None
+        elif active is None:
+            return None
+        strides, _ = ir.MemRefType(access.buffer.type).get_strides_and_offset()
+        if not isinstance(found, Stepped) or not 1 < found.step <= MAX_STEP or strides[-1] != 1:
+            return None
+        if self.lanes.count < 2 or any(map(self._varies, outer)):
+            return None
+        place = [self._scalar(index) for index in outer]
+        return load_every(
+            found.step, self.lanes.count, self._bytes(access.buffer), place, found.first, active
+        )
 
     def _load_own(self, access: Access) -> Value:
         buffer = self._scalar(access.buffer)

@@ -21,6 +21,7 @@ from relax_mlir.lowering.loops.independence import Access
 from relax_mlir.lowering.loops.index_forms import Forms
 from relax_mlir.lowering.loops.lane_body import LaneBody, Lanes
 from relax_mlir.lowering.loops.lane_plan import LanePlan, own_buffer
+from relax_mlir.lowering.loops.strided_loads import MAX_STEP
 from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.mlir import arith, func, ir
 from relax_mlir.target import Target
@@ -56,7 +57,7 @@ class LaneChunks:
     @cached_property
     def wide(self) -> int:
         """Lanes of the vectors in one body, where there is work for so many."""
-        if not all(map(self._is_unit, self.accesses)):
+        if not all(map(self._is_regular, self.accesses)):
             return self.unit
         few = not self.plan.is_light() and self.target.num_vector_registers < 32
         return self.unit * (HEAVY_TOGETHER if few else LIGHT_TOGETHER)
@@ -66,22 +67,24 @@ class LaneChunks:
         """Whether some of the lanes can be left out at no great cost."""
         exempt = (own_buffer(access, self.plan.loop) for access in self.accesses)
         return self.target.has_masks and all(
-            self._is_unit(access) and (own or _bits(element_of(access.buffer.type)) in MASKABLE)
+            self._is_regular(access) and (own or _bits(element_of(access.buffer.type)) in MASKABLE)
             for access, own in zip(self.accesses, exempt, strict=True)
         )
 
-    def _is_unit(self, access: Access) -> bool:
-        """Whether the lanes of an access lie side by side."""
+    def _is_regular(self, access: Access) -> bool:
+        """Whether the lanes of an access lie side by side, or are loaded from a few apart."""
+        step = self._step(access)
+        return step == 1 or (not access.stores and 1 < step <= MAX_STEP)
+
+    def _step(self, access: Access) -> int:
+        """How many elements apart lanes lie that are neighbours; 0 where that is not constant."""
         *outer, last = access.indices
         strides, _ = ir.MemRefType(access.buffer.type).get_strides_and_offset()
         form, variable = self.forms.of(last), variable_of(self.plan.loop)
         varying = [value for value in form.terms if value in self.plan.varying]
-        return (
-            strides[-1] == 1
-            and not any(index in self.plan.varying for index in outer)
-            and varying == [variable]
-            and form.terms[variable] == 1
-        )
+        if strides[-1] != 1 or varying != [variable] or any(index in self.plan.varying for index in outer):
+            return 0
+        return form.terms[variable]
 
     # Chunks
 
@@ -103,8 +106,10 @@ class LaneChunks:
     def _fits(self, count: int) -> bool:
         return self.can_mask and 0 < count <= MAX_BODIES * self.wide
 
-    def _chunk(self, first: Index, count: int, mask: ir.Value | None = None, some: bool = True) -> None:
-        LaneBody(self.plan, Lanes(first, count, mask, some), self.forms).emit()
+    def _chunk(self, first: Index, count: int, active: Index | None = None) -> None:
+        """`count` iterations from `first` on; with `active`, only so many of them, one or more."""
+        mask = None if active is None else simd.mask(active, count)
+        LaneBody(self.plan, Lanes(first, count, mask, active=active), self.forms).emit()
 
     def _constant(self, begin: int, count: int) -> None:
         """As many vectors as there are, then smaller ones."""
@@ -119,7 +124,7 @@ class LaneChunks:
         rest = count - whole * self.wide
         if rest.bit_count() > 2 and self.can_mask:
             lanes = _power_above(rest)
-            self._chunk(end, lanes, simd.mask(rest, lanes))
+            self._chunk(end, lanes, rest)
             return
         for lanes in _powers(rest):
             if lanes == 1:
@@ -134,10 +139,10 @@ class LaneChunks:
         lanes = min(self.wide, _power_above(most))
         for first in range(begin, begin + most, lanes):
             if first == begin and Ranges(self.function).at_least(end, begin + 1):
-                self._chunk(first, lanes, simd.mask(emit.sub(end, first), lanes))
+                self._chunk(first, lanes, emit.sub(end, first))
                 continue
             with emit.when(arith.cmpi(arith.CmpIPredicate.sgt, end, emit.index(first))):
-                self._chunk(first, lanes, simd.mask(emit.sub(end, first), lanes))
+                self._chunk(first, lanes, emit.sub(end, first))
         return lanes
 
     def _open(self, wide: int) -> int:
@@ -159,7 +164,7 @@ class LaneChunks:
                 clone_ops(body_of(self.plan.loop), {variable_of(self.plan.loop): place})
             return wide
         with emit.when(arith.cmpi(arith.CmpIPredicate.sgt, end, from_)):
-            self._chunk(from_, unit, simd.mask(emit.sub(end, from_), unit))
+            self._chunk(from_, unit, emit.sub(end, from_))
         return wide
 
 

@@ -27,10 +27,11 @@ from relax_mlir.transform import ModulePass, PassContext
 class VectorizeLoops(ModulePass):
     """Run `scf.for` with the kind ``vectorized`` on vectors of `target`, where its iterations are independent.
 
-    Elements side by side are vector loads and stores, what all iterations read is read once, others go element by
-    element. Inner loops stay loops, over vectors. Conditions that differ between iterations become masks. A length
-    that is not constant is covered by a mask, or by a loop of single iterations for elements that have no cheap masks
-    (16 bits and less). No lane reads what the loop would not read.
+    Elements side by side are vector loads and stores, those up to four apart are picked from vectors, what all
+    iterations read is read once, others go element by element. Inner loops stay loops, over vectors. Conditions that
+    differ between iterations become masks. A length that is not constant is covered by a mask, or by a loop of single
+    iterations for elements that have no cheap masks (16 bits and less). Nothing is read outside of what lies between
+    the first and the last element that the loop reads.
 
     A loop whose iterations are not proved independent, or that holds what vectors cannot do (checks, calls, `while`),
     stays, with a note. Loops of the kind ``parallel`` that are independent are marked so, before loops in them change.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,13 @@ class Registered:
         """Whether a target has what the strategy was registered for."""
         return _features(self.target) <= target.features
 
+
+_BUILT_IN = {
+    **{f"relax.nn_conv{rank}d": ("convolution_schedules", "convolution") for rank in (1, 2, 3)},
+    **{f"relax.nn_max_pool{rank}d": ("pooling_schedules", "max_pool") for rank in (1, 2, 3)},
+    **{f"relax.nn_avg_pool{rank}d": ("pooling_schedules", "avg_pool") for rank in (1, 2, 3)},
+}
+"""Strategies that come with the project, by the names of ops in the IR: files of `implementations`, and functions."""
 
 _registered: dict[str, list[Registered]] = {}
 
@@ -87,6 +95,22 @@ def temporary_strategy(op: str, strategy: Strategy, target: str = "cpu") -> Iter
 def registered_for(op_name: str, target: Target) -> list[Strategy]:
     """The strategies that users have registered for an op (by its name in the IR), the last one first."""
     return [item.strategy for item in reversed(_registered.get(op_name, [])) if item.is_for(target)]
+
+
+def built_in(op_name: str) -> list[Strategy]:
+    """The strategy of tensor expressions that an op (by its name in the IR) has of its own, or none."""
+    if op_name not in _BUILT_IN:
+        return []
+    family, name = _BUILT_IN[op_name]
+    # Tensor expressions take a while to import, and most modules have none.
+    module = importlib.import_module(f"relax_mlir.strategy.implementations.{family}")
+    strategy: Strategy = getattr(module, name)
+    return [strategy]
+
+
+def has_expressions(op_name: str, target: Target) -> bool:
+    """Whether an op (by its name in the IR) has strategies that give tensor expressions: users' or of its own."""
+    return op_name in _BUILT_IN or bool(registered_for(op_name, target))
 
 
 def registrations() -> tuple[tuple[str, int], ...]:

@@ -83,7 +83,7 @@ def variables_of(*roots: Expr) -> list[IterVar]:
     return [item for item in post_order(*roots) if isinstance(item, IterVar)]
 
 
-_ON_DIMS: dict[str, Callable[[Dim, Dim], Dim]] = {
+ON_DIMS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -92,10 +92,13 @@ _ON_DIMS: dict[str, Callable[[Dim, Dim], Dim]] = {
 }
 
 
-def to_dim(root: Expr, variables: Mapping[IterVar, Dim]) -> Dim | None:
+def to_dim(
+    root: Expr, variables: Mapping[IterVar, Dim], operators: Mapping[str, Callable[[Dim, Dim], Dim]] = ON_DIMS
+) -> Dim | None:
     """An index expression in the algebra of dimensions, with `variables` for the axes; None if it is none.
 
-    The algebra takes symbols to be zero or positive, and divisors not to be zero.
+    The algebra takes symbols to be zero or positive, and divisors not to be zero. `operators`: what computes, for
+    callers who know more of the variables.
     """
     known = {id(key): value for key, value in variables.items()}
 
@@ -108,12 +111,12 @@ def to_dim(root: Expr, variables: Mapping[IterVar, Dim]) -> Dim | None:
             return known.get(id(item))
         if isinstance(item, Cast) and item.children[0].kind == INDEX and item.dtype == "int64":
             return parts[0]
-        if not isinstance(item, Binary) or item.operator not in _ON_DIMS:
+        if not isinstance(item, Binary) or item.operator not in operators:
             return None
         left, right = parts
         if left is None or right is None or (item.operator in ("//", "%") and right == 0):
             return None
-        return _ON_DIMS[item.operator](left, right)
+        return operators[item.operator](left, right)
 
     return fold(root, dim)
 

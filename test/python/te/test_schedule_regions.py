@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import random_schedules
-from relax_mlir import te
+from relax_mlir import symbolic, te
 from relax_mlir.error import ScheduleError
+from relax_mlir.te.schedule.facts import Facts
 
 N, M = te.var("n"), te.var("m")
 
@@ -204,3 +205,23 @@ def test_a_follower_that_waits_for_what_comes_later_is_an_error() -> None:
         s[b].reverse_compute_at(s[c], c.op.axis[0])
     with pytest.raises(ScheduleError, match="A is an input, which is not computed"):
         s[a].reverse_compute_at(s[b], b.op.axis[0])
+
+
+def test_quotients_of_tiles_are_those_of_their_loops() -> None:
+    facts = Facts({"i": (0, 7), "j": (0, 15)})
+    f, i, j = (symbolic.symbol(name) for name in "fij")
+    assert facts.quotient(8 * f + i, 16) == symbolic.floordiv(f, 2)
+    assert facts.remainder(8 * f + i, 16) == 8 * symbolic.floormod(f, 2) + i
+    assert facts.quotient(16 * f + i + 8, 16) == f and facts.remainder(16 * f + i + 8, 16) == i + 8
+    assert facts.quotient(16 * f + 16 * i + j, 16) == f + i
+    assert facts.quotient(i, 8) == 0 and facts.remainder(i, 8) == i
+    # No multiple of 16 is known to be a bound of the rest.
+    assert facts.quotient(8 * f + j, 16) == symbolic.floordiv(8 * f + j, 16)
+    for f_value in range(5):
+        for i_value in range(8):
+            for constant in (-9, 0, 5, 8, 100):
+                values = {"f": f_value, "i": i_value}
+                whole = 8 * f + i + constant
+                number = 8 * f_value + i_value + constant
+                assert symbolic.evaluate(facts.quotient(whole, 16), values) == number // 16
+                assert symbolic.evaluate(facts.remainder(whole, 16), values) == number % 16

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from relax_mlir import symbolic
 from relax_mlir.symbolic import Dim, Expr, prove_less_equal
 from relax_mlir.symbolic.expr import Kind, Monomial, from_terms, printed_terms, terms_of
+from relax_mlir.te.walk import ON_DIMS
 
 
 @dataclass
@@ -15,6 +18,11 @@ class Facts:
     """The bounds of loop variables, which are symbols beside those of sizes."""
 
     bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+
+    @cached_property
+    def operators(self) -> Mapping[str, Callable[[Dim, Dim], Dim]]:
+        """Arithmetic on indices, for `to_dim`."""
+        return {**ON_DIMS, "//": self.quotient, "%": self.remainder}
 
     def at_most(self, a: Dim, b: Dim) -> bool:
         """Whether ``a <= b`` is proved."""
@@ -42,6 +50,38 @@ class Facts:
                 kept = [other for other in kept if other is not item]
         return symbolic.maximum(*kept)
 
+    def quotient(self, a: Dim, b: Dim) -> Dim:
+        """``a // b``, rounded towards minus infinity."""
+        digits = self._digits(a, b)
+        return symbolic.floordiv(a, b) if digits is None else digits[0]
+
+    def remainder(self, a: Dim, b: Dim) -> Dim:
+        """``a % b``, with the sign of `b`."""
+        digits = self._digits(a, b)
+        return symbolic.floormod(a, b) if digits is None else digits[1]
+
+    def _digits(self, a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
+        """The quotient and the remainder where ``a = step * q + r``, step divides b, and r is proved to be in
+        ``[0, step)``: then they are ``q // (b // step)`` and ``q % (b // step) * step + r``.
+        """
+        if not isinstance(a, Expr) or not isinstance(b, int) or b < 1:
+            return None
+        steps = {b, *(math.gcd(b, factor) for monomial, factor in a.terms if monomial)} - {1}
+        for step in sorted(steps, reverse=True):
+            whole = from_terms(
+                {
+                    monomial: factor // step
+                    for monomial, factor in a.terms
+                    if _is_whole(monomial, factor, step)
+                }
+            )
+            rest = a - whole * step
+            low, high = symbolic.bounds(rest, self.bounds)
+            if low is not None and high is not None and 0 <= low <= high < step:
+                left = b // step
+                return self.quotient(whole, left), self.remainder(whole, left) * step + rest
+        return None
+
     def ceildiv(self, a: Dim, b: Dim) -> Dim:
         """``a / b`` rounded up, `b` positive: of a ``min`` the ``min`` of the quotients."""
         if b == 1:
@@ -56,6 +96,11 @@ class Facts:
 def distributed_minimum(dim: Dim) -> list[Dim]:
     """What `dim` is the least of, if it is a ``min``, also one plus something; else it alone."""
     return _distributed(dim, Kind.MIN)
+
+
+def _is_whole(monomial: Monomial, factor: int, step: int) -> bool:
+    """Whether a term is a multiple of a number, or a constant, which has a part that is one."""
+    return factor % step == 0 or not monomial
 
 
 def _parts(dims: Sequence[Dim], kind: Kind) -> list[Dim]:

@@ -353,7 +353,7 @@ class ScheduledWriter(Writer):
             if isinstance(item, Load):
                 return self.element_of(item, children, axes)
             if item.kind == INDEX and isinstance(item, Binary):
-                dim = to_dim(Binary(item.operator, children[0], children[1], INDEX), {})
+                dim = to_dim(Binary(item.operator, children[0], children[1], INDEX), {}, self.facts.operators)
                 if dim is not None:
                     return LoopIndex(dim)
             is_same = all(old is new for old, new in zip(item.children, children, strict=True))
@@ -367,7 +367,7 @@ class ScheduledWriter(Writer):
         origin = self.origins.get(tensor, [0] * tensor.ndim)
         indices: list[Expr] = []
         for index, child, low in zip(load.children, children, origin, strict=True):
-            dim = to_dim(index, axes)
+            dim = to_dim(index, axes, self.facts.operators)
             if dim is not None:
                 indices.append(LoopIndex(dim - low))
             else:

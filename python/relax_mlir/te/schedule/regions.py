@@ -43,7 +43,7 @@ def read_region(facts: Facts, load: Load, axes: Mapping[IterVar, Span]) -> list[
         for name, axis in zip(steps, own, strict=True):
             moves = 0 if axes[axis].extent == 1 else symbolic.symbol(name)
             values[axis] = axes[axis].low + moves
-        dim = to_dim(index, values)
+        dim = to_dim(index, values, facts.operators)
         hull = None if dim is None else _hull(facts, dim, steps)
         if hull is None:
             found.append(None)
@@ -149,9 +149,12 @@ def _atom_hull(facts: Facts, item: Atom, steps: Mapping[str, Span]) -> Hull | No
         return None
     if by == 0 or (isinstance(by, int) and by < 0):
         return None
+    low, high = facts.quotient(dividend.low, by), facts.quotient(dividend.high, by)
+    if item.kind is Kind.MOD and low == high:
+        return Hull(facts.remainder(dividend.low, by), facts.remainder(dividend.high, by), dividend.most)
     if item.kind is Kind.MOD:
         return Hull(0, by - 1, by if isinstance(by, int) else None)
-    most = None
-    if isinstance(by, int) and dividend.most is not None:
+    most = 1 if low == high else None
+    if most is None and isinstance(by, int) and dividend.most is not None:
         most = (dividend.most + by - 2) // by + 1
-    return Hull(symbolic.floordiv(dividend.low, by), symbolic.floordiv(dividend.high, by), most)
+    return Hull(low, high, most)

@@ -14,7 +14,7 @@ from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import computed, require, size
 from relax_mlir.topi.layouts import in_layout, kernel_in
 from relax_mlir.topi.nn.padding import pad
-from relax_mlir.topi.nn.windows import Window, windows_of
+from relax_mlir.topi.nn.windows import Window, scaled, windows_of
 
 Amount = int | Sequence[int]
 Padding = Amount | str
@@ -29,10 +29,12 @@ def conv(
     groups: int = 1,
     out_dtype: str | None = None,
     name: str = "conv",
+    counts: Sequence[Dim] | None = None,
 ) -> Tensor:
     """The cross-correlation of ``(batch, channels, …)`` with weights ``(outputs, channels / groups, …)``.
 
-    `padding`: zeros, one number for all, one per dimension, those before and those after, "VALID" or "SAME".
+    `padding`: zeros, one number for all, one per dimension, those before and those after, "VALID" or "SAME". `counts`:
+    the spatial sizes of the result, for callers who know that each dimension has room for a window.
     """
     what = f"topi.nn.{name}"
     data, weight = _typed(what, inp, filt, out_dtype)
@@ -42,21 +44,18 @@ def conv(
     padded = _padded(data, windows)
     channel = reductions.reduce_axis((0, weight.shape[1]), "rc")
     taps = [reductions.reduce_axis((0, extent), f"r{n}") for n, extent in enumerate(sizes)]
-    counts = [window.count(length) for window, length in zip(windows, lengths, strict=True)]
+    if counts is None:
+        counts = [window.count(length) for window, length in zip(windows, lengths, strict=True)]
 
     def value(b: Expr, o: Expr, *at: Expr) -> object:
         own: Expr = channel if groups == 1 else (o // size(outputs)) * size(weight.shape[1]) + channel
         places = [
-            _scaled(i, window.stride) + _scaled(tap, window.dilation)
+            scaled(i, window.stride) + scaled(tap, window.dilation)
             for i, tap, window in zip(at, taps, windows, strict=True)
         ]
         return reductions.sum(padded(b, own, *places) * weight(o, channel, *taps), [channel, *taps])
 
     return computed([data.shape[0], weight.shape[0], *counts], value, f"T_{name}", f"{name}_nchw")
-
-
-def _scaled(index: Expr, factor: int) -> Expr:
-    return index if factor == 1 else index * factor
 
 
 def conv1d(
@@ -165,7 +164,7 @@ def depthwise_conv2d_nchw(
         one = multiplier == 1
         own = o if one else o // size(multiplier)
         places = [
-            _scaled(i, window.stride) + _scaled(tap, window.dilation)
+            scaled(i, window.stride) + scaled(tap, window.dilation)
             for i, tap, window in zip(at, taps, windows, strict=True)
         ]
         return reductions.sum(
@@ -226,7 +225,7 @@ def conv_transpose(
         tests: list[Expr] = []
         places: list[Expr] = []
         for i, tap, w, length in zip(at, taps, windows, lengths, strict=True):
-            shifted = i + w.before - _scaled(tap, w.dilation)
+            shifted = i + w.before - scaled(tap, w.dilation)
             place = shifted if w.stride == 1 else shifted // w.stride
             tests += [shifted >= 0, place < size(length)]
             if w.stride != 1:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from relax_mlir.error import ArgumentError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
-from relax_mlir.te.expressions import Expr, IterVar
+from relax_mlir.te.expressions import Expr, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi import reduce
 from relax_mlir.topi.common import computed, require, require_float, size
 from relax_mlir.topi.layouts import in_layout, require_layout
-from relax_mlir.topi.nn.windows import Window, windows_of
+from relax_mlir.topi.nn.padding import pad
+from relax_mlir.topi.nn.windows import Window, scaled, windows_of
 
 Amount = int | Sequence[int]
 
@@ -146,53 +147,91 @@ def pool(
     lengths = tensor.shape[first:]
     windows = windows_of(what, sizes, stride, padding, dilation)
     counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
-    shape = [*tensor.shape[:first], *counts]
-    taps = [reductions.reduce_axis((0, extent), f"r{n}") for n, extent in enumerate(sizes)]
-    start = reductions.identity("max" if pool_type == "max" else "sum", tensor.dtype)
-
-    def value(*i: Expr) -> object:
-        tests: list[Expr] = []
-        places: list[Expr] = []
-        for index, tap, w, length in zip(i[first:], taps, windows, lengths, strict=True):
-            place = _place(index, tap, w)
-            tests += [place >= 0, place < size(length)]
-            places.append(place)
-        item = functions.if_then_else(functions.all(*tests), tensor(*i[:first], *places), start)
-        return (reductions.max if pool_type == "max" else reductions.sum)(item, taps)
-
-    pooled = computed(shape, value, f"T_{name}_{pool_type}", f"{name}_{pool_type}")
+    if pool_type == "avg":
+        require_float(what, tensor)
+    pooled = pool_windows(tensor, windows, counts, pool_type, name, ceil_mode=ceil_mode)
     if pool_type == "max":
         return pooled
-    require_float(what, tensor)
+    return mean_of_windows(pooled, windows, lengths, name, ceil_mode=ceil_mode, include=count_include_pad)
+
+
+def pool_windows(
+    tensor: Tensor,
+    windows: Sequence[Window],
+    counts: Sequence[Dim],
+    pool_type: str,
+    name: str = "pool",
+    *,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The largest element ("max") or the sum ("avg") of windows along the last dimensions, of which there are `counts`.
+
+    What is around the tensor counts as the smallest number, or as zero. With `ceil_mode` windows end as far behind the
+    padding as a step reaches.
+    """
+    first = tensor.ndim - len(windows)
+    start = reductions.identity("max" if pool_type == "max" else "sum", tensor.dtype)
+    before = [0] * first + [w.before for w in windows]
+    after = [0] * first + [w.after + (w.stride - 1 if ceil_mode else 0) for w in windows]
+    padded = pad(tensor, before, after, start) if any((*before, *after)) else tensor
+    taps = [reductions.reduce_axis((0, w.size), f"r{n}") for n, w in enumerate(windows)]
+
+    def value(*i: Expr) -> object:
+        places = [
+            scaled(index, w.stride) + scaled(tap, w.dilation)
+            for index, tap, w in zip(i[first:], taps, windows, strict=True)
+        ]
+        return (reductions.max if pool_type == "max" else reductions.sum)(padded(*i[:first], *places), taps)
+
+    shape = [*tensor.shape[:first], *counts]
+    return computed(shape, value, f"T_{name}_{pool_type}", f"{name}_{pool_type}")
+
+
+def mean_of_windows(
+    sums: Tensor,
+    windows: Sequence[Window],
+    lengths: Sequence[Dim],
+    name: str = "pool",
+    *,
+    ceil_mode: bool = False,
+    include: bool = True,
+    dtype: str | None = None,
+) -> Tensor:
+    """Sums of windows divided by how many elements these have, in another dtype if one is given.
+
+    A window without elements has the mean 0. `include`: the padding counts, not what is beyond it. `lengths`: of the
+    dimensions that have windows.
+    """
+    first = sums.ndim - len(windows)
+    wanted = sums.dtype if dtype is None else dtype
+    exact = "float32" if sums.dtype in ("float16", "bfloat16") else sums.dtype
+    whole = not ceil_mode and (include or not any(w.before or w.after for w in windows))
     numbers = [
-        _elements(w, length, count, include=count_include_pad)
-        for w, length, count in zip(windows, lengths, counts, strict=True)
+        w.size if whole else _elements(w, length, count, exact, include=include)
+        for w, length, count in zip(windows, lengths, sums.shape[first:], strict=True)
     ]
 
     def mean(*i: Expr) -> Expr:
-        total: Expr = pooled(*i)
-        number = numbers[0](i[first])
-        for other, index in zip(numbers[1:], i[first + 1 :], strict=True):
-            number = number * other(index)
-        return total / number.astype(tensor.dtype)
+        number: Expr = functions.const(1, exact)
+        for each, index in zip(numbers, i[first:], strict=True):
+            one = each(index) if isinstance(each, Tensor) else functions.cast(as_expr(size(each)), exact)
+            number = number * one
+        divisor = functions.cast(functions.maximum(number, functions.const(1, exact)), sums.dtype)
+        return functions.cast(sums(*i) / divisor, wanted)
 
-    return computed(shape, mean, f"T_{name}_mean", f"{name}_avg")
-
-
-def _place(index: Expr, tap: IterVar, window: Window) -> Expr:
-    return index * window.stride + tap * window.dilation - window.before
+    return computed(sums.shape, mean, f"T_{name}_mean", f"{name}_avg")
 
 
-def _elements(window: Window, length: Dim, count: Dim, *, include: bool) -> Tensor:
+def _elements(window: Window, length: Dim, count: Dim, dtype: str, *, include: bool) -> Tensor:
     """How many elements each window along a dimension has, with the padding or without."""
     tap = reductions.reduce_axis((0, window.size), "r")
     low, high = (-window.before, length + window.after) if include else (0, length)
 
     def value(i: Expr) -> object:
-        place = _place(i, tap, window)
+        place = scaled(i, window.stride) + scaled(tap, window.dilation) - window.before
         inside = functions.all(place >= low, place < size(high))
         return reductions.sum(
-            functions.select(inside, functions.const(1, "int64"), functions.const(0, "int64")), tap
+            functions.select(inside, functions.const(1, dtype), functions.const(0, dtype)), tap
         )
 
     return computed([count], value, "T_window", "comm_reduce")

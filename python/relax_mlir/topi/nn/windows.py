@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
+from relax_mlir.te.expressions import Expr
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ def windows_of(
     before = given * rank if len(given) == 1 else given[:rank]
     after = given[rank:] if len(given) == 2 * rank else before
     return [Window(*of) for of in zip(sizes, steps, apart, before, after, strict=True)]
+
+
+def scaled(index: Expr, factor: int) -> Expr:
+    """An index times a step."""
+    return index if factor == 1 else index * factor
 
 
 def _each(what: str, value: int | Sequence[int], rank: int, least: int) -> list[int]:

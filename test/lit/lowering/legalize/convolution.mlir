@@ -1,4 +1,5 @@
-// In one group: windows and kernels as matrices. In several: one sum over the window.
+// In one group: windows and kernels as matrices. In several, with channels behind: one sum over the window. With windows of
+// one element: kernels times channels, as they lie.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 
 // CHECK-LABEL: func.func @main(
@@ -10,16 +11,20 @@
 // CHECK: callee = @matmul
 // CHECK: callee = @conv2d_out
 // CHECK: callee = @conv2d, tir_vars = []
+// CHECK: "relax.reshape"({{.*}} -> tensor<2x3x16xf32>
+// CHECK: "relax.reshape"({{.*}} -> tensor<8x3xf32>
+// CHECK: callee = @matmul_1, tir_vars = []} : (tuple<tensor<8x3xf32>, tensor<2x3x16xf32>>) -> tensor<2x8x16xf32>
 // CHECK-LABEL: func.func private @conv2d_patches(
 // CHECK: linalg.generic
 // CHECK-LABEL: func.func private @conv2d(
-// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<1x4x5x5xf32>
-// CHECK: %[[GROUPS:[A-Za-z0-9_]+]] = tensor.expand_shape %[[X]] {{.*}} into tensor<1x2x2x5x5xf32>
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<1x5x5x4xf32>
+// CHECK: %[[GROUPS:[A-Za-z0-9_]+]] = tensor.expand_shape %[[X]] {{.*}} into tensor<1x5x5x2x2xf32>
 // CHECK: linalg.generic {{.*}} ins(%[[GROUPS]],
 // CHECK: tensor.collapse_shape
 
-func.func @main(%x: tensor<2x3x4x4xf32>, %w: tensor<8x3x3x3xf32>, %y: tensor<1x4x5x5xf32>, %v: tensor<4x2x3x3xf32>) -> (tensor<2x8x4x4xf32>, tensor<1x4x3x3xf32>) {
+func.func @main(%x: tensor<2x3x4x4xf32>, %w: tensor<8x3x3x3xf32>, %y: tensor<1x5x5x4xf32>, %v: tensor<4x2x3x3xf32>, %u: tensor<8x3x1x1xf32>) -> (tensor<2x8x4x4xf32>, tensor<1x3x3x4xf32>, tensor<2x8x4x4xf32>) {
   %0 = "relax.nn_conv2d"(%x, %w) {strides = [1, 1], padding = [1, 1, 1, 1], dilation = [1, 1], groups = 1 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (tensor<2x3x4x4xf32>, tensor<8x3x3x3xf32>) -> tensor<2x8x4x4xf32>
-  %1 = "relax.nn_conv2d"(%y, %v) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 2 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (tensor<1x4x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
-  return %0, %1 : tensor<2x8x4x4xf32>, tensor<1x4x3x3xf32>
+  %1 = "relax.nn_conv2d"(%y, %v) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 2 : i64, data_layout = "NHWC", kernel_layout = "OIHW", out_layout = "NHWC", out_dtype = unit} : (tensor<1x5x5x4xf32>, tensor<4x2x3x3xf32>) -> tensor<1x3x3x4xf32>
+  %2 = "relax.nn_conv2d"(%x, %u) {strides = [1, 1], padding = [0, 0, 0, 0], dilation = [1, 1], groups = 1 : i64, data_layout = "NCHW", kernel_layout = "OIHW", out_layout = "NCHW", out_dtype = unit} : (tensor<2x3x4x4xf32>, tensor<8x3x1x1xf32>) -> tensor<2x8x4x4xf32>
+  return %0, %1, %2 : tensor<2x8x4x4xf32>, tensor<1x3x3x4xf32>, tensor<2x8x4x4xf32>
 }

@@ -1,0 +1,15 @@
+"""Elements that lie a few apart are loaded as vectors, and nothing is touched that the loop does not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from guard_pages import run_apart
+
+SUPPORT = Path(__file__).parents[2] / "support"
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu -mcpu=haswell", "cpu -mcpu=x86-64"])
+def test_every_second_third_and_fourth_element(target: str) -> None:
+    run_apart(SUPPORT / "guarded_strides.py", [target])
