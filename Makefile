@@ -60,6 +60,7 @@ soak: $(STAMPS)/test
 	$(BIN)/python test/python/differential/soak.py $(SEEDS)
 	$(BIN)/python test/python/differential/soak.py --passes $(SEEDS)
 	$(BIN)/python test/python/differential/soak_schedules.py $(SEEDS)
+	$(BIN)/python test/python/differential/soak_schedules.py --prims $(SEEDS)
 	RELAX_MLIR_FUZZ_EVERY=1 RELAX_MLIR_OP_INPUTS=9 RELAX_MLIR_PRIM_OP_CHUNKS=16 $(BIN)/python -m pytest -q \
 	  test/python/tools/test_fuzz.py test/python/ops/test_unknown.py test/python/lowering/test_prim_ops.py
 

@@ -42,7 +42,7 @@ class Combiner:
     """How two tuples of values become one, and the tuple that changes nothing: ``result`` of `lhs` and `rhs`.
 
     `lhs` is what has been combined so far. The operation must be associative and commutative: elements are combined
-    in any order.
+    in any order, unless it is `ordered`: then they are combined one after the other, beginning with `identity`.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Combiner:
     rhs: tuple[ScalarVar, ...]
     result: tuple[Expr, ...]
     identity: tuple[Expr, ...]
+    ordered: bool = False
 
 
 class Reduction(Expr):

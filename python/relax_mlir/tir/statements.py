@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.attributes import LOOP_KIND
+from relax_mlir.dialects.location import renamed
 from relax_mlir.mlir import arith, cf, ir, memref, scf
 from relax_mlir.script.scope import POISON
 from relax_mlir.script.source import Poisoned, Problem, Source
@@ -34,6 +35,8 @@ class Body:
     """The local scalars, and the depth at which each was bound."""
     initialized: set[ast.With] = field(default_factory=set)
     """The blocks whose initial value is stored where their reduction runs over nothing."""
+    title: str = ""
+    """The name of the T.block."""
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Read statements in order; mistakes are noted, and what they define is poisoned."""
@@ -73,6 +76,7 @@ class Body:
             self.starts if starts is None else starts,
             dict(self.assigned),
             self.initialized,
+            self.title,
         )
 
     def path(self, node: ast.AST) -> str | None:
@@ -179,12 +183,17 @@ class Body:
         places = [self.expressions.index(item) for item in self.expressions.indices(target, buffer)]
         old = Scalar(memref.load(buffer.ssa, places), buffer.dtype)
         value = self.expressions.apply(node, name, [old, self.expressions.term(node.value)])
-        memref.store(self.expressions.stored(node.value, value, buffer), buffer.ssa, places)
+        self.stored(memref.store(self.expressions.stored(node.value, value, buffer), buffer.ssa, places))
 
     def store(self, target: ast.Subscript, at: ast.expr, value: Callable[[Buffer], Term]) -> None:
         buffer = self.expressions.buffer(target.value)
         places = [self.expressions.index(item) for item in self.expressions.indices(target, buffer)]
-        memref.store(self.expressions.stored(at, value(buffer), buffer), buffer.ssa, places)
+        self.stored(memref.store(self.expressions.stored(at, value(buffer), buffer), buffer.ssa, places))
+
+    def stored(self, made: ir.OpView) -> None:
+        """A store has the name of its block, by which schedules find it."""
+        if self.title:
+            made.operation.location = renamed(self.title, made.operation.location)
 
     def allocate(self, target: ast.Name, call: ast.Call) -> None:
         """``B = T.alloc_buffer((n, m), "float32")``: freed at the end of the block that it stands in."""
@@ -356,6 +365,7 @@ class Body:
             raise Problem(call, '`with` opens a T.block("name"), or T.init() in one')
         inner = self.inner(starts=[])
         inner.depth = self.depth
+        inner.title = _title(call)
         rest = inner.axes(node.body)
         inner.guarded(rest)
 
@@ -445,6 +455,12 @@ class Body:
         with ir.InsertionPoint(op.then_block):
             self.inner().run(node.body)
             scf.YieldOp([])
+
+
+def _title(call: ast.expr) -> str:
+    """The name that T.block is given."""
+    given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else ""
 
 
 def _allocated(call: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:

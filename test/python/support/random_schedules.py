@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from random_intrins import NoIntrin, derived
 from relax_mlir import symbolic, te
 from relax_mlir.error import ScheduleError
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.graph import operations_of
 from relax_mlir.te.prim_func import integers_of
+from relax_mlir.te.schedule.trace import Trace
 from relax_mlir.te.source import Writer
 from tir_reference import Stand
 
@@ -310,6 +312,8 @@ class Scheduled:
     schedule: Any
     refused: list[str]
     source: str
+    tensorized: int = 0
+    """How many of its stages have intrinsics in the place of loops."""
 
 
 def scheduled(of: Computation, seed: int) -> Scheduled:
@@ -325,11 +329,34 @@ def scheduled(of: Computation, seed: int) -> Scheduled:
     while True:
         try:
             source = te.lower(s, [*of.inputs, *of.outputs], simple_mode=True)
-            return Scheduled(s, refused, source)
+            return _tensorized(of, Scheduled(s, refused, source), rng)
         except ScheduleError as error:
             refused.append(str(error))
             assert error.stage is not None
             s[error.stage].compute_root()
+
+
+def _tensorized(of: Computation, found: Scheduled, rng: random.Random) -> Scheduled:
+    """A schedule with intrinsics that are what some of its loops compute."""
+    for _ in range(rng.randint(0, 3)):
+        s = found.schedule
+        stages = [stage for stage in s.stages if isinstance(stage.op, ComputeOp) and stage.leaf_iter_vars]
+        stage = rng.choice(stages)
+        if stage.tensorized is not None or stage.is_inlined:
+            continue
+        number = rng.randrange(len(stage.leaf_iter_vars))
+        before = Trace(s.trace.outputs, list(s.trace.lines))
+        try:
+            stage.tensorize(stage.leaf_iter_vars[number], derived(stage, number, rng))
+            source = te.lower(s, [*of.inputs, *of.outputs], simple_mode=True)
+            found = Scheduled(s, found.refused, source, found.tensorized + 1)
+        except NoIntrin:
+            continue
+        except ScheduleError as error:
+            found.refused.append(str(error))
+            found.schedule = te.create_schedule([tensor.op for tensor in of.outputs])
+            before.apply(found.schedule)
+    return found
 
 
 def _step(s: Any, rng: random.Random) -> None:

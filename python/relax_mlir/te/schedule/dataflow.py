@@ -129,6 +129,14 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int)
         raise _error(
             what, f"{stage.name} is computed elsewhere already: rfactor comes before compute_at", stage, axis
         )
+    if any(value.combiner.ordered for value in stage.reductions):
+        raise _error(
+            what,
+            f"the reduction of {stage.name} would combine elements in another order, and it is not proved that its "
+            "result stays the same",
+            stage,
+            axis,
+        )
     if stage.tensorized:
         raise _error(what, f"{stage.name} is tensorized already: rfactor comes first", stage, axis)
     if any(relation_axis.iter_type != REDUCTION for relation_axis in _related(stage)):

@@ -242,8 +242,11 @@ class Stage:
             what = self._call("reorder", *args)
             self._leaves(what, args)
             places = sorted(map(self._index, args))
+            wanted = list(self.leaf_iter_vars)
             for place, axis in zip(places, args, strict=True):
-                self.leaf_iter_vars[place] = axis
+                wanted[place] = axis
+            self._keep_order(what, wanted)
+            self.leaf_iter_vars = wanted
 
     def vectorize(self, var: IterVar) -> None:
         """Compute the iterations of a loop in the lanes of vectors."""
@@ -427,6 +430,22 @@ class Stage:
                     var,
                 )
             self.kinds[var] = kind
+
+    def _keep_order(self, what: str, wanted: Sequence[IterVar]) -> None:
+        """Raise if a reduction whose order counts would combine elements in another one."""
+        if not any(value.combiner.ordered for value in self.reductions):
+            return
+        before, after = (
+            [axis for axis in axes if axis.iter_type == REDUCTION] for axes in (self.leaf_iter_vars, wanted)
+        )
+        for old, new in zip(before, after, strict=True):
+            if old is not new:
+                self._refuse(
+                    what,
+                    f"the reduction of {self.name} would combine elements in another order, and it is not proved that "
+                    "its result stays the same",
+                    new,
+                )
 
     def _call(self, method: str, *axes: object) -> str:
         return f"s[{self.name}].{method}({', '.join(map(_shown, axes))})"

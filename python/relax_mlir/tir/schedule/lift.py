@@ -1,7 +1,8 @@
 """Prim funcs as tensor expressions: each loop nest that fills a buffer is a computation.
 
-What is read is the printed form: nests around one block, and plain loops in which one element is stored. A reduction is
-a block with `T.init`, or a nest that stores a constant and one that combines values with it.
+What is read is the printed form: nests around one block, and plain loops in which elements are stored, one in each
+buffer. A reduction is a block with `T.init`, or a nest that stores a constant, before or in its first iteration, and
+one that combines values with it.
 """
 
 from __future__ import annotations
@@ -12,19 +13,49 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.prim_params import prim_params
-from relax_mlir.error import RelaxError, UnsupportedError
-from relax_mlir.mlir import func
+from relax_mlir.error import UnsupportedError
+from relax_mlir.ir_queries import ops_of
+from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, prove_equal
 from relax_mlir.te import reductions
 from relax_mlir.te.compute import ComputeOp
-from relax_mlir.te.expressions import DATA_PARALLEL, REDUCTION, Cast, Expr, IterVar, Number, Range
+from relax_mlir.te.expressions import (
+    DATA_PARALLEL,
+    REDUCTION,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    IterVar,
+    Number,
+    Range,
+    ScalarVar,
+)
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.tensors import Tensor, placeholder
+from relax_mlir.te.walk import post_order
 from relax_mlir.tir.printer import print_prim
 from relax_mlir.tir.schedule.lift_expressions import Elements
+from relax_mlir.tir.schedule.lift_loops import (
+    EmptyReduction,
+    Nest,
+    NoStagesError,
+    check_empty,
+    dim_of,
+    function_name,
+    is_first,
+    nest_of,
+    ordered,
+    places_of,
+    read_first,
+    store_of,
+)
+from relax_mlir.tir.schedule.lift_reductions import NoCombiner, reductions_of
 
-COMBINERS = {ast.Add: "sum", ast.Mult: "prod"}
+COMBINERS = {"+": "sum", "*": "prod"}
 
 
 @dataclass
@@ -36,6 +67,8 @@ class Lifted:
     integers: tuple[str, ...]
     blocks: dict[str, Tensor]
     """What each block computes, by its name."""
+    loops: dict[ComputeOp, list[IterVar]]
+    """The loops of each computation, from the outermost on."""
     continued: bool = False
     """Whether reductions combine with what is there."""
 
@@ -49,29 +82,17 @@ class _WrittenOut(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
-class NoStagesError(Exception):
-    """A prim func that is no sequence of computations."""
-
-
-@dataclass
-class _Nest:
-    axes: list[tuple[str, Dim]]
-    body: list[ast.stmt]
-
-
-@dataclass
-class _Pending:
-    """The nest that stores what a reduction begins with."""
-
-    value: Expr
-
-
 @dataclass
 class _Lifter:
     shapes: dict[str, tuple[tuple[Dim, ...], str]]
+    titles: Mapping[ast.stmt, str]
+    """The names of the blocks that stores are in."""
     tensors: dict[str, Tensor] = field(default_factory=dict)
-    pending: dict[str, _Pending] = field(default_factory=dict)
+    pending: dict[str, Expr] = field(default_factory=dict)
+    """What nests have stored that later ones combine values with."""
     blocks: dict[str, Tensor] = field(default_factory=dict)
+    loops: dict[ComputeOp, list[IterVar]] = field(default_factory=dict)
+    """The loops of each computation, from the outermost on."""
     symbols: set[str] = field(default_factory=set)
     parameters: set[str] = field(default_factory=set)
     continues: bool = False
@@ -79,6 +100,8 @@ class _Lifter:
     continued: bool = False
     awaited: set[str] = field(default_factory=set)
     """The buffers that nests combine values with."""
+    when_empty: EmptyReduction | None = None
+    """What has been stored for the reduction that follows, where it runs over nothing."""
 
     def statement(self, node: ast.stmt) -> None:
         """A nest, or an allocation."""
@@ -87,53 +110,37 @@ class _Lifter:
             and isinstance(node.value, ast.Call)
             and isinstance(node.targets[0], ast.Name)
         ):
-            if _function(node.value) != "alloc_buffer":
+            if function_name(node.value) != "alloc_buffer":
                 raise NoStagesError(f"`{ast.unparse(node)[:60]}` is no computation of a buffer")
             shape, dtype = node.value.args[:2]
             assert isinstance(shape, ast.Tuple)
             dims = tuple(dim_of(item) for item in shape.elts)
             self.shapes[node.targets[0].id] = (dims, str(ast.literal_eval(dtype)))
             return
-        nest = self.nest(node)
+        if isinstance(node, ast.If):
+            if self.when_empty is not None:
+                raise NoStagesError(self.when_empty.refusal)
+            self.when_empty = EmptyReduction.of(node)
+            return
+        nest = nest_of(node)
         title, statements = "", nest.body
         axes = {name: name for name, _ in nest.axes}
-        initial: ast.expr | None = None
+        initial: list[ast.stmt] = []
         if len(statements) == 1 and isinstance(statements[0], ast.With):
             title, axes, initial, statements = self.block(statements[0])
         self.computation(nest, title, axes, initial, statements)
 
-    def nest(self, node: ast.stmt) -> _Nest:
-        """Perfect loops from 0 on."""
-        axes: list[tuple[str, Dim]] = []
-        body = [node]
-        while len(body) == 1 and isinstance(body[0], ast.For):
-            loop = body[0]
-            call = loop.iter
-            name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
-            if not isinstance(call, ast.Call) or (name != "range" and _function(call) != "grid"):
-                raise NoStagesError("a loop has a kind already, which a schedule has given it")
-            if name == "range" and len(call.args) != 1:
-                raise NoStagesError("a loop does not begin at 0")
-            targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
-            axes += [
-                (target.id, dim_of(end))
-                for target, end in zip(targets, call.args, strict=True)
-                if isinstance(target, ast.Name)
-            ]
-            body = loop.body
-        return _Nest(axes, body)
-
-    def block(self, node: ast.With) -> tuple[str, dict[str, str], ast.expr | None, list[ast.stmt]]:
-        """The name of a block, the loops of its axes, its initial value, and its statements."""
+    def block(self, node: ast.With) -> tuple[str, dict[str, str], list[ast.stmt], list[ast.stmt]]:
+        """The name of a block, the loops of its axes, what its reduction begins with, and its statements."""
         call = node.items[0].context_expr
         assert isinstance(call, ast.Call)
         title = str(ast.literal_eval(call.args[0])) if call.args else ""
         axes: dict[str, str] = {}
-        initial: ast.expr | None = None
+        initial: list[ast.stmt] = []
         rest: list[ast.stmt] = []
         for statement in node.body:
             value = statement.value if isinstance(statement, ast.Assign) else None
-            if isinstance(value, ast.Call) and _function(value) == "remap":
+            if isinstance(value, ast.Call) and function_name(value) == "remap":
                 assert isinstance(statement, ast.Assign)
                 (target,) = statement.targets
                 names = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -143,111 +150,200 @@ class _Lifter:
                     (ast.unparse(a), ast.unparse(b)) for a, b in zip(names, bindings.elts, strict=True)
                 )
             elif isinstance(statement, ast.With):
-                (store,) = statement.body
-                assert isinstance(store, ast.Assign)
-                initial = store.value
+                initial = statement.body
             else:
                 rest.append(statement)
         return title, axes, initial, rest
 
     def computation(
         self,
-        nest: _Nest,
+        nest: Nest,
         title: str,
         axes: Mapping[str, str],
-        initial: ast.expr | None,
+        initial: Sequence[ast.stmt],
         statements: Sequence[ast.stmt],
     ) -> None:
-        """What a nest stores in its buffer."""
-        *scalars, store = statements
-        if not isinstance(store, ast.Assign) or not isinstance(store.targets[0], ast.Subscript):
-            raise NoStagesError(f"`{ast.unparse(store)[:60]}` stores no element")
-        target = store.targets[0]
-        name = ast.unparse(target.value)
-        places = _places(target)
+        """What a nest stores in its buffers."""
+        stores = [item for item in statements if store_of(item) is not None]
+        if not stores or store_of(statements[-1]) is None:
+            raise NoStagesError(f"`{ast.unparse(statements[-1])[:60]}` stores no element")
+        found = [target for item in stores if (target := store_of(item)) is not None]
+        targets = {ast.unparse(target.value): target for target in found}
+        own = self.axes_of(nest, axes, found)
         by_loop = {loop: axis for axis, loop in axes.items()}
-        extents = dict(nest.axes)
-        names = [place.id for place in places if isinstance(place, ast.Name) and place.id in axes]
-        if len(names) != len(places) or len(set(names)) != len(names) or name not in self.shapes:
-            raise NoStagesError(
-                f"`{ast.unparse(target)}` is stored at other places than the axes of its loops"
-            )
-        shape, dtype = self.shapes[name]
-        for place, size in zip(names, shape, strict=True):
-            if not prove_equal(extents[axes[place]], size):
-                raise NoStagesError(
-                    f"the loop {axes[place]} has another length than the dimension of '{name}' that it runs along"
-                )
-        own = {
-            place: IterVar(axes[place], Range(0, size), DATA_PARALLEL)
-            for place, size in zip(names, shape, strict=True)
-        }
         reduced = {
             by_loop[loop]: IterVar(loop, Range(0, extent), REDUCTION)
             for loop, extent in nest.axes
             if by_loop[loop] not in own
         }
         reader = Elements({**own, **reduced}, self.tensors, self.symbols)
-        for scalar in scalars:
-            if not isinstance(scalar, ast.Assign) or not isinstance(scalar.targets[0], ast.Name):
-                raise NoStagesError(f"`{ast.unparse(scalar)[:60]}` is no local scalar")
-            reader.scalars[scalar.targets[0].id] = reader.expression(scalar.value)
-        if not reduced and name not in self.pending and self.begins_reduction(name, store.value, reader):
-            return
-        body: Expr
+        begun = self.beginning(nest, list(reduced.values()), statements, initial, reader)
+        rest = [item for item in statements if not isinstance(item, ast.If)]
+        filled = [name for name in targets if name in self.tensors]
+        if filled:
+            raise NoStagesError(f"'{filled[0]}' is filled twice")
         if reduced:
-            begun = reader.expression(initial) if initial is not None else self.begun(name)
-            body = self.reduction(
-                store.value, ast.unparse(target), list(reduced.values()), begun, dtype, reader
-            )
+            body = self.combined(targets, rest, reader, list(reduced.values()), begun)
         else:
-            body = _typed(reader.expression(store.value), dtype)
-        if name in self.tensors:
-            raise NoStagesError(f"'{name}' is filled twice")
-        wanted = title if title and not re.fullmatch(r"block\d*", title) else name
-        op = ComputeOp([own[place] for place in names], [body], name if name in self.parameters else wanted)
-        self.tensors[name] = op.outputs[0]
-        self.blocks[wanted if wanted not in self.blocks else f"{wanted}_{len(self.blocks)}"] = op.outputs[0]
+            body = self.stored(rest, reader)
+            for name in [name for name in targets if name in self.awaited and name not in self.pending]:
+                self.pending[name] = body.pop(name)
+            if not body:
+                return
+        wanted = title or next((self.titles[item] for item in stores if item in self.titles), "")
+        loops = [{**own, **reduced}[by_loop[loop]] for loop, _ in nest.axes]
+        self.add(wanted, list(own.values()), body, loops)
 
-    def begins_reduction(self, name: str, value: ast.expr, reader: Elements) -> bool:
-        """Whether a nest stores a constant that a later one combines values with: decided by what follows."""
-        if name not in self.awaited or name in self.tensors:
-            return False
-        self.pending[name] = _Pending(reader.expression(value))
-        return True
+    def axes_of(
+        self, nest: Nest, axes: Mapping[str, str], targets: Sequence[ast.Subscript]
+    ) -> dict[str, IterVar]:
+        """The axes of what is stored, by the names that they have in the places."""
+        extents = dict(nest.axes)
+        found: list[str] | None = None
+        for target in targets:
+            name, places = ast.unparse(target.value), places_of(target)
+            names = [place.id for place in places if isinstance(place, ast.Name) and place.id in axes]
+            if len(names) != len(places) or len(set(names)) != len(names) or name not in self.shapes:
+                raise NoStagesError(
+                    f"`{ast.unparse(target)}` is stored at other places than the axes of its loops"
+                )
+            if found is not None and names != found:
+                raise NoStagesError(
+                    f"`{ast.unparse(target)}` is stored at another place than what is with it"
+                )
+            found = names
+            for place, size in zip(names, self.shapes[name][0], strict=True):
+                if not prove_equal(extents[axes[place]], size):
+                    raise NoStagesError(
+                        f"the loop {axes[place]} has another length than the dimension of '{name}' that it runs along"
+                    )
+        return {
+            place: IterVar(axes[place], Range(0, extents[axes[place]]), DATA_PARALLEL)
+            for place in found or ()
+        }
+
+    def beginning(
+        self,
+        nest: Nest,
+        reduced: Sequence[IterVar],
+        statements: Sequence[ast.stmt],
+        initial: Sequence[ast.stmt],
+        reader: Elements,
+    ) -> dict[str, Expr]:
+        """What the elements of a reduction begin with, if its nest says it, by the names of buffers."""
+        waiting, self.when_empty = self.when_empty, None
+        first = next((item for item in statements if isinstance(item, ast.If)), None)
+        if first is None:
+            if waiting is not None:
+                raise NoStagesError(waiting.refusal)
+            return self.stored(initial, reader)
+        if any(isinstance(item, ast.If) and item is not first for item in statements) or not is_first(
+            first, [axis.name for axis in reduced]
+        ):
+            raise NoStagesError(
+                f"`{ast.unparse(first)[:60]}` is a condition, which is no beginning of a reduction"
+            )
+        before = statements[: statements.index(first)]
+        if any(store_of(item) is not None for item in before):
+            raise NoStagesError("elements are stored before a reduction begins")
+        self.stored(before, reader)
+        begun = self.stored(first.body, reader)
+        check_empty(waiting, reduced, first.body, nest)
+        return begun
+
+    def stored(self, statements: Sequence[ast.stmt], reader: Elements) -> dict[str, Expr]:
+        """What statements store, one after the other, in the elements of their buffers."""
+        found: dict[str, Expr] = {}
+        outer = dict(reader.current)
+        for item in statements:
+            target = store_of(item)
+            if not isinstance(item, ast.Assign):
+                raise NoStagesError(f"`{ast.unparse(item)[:60]}` stores no element")
+            value = reader.expression(item.value)
+            if target is None:
+                if not isinstance(item.targets[0], ast.Name):
+                    raise NoStagesError(f"`{ast.unparse(item)[:60]}` is no local scalar")
+                reader.scalars[item.targets[0].id] = value
+                continue
+            name = ast.unparse(target.value)
+            found[name] = _typed(value, self.shapes[name][1])
+            reader.current[ast.unparse(target)] = found[name]
+        reader.current = outer
+        return found
+
+    def combined(
+        self,
+        targets: Mapping[str, ast.Subscript],
+        statements: Sequence[ast.stmt],
+        reader: Elements,
+        axes: list[IterVar],
+        given: Mapping[str, Expr],
+    ) -> dict[str, Expr]:
+        """The reductions of a nest, by the names of their buffers."""
+        begun = {name: given[name] if name in given else self.begun(name) for name in targets}
+        so_far = {name: ScalarVar(name, dtypes.dtype(self.shapes[name][1])) for name in targets}
+        reader.current = {ast.unparse(target): so_far[name] for name, target in targets.items()}
+        found = self.stored(statements, reader)
+        reader.current = {}
+        if len(found) == 1:
+            ((name, value),) = found.items()
+            made = self.named(name, value, so_far[name], axes, begun[name])
+            if made is not None:
+                return {name: made}
+        starts = [value for value in begun.values() if value is not None]
+        if len(starts) != len(begun):
+            raise NoStagesError(f"nothing says what the reduction '{next(iter(targets))}' begins with")
+        try:
+            together = reductions_of(
+                "_".join(found), list(so_far.values()), list(found.values()), starts, axes
+            )
+        except NoCombiner as problem:
+            raise NoStagesError(str(problem)) from None
+        return dict(zip(found, together, strict=True))
+
+    def named(
+        self, name: str, value: Expr, so_far: ScalarVar, axes: list[IterVar], begun: Expr | None
+    ) -> Reduction | None:
+        """``C[i] + x`` and the like as the reduction of that name; None for others."""
+        kind = COMBINERS.get(value.operator) if isinstance(value, Binary) else None
+        if isinstance(value, Call) and value.function in ("max", "min"):
+            kind = value.function
+        sides = [side for side in value.children if side is not so_far]
+        if kind is None or len(sides) != 1 or so_far in set(post_order(sides[0])):
+            return None
+        dtype = self.shapes[name][1]
+        is_plain = begun is None or _is_identity(kind, begun, dtype)
+        made: Reduction = getattr(reductions, kind)(
+            _typed(sides[0], dtype), axis=axes, init=None if is_plain else begun
+        )
+        return made
 
     def begun(self, name: str) -> Expr | None:
-        """What a reduction begins with; None: with what is there."""
+        """What a reduction begins with by another nest; None: with what is there."""
         if name not in self.pending and self.continues:
             self.continued = True
             return None
         if name not in self.pending:
             raise NoStagesError(f"nothing says what the reduction '{name}' begins with")
-        return self.pending.pop(name).value
+        return self.pending.pop(name)
 
-    def reduction(
-        self,
-        value: ast.expr,
-        target: str,
-        axes: list[IterVar],
-        begun: Expr | None,
-        dtype: str,
-        reader: Elements,
-    ) -> Reduction:
-        """``C[i] = C[i] + x``."""
-        if isinstance(value, ast.BinOp) and type(value.op) in COMBINERS:
-            name, sides = COMBINERS[type(value.op)], [value.left, value.right]
-        elif isinstance(value, ast.Call) and _function(value) in ("max", "min") and len(value.args) == 2:
-            name, sides = _function(value), list(value.args)
-        else:
-            raise NoStagesError(f"`{ast.unparse(value)[:60]}` combines by none of +, *, T.max, T.min")
-        if ast.unparse(sides[0]) != target:
-            raise NoStagesError(f"`{ast.unparse(value)[:60]}` does not begin with {target}")
-        item = _typed(reader.expression(sides[1]), dtype)
-        begin = None if begun is None else _typed(begun, dtype)
-        is_plain = begin is None or _is_identity(name, begin, dtype)
-        found: Reduction = getattr(reductions, name)(item, axis=axes, init=None if is_plain else begin)
-        return found
+    def add(self, title: str, axes: list[IterVar], body: Mapping[str, Expr], loops: list[IterVar]) -> None:
+        """The computation of some buffers."""
+        first, *others = body
+        wanted = title if title and not re.fullmatch(r"block\d*", title) else first
+        op = ComputeOp(
+            axes, list(body.values()), first if first in self.parameters and not others else wanted
+        )
+        self.loops[op] = loops
+        for name, tensor in zip(body, op.outputs, strict=True):
+            if others:
+                tensor.name = name
+            self.tensors[name] = tensor
+        names = [wanted, *(name for name in body if others and name != wanted)]
+        for name, tensor in zip(
+            names, [op.outputs[0], *map(self.tensors.__getitem__, names[1:])], strict=True
+        ):
+            self.blocks[name if name not in self.blocks else f"{name}_{len(self.blocks)}"] = tensor
 
 
 def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
@@ -265,7 +361,8 @@ def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
     (parsed,) = ast.parse("\n".join(lines)).body
     tree = _WrittenOut().visit(parsed)
     assert isinstance(tree, ast.FunctionDef)
-    lifter = _Lifter({p.name: (tuple(p.shape), str(p.dtype)) for p in params if p.shape is not None})
+    shapes = {p.name: (tuple(p.shape), str(p.dtype)) for p in params if p.shape is not None}
+    lifter = _Lifter(shapes, _titles(function, tree))
     lifter.parameters = {p.name for p in params}
     lifter.continues = continues
     written = {
@@ -275,13 +372,7 @@ def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
         for node in store.targets
         if isinstance(node, ast.Subscript)
     }
-    lifter.awaited = {
-        ast.unparse(node.targets[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Subscript)
-        and ast.unparse(node.targets[0]) in ast.unparse(node.value)
-    }
+    lifter.awaited = {name for statement in tree.body for name in read_first(statement)}
     buffers = [p for p in params if p.shape is not None]
     inputs = [p for p in buffers if p.name not in written]
     integers = tuple(p.name for p in params if p.shape is None)
@@ -301,32 +392,32 @@ def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
     try:
         for statement in tree.body:
             lifter.statement(statement)
+        if lifter.when_empty is not None:
+            raise NoStagesError(lifter.when_empty.refusal)
         outputs = [lifter.tensors[p.name] for p in buffers if p.name in written]
     except (NoStagesError, KeyError) as problem:
         raise UnsupportedError(
             f"tir.Schedule: prim func '{name}' is no sequence of loop nests that each fill one buffer: {problem}"
         ) from None
     return Lifted(
-        [lifter.tensors[p.name] for p in inputs], outputs, integers, lifter.blocks, lifter.continued
+        [lifter.tensors[p.name] for p in inputs],
+        outputs,
+        integers,
+        lifter.blocks,
+        lifter.loops,
+        lifter.continued,
     )
 
 
-def dim_of(node: ast.expr) -> Dim:
-    """A size as the script writes it."""
-    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
-    try:
-        return symbolic.parse(str(text).replace("T.max(", "max(").replace("T.min(", "min("))
-    except RelaxError:
-        raise NoStagesError(f"`{text}` is no expression of sizes") from None
-
-
-def _function(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
-
-
-def _places(target: ast.Subscript) -> list[ast.expr]:
-    index = target.slice
-    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+def _titles(function: func.FuncOp, tree: ast.FunctionDef) -> dict[ast.stmt, str]:
+    """The names of the blocks that stores are in, where these are loops on memrefs."""
+    stores = [node for node in ordered(tree) if isinstance(node, ast.Assign) and store_of(node) is not None]
+    ops = ops_of(function.operation, "memref.store", order=ir.WalkOrder.PRE_ORDER)
+    if len(ops) != len(stores):
+        return {}
+    return {
+        node: name for node, op in zip(stores, ops, strict=True) if (name := name_of(op.location)) is not None
+    }
 
 
 def _typed(value: Expr, dtype: str) -> Expr:

@@ -12,7 +12,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import UnsupportedError
 from relax_mlir.te import functions
-from relax_mlir.te.expressions import Expr, IterVar, Limit, Load, Number, Size, as_expr, index
+from relax_mlir.te.expressions import BOOL, Expr, IterVar, Limit, Load, Number, Size, as_expr, index
 from relax_mlir.te.tensors import Tensor
 
 BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
@@ -49,6 +49,8 @@ class Elements:
     tensors: Mapping[str, Tensor]
     symbols: set[str]
     scalars: dict[str, Expr] = field(default_factory=dict)
+    current: dict[str, Expr] = field(default_factory=dict)
+    """What elements have that are being computed, by their texts."""
 
     def expression(self, node: ast.expr) -> Expr:
         """Raises `UnsupportedError`: what tensor expressions have no word for."""
@@ -96,6 +98,8 @@ class Elements:
 
     def element(self, node: ast.Subscript) -> Expr:
         name = ast.unparse(node.value)
+        if ast.unparse(node) in self.current:
+            return self.current[ast.unparse(node)]
         if name not in self.tensors:
             raise UnsupportedError(
                 f"tir.Schedule: `{ast.unparse(node)[:60]}` reads '{name}' before it is filled, or to fill it"
@@ -109,6 +113,8 @@ class Elements:
         if name == "cast":
             return self.expression(node.args[0]).astype(str(ast.literal_eval(node.args[1])))
         arguments = [self.expression(item) for item in node.args]
+        if name == "bool" and arguments[0].kind == BOOL:
+            return arguments[0]
         if name in dtypes.DTYPES and len(arguments) == 1:
             return arguments[0].astype(name)
         if name == "bitwise_not":

@@ -302,6 +302,9 @@ class Schedule:
             with self._mod.context:
                 lifted = lift(prims[name])
             schedule = create_schedule([tensor.op for tensor in lifted.outputs])
+            for op, loops in lifted.loops.items():
+                if op in schedule.stage_map:
+                    schedule[op].leaf_iter_vars = list(loops)
             self._functions[name] = _Function(lifted, schedule, {})
             for title, tensor in lifted.blocks.items():
                 if tensor.op in schedule.stage_map:

@@ -1,0 +1,193 @@
+"""Loops and statements of prim funcs as they are printed: nests, stores, beginnings of reductions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from relax_mlir import symbolic
+from relax_mlir.error import RelaxError
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.expressions import IterVar
+
+
+class NoStagesError(Exception):
+    """A prim func that is no sequence of computations."""
+
+
+@dataclass
+class Nest:
+    """Perfect loops from 0 on, and their body."""
+
+    axes: list[tuple[str, Dim]]
+    body: list[ast.stmt]
+
+
+def nest_of(node: ast.stmt) -> Nest:
+    """The loops of a statement; NoStagesError: kinds, or other beginnings."""
+    axes: list[tuple[str, Dim]] = []
+    body = [node]
+    while len(body) == 1 and isinstance(body[0], ast.For):
+        loop = body[0]
+        call = loop.iter
+        name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+        if not isinstance(call, ast.Call) or (name != "range" and function_name(call) != "grid"):
+            raise NoStagesError("a loop has a kind already, which a schedule has given it")
+        if name == "range" and len(call.args) != 1:
+            raise NoStagesError("a loop does not begin at 0")
+        targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+        axes += [
+            (target.id, dim_of(end))
+            for target, end in zip(targets, call.args, strict=True)
+            if isinstance(target, ast.Name)
+        ]
+        body = loop.body
+    return Nest(axes, body)
+
+
+@dataclass
+class EmptyReduction:
+    """``if k <= 0:`` nests that store what a reduction begins with, whose loops do not run then."""
+
+    sizes: list[Dim]
+    values: dict[str, str]
+    """What is stored in each buffer, as text."""
+    refusal: str
+
+    @classmethod
+    def of(cls, node: ast.If) -> EmptyReduction:
+        """Raises `NoStagesError`: another condition."""
+        refusal = f"`{ast.unparse(node)[:60]}` is a condition, which is no beginning of a reduction"
+        tests = list(_alternatives(node.test))
+        if node.orelse or not all(_is_empty(test) for test in tests):
+            raise NoStagesError(refusal)
+        values: dict[str, str] = {}
+        for statement in node.body:
+            nest = nest_of(statement)
+            values.update(texts_of(nest.body))
+        return cls([dim_of(test.left) for test in tests if isinstance(test, ast.Compare)], values, refusal)
+
+
+def check_empty(
+    found: EmptyReduction | None, reduced: Sequence[IterVar], begins: Sequence[ast.stmt], nest: Nest
+) -> None:
+    """Raise `NoStagesError` unless a reduction that begins with its first iteration has its initial values also where
+    there is none."""
+    for axis in reduced:
+        length = axis.dom.extent
+        if symbolic.prove_less_equal(1, length):
+            continue
+        if found is None or not any(symbolic.prove_equal(length, size) for size in found.sizes):
+            raise NoStagesError(f"elements stay what they are where the loop {axis.name} has no iterations")
+    if found is not None and found.values != texts_of(begins):
+        raise NoStagesError(found.refusal)
+
+
+def is_first(node: ast.If, names: Sequence[str]) -> bool:
+    """Whether a condition holds in the first iteration of loops, and in no other."""
+    tests = list(_joined(node.test))
+    found = []
+    for test in tests:
+        if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+            return False
+        if ast.unparse(test.comparators[0]) != "0":
+            return False
+        found.append(ast.unparse(test.left))
+    return not node.orelse and sorted(found) == sorted(names)
+
+
+def texts_of(statements: Sequence[ast.stmt]) -> dict[str, str]:
+    """What is stored in each buffer, with local scalars as what they are."""
+    scalars: dict[str, ast.expr] = {}
+    found: dict[str, str] = {}
+    for item in statements:
+        if not isinstance(item, ast.Assign):
+            raise NoStagesError(f"`{ast.unparse(item)[:60]}` stores no element")
+        value = item.value
+        while isinstance(value, ast.Name) and value.id in scalars:
+            value = scalars[value.id]
+        target = store_of(item)
+        if target is not None:
+            found[ast.unparse(target.value)] = ast.unparse(value)
+        elif isinstance(item.targets[0], ast.Name):
+            scalars[item.targets[0].id] = value
+    return found
+
+
+def store_of(node: ast.stmt) -> ast.Subscript | None:
+    """The element that a statement stores."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return target if isinstance(target, ast.Subscript) else None
+
+
+def read_first(node: ast.stmt) -> set[str]:
+    """The buffers of which a nest stores an element that it reads before."""
+    stored: set[str] = set()
+    read: set[str] = set()
+    found: set[str] = set()
+    for item in ordered(node):
+        if isinstance(item, ast.Assign):
+            read |= {ast.unparse(part) for part in ast.walk(item.value) if isinstance(part, ast.Subscript)}
+            target = store_of(item)
+            if target is not None and ast.unparse(target) in read and ast.unparse(target) not in stored:
+                found.add(ast.unparse(target.value))
+            if target is not None:
+                stored.add(ast.unparse(target))
+    return found
+
+
+def ordered(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all inside, as they are written."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from ordered(child)
+
+
+def dim_of(node: ast.expr) -> Dim:
+    """A size as the script writes it."""
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+    try:
+        return symbolic.parse(str(text).replace("T.max(", "max(").replace("T.min(", "min("))
+    except RelaxError:
+        raise NoStagesError(f"`{text}` is no expression of sizes") from None
+
+
+def function_name(call: ast.Call) -> str:
+    """``grid`` of ``T.grid(…)``."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def places_of(target: ast.Subscript) -> list[ast.expr]:
+    """The indices of an element."""
+    index = target.slice
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def _alternatives(test: ast.expr) -> Iterator[ast.expr]:
+    yield from _operands(test, ast.Or, ast.BitOr)
+
+
+def _joined(test: ast.expr) -> Iterator[ast.expr]:
+    yield from _operands(test, ast.And, ast.BitAnd)
+
+
+def _operands(test: ast.expr, logical: type[ast.boolop], bitwise: type[ast.operator]) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, logical):
+        for value in test.values:
+            yield from _operands(value, logical, bitwise)
+    elif isinstance(test, ast.BinOp) and isinstance(test.op, bitwise):
+        yield from _operands(test.left, logical, bitwise)
+        yield from _operands(test.right, logical, bitwise)
+    else:
+        yield test
+
+
+def _is_empty(test: ast.expr) -> bool:
+    """``k <= 0``."""
+    return (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.LtE)
+        and ast.unparse(test.comparators[0]) == "0"
+    )

@@ -1,0 +1,148 @@
+"""Intrinsics that are what loops of a stage compute: of random lengths, by the computation without a schedule."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic, te
+from relax_mlir.script import parse
+from relax_mlir.te.compute import ComputeOp
+from relax_mlir.te.expressions import DATA_PARALLEL, INDEX, Expr, IterVar, Load, Range
+from relax_mlir.te.reductions import Reduction
+from relax_mlir.te.schedule.axes import AxisTree, Span
+from relax_mlir.te.schedule.facts import Facts
+from relax_mlir.te.source import Writer
+from relax_mlir.te.tensors import Tensor
+from relax_mlir.te.walk import fold, to_dim, variables_of
+
+
+class NoIntrin(Exception):
+    """What loops compute is not put into an intrinsic here."""
+
+
+class _Update(Writer):
+    """Combines with what is there."""
+
+    def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
+        depth, places = self.loops([*op.axis, *value.axis])
+        elements = [self.element(target, places) for target in targets]
+        self.combine(depth, value.combiner, elements, value.source)
+
+
+class _Reset(Writer):
+    """Stores what reductions begin with."""
+
+    def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
+        depth, places = self.loops(op.axis)
+        self.store(depth, [self.element(target, places) for target in targets], value.initial)
+
+
+def derived(stage: Any, number: int, rng: random.Random) -> Any:
+    """An intrinsic for the loops of a stage from `number` on. NoIntrin: they compute with indices, or others."""
+    op = stage.op
+    roots = {axis: Span(axis.dom.begin, axis.dom.extent) for axis in (*op.axis, *op.reduce_axis)}
+    tree = AxisTree(Facts(), roots, stage.relations)
+    inside = stage.leaf_iter_vars[number:]
+    moving = [axis for axis in roots if any(leaf is own for leaf in tree.loops(axis) for own in inside)]
+    own: dict[IterVar, IterVar] = {}
+    for axis in moving:
+        lengths = [leaf.dom.extent for leaf in tree.loops(axis) if any(leaf is item for item in inside)]
+        exact = [length for length in lengths if isinstance(length, int)]
+        length: Any = symbolic.symbol(f"t{len(own)}")
+        if len(exact) == len(lengths) == 1 and rng.random() < 0.6:
+            length = exact[0]
+        own[axis] = IterVar(axis.name, Range(0, length), axis.iter_type)
+    reduced = [own[axis] for axis in op.reduce_axis if axis in own]
+    reduced = reduced or [IterVar("one", Range(0, 1), "reduction")]
+    inputs: list[Tensor] = []
+    body = [
+        Reduction(value.combiner, [_inside(x, own, inputs) for x in value.source], reduced, value.value_index)
+        if isinstance(value, Reduction)
+        else _inside(value, own, inputs)
+        for value in op.body
+    ]
+    made = ComputeOp([own[axis] for axis in op.axis if axis in own], body, "tile")
+    assert all(axis.iter_type == DATA_PARALLEL for axis in made.axis)
+    anywhere = {
+        tensor: te.decl_buffer(tensor.shape, tensor.dtype, strides=[te.var("any")] * tensor.ndim)
+        for tensor in (*inputs, *made.outputs)
+    }
+
+    def parts(ins: Any, outs: Any) -> Any:
+        every = [*made.input_tensors, *made.outputs]
+        whole = parse(Writer("body", every, (), blocks=False).write([made]))
+        if not any(isinstance(value, Reduction) for value in body):
+            return whole
+        update = parse(_Update("update", every, (), blocks=False).write([made]))
+        reset = parse(_Reset("reset", made.outputs, (), blocks=False).write([made]))
+        return rng.choice(
+            [(whole, None, None), (whole, reset, update), (None, reset, update), (None, None, update)]
+        )
+
+    return te.decl_tensor_intrin(made, parts, "tile", binds=anywhere)
+
+
+def _inside(value: Expr, own: dict[IterVar, IterVar], inputs: list[Tensor]) -> Expr:
+    """A value of parts of tensors, each access its own."""
+
+    def replaced(item: Expr, children: list[Expr]) -> Expr:
+        if isinstance(item, Load):
+            return _part(item, own, inputs)
+        if item.kind == INDEX and not isinstance(item, IterVar):
+            raise NoIntrin
+        is_same = all(old is new for old, new in zip(item.children, children, strict=True))
+        return item if is_same else item.rebuilt(children)
+
+    loads = {id(part) for part in _index_parts(value)}
+
+    def skipped(item: Expr, children: list[Expr]) -> Expr:
+        return item if id(item) in loads else replaced(item, children)
+
+    found = fold(value, skipped)
+    if variables_outside(found):
+        raise NoIntrin
+    return found
+
+
+def variables_outside(value: Expr) -> bool:
+    """Whether indices are values."""
+    inside = {id(part) for part in _index_parts(value)}
+    return any(id(item) not in inside for item in variables_of(value))
+
+
+def _index_parts(value: Expr) -> list[Expr]:
+    """What stands in the indices of accesses."""
+    found: list[Expr] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Load):
+            deep = list(item.children)
+            while deep:
+                part = deep.pop()
+                found.append(part)
+                deep += part.children
+        else:
+            waiting += item.children
+    return found
+
+
+def _part(load: Load, own: dict[IterVar, IterVar], inputs: list[Tensor]) -> Load:
+    indices = []
+    for index in load.children:
+        places = {axis: symbolic.symbol(f"_{number}") for number, axis in enumerate(variables_of(index))}
+        dim = to_dim(index, places)
+        if dim is None:
+            raise NoIntrin
+        mine = [axis for axis in places if axis in own]
+        if not mine:
+            continue
+        (axis, *others) = mine
+        if others or str(places[axis]) in symbolic.symbols(dim - places[axis]):
+            raise NoIntrin
+        indices.append(own[axis])
+    made = te.placeholder([axis.dom.extent for axis in indices], load.tensor.dtype, f"p{len(inputs)}")
+    inputs.append(made)
+    return Load(made, indices)
