@@ -225,7 +225,7 @@ def main(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
             B[i] = A[i]
 """
     with pytest.raises(
-        UnsupportedError, match="prim func 'main' is no sequence of loop nests that each fill one buffer"
+        UnsupportedError, match="prim func 'main' is no sequence of loop nests that fill buffers"
     ):
         tir.Schedule(parse(source)).get_block("B")
 

@@ -16,7 +16,8 @@ from relax_mlir.te.functions import if_then_else, maximum, minimum
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import AxisTree, Span, Split
 from relax_mlir.te.schedule.facts import Facts
-from relax_mlir.te.schedule.stage import Root, Stage
+from relax_mlir.te.schedule.places import Root
+from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.tensors import Operation, Tensor
 from relax_mlir.te.walk import fold, loads_of, substitute
 

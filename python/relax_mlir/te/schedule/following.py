@@ -11,7 +11,8 @@ from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import REDUCTION, IterVar, Load
 from relax_mlir.te.schedule.axes import AxisTree, Span
 from relax_mlir.te.schedule.facts import Facts
-from relax_mlir.te.schedule.stage import Following, Stage
+from relax_mlir.te.schedule.places import Following
+from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.walk import to_dim, variables_of
 
 

@@ -19,9 +19,10 @@ from relax_mlir.te.schedule.facts import Facts, dim_text, factor_text
 from relax_mlir.te.schedule.following import following_region
 from relax_mlir.te.schedule.intrin_match import Match
 from relax_mlir.te.schedule.intrin_text import Implementation, Place
+from relax_mlir.te.schedule.places import Following
 from relax_mlir.te.schedule.plan import Plan
 from relax_mlir.te.schedule.regions import clamped, read_region, united
-from relax_mlir.te.schedule.stage import Following, Stage
+from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.schedule.tensorize import check_parts, check_strides, matched, place_of, tile_of
 from relax_mlir.te.source import RESERVED, Writer, shape_text
 from relax_mlir.te.tensors import Operation, Tensor

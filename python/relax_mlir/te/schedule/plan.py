@@ -11,7 +11,8 @@ from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import INDEX, LITERAL, Expr, IterVar, Load, Number, Size
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.following import check_follower
-from relax_mlir.te.schedule.stage import AttachedAt, Following, Inlined, Root, Stage
+from relax_mlir.te.schedule.places import AttachedAt, Following, Inlined, Root
+from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.schedule.tensorize import check_loops
 from relax_mlir.te.tensors import Operation
 from relax_mlir.te.walk import fold, loads_of, substitute

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.location import user_frame_position
@@ -14,6 +14,7 @@ from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import REDUCTION, Expr, IterVar, Range
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import Fuse, Relation, Split
+from relax_mlir.te.schedule.places import AttachedAt, Following, Inlined, Place, Root, Tensorized
 from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
 from relax_mlir.te.schedule.tensorize import check_tensorized
 from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
@@ -32,64 +33,6 @@ HINTS = (
     "debug_skip_region",
 )
 """Pragmas that say how to compile, and change nothing here."""
-
-
-@dataclass(frozen=True)
-class Root:
-    """Computed on its own, before what reads it."""
-
-
-@dataclass(frozen=True)
-class Inlined:
-    """Computed wherever an element is read."""
-
-
-@dataclass(frozen=True, eq=False)
-class AttachedAt:
-    """Computed inside the loop `axis` of `stage`, as much as is read there."""
-
-    stage: Stage
-    axis: IterVar
-    owner: Stage
-    position: tuple[str, int]
-
-    def refused(self, reason: str) -> ScheduleError:
-        """The error of an attachment that does not work out when the loops are made."""
-        call = f"s[{self.owner.name}].compute_at(s[{self.stage.name}], {self.axis.name})"
-        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
-
-
-@dataclass(frozen=True, eq=False)
-class Following:
-    """Computed inside the loop `axis` of `stage`, which it reads, behind what that computes there, and of just that."""
-
-    stage: Stage
-    axis: IterVar
-    owner: Stage
-    position: tuple[str, int]
-
-    def refused(self, reason: str) -> ScheduleError:
-        """The error of a place that does not work out when the loops are made."""
-        call = f"s[{self.owner.name}].reverse_compute_at(s[{self.stage.name}], {self.axis.name})"
-        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
-
-
-@dataclass(frozen=True, eq=False)
-class Tensorized:
-    """The loop `axis` and those inside are what `intrin` computes."""
-
-    axis: IterVar
-    intrin: TensorIntrin
-    owner: Stage
-    position: tuple[str, int]
-
-    def refused(self, reason: str) -> ScheduleError:
-        """The error of loops that are not what the intrinsic computes."""
-        call = f"s[{self.owner.name}].tensorize({self.axis.name}, {self.intrin!r})"
-        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
-
-
-Place: TypeAlias = Root | Inlined | AttachedAt | Following
 
 
 @dataclass(eq=False)

@@ -15,7 +15,8 @@ from relax_mlir.te.schedule.intrin_match import Different, Match, Part, Tile, Un
 from relax_mlir.te.tensors import Tensor
 
 if TYPE_CHECKING:
-    from relax_mlir.te.schedule.stage import Stage, Tensorized
+    from relax_mlir.te.schedule.places import Tensorized
+from relax_mlir.te.schedule.stage import Stage
 
 
 def place_of(stage: Stage) -> tuple[Tensorized, int]:

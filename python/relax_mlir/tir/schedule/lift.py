@@ -350,7 +350,7 @@ def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
     """The tensor expressions of a prim func; `continues`: a reduction without a beginning combines with what is there.
 
     Raises:
-        UnsupportedError: it is no sequence of loop nests that each fill one buffer.
+        UnsupportedError: it is no sequence of loop nests that fill buffers.
     """
     name = function.name.value
     lines, params = print_prim(function), prim_params(function)
@@ -397,7 +397,7 @@ def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
         outputs = [lifter.tensors[p.name] for p in buffers if p.name in written]
     except (NoStagesError, KeyError) as problem:
         raise UnsupportedError(
-            f"tir.Schedule: prim func '{name}' is no sequence of loop nests that each fill one buffer: {problem}"
+            f"tir.Schedule: prim func '{name}' is no sequence of loop nests that fill buffers: {problem}"
         ) from None
     return Lifted(
         [lifter.tensors[p.name] for p in inputs],

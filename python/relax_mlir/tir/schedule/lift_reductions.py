@@ -57,7 +57,7 @@ def reductions_of(
     sources = _sources(so_far, results)
     if len(sources) > len(so_far):
         shown = ", ".join(f"`{source!r}`" for source in sources)
-        raise NoCombiner(f"{name} combines {len(so_far)} values with {len(sources)}: {shown}")
+        raise NoCombiner(f"{name} is combined with {len(sources)} elements at a time: {shown}")
     given = [*sources, *[Number(0).astype("int32")] * (len(so_far) - len(sources))]
     for order in itertools.permutations(given) if len(sources) == len(so_far) <= MAX_VALUES else ():
         made = _combiner(name, so_far, results, begun, order)

@@ -30,7 +30,7 @@ class TensorIntrin:
 
         Raises:
             ArgumentError: prim funcs that do not go together, or a name that is taken. UnsupportedError: `desc` is no
-                loop nest that fills one buffer.
+                loop nest that fills a buffer.
         """
         what = f"TensorIntrin.register '{name}'"
         expect(f"{what}: 'desc'", desc, IRModule | func.FuncOp, 'a prim func: a module of one, or mod["f"]')

@@ -15,10 +15,11 @@ from relax_mlir.mlir import func
 from relax_mlir.module_functions import put
 from relax_mlir.te.expressions import IterVar
 from relax_mlir.te.schedule.dataflow import copied_output
+from relax_mlir.te.schedule.places import AttachedAt, Following
 from relax_mlir.te.schedule.schedule import Schedule as StageSchedule
 from relax_mlir.te.schedule.schedule import create_schedule
 from relax_mlir.te.schedule.scheduled_function import build_scheduled
-from relax_mlir.te.schedule.stage import AttachedAt, Following, Stage
+from relax_mlir.te.schedule.stage import Stage
 from relax_mlir.te.schedule.tensor_intrin import TensorIntrin
 from relax_mlir.tir.schedule.blocks_and_loops import Block, Loop
 from relax_mlir.tir.schedule.lift import Lifted, lift
@@ -87,7 +88,7 @@ def _line(targets: tuple[str, ...], method: str, args: tuple[Any, ...], kwargs: 
 class Schedule:
     """Loops of prim funcs, changed by primitives as TVM's `tir.Schedule` has them.
 
-    The prim funcs are sequences of loop nests that each fill one buffer, as `T.block` and `te` write them. A block is
+    The prim funcs are sequences of loop nests that fill buffers, as `T.block` and `te` write them. A block is
     found by its name, or by that of its buffer. `mod` is the module with the loops as they are; the given one stays.
     """
 
