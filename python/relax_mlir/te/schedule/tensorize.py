@@ -16,7 +16,7 @@ from relax_mlir.te.tensors import Tensor
 
 if TYPE_CHECKING:
     from relax_mlir.te.schedule.places import Tensorized
-from relax_mlir.te.schedule.stage import Stage
+    from relax_mlir.te.schedule.stage import Stage
 
 
 def place_of(stage: Stage) -> tuple[Tensorized, int]:
