@@ -1,4 +1,4 @@
-"""The target of scheduled loops: a matrix product of loops with kinds, in tiles, beside the kernel of `matmul`."""
+"""The targets of scheduled loops: matrix products in tiles, by loops with kinds and by an intrinsic, beside matmul."""
 
 from __future__ import annotations
 
@@ -39,8 +39,37 @@ def product(A: T.Buffer(("n", "k"), "float32"), B: T.Buffer(("k", "m"), "float32
 """Two levels of tiles, sums of 8 rows and 32 columns in registers, blocks of rows on several threads."""
 
 
+ROWS, COLUMNS, TILES = 14, 32, 8
+"""The tile of the intrinsic, and how many of them are a job of a thread."""
+
+
+def tensorized() -> Callable[..., object]:
+    """The product by a schedule with an intrinsic, `te.intrin.gemm`."""
+    import relax_mlir as rx
+    from relax_mlir import te
+
+    n, m, k = te.var("n"), te.var("m"), te.var("k")
+    a, b, r = te.placeholder((n, k), name="A"), te.placeholder((k, m), name="B"), te.reduce_axis((0, k), "r")
+    c = te.compute((n, m), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
+    s = te.create_schedule(c.op)
+    sums = s.cache_write(c, "local")
+    i, j = c.op.axis
+    i_outer, j_outer, _, j_inner = s[c].tile(i, j, ROWS, COLUMNS)
+    blocks, i_outer = s[c].split(i_outer, factor=TILES)
+    s[c].reorder(blocks, j_outer, i_outer)
+    s[c].parallel(blocks)
+    s[c].vectorize(j_inner)
+    s[sums].compute_at(s[c], i_outer)
+    i, j, depth = s[sums].leaf_iter_vars
+    s[sums].reorder(depth, i, j)
+    s[sums].unroll(i)
+    s[sums].vectorize(j)
+    s[sums].tensorize(depth, te.intrin.gemm("float32", ROWS, COLUMNS))
+    return rx.build(s, [a, b, c])
+
+
 def rows(seconds: float = SECONDS) -> Iterator[Row]:
-    """Our kernel's time over that of the script."""
+    """Our kernel's time over that of the script, and over that of the intrinsic."""
     import relax_mlir as rx
     from relax_mlir import op as R
     from relax_mlir.script import parse
@@ -49,13 +78,14 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
     a, b = (rx.Var(name, rx.Tensor(dims, "float32")) for name, dims in (("a", ("n", "k")), ("b", ("k", "m"))))
     with bb.function("main", [a, b]):
         bb.emit_func_output(bb.emit(R.matmul(a, b)))
-    kernel, script = rx.build(bb.get())["main"], rx.build(parse(SCRIPT))["product"]
+    kernel, script, intrinsic = rx.build(bb.get())["main"], rx.build(parse(SCRIPT))["product"], tensorized()
     for n, k, m in SIZES:
         subject = f"W1 scheduled {n},{k},{m}"
         x, y, out = normal(n, k, seed=0), normal(k, m, seed=1), np.empty((n, m), np.float32)
         contestants = {
             "kernel": Bound(partial(kernel, x, y), np.from_dlpack),
             "script": Bound(partial(_written, script, x, y, out), np.asarray),
+            "intrinsic": Bound(partial(_written, intrinsic, x, y, out), np.asarray),
         }
         try:
             errors = {
@@ -65,10 +95,11 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
             yield Row(subject, "matmul / script", 0.0, LEAST, str(error))
             continue
         timings = measure(contestants, errors, seconds)
-        pairs = zip(timings["kernel"].samples, timings["script"].samples, strict=True)
-        ratio = float(np.median([own / other for own, other in pairs]))
-        speed = 2.0 * n * k * m / timings["script"].median
-        yield Row(subject, "matmul / script", ratio, LEAST, f"{speed * 1e-9:.0f} GFLOP/s")
+        for name in ("script", "intrinsic"):
+            pairs = zip(timings["kernel"].samples, timings[name].samples, strict=True)
+            ratio = float(np.median([own / other for own, other in pairs]))
+            speed = 2.0 * n * k * m / timings[name].median
+            yield Row(subject, f"matmul / {name}", ratio, LEAST, f"{speed * 1e-9:.0f} GFLOP/s")
 
 
 def _written(script: Callable[..., object], x: Array, y: Array, out: Array) -> Array:

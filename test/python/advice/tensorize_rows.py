@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import random_schedules
+import relax_mlir as rx
+import tvm_ffi
 from advice_rows import Row, Rows
 from relax_mlir import te
+from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
 N, K = te.var("n"), te.var("k")
@@ -100,6 +103,25 @@ def _buffer(factor: int) -> Any:
     return te.decl_tensor_intrin(SUMS, parse(BODY), binds={X: placed})
 
 
+def _extern() -> None:
+    """All sums by a packed function."""
+    tvm_ffi.register_global_func("advice.row_sums", _row_sums, override=True)
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor((7, 5), "float32"))
+    with bb.function("main", [x]):
+        total = bb.emit_te(
+            lambda t: te.extern((7,), [t], lambda ins, outs: te.call_packed("advice.row_sums", *ins, *outs)),
+            x,
+        )
+        bb.emit_func_output(total)
+    given = np.arange(35, dtype="f4").reshape(7, 5)
+    np.testing.assert_array_equal(to_numpy(rx.build(bb.get())["main"](given)), given.sum(1))
+
+
+def _row_sums(x: Any, out: Any) -> None:
+    np.from_dlpack(out)[:] = np.from_dlpack(x).sum(1)
+
+
 TABLE = Rows(
     {
         "split_by": Row(
@@ -127,6 +149,11 @@ TABLE = Rows(
         ),
         "module": Row(
             lambda: _modules(False), 'give one of them, mod\\["f"\\]', lambda: _sums(_modules(True))
+        ),
+        "packed": Row(
+            lambda: te.decl_tensor_intrin(SUMS, lambda ins, outs: te.call_packed("sums", *ins, *outs)),
+            "write the implementation as a prim func, or let te.extern fill a whole tensor",
+            lambda: (_extern(), _sums(_body()))[1],
         ),
         "offset": Row(
             lambda: _buffer(8), "parts of tensors begin anywhere: leave it out", lambda: _sums(_buffer(1))

@@ -14,6 +14,7 @@ from relax_mlir.mlir import func
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.compute import ComputeOp
 from relax_mlir.te.expressions import REDUCTION, IfThenElse, Logical
+from relax_mlir.te.extern import ExternCall
 from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.schedule.axes import Span
 from relax_mlir.te.schedule.facts import Facts
@@ -226,6 +227,11 @@ def declare(
     parts = list(given) if isinstance(given, tuple | list) else [given]
     if len(parts) not in (1, 3) or all(part is None for part in parts):
         raise ArgumentError(f"{what}: expected one prim func, or three: (body, reset, update)")
+    if any(isinstance(part, ExternCall) for part in parts):
+        raise ArgumentError(
+            f"{what}: a prim func, which schedules become, cannot call packed functions: write the implementation as a "
+            "prim func, or let te.extern fill a whole tensor"
+        )
     is_reduction = any(isinstance(value, Reduction) for value in op.body)
     if len(parts) == 3 and not is_reduction:
         raise ArgumentError(f"{what}: {op.name} is no reduction, which has a body alone: give one prim func")
