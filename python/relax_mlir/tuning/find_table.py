@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
-from math import exp, isqrt, log, prod
+from math import exp, inf, isqrt, log, prod
 
 import numpy as np
 
@@ -22,11 +22,26 @@ class FoundTable:
     table: SizeTable
     score: float
     single: float
+    least: float = inf
+    """The score by the lower quartiles of the rounds in which both ran in turns, if they have."""
 
     @property
     def is_better(self) -> bool:
         """Whether the table is better than the best single configuration by more than noise."""
-        return bool(self.table.rows) and self.score >= BETTER * self.single
+        is_better = self.score >= BETTER * self.single and self.least > self.single
+        return bool(self.table.rows) and is_better
+
+    def measured(self, beside: Measurement, single: Measurement, objective: Objective) -> FoundTable:
+        """The same table, by a measurement of it beside the single configuration, and one of that."""
+
+        def score(name: str) -> float:
+            pairs = zip(beside.times, single.times, strict=True)
+            ratios = [replace(own, ratio=getattr(own, name) * other.ratio) for own, other in pairs]
+            return Measurement({}, tuple(ratios)).score(objective)
+
+        if beside.error:
+            return replace(self, score=0.0)
+        return FoundTable(self.table, score("ratio"), single.score(objective), score("low"))
 
     def __str__(self) -> str:
         head = f"{self.score:.2f} times as fast by size, {self.single:.2f} by one configuration"

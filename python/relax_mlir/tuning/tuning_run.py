@@ -46,8 +46,8 @@ class TuningResult:
 
     @property
     def found_better(self) -> bool:
-        """Whether there is a candidate that is better than without a schedule by more than noise."""
-        return self.score >= BETTER
+        """Whether a candidate, or a table of sizes, is better than without a schedule by more than noise."""
+        return max(self.score, 0.0 if self.by_size is None else self.by_size.score) >= BETTER
 
     def __str__(self) -> str:
         counts = f"{self.measured} candidates, {self.failed} failed"
@@ -133,15 +133,18 @@ class TuningRun:
         )
 
     def _by_size(self, workers: Workers, single: Measurement) -> FoundTable | None:
-        """The best table of sizes, measured as what it becomes beside the best values; None if it is no better."""
+        """The best table of sizes; None if it is no better than the best values by more than noise.
+
+        It is measured as what it becomes, in turns with the schedule of the best values.
+        """
         if self.buckets == 1:
             return None
         found = find_table(self.done, self.sizes, self.objective, self.buckets)
         if not found.is_better:
             return None
-        task = TableTask.of(self.task, found.table)
-        measured = self._again(workers, Measurement({}), task)
-        found = FoundTable(found.table, measured.score(self.objective), single.score(self.objective))
+        task, beside = TableTask.of(self.task, found.table), self.task.scheduled(single.values)
+        measured = self._again(workers, Measurement({}), task, beside)
+        found = found.measured(measured, single, self.objective)
         if not found.is_better:
             return None
         self.database.add(TableRecord.of(self.task, self.sizes, found))
@@ -167,11 +170,13 @@ class TuningRun:
         if self.progress is not None:
             self.progress(len(self.done), measurement, self.best_score)
 
-    def _again(self, workers: Workers, best: Measurement, task: Task | None = None) -> Measurement:
+    def _again(
+        self, workers: Workers, best: Measurement, task: Task | None = None, beside: str | None = None
+    ) -> Measurement:
         """The best of many is partly lucky: measure it with more rounds."""
         rounds, workers.rounds = workers.rounds, CONFIRMING * workers.rounds
         try:
-            (again,) = workers.measure(task or self.task, self.sizes, [best.values], self.baseline)
+            (again,) = workers.measure(task or self.task, self.sizes, [best.values], beside or self.baseline)
         finally:
             workers.rounds = rounds
         return again if not again.error else best

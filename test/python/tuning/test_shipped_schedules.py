@@ -1,0 +1,50 @@
+"""The script that measures what comes with the package: what it writes, and what it compares; no times."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import relax_mlir as rx
+from relax_mlir import tuning
+from relax_mlir.strategy import shipped
+from relax_mlir.strategy.shipped import Template, shipped_for
+from relax_mlir.tuning import LocalWorkers
+
+from benchmarks import shipped_schedules as script
+
+TEMPLATE = Template("nn_conv2d_depthwise", "float32", {"window": (3, 3), "strides": (1, 1)})
+
+
+def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The class of the host is replaced, others stay."""
+    path = tmp_path / "shipped.json"
+    other: dict[str, Any] = {**script.class_of_host([]), "name": "another", "needs": [], "lacks": ["none"]}
+    path.write_text(json.dumps({"version": 1, "classes": [other]}))
+    monkeypatch.setattr(shipped, "FILE", path)
+    for values in ({"rows": [2]}, {"rows": [8]}):
+        script.write([script.Found(TEMPLATE, values, 1.2345, 6)])
+        shipped._read.cache_clear()
+        item = shipped_for(TEMPLATE, rx.Target.host())
+        assert item is not None and item.values == values and item.score == 1.234 and item.cases == 6
+        assert item.cpu.measured["command"] == script.COMMAND and len(tuning.shipped()) == 1
+    assert "another" in [each["name"] for each in json.loads(path.read_text())["classes"]]
+    script.write([])
+    shipped._read.cache_clear()
+    assert tuning.shipped() == []
+
+
+def test_what_is_compared() -> None:
+    """Cases of one family have candidates in common; results of some of them are equal bit by bit."""
+    family = next(script.families())
+    tasks = [task for case in family.cases[:2] if (task := script.task_of(case)) is not None]
+    assert len(tasks) == 2 and tasks[0].target.num_threads == 1
+    space = script.common_space(tasks)
+    assert set(space) == {"rows", "width"} and len(space["rows"]) > 1
+    values = {name: candidates[-1] for name, candidates in space.items()}
+    assert script.is_equal(tasks[0], values, {"n": 1, "h": 9, "w": 21})
+    with LocalWorkers(rounds=1, least=1e-6) as workers:
+        assert script.judge(tasks[:1], [{"n": 1, "h": 5, "w": 6}], values, workers) > 0
+        assert script.judge(tasks[:1], [{"n": 1, "h": 5, "w": 6}], {"rows": [77]}, workers) == 0
