@@ -27,6 +27,7 @@ from benchmarks import (
     report,
     self_targets,
     targets,
+    tuning,
     virtual_machine,
 )
 from benchmarks.__main__ import main, run_cell
@@ -299,6 +300,22 @@ def test_rows_of_the_virtual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(virtual_machine.mode_rows(layer))
     assert [row.least for row in found] == [1 / 1.10, 1 / 1.10, 1 / 1.02, 1 / 1.02]
     assert all(row.value > 0 for row in found)
+
+
+def test_rows_of_tuning(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(tuning, "SEEN", 1)
+    monkeypatch.setattr(tuning, "HIDDEN", 2)
+    monkeypatch.setattr(tuning, "IMAGES", {"n": (1, 1), "h": (3, 9), "w": (3, 9)})
+    monkeypatch.setattr(tuning, "PRODUCTS", dict.fromkeys("nkm", (1, 9)))
+    every = tuning.tasks()
+    names = ["grouped conv2d", "depthwise conv2d", "pool3d", "einsum nhc,chw->nw"]
+    assert [task.name for task in every] == names
+    assert all(task.space() for task in every)
+    monkeypatch.setattr(tuning, "tasks", lambda: [every[1]])
+    assert tuning.main(["--seconds", "600", "--search", "random", "--trials", "1"]) in (0, 1)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "tuned depthwise conv2d" in shown and "tuned matmul" in shown and "of 2 targets missed" in shown
+    assert "1 tried" in shown
 
 
 def test_third_party_libraries(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from relax_mlir.tuning.optuna_search import OptunaSearch
 from relax_mlir.tuning.search import EvolutionarySearch, RandomSearch, Search
 from relax_mlir.tuning.shared_budget import TaskOutcome, TaskStep, tune_tasks
 from relax_mlir.tuning.task import Task, create_task, extract_tasks
+from relax_mlir.tuning.tiled_schedule import tiled_schedule
 from relax_mlir.tuning.tune import tune
 from relax_mlir.tuning.tuning_run import TuningResult, TuningRun
 
@@ -53,6 +54,7 @@ __all__ = [
     "find_table",
     "get_config",
     "shipped",
+    "tiled_schedule",
     "tune",
     "tune_tasks",
 ]

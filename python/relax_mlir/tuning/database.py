@@ -112,6 +112,14 @@ class Database:
         if self.path is not None:
             _write(self.path, self._all())
 
+    def _latest(self) -> list[Record]:
+        """The last measurement of each candidate for the same sizes."""
+        found: dict[object, Record] = {}
+        for record in self.records:
+            key = _machine(record), json.dumps([record.sizes, record.measurement.values], sort_keys=True)
+            found[key] = record
+        return list(found.values())
+
     def _all(self) -> list[Record | TableRecord]:
         return [*self.records, *self.tables]
 
@@ -141,9 +149,12 @@ class Database:
         return f"{len(others)} measurements for other targets are ignored ({known})" if others else ""
 
     def best(self, objective: Objective = "mean") -> dict[str, Values]:
-        """The values of the best candidate of each task, if it was better than what it was compared with."""
+        """The values of the best candidate of each task, if it was better than what it was compared with.
+
+        Of several measurements of a candidate the last one counts.
+        """
         found: dict[str, tuple[float, Values]] = {}
-        for record in self.records:
+        for record in self._latest():
             score = record.measurement.score(objective)
             if score > max(1.0, found.get(record.task, (1.0, {}))[0]):
                 found[record.task] = score, record.measurement.values
@@ -156,7 +167,7 @@ class Database:
         unless a candidate is better by more than noise.
         """
         singles: dict[Machine, tuple[float, Record]] = {}
-        for record in self.records:
+        for record in self._latest():
             score = record.measurement.score(objective)
             if score > singles.get(_machine(record), (1.0, record))[0]:
                 singles[_machine(record)] = score, record

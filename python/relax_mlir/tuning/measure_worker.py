@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from statistics import median, quantiles
 from time import perf_counter
@@ -19,8 +20,11 @@ from typing import Any
 
 import ml_dtypes  # noqa: F401 - NumPy knows its dtypes by name then
 import numpy as np
+import tvm_ffi
 
+from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.ir_module import IRModule
+from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.build import build
 from relax_mlir.tuning.task import FUNCTION
 
@@ -61,20 +65,45 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
     found = []
     for number, (arguments, integers) in enumerate(zip(request["calls"], request["integers"], strict=True)):
         inputs = [_draw(a, request["seed"] + number) for a in arguments if not a["is_output"]]
-        wanted, outputs = ([_empty(a) for a in arguments if a["is_output"]] for _ in range(2))
-        base(*inputs, *wanted, *integers)
-        candidate(*inputs, *outputs, *integers)
+        plain, wanted = _called(base, inputs, arguments, integers)
+        call, outputs = _called(candidate, inputs, arguments, integers)
         for given, expected in zip(outputs, wanted, strict=True):
             _require_equal(given, expected, arguments)
-        calls = partial(base, *inputs, *wanted, *integers), partial(candidate, *inputs, *outputs, *integers)
-        found.append(_compare(*calls, rounds=request["rounds"], least=request["least"]))
+        found.append(_compare(plain, call, rounds=request["rounds"], least=request["least"]))
     return {"times": found}
 
 
+@dataclass(frozen=True)
+class _Function:
+    """A compiled function that fills its outputs; or one of Relax, which gives them."""
+
+    call: Any
+    gives_results: bool
+
+
 @lru_cache(maxsize=4)
-def _function(text: str, target: str) -> Any:  # noqa: ANN401 - a compiled function
+def _function(text: str, target: str) -> _Function:
     """What candidates are compared with stays, as each of them asks for it."""
-    return build(IRModule.parse(text, trusted=True), target, cache=False)[FUNCTION]
+    module = IRModule.parse(text, trusted=True)
+    gives_results = PRIM_FUNC not in module[FUNCTION].operation.attributes
+    return _Function(build(module, target, cache=False)[FUNCTION], gives_results)
+
+
+def _called(
+    function: _Function,
+    inputs: Sequence[np.ndarray[Any, Any]],
+    arguments: Sequence[dict[str, Any]],
+    integers: Sequence[int],
+) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    """A call of a function, and what it has computed."""
+    if function.gives_results:
+        given = function.call(*inputs)
+        results = [given] if not isinstance(given, tvm_ffi.Array | tuple | list) else list(given)
+        return partial(function.call, *inputs), [to_numpy(result) for result in results]
+    outputs = [_empty(a) for a in arguments if a["is_output"]]
+    call = partial(function.call, *inputs, *outputs, *integers)
+    call()
+    return call, outputs
 
 
 def _draw(argument: dict[str, Any], seed: int) -> np.ndarray[Any, Any]:

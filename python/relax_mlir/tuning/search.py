@@ -87,6 +87,7 @@ class EvolutionarySearch(RandomSearch):
 
     def tell(self, values: Values, score: float) -> None:
         super().tell(values, score)
+        self.parents = [parent for parent in self.parents if parent[1] != values]
         if score > 0:
             self.parents.append((score, dict(values)))
             self.parents = sorted(self.parents, key=lambda each: -each[0])[: self.population]

@@ -39,7 +39,8 @@ def tune(
         objective: ``"mean"``: the geometric mean of the ratios over the sizes; ``"worst"``: the worst one.
         workers: what measures, `LocalWorkers` or `DaskWorkers`; None: one of the former.
         database: keeps what was measured. What it has of the task on the same sizes is not measured again.
-        baseline: the text of the module that candidates are compared with; None: the plain computation.
+        baseline: the text of the module that candidates are compared with, whose function ``main`` is a prim func like
+            the task's, or takes its inputs and gives its results; None: the plain computation.
         seed: of the search. progress: is told of each candidate.
         buckets: up to how many configurations (4 at most) a table of sizes may have: if one is better than the best
             configuration by more than noise, it is in the result (`TuningResult.by_size`) and in the database.

@@ -10,11 +10,13 @@ from relax_mlir.strategy.knobs import Values
 from relax_mlir.tuning.database import Database, Record, TableRecord
 from relax_mlir.tuning.find_table import FoundTable, find_table, require_limit
 from relax_mlir.tuning.measure import BETTER, Measurement, Objective, Workers
+from relax_mlir.tuning.search import key_of_values
 from relax_mlir.tuning.searches import make_search
 from relax_mlir.tuning.task import Sizes, TableTask, Task
 
-CONFIRMING = 3
-"""The best candidate is measured once more, with so many times as many rounds."""
+CONFIRMING, MAX_CONFIRMED = 3, 4
+"""The best candidate is measured once more, with so many times as many rounds; if it is the best no more, the next one
+is, up to so many."""
 
 Progress = Callable[[int, Measurement, float], None]
 """Is told how many candidates were measured, the last one, and the best score so far."""
@@ -95,12 +97,13 @@ class TuningRun:
         self.task, self.objective, self.baseline, self.buckets = task, objective, baseline, buckets
         self.database = Database() if database is None else database
         self.progress = progress
-        self.done = [r.measurement for r in self.database.of(task) if list(r.sizes) == list(self.sizes)]
+        self._measured: dict[str, Measurement] = {}
+        self._confirmed: set[str] = set()
         space = task.space()
-        for measurement in self.done:
-            self._require_of(space, measurement.values)
-            self.search.tell(measurement.values, measurement.score(objective))
-        self.best = max(self.done, key=lambda m: m.score(objective), default=None)
+        for record in self.database.of(task):
+            if list(record.sizes) == list(self.sizes):
+                self._require_of(space, record.measurement.values)
+                self._know(record.measurement)
 
     def step(self, workers: Workers, count: int) -> bool:
         """Measure up to `count` candidates; false if there are no more."""
@@ -115,11 +118,12 @@ class TuningRun:
         Raises:
             ArgumentError: no candidate could be measured.
         """
-        best = self.best
-        if best is None or best.error:
+        if workers is not None:
+            self._confirm(workers)
+        confirmed = self.best
+        if confirmed is None or confirmed.error:
             first = next((m.error for m in self.done if m.error), "nothing was measured")
             raise ArgumentError(f"tune: '{self.task.name}': no candidate could be measured: {first}")
-        confirmed = best if workers is None else self._again(workers, best)
         return TuningResult(
             self.task,
             self.sizes,
@@ -151,6 +155,16 @@ class TuningRun:
         return found
 
     @property
+    def done(self) -> list[Measurement]:
+        """The last measurement of each candidate."""
+        return list(self._measured.values())
+
+    @property
+    def best(self) -> Measurement | None:
+        """The best candidate, by its last measurement."""
+        return max(self.done, key=lambda m: m.score(self.objective), default=None)
+
+    @property
     def failed(self) -> int:
         """How many candidates failed."""
         return sum(bool(measurement.error) for measurement in self.done)
@@ -161,25 +175,39 @@ class TuningRun:
         return 0.0 if self.best is None else self.best.score(self.objective)
 
     def _add(self, measurement: Measurement) -> None:
-        self.done.append(measurement)
+        self._know(measurement)
         self.database.add(Record.of(self.task, self.sizes, measurement))
-        score = measurement.score(self.objective)
-        self.search.tell(measurement.values, score)
-        if self.best is None or score > self.best_score:
-            self.best = measurement
         if self.progress is not None:
             self.progress(len(self.done), measurement, self.best_score)
+
+    def _know(self, measurement: Measurement) -> None:
+        """Take a measurement; the second one of a candidate confirms it."""
+        key = key_of_values(measurement.values)
+        if key in self._measured:
+            self._confirmed.add(key)
+        self._measured[key] = measurement
+        self.search.tell(measurement.values, measurement.score(self.objective))
+
+    def _confirm(self, workers: Workers) -> None:
+        """Measure the best candidate once more, until the best one is confirmed: the best of many is partly lucky."""
+        for _ in range(MAX_CONFIRMED):
+            best = self.best
+            if best is None or best.error or key_of_values(best.values) in self._confirmed:
+                return
+            again = self._again(workers, best)
+            self._know(again)
+            self.database.add(Record.of(self.task, self.sizes, again))
 
     def _again(
         self, workers: Workers, best: Measurement, task: Task | None = None, beside: str | None = None
     ) -> Measurement:
-        """The best of many is partly lucky: measure it with more rounds."""
+        """A measurement with more rounds."""
         rounds, workers.rounds = workers.rounds, CONFIRMING * workers.rounds
         try:
             (again,) = workers.measure(task or self.task, self.sizes, [best.values], beside or self.baseline)
         finally:
             workers.rounds = rounds
-        return again if not again.error else best
+        return again
 
     def _require_of(self, space: dict[str, tuple[object, ...]], values: Values) -> None:
         """Raise `ArgumentError` for values that are no configuration of the schedule."""

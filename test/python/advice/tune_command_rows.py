@@ -49,7 +49,7 @@ def relax_tune(*arguments: str) -> list[tuning.Record]:
 
 
 def measured(*sizes: str) -> None:
-    (record,) = relax_tune("--out", "{out}", *(word for each in sizes for word in ("--sizes", each)))
+    record = relax_tune("--out", "{out}", *(word for each in sizes for word in ("--sizes", each)))[-1]
     assert not record.measurement.error
     wanted = [dict(item.split("=") for item in each.split(",")) for each in sizes]
     assert [{name: str(size) for name, size in each.items()} for each in record.sizes] == wanted

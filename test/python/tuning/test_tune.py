@@ -148,7 +148,8 @@ def test_tuning_is_resumed(task: Task, tmp_path: Path) -> None:
     sizes = [{"n": 4, "m": 9}, {"n": 2, "m": 64}]
     common: dict[str, Any] = {"budget": None, "progress": progress}
     first = tune(task, sizes, trials=2, database=Database(path), workers=LocalWorkers(**QUICK), **common)
-    assert first.measured == 2 and len(Database(path).records) == 2
+    measured = {str(record.measurement.values) for record in Database(path).records}
+    assert first.measured == len(measured) == 2
     second = tune(task, sizes, trials=99, database=Database(path), workers=LocalWorkers(**QUICK), **common)
     assert second.measured == 6 and [count for count, _ in seen] == [1, 2, 3, 4, 5, 6]
     assert len({str(values) for _, values in seen}) == 6 and second.failed == 0
@@ -267,6 +268,48 @@ def test_interrupts_of_several_tasks(task: Task, tmp_path: Path) -> None:
     assert first.interrupted and first.result is not None and first.result.measured == 2
     assert second.result is None and "nothing was measured" in second.error
     assert len(Database(tmp_path / "t.json").records) == 2
+
+
+def test_the_best_is_confirmed(task: Task) -> None:
+    """What was lucky once is measured again, and is the best no more; so the next one is, and that is what is kept."""
+    lucky, good = {"tile": [16], "vectors": True}, {"tile": [8], "vectors": False}
+    seen: list[Any] = []
+
+    class Fake(LocalWorkers):
+        def measure(self, task: Task, sizes: Any, candidates: Any, baseline: Any = None) -> Any:
+            for values in candidates:
+                ratio = {str(lucky): 1.0 if values in seen else 3.0, str(good): 1.5}.get(str(values), 1.1)
+                seen.append(values)
+                yield Measurement(values, (tuning.SizeTime(ratio, ratio, ratio, 1e-6),))
+
+    database = Database()
+    sizes = [{"n": 2, "m": 3}]
+    found = tune(task, sizes, trials=6, workers=Fake(**QUICK), database=database)
+    assert found.best == good and found.score == 1.5 and found.measured == 6
+    assert seen[6:] == [lucky, good] and len(database.records) == 8
+    assert database.best() == {task.key: good}
+    (known,) = database.known()[task.key]
+    assert known.choice == good
+    again = tune(task, sizes, trials=6, workers=Fake(**QUICK), database=database)
+    assert again.best == good and len(seen) == 8  # all is known
+
+
+def test_baselines_of_relax_ops(task: Task) -> None:
+    """The baseline may be a module of Relax, which gives its results."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", "m")))
+    with bb.function("main", [x]):
+        bb.emit_func_output(R.exp(x))
+    wrong = rx.BlockBuilder()
+    with wrong.function("main", [x]):
+        wrong.emit_func_output(R.sin(x))
+    values = {"tile": [8], "vectors": True}
+    with LocalWorkers(**QUICK) as workers:
+        sizes = [{"n": 3, "m": 5}, {"n": 0, "m": 4}, {"n": 1, "m": 33}]
+        (good,) = workers.measure(task, sizes, [values], baseline=str(bb.get()))
+        assert not good.error and len(good.times) == 3
+        (bad,) = workers.measure(task, sizes, [values], baseline=str(wrong.get()))
+        assert "ValueError: the results differ by up to" in bad.error
 
 
 def test_features_of_schedules(task: Task) -> None:
