@@ -77,6 +77,8 @@ SEPARATE = "relax.compiled_separately"
 MAY_FAIL = "relax.may_fail"
 """On a support function, beside `SEPARATE` or not: calls fail where no memory is left. Beside `SEPARATE` alone: calls
 cannot fail."""
+SAYS_PLACE = "relax.says_place"
+"""On a support function that may fail: its messages say where the error is, nothing is added to them."""
 CHECK = "relax.check"
 CONSTANT = "relax.constant"
 CONSTANT_VALUE = "relax.constant_value"

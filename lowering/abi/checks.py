@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import CHECK, SUPPORT
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi import value_formatters
-from relax_mlir.lowering.abi.error_places import ADD_PLACE, SET_ERROR, define_add_place, define_set_error
 from relax_mlir.lowering.abi.signature import plain
+from relax_mlir.lowering.runtime_lib.raising import (
+    ADD_PLACE,
+    ADD_PLACE_CALLS,
+    RAISER_CALLS,
+    SET_ERROR,
+    add_place_text,
+    raiser,
+    raiser_text,
+    set_error,
+)
+from relax_mlir.lowering.runtime_lib.support import SEPARATE_DECLARATIONS, has_separate_support
 from relax_mlir.mlir import arith, func, ir, llvm
-from relax_mlir.mlir_text import Code, Fragment, quoted, symbol
+from relax_mlir.mlir_text import Fragment, text_constant, text_name
 
 PLACEHOLDER = re.compile(r"\{(\d+)(?::(\w+))?\}")
 NAMERS = {
@@ -75,72 +84,57 @@ class Check:
         return "".join([*pieces, self.message[end:].replace("%", "%%")])
 
 
-def _name_of(text: str) -> str:
-    """The name of a string, the same in all modules, so that they can share the code that uses it."""
-    return f"relax.text.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
 class Raisers:
     """What a module needs to raise errors: strings, each once, and one function per number of values."""
 
-    def __init__(self, checks: Iterable[tuple[Check, int]], places: Iterable[str] = ()) -> None:
-        """`checks`: every check, with how many values it is given; `places`: what `add_place` is called with."""
-        self._strings: dict[str, str] = {}
-        counts, shown = set(), set()
+    def __init__(
+        self, checks: Iterable[tuple[Check, int]], places: Iterable[str], known: Mapping[str, func.FuncOp]
+    ) -> None:
+        """`checks`: every check, with how many values it is given; `places`: what `add_place` is called with; `known`:
+        the functions that the module has, which come first, but for those of separate support functions.
+        """
+        self._known, self._declared = known, SEPARATE_DECLARATIONS if has_separate_support(known) else {}
+        counts, shown, adds_places = set(), set(), False
+        self.fragment = Fragment()
         for check, count in checks:
             values = check.values(count)
             counts.add(len(values))
             shown |= {NAMERS[way] for _, way in values if way}
             for text in (check.kind, check.format):
-                self._strings.setdefault(text, _name_of(text))
-        self.fragment = Fragment()
+                text_constant(self.fragment, text)
         for place in places:
-            self._strings.setdefault(place, _name_of(place))
-            define_add_place(self.fragment)
-        for text, name in self._strings.items():
-            self.fragment.define(
-                f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})"
-            )
+            text_constant(self.fragment, place)
+            adds_places = True
         value_formatters.define_formatters(self.fragment, shown)
         for count in sorted(counts):
-            self._define(count)
+            self._define(raiser(count), raiser_text(count, SUPPORT), RAISER_CALLS)
+        if adds_places:
+            self._define(ADD_PLACE, add_place_text(SUPPORT), ADD_PLACE_CALLS)
 
-    def _define(self, count: int) -> None:
-        """`@relax.rt.raise.COUNT(kind, format, count times i64)`; names are passed as addresses."""
-        code, fragment = Code(), self.fragment
-        fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")
-        define_set_error(fragment)
-        values = [f"%a{i}" for i in range(count)]
-        types = ["!llvm.ptr", "i64", "!llvm.ptr", *["i64"] * count]
-
-        def print_to(buffer: str, size: str) -> str:
-            operands = ", ".join([buffer, size, "%format", *values])
-            return code.let(
-                f"llvm.call @snprintf({operands}) vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>) : "
-                f"({', '.join(types)}) -> i32"
-            )
-
-        length = code.let(f"arith.extsi {print_to(code.null(), code.constant(0))} : i32 to i64")
-        size = code.let(f"arith.addi {length}, {code.constant(1)} : i64")
-        buffer = code.let(f"llvm.alloca {size} x i8 : (i64) -> !llvm.ptr")
-        print_to(buffer, size)
-        code.do(f"func.call @{SET_ERROR}(%kind, {buffer}) : (!llvm.ptr, !llvm.ptr) -> ()")
-        code.do("func.return")
-        parameters = ", ".join(["%kind: !llvm.ptr", "%format: !llvm.ptr", *(f"{v}: i64" for v in values)])
-        head = f"private {symbol(_raiser(count))}({parameters})"
-        fragment.function(head, code, f'passthrough = ["cold", "noinline"], {SUPPORT}')
+    def _define(self, name: str, text: str, calls: Iterable[str]) -> None:
+        """Define a function that the module does not have, and what it calls."""
+        if name in self._known:
+            return
+        if name in self._declared:
+            self.fragment.define(self._declared[name])
+            return
+        for declaration in calls:
+            self.fragment.external(declaration)
+        if SET_ERROR in self._declared:
+            self.fragment.define(self._declared[SET_ERROR])
+        elif SET_ERROR not in self._known:
+            self.fragment.define(set_error(SUPPORT))
+        self.fragment.define(text)
 
     def add_place(self, place: str) -> None:
         """Write, at the insertion point, code that adds `place` to the message of the error that is raised."""
         pointer = ir.Type.parse("!llvm.ptr")
-        func.CallOp([], ADD_PLACE, [llvm.AddressOfOp(pointer, self._strings[place]).result])
+        func.CallOp([], ADD_PLACE, [llvm.AddressOfOp(pointer, text_name(place)).result])
 
     def raise_error(self, check: Check, values: Sequence[ir.Value]) -> None:
         """Write, at the insertion point, code that sets the error of `check` (of its index `values`)."""
         pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
-        operands = [
-            llvm.AddressOfOp(pointer, self._strings[text]).result for text in (check.kind, check.format)
-        ]
+        operands = [llvm.AddressOfOp(pointer, text_name(text)).result for text in (check.kind, check.format)]
         for position, way in check.values(len(values)):
             number = arith.IndexCastOp(word, values[position]).result
             if way:
@@ -150,8 +144,4 @@ class Raisers:
                 name = func.CallOp([pointer], NAMERS[way], [number, buffer]).results[0]
                 number = llvm.PtrToIntOp(word, name).result
             operands.append(number)
-        func.CallOp([], _raiser(len(operands) - 2), operands)
-
-
-def _raiser(count: int) -> str:
-    return f"relax.rt.raise.{count}"
+        func.CallOp([], raiser(len(operands) - 2), operands)

@@ -94,7 +94,7 @@ class _Wrapper(FFICode):
         """The two words of a parameter of which little is known, after checks of what is."""
         code = self.code
         if value.kind == "tensor":
-            pointer = self.checked_tensor(slot, value, role)
+            (pointer,) = self.found_tensor(slot, value, role)
             dims += [code.index(size) for size in self.sizes(pointer, value.ndim or 0)]
         elif value.kind == "shape":
             kind, payload = code.load(slot, 0, "i64"), code.load(slot, 8, "i64")
@@ -128,22 +128,23 @@ class _Wrapper(FFICode):
 
     # -- results --------------------------------------------------------------------------------------------
 
-    def given_result(self, position: int, value: Value, dims: list[str]) -> str:
+    def given_result(self, position: int, value: Value, dims: list[str], room: str) -> str:
         """The data pointer of a result that the caller passed in, after checking that it fits."""
         code = self.code
         role = f"the given {value.name}"
         tensor = self.tensor(code.at("%args", ANY_BYTES * position), value, role)
-        for i, (size, dim) in enumerate(zip(tensor.sizes, dims, strict=True)):
-            actual = code.index(size)
-            self.check(
-                code.let(f"arith.cmpi eq, {actual}, {dim} : index"),
-                "ShapeError",
-                f"{role} has dimension {i} of {{0}}, but the call gives {{1}}",
-                actual,
-                dim,
-            )
-        for fine, fault in ((tensor.contiguous, "contiguous"), (tensor.aligned, "aligned to its elements")):
-            self.check(fine, "ArgumentError", f"{role} is not {fault}, so it cannot be written to")
+        wanted = [code.let(f"arith.index_cast {dim} : index to i64") for dim in dims]
+        same = [
+            code.let(f"arith.cmpi eq, {size}, {dim} : i64")
+            for size, dim in zip(tensor.sizes, wanted, strict=True)
+        ]
+        fits = self.all_of(tensor.contiguous, tensor.aligned, *same)
+        code.do(f"scf.if {fits} {{\n  }} else {{")
+        for i, dim in enumerate(wanted):
+            code.store(dim, "i64", room, 8 * i)
+        operands = [tensor.pointer, self.text(self.prefix + role), room, tensor.contiguous, tensor.aligned]
+        self.call("relax.rt.given_flaw", operands, ["!llvm.ptr", "!llvm.ptr", "!llvm.ptr", "i1", "i1"])
+        code.do("}")
         return tensor.base
 
     def new_result(self, value: Value, dims: list[str], room: str) -> str:
@@ -317,7 +318,7 @@ class _Wrapper(FFICode):
         if given and not indirect:
             data, handle = code.fresh(), code.fresh()
             code.do(f"{data}, {handle} = scf.if {given} -> (!llvm.ptr, !llvm.ptr) {{")
-            base = self.given_result(len(self.signature.params) + i, leaf, dims)
+            base = self.given_result(len(self.signature.params) + i, leaf, dims, room)
             code.do(f"scf.yield {base}, {code.null()} : !llvm.ptr, !llvm.ptr")
             code.do("} else {")
             new = self.new_result(leaf, dims, room)
@@ -330,7 +331,7 @@ class _Wrapper(FFICode):
         if given:
             target = code.fresh()
             code.do(f"{target} = scf.if {given} -> !llvm.ptr {{")
-            base = self.given_result(len(self.signature.params) + i, leaf, dims)
+            base = self.given_result(len(self.signature.params) + i, leaf, dims, room)
             code.do(f"scf.yield {base} : !llvm.ptr")
             code.do(f"}} else {{\n  scf.yield {code.null()} : !llvm.ptr\n  }}")
         handle = self.new_result(leaf, dims, room)

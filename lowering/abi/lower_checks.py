@@ -132,7 +132,7 @@ class LowerChecks(ModulePass):
             if name in failing.checks
         }
         asserted = [(_asserted(op), 0) for op in failing.asserts]
-        raisers = Raisers([*checks.values(), *asserted], sorted(failing.places))
+        raisers = Raisers([*checks.values(), *asserted], sorted(failing.places), table)
         raisers.fragment.splice(module)
         known = {name: check for name, (check, _) in checks.items()}
         changing = failing.functions | failing.deferring | failing.leaving

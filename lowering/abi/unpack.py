@@ -5,13 +5,13 @@ Offsets are those of `tvm/ffi/c_api.h` and `dlpack/dlpack.h`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.lowering.abi.ffi_dtypes import DType
 from relax_mlir.lowering.abi.signature import Value
 from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT
-from relax_mlir.mlir_text import Code, Fragment, attribute, quoted, symbol
+from relax_mlir.mlir_text import Code, Fragment, attribute, quoted, symbol, text_constant
 
 ANY_BYTES = 16
 OBJECT_BYTES = 24
@@ -89,40 +89,83 @@ class FFICode:
 
     def tensor(self, slot: str, value: Value, role: str) -> Tensor:
         """Check and unpack the tensor in the TVMFFIAny at `slot`."""
-        code, ndim = self.code, value.ndim
-        assert ndim is not None
-        pointer = self.checked_tensor(slot, value, role)
-        data = code.load(pointer, DL.DATA, "!llvm.ptr")
-        offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
-        base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
-        sizes = self.sizes(pointer, ndim)
-        self.require_memory(data, sizes, value, role)
+        assert value.ndim is not None
+        known = self.found_tensor(slot, value, role, ["!llvm.ptr", *["i64"] * value.ndim], self.contents)
+        pointer, base, sizes = known[0], known[1], known[2:]
         contiguous = self.contiguous(pointer, sizes)
         return Tensor(value, pointer, sizes, base, contiguous, self.aligned(base, value))
 
-    def require_memory(self, data: str, sizes: list[str], value: Value, role: str) -> None:
-        """Check that sizes are zero or more, and that there is memory if there are elements."""
+    def contents(self, pointer: str, value: Value) -> tuple[str, list[str]]:
+        """Whether sizes below zero or a null pointer call for a closer look; the address of the data, and the sizes."""
         code, zero = self.code, self.code.constant(0)
+        data = code.load(pointer, DL.DATA, "!llvm.ptr")
+        offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
+        base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+        sizes = self.sizes(pointer, value.ndim or 0)
         strange = code.let(f'llvm.icmp "eq" {data}, {code.null()} : !llvm.ptr')
         for size in sizes:
             strange = self.any_of(strange, code.let(f"arith.cmpi slt, {size}, {zero} : i64"))
-        code.do(f"scf.if {strange} {{")
-        empty = code.constant(0, "i1")
-        for i, size in enumerate(sizes):
-            self.check(
-                code.let(f"arith.cmpi sge, {size}, {zero} : i64"),
-                "ShapeError",
-                f"{role} has dimension {i} of {{0}}, expected zero or more ({value.name}: {value.type})",
-                code.index(size),
-            )
-            empty = self.any_of(empty, code.let(f"arith.cmpi eq, {size}, {zero} : i64"))
-        self.check(
-            empty,
-            "ArgumentError",
-            f"{role} has elements, but no memory: its data pointer is null, as that of fake and meta tensors is "
-            f"({value.name}: {value.type})",
+        return strange, [base, *sizes]
+
+    def found_tensor(
+        self,
+        slot: str,
+        value: Value,
+        role: str,
+        types: Sequence[str] = (),
+        read: Callable[[str, Value], tuple[str, list[str]]] | None = None,
+    ) -> list[str]:
+        """The address of the DLTensor in the TVMFFIAny at `slot`, after checks of all that `value` says.
+
+        `read`: reads more of a tensor that is right so far: whether something may be wrong with it, and values of
+        `types`, which follow the address. What is wrong, the support function finds out: that code is the same for all.
+        """
+        code, true = self.code, self.code.constant(1, "i1")
+        type_index = code.load(slot, 0, "i32")
+        is_object = self.equal(type_index, TENSOR, "i32")
+        is_tensor = self.any_of(is_object, self.equal(type_index, DLTENSOR, "i32"))
+        nothing = [code.null() if type == "!llvm.ptr" else code.constant(0) for type in types]
+        wrong, pointer = code.fresh(), code.fresh()
+        more = [code.fresh() for _ in types]
+        kinds = ", ".join(["i1", "!llvm.ptr", *types])
+        code.do(f"{', '.join([wrong, pointer, *more])} = scf.if {is_tensor} -> ({kinds}) {{")
+        handle = code.load(slot, 8, "!llvm.ptr")
+        inside = code.at(handle, OBJECT_BYTES)
+        found = code.let(f"llvm.select {is_object}, {inside}, {handle} : i1, !llvm.ptr")
+        facts = [(DL.DEVICE, 1)]
+        facts += [] if value.dtype is None else [(DL.DTYPE, value.dtype.packed)]
+        facts += [] if value.ndim is None else [(DL.NDIM, value.ndim)]
+        fits = self.all_of(*(self.equal(code.load(found, at, "i32"), fact, "i32") for at, fact in facts))
+        if read is None:
+            strange, values = code.let(f"arith.xori {fits}, {true} : i1"), []
+        else:
+            strange, values = code.fresh(), [code.fresh() for _ in types]
+            inner = ", ".join(["i1", *types])
+            code.do(f"{', '.join([strange, *values])} = scf.if {fits} -> ({inner}) {{")
+            doubt, contents = read(found, value)
+            code.do(f"scf.yield {', '.join([doubt, *contents])} : {inner}")
+            code.do(f"}} else {{\n  scf.yield {', '.join([true, *nothing])} : {inner}\n  }}")
+        code.do(f"scf.yield {', '.join([strange, found, *values])} : {kinds}")
+        code.do(f"}} else {{\n  scf.yield {', '.join([true, code.null(), *nothing])} : {kinds}\n  }}")
+        code.do(f"scf.if {wrong} {{")
+        self.call(
+            "relax.rt.tensor_flaw",
+            [
+                slot,
+                self.text(self.kind) if self.kind else code.null(),
+                self.text(self.prefix + role),
+                self.text(f"{value.name}: {value.type}"),
+                code.constant(-1 if value.dtype is None else value.dtype.packed),
+                code.constant(-1 if value.ndim is None else value.ndim),
+            ],
+            [*["!llvm.ptr"] * 4, "i64", "i64"],
         )
         code.do("}")
+        return [pointer, *more]
+
+    def text(self, text: str) -> str:
+        """The address of a constant text."""
+        return self.code.let(f"llvm.mlir.addressof {text_constant(self.fragment, text)} : !llvm.ptr")
 
     def aligned(self, base: str, value: Value) -> str:
         """Whether elements begin at multiples of their size."""
@@ -137,46 +180,6 @@ class FFICode:
         """The sizes of a DLTensor, as i64."""
         shape = self.code.load(pointer, DL.SHAPE, "!llvm.ptr") if ndim else ""
         return [self.code.load(shape, 8 * i, "i64") for i in range(ndim)]
-
-    def checked_tensor(self, slot: str, value: Value, role: str) -> str:
-        """The address of the DLTensor in the TVMFFIAny at `slot`, after checks of all that `value` says."""
-        code = self.code
-        type_index = code.load(slot, 0, "i32")
-        is_object = self.equal(type_index, TENSOR, "i32")
-        is_view = self.equal(type_index, DLTENSOR, "i32")
-        self.check(
-            self.any_of(is_object, is_view),
-            "ArgumentError",
-            f"{role} is of type {{0:type}}, expected {value.name}: {value.type}",
-            code.index(type_index, "i32"),
-        )
-        handle = code.load(slot, 8, "!llvm.ptr")
-        inside = code.at(handle, OBJECT_BYTES)
-        pointer = code.let(f"llvm.select {is_object}, {inside}, {handle} : i1, !llvm.ptr")
-        device = code.load(pointer, DL.DEVICE, "i32")
-        self.check(
-            self.equal(device, 1, "i32"),
-            "DeviceError",
-            f"{role} is on {{0:device}}, expected cpu ({value.name}: {value.type})",
-            code.index(device, "i32"),
-        )
-        if value.dtype is not None:
-            actual = code.load(pointer, DL.DTYPE, "i32")
-            self.check(
-                self.equal(actual, value.dtype.packed, "i32"),
-                "DTypeError",
-                f"{role} has dtype {{0:dtype}}, expected {value.dtype.name} ({value.name}: {value.type})",
-                code.index(actual, "i32"),
-            )
-        if value.ndim is not None:
-            ndim = code.load(pointer, DL.NDIM, "i32")
-            self.check(
-                self.equal(ndim, value.ndim, "i32"),
-                "ShapeError",
-                f"{role} has rank {{0}}, expected rank {value.ndim} ({value.name}: {value.type})",
-                code.index(ndim, "i32"),
-            )
-        return pointer
 
     def contiguous(self, pointer: str, sizes: list[str]) -> str:
         """Whether elements lie in row-major order; strides may be null, those of size-1 dimensions are free."""

@@ -16,11 +16,14 @@ What every module needs can be compiled separately (`SEPARATE_SUPPORT`); the mod
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from relax_mlir.dialects.attributes import MAY_FAIL, SEPARATE
+from relax_mlir.dialects.attributes import MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
+from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.pool import PAGE_BYTES, PAGED_BYTES
-from relax_mlir.mlir import ir
+from relax_mlir.lowering.runtime_lib.raising import COLD, RAISER_PREFIX, shared_raisers
+from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Fragment, attribute, functions, is_declaration, quoted, symbol_name
 
 CACHED_OBJECT = "relax.cached_object"
@@ -28,7 +31,7 @@ CACHED_OBJECT = "relax.cached_object"
 MEMORY_TABLE = "__relax_memory"
 
 _HEAD = re.compile(
-    r"^(?P<kind>func\.func private|llvm\.func internal) (?P<name>@relax\.rt\.\w+)\((?P<inputs>[^)]*)\)"
+    r"^(?P<kind>func\.func private|llvm\.func internal) (?P<name>@relax\.rt\.[\w.]+)\((?P<inputs>[^)]*)\)"
     r"(?P<results>[^{]*?)( attributes \{.*\})? \{$",
     re.MULTILINE,
 )
@@ -72,6 +75,8 @@ _CORE = "\n".join(
         fill_template(
             "support_names", dtype_table=quoted("".join(code.ljust(8, "\0") for code in _DTYPE_CODES))
         ),
+        fill_template("support_flaws"),
+        shared_raisers(f'{SHARED_GROUP} = "{SUPPORT_GROUP}"'),
     ]
 )
 """What entry points with tensors need."""
@@ -89,11 +94,23 @@ SEPARATE_SUPPORT = "\n".join(
 CORE_NAMES = frozenset(_CORE_HEADS)
 """The names of all functions of it."""
 
-_CORE_SEPARATE = "\n".join(
-    f"{declared} attributes {{{SEPARATE}{f', {MAY_FAIL}' if name in CORE_MAY_FAIL else ''}}}"
-    for name, declared in _declarations(_CORE).items()
-)
-"""Declarations in their place."""
+
+def _marks(name: str) -> str:
+    """The attributes of a declaration in place of a function of it."""
+    return ", ".join(
+        [SEPARATE, *(mark for mark in (MAY_FAIL, SAYS_PLACE, COLD) if mark in _CORE_HEADS[name])]
+    )
+
+
+SEPARATE_DECLARATIONS = {
+    name: f"{declared} attributes {{{_marks(name)}}}" for name, declared in _declarations(_CORE).items()
+}
+"""Declarations in their place, by name."""
+
+ENTRY_CALLS = frozenset(name for name in CORE_NAMES if not name.startswith(RAISER_PREFIX))
+"""The names of those that entry points call: which errors are raised is known later (see `Raisers`)."""
+
+_CORE_SEPARATE = "\n".join(text for name, text in SEPARATE_DECLARATIONS.items() if name in ENTRY_CALLS)
 
 _NULL_DECLARED = f"func.func private @relax.check.null(i1, index) attributes {{relax.check = {_NULL_CHECK}}}"
 
@@ -104,6 +121,11 @@ def support_text() -> str:
 
 
 _OBJECT_NAMES = frozenset(_declarations(_OBJECTS))
+
+
+def has_separate_support(functions: Mapping[str, func.FuncOp]) -> bool:
+    """Whether a module, whose functions are given, goes without what all modules need."""
+    return any(SEPARATE in function.attributes for name, function in functions.items() if name in CORE_NAMES)
 
 
 def define_support(module: ir.Module, is_separate: bool) -> None:
@@ -126,7 +148,8 @@ def define_object_support(module: ir.Module) -> None:
     if any(symbol_name(op) in _OBJECT_NAMES and is_declaration(op) for op in module.body.operations):
         fragment = Fragment()
         fragment.define(_DECLARED)
-        fragment.define("\n".join(_declarations(_CORE).values()))
+        declared = _declarations(_CORE)
+        fragment.define("\n".join(declared[name] for name in declared if name in ENTRY_CALLS))
         fragment.define(_NULL_DECLARED)
         fragment.define(_OBJECTS)
         fragment.splice(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Container, Iterable
 from typing import Any
@@ -215,6 +216,18 @@ class Fragment:
                 have.erase(present)
             op.operation.detach_from_parent()
             module.body.append(op)
+
+
+def text_name(text: str) -> str:
+    """The name of the constant for a text, the same in all modules, so that they can share the code that uses it."""
+    return f"relax.text.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def text_constant(fragment: Fragment, text: str) -> str:
+    """A constant text with a zero byte behind it, as a private global; its name with the @."""
+    name = symbol(text_name(text))
+    fragment.define(f"llvm.mlir.global internal constant {name}({quoted(text + chr(0))})")
+    return name
 
 
 def symbol_name(op: ir.Operation | ir.OpView) -> str:

@@ -1,4 +1,4 @@
-"""Parts of a module as object files: they are compiled on several threads, shared ones once per process."""
+"""Parts of a module as object files: they are compiled on several threads, equal ones once per process."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ class PartCompiler:
 
     def _find(self, task: _Task) -> bool:
         """Look for code that is kept."""
-        if task.part.group is not None:
-            task.code = _known(_key(task.part, task.level, self.cpu), self.persistent) or b""
+        shared = task.part.group is not None
+        task.code = _known(self._key(task), self.persistent and shared) or b""
         return bool(task.code)
 
     def _do_next(self, warm_up_first: bool = False) -> bool:
@@ -150,8 +150,14 @@ class PartCompiler:
 
     def _compile(self, task: _Task) -> None:
         task.code = compile_part(task.part, self.libraries, task.level, self.low_precision, self.cpu)
-        if task.part.group is not None:
-            _keep(_key(task.part, task.level, self.cpu), task.code, self.persistent)
+        _keep(self._key(task), task.code, self.persistent and task.part.group is not None)
+
+    def _key(self, task: _Task) -> str:
+        """What identifies the code of a part: for shared ones the source is all."""
+        what = [str(task.level), str(self.cpu or "")]
+        if task.part.group is None:
+            what += [str(self.low_precision), *task.part.exported, *task.part.external]
+        return hashlib.sha256("\0".join([*what, ""]).encode() + task.part.source).hexdigest()
 
 
 def _try(task: Callable[[], None]) -> None:
@@ -207,11 +213,6 @@ def require_symbols(module: ir.Module, libraries: Sequence[str], external: Seque
 @functools.cache
 def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
     return (ctypes.CDLL(None), *map(ctypes.CDLL, libraries))
-
-
-def _key(part: Part, opt_level: int, cpu: FunctionCpu | None) -> str:
-    machine = f"{cpu}".encode() if cpu else b""
-    return hashlib.sha256(b"%d:%s:%s" % (opt_level, machine, part.source)).hexdigest()
 
 
 def _entry(key: str) -> str:

@@ -138,9 +138,9 @@ func.func @asserted(%c: i1) {
 // CHECK-NEXT: call @relax.rt.raise.place(%[[text]])
 // CHECK-LABEL: func.func @nowhere(
 // CHECK-NOT: call @relax.rt.raise.place
-// CHECK: func.func private @relax.rt.raise.place(
 // CHECK: llvm.mlir.global internal constant @{{.*}}("assertion failed at here.py:7:3: set\00")
 // CHECK: llvm.mlir.global internal constant @[[name]](" (called at there.py:8:5)\00")
+// CHECK: func.func private @relax.rt.raise.place(
 func.func private @inner(%c: i1) attributes {relax.prim_func} {
   cf.assert %c, "set" loc("here.py":7:3)
   return

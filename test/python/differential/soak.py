@@ -9,6 +9,9 @@ import argparse
 import sys
 import time
 import traceback
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 from checking import check
 from generator import Generator

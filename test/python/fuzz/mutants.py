@@ -51,6 +51,8 @@ PASSES = (
         "symbol-dce",
     ),
     *("relax-to-relax", "relax-to-explicit-memory", "relax-to-vm", "static-plan-block-memory"),
+    *("fuse-ops-by-pattern{patterns=openblas}", "merge-composite-functions", "run-codegen"),
+    "fuse-ops-by-pattern{patterns=openblas},merge-composite-functions,run-codegen",
 )
 SHARES = (("valid", 0.45), ("mixed", 0.25), ("hostile", 0.12), ("script", 0.13), ("tokens", 0.05))
 

@@ -4,31 +4,35 @@
 func.func private @add.shapes(%n: index) -> index { return %n : index }
 
 // CHECK: @relax.check.ffi.add.0({{.*}} message = "add: takes 1 argument (x), or 2 with the results to write to; got {0}"
-// CHECK: @relax.check.ffi.add.1({{.*}} message = "add: parameter 'x' is of type {0:type}, expected x: Tensor((n,), \22float32\22)"
-// CHECK: @relax.check.ffi.add.2({{.*}} on {0:device}, expected cpu
-// CHECK: @relax.check.ffi.add.3({{.*}} has dtype {0:dtype}, expected float32
-// CHECK: @relax.check.ffi.add.4({{.*}} has rank {0}, expected rank 1
-// CHECK: @relax.check.ffi.add.5({{.*}} has dimension 0 of {0}, expected zero or more
-// CHECK: @relax.check.ffi.add.6({{.*}} has elements, but no memory: its data pointer is null
-// CHECK: @relax.check.ffi.add.13({{.*}} message = "add: the given result 0 has dimension 0 of {0}, but the call gives {1}"
-// CHECK: @relax.check.ffi.add.14({{.*}} is not contiguous, so it cannot be written to
-// CHECK: @relax.check.ffi.add.15({{.*}} is not aligned to its elements, so it cannot be written to
+// CHECK: llvm.mlir.global internal constant @[[ROLE:relax.text.[0-9a-f]+]]("add: parameter 'x'\00")
+// CHECK: llvm.mlir.global internal constant @[[EXPECTED:relax.text.[0-9a-f]+]]("x: Tensor((n,), \22float32\22)\00")
 
 // CHECK: func.func @__tvm_ffi_add(%{{[a-z0-9_]+}}: !llvm.ptr, %[[ARGS:[a-z0-9_]+]]: !llvm.ptr, %[[N:[a-z0-9_]+]]: i32, %[[RET:[a-z0-9_]+]]: !llvm.ptr) attributes {relax.inputs = 1 : i64, relax.latency_critical}
 // CHECK: %[[PLAIN:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[N]], %c1_i32 : i32
 // CHECK-NEXT: %[[GIVEN:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[N]], %c2_i32 : i32
 // CHECK-NEXT: %[[COUNT:[A-Za-z0-9_]+]] = arith.ori %[[PLAIN]], %[[GIVEN]]
 // CHECK: call @relax.check.ffi.add.0(%[[COUNT]],
-// CHECK: call @relax.check.ffi.add.4(
-// A null pointer is fine where there are no elements.
+// Type, device, dtype and rank are compared, then the pointer and the sizes: what is wrong is found out apart. A null
+// pointer is fine where there are no elements.
+// CHECK: %[[WRONG:[A-Za-z0-9_]+]]:4 = scf.if %{{[A-Za-z0-9_]+}} -> (i1, !llvm.ptr, !llvm.ptr, i64) {
+// CHECK: %[[DTYPE:[A-Za-z0-9_]+]] = arith.cmpi eq, %{{[A-Za-z0-9_]+}}, %c73730_i32 : i32
+// CHECK: %[[STRANGE:[A-Za-z0-9_]+]]:3 = scf.if %{{[A-Za-z0-9_]+}} -> (i1, !llvm.ptr, i64) {
 // CHECK: %[[ABSENT:[A-Za-z0-9_]+]] = llvm.icmp "eq" %{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}} : !llvm.ptr
-// CHECK: %[[STRANGE:[A-Za-z0-9_]+]] = arith.ori %[[ABSENT]],
-// CHECK-NEXT: scf.if %[[STRANGE]] {
-// CHECK: call @relax.check.ffi.add.6(
+// CHECK: %[[DOUBT:[A-Za-z0-9_]+]] = arith.ori %[[ABSENT]],
+// CHECK-NEXT: scf.yield %[[DOUBT]],
+// CHECK: scf.yield %true,
+// CHECK: scf.yield %[[STRANGE]]#0,
+// CHECK: scf.yield %true,
+// CHECK: scf.if %[[WRONG]]#0 {
+// CHECK-NEXT: llvm.mlir.addressof @[[ROLE]]
+// CHECK-NEXT: llvm.mlir.addressof @[[EXPECTED]]
+// CHECK-NEXT: call @relax.rt.tensor_flaw(%[[ARGS]],
 // CHECK: %[[SIZE:[A-Za-z0-9_]+]] = call @add.shapes(%{{[A-Za-z0-9_]+}}) : (index) -> index
 // Results that the caller gave are checked; others are allocated, and dropped if an error follows.
 // CHECK: %[[OUT:[A-Za-z0-9_]+]]:2 = scf.if %[[GIVEN]]
-// CHECK: call @relax.check.ffi.add.13(%{{[A-Za-z0-9_]+}}, %{{[A-Za-z0-9_]+}}, %[[SIZE]])
+// CHECK: %[[WANTED:[A-Za-z0-9_]+]] = arith.index_cast %[[SIZE]] : index to i64
+// CHECK-NEXT: arith.cmpi eq, %{{[A-Za-z0-9_#]+}}, %[[WANTED]] : i64
+// CHECK: call @relax.rt.given_flaw(
 // CHECK: else
 // CHECK: call @relax.rt.tensor(
 // CHECK: call @relax.rt.drop(%[[OUT]]#1) {relax.defer = "error"}
