@@ -142,7 +142,13 @@ class _Wrapper(FFICode):
         code.do(f"scf.if {fits} {{\n  }} else {{")
         for i, dim in enumerate(wanted):
             code.store(dim, "i64", room, 8 * i)
-        operands = [tensor.pointer, self.text(self.prefix + role), room, tensor.contiguous, tensor.aligned]
+        operands = [
+            tensor.pointer,
+            self.constant_text(self.prefix + role),
+            room,
+            tensor.contiguous,
+            tensor.aligned,
+        ]
         self.call("relax.rt.given_flaw", operands, ["!llvm.ptr", "!llvm.ptr", "!llvm.ptr", "i1", "i1"])
         code.do("}")
         return tensor.base

@@ -152,9 +152,9 @@ class FFICode:
             "relax.rt.tensor_flaw",
             [
                 slot,
-                self.text(self.kind) if self.kind else code.null(),
-                self.text(self.prefix + role),
-                self.text(f"{value.name}: {value.type}"),
+                self.constant_text(self.kind) if self.kind else code.null(),
+                self.constant_text(self.prefix + role),
+                self.constant_text(f"{value.name}: {value.type}"),
                 code.constant(-1 if value.dtype is None else value.dtype.packed),
                 code.constant(-1 if value.ndim is None else value.ndim),
             ],
@@ -163,7 +163,7 @@ class FFICode:
         code.do("}")
         return [pointer, *more]
 
-    def text(self, text: str) -> str:
+    def constant_text(self, text: str) -> str:
         """The address of a constant text."""
         return self.code.let(f"llvm.mlir.addressof {text_constant(self.fragment, text)} : !llvm.ptr")
 

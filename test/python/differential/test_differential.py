@@ -7,6 +7,9 @@ what fails and prints it.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from checking import check
@@ -39,6 +42,13 @@ def test_module(seed: int) -> None:
     assert compared > total / 4, (
         f"seed {seed}: only {compared} of {total} elements are certain enough to compare"
     )
+
+
+def test_soak_runs_alone() -> None:
+    """Without what pytest puts on the path; of no seed."""
+    script = Path(__file__).with_name("soak.py")
+    done = subprocess.run([sys.executable, script, "0:0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "0 failures" in done.stdout, done.stderr
 
 
 UNUSED = 500004
