@@ -397,6 +397,23 @@ class Expressions:
             raise Problem(node, 'write T.cast(x, "float32")', "ArgumentError")
         return self.cast(node, self.dtype_name(texts[0]), values)
 
+    def reinterpret(self, node: ast.Call) -> Scalar:
+        """``T.reinterpret("int32", x)``: the bits of a number as another dtype of as many bits."""
+        texts = [a for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        values = [a for a in node.args if a not in texts]
+        if len(texts) != 1 or len(values) != 1:
+            raise Problem(node, 'write T.reinterpret("int32", x)', "ArgumentError")
+        wanted, found = dtypes.dtype(self.dtype_name(texts[0])), self.scalar(values[0])
+        if (
+            found.dtype is INDEX
+            or found.dtype.bits != wanted.bits
+            or "bool" in (wanted.kind, found.dtype.kind)
+        ):
+            raise Problem(node, f"{shown(found.dtype)} does not have as many bits as {wanted}", "DTypeError")
+        if found.dtype.is_float == wanted.is_float and not (found.dtype.is_float and found.dtype != wanted):
+            return Scalar(found.ssa, wanted)
+        return Scalar(arith.bitcast(wanted.storage_type(), found.ssa), wanted)
+
     @staticmethod
     def dtype_name(node: ast.expr) -> str:
         text = node.value if isinstance(node, ast.Constant) else None
@@ -456,6 +473,7 @@ class Expressions:
 SPECIAL: dict[str, Callable[[Expressions, ast.Call], Any]] = {
     "cast": Expressions.cast_to,
     "Cast": Expressions.cast_to,
+    "reinterpret": Expressions.reinterpret,
     "if_then_else": Expressions.lazy_select,
     "Select": Expressions.eager_select,
     "max_value": Expressions.limit,

@@ -115,10 +115,18 @@ def _all(kinds: Sequence[DType]) -> Iterator[Template | None]:
         for other in kinds:
             if other != kind:
                 yield _template("cast", [kind], other, functools.partial(_cast, kind, other))
+                yield from _bits(kind, other)
 
 
 def _cast(kind: DType, other: DType, value: ir.Value) -> ir.Value:
     return convert(Scalar(value, kind), other).ssa
+
+
+def _bits(kind: DType, other: DType) -> Iterator[Template | None]:
+    """The bits of a number as another dtype."""
+    if INDEX in (kind, other) or kind.bits != other.bits or not (kind.is_float or other.is_float):
+        return
+    yield _template("reinterpret", [kind], other, lambda x: arith.bitcast(other.storage_type(), x))
 
 
 def _divisions(kind: DType) -> Iterator[Template | None]:

@@ -15,7 +15,8 @@ from relax_mlir.topi.binary import add, multiply, subtract
 from relax_mlir.topi.common import axes_of, axis_of, computed, dims_of, product, require, require_float, size
 from relax_mlir.topi.elementwise import exp, log, sqrt
 from relax_mlir.topi.manipulate import reshape
-from relax_mlir.topi.sort import SORT, argsort, searchsorted
+from relax_mlir.topi.ordering import SORT
+from relax_mlir.topi.sort import argsort, searchsorted
 from relax_mlir.topi.tag import COMM_REDUCE, ELEMWISE
 
 Axis = int | Sequence[int] | None

@@ -1,4 +1,4 @@
-"""Elements in order: a merge sort, which leaves equal elements in the order that they have."""
+"""Elements in order; equal elements keep the order that they have."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import axis_of, computed, dim_of, require
+from relax_mlir.topi.ordering import SORT, first_of, order_of
 
-SORT = "sort"
-"""The tag of what sorting gives."""
+FEW = 64
+"""So many first elements are found without sorting the rest."""
 
 
 def argsort(data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "int32") -> Tensor:
     """The indices of the elements in order along an axis; equal ones keep their order, and NaN counts as largest."""
     what = "topi.argsort"
     tensor = require(f"{what}: 'data'", data)
-    order, wanted = _order(tensor, _axis(what, tensor, axis), is_ascend), dtypes.dtype(dtype).name
+    order, wanted = order_of(tensor, _axis(what, tensor, axis), is_ascend), dtypes.dtype(dtype).name
     return computed(tensor.shape, lambda *i: order(*i).astype(wanted), "T_argsort", SORT)
 
 
@@ -28,7 +29,7 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
     """The elements in order along an axis, with NaN as the largest."""
     tensor = require("topi.sort: 'data'", data)
     place = _axis("topi.sort", tensor, axis)
-    order = _order(tensor, place, is_ascend)
+    order = order_of(tensor, place, is_ascend)
     return computed(tensor.shape, lambda *i: tensor(*i[:place], order(*i), *i[place + 1 :]), "T_sort", SORT)
 
 
@@ -55,7 +56,8 @@ def topk(
         count = whole if count < 1 else symbolic.minimum(count, whole)
     elif not symbolic.prove_less_equal(count, whole):
         raise ShapeError(f"{what}: 'k' is {count}, not known to be at most {whole}")
-    order = _order(tensor, place, is_ascend)
+    is_few = (isinstance(count, int) and count <= FEW) or (isinstance(k, int) and 0 < k <= FEW)
+    order = first_of(tensor, place, count, is_ascend) if is_few else order_of(tensor, place, is_ascend)
     shape = [*tensor.shape[:place], count, *tensor.shape[place + 1 :]]
     values = computed(shape, lambda *i: tensor(*i[:place], order(*i), *i[place + 1 :]), "T_topk_values", SORT)
     wanted = dtypes.dtype(dtype).name
@@ -105,62 +107,3 @@ def _axis(what: str, tensor: Tensor, axis: int) -> int:
     if tensor.ndim == 0:
         raise ShapeError(f"{what}: {tensor} has no axis")
     return axis_of(what, axis, tensor.ndim)
-
-
-def _order(tensor: Tensor, place: int, ascending: bool) -> Tensor:
-    """The indices (int64) in order, by runs of twice the length in each round."""
-    length = tensor.shape[place]
-    others = [dim for number, dim in enumerate(tensor.shape) if number != place]
-
-    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        data, order = ins[0], outs[0]
-        rows = [fresh("r") for _ in others]
-        i, run, next_ = fresh("i"), fresh("run"), fresh("next")
-        low, middle, high = fresh("low"), fresh("middle"), fresh("high")
-        width, heads, more = fresh("width"), fresh("heads"), fresh("more")
-        a, b = fresh("a"), fresh("b")
-
-        def at(tensor_name: str, index: str) -> str:
-            return element(tensor_name, [*rows[:place], index, *rows[place:]])
-
-        later = _before(at(data, f"T.index({b})"), at(data, f"T.index({a})"), tensor.dtype, ascending)
-        return [
-            f'{more} = T.alloc_buffer(("{length}",), "int64")',
-            f'{width} = T.alloc_buffer((1,), "int64")',
-            f'{heads} = T.alloc_buffer((2,), "int64")',
-            grid(rows, others),
-            f"    for {i} in range({length}):",
-            f"        {at(order, i)} = {i}",
-            f"    {width}[0] = 1",
-            f"    while {width}[0] < {length}:",
-            f"        for {run} in range((({length}) + 2 * {width}[0] - 1) // (2 * {width}[0])):",
-            f"            {low} = {run} * 2 * {width}[0]",
-            f"            {middle} = T.min({low} + {width}[0], {length})",
-            f"            {high} = T.min({low} + 2 * {width}[0], {length})",
-            f"            {heads}[0] = {low}",
-            f"            {heads}[1] = {middle}",
-            f"            for {next_} in range({low}, {high}):",
-            f"                {a} = {at(order, f'T.index(T.min({heads}[0], ({length}) - 1))')}",
-            f"                {b} = {at(order, f'T.index(T.min({heads}[1], ({length}) - 1))')}",
-            f"                if {heads}[1] < {high} and ({heads}[0] >= {middle} or {later}):",
-            f"                    {more}[{next_}] = {b}",
-            f"                    {heads}[1] = {heads}[1] + 1",
-            "                else:",
-            f"                    {more}[{next_}] = {a}",
-            f"                    {heads}[0] = {heads}[0] + 1",
-            f"        for {i} in range({length}):",
-            f"            {at(order, i)} = {more}[{i}]",
-            f"        {width}[0] = {width}[0] * 2",
-        ]
-
-    return LoopOp([tensor], [tensor.shape], ["int64"], body, "T_order", SORT).outputs[0]
-
-
-def _before(first: str, second: str, dtype: str, ascending: bool) -> str:
-    """Whether one element stands strictly before another one."""
-    sign = "<" if ascending else ">"
-    plain = f"{first} {sign} {second}"
-    if not dtype.startswith(("float", "bfloat")):
-        return f"({plain})"
-    small, large = (first, second) if ascending else (second, first)
-    return f"({plain} or (T.isnan({large}) and not T.isnan({small})))"

@@ -1,0 +1,227 @@
+"""Elements in order by their bits: a radix sort of rows, and the first few of each row.
+
+Every element becomes an unsigned number, its key, so that smaller keys stand first. Both keep equal elements in the
+order that they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir.dialects import dtypes
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
+from relax_mlir.te.tensors import Tensor
+
+SORT = "sort"
+"""The tag of what sorting gives."""
+DIGIT, DIGITS = 8, 256
+"""The bits of a digit, and how many digits there are."""
+SHORT = 48
+"""Rows of so many elements are sorted by insertion."""
+
+At = Callable[[str, str], str]
+"""The element of a tensor at a place of the row."""
+
+
+def order_of(tensor: Tensor, place: int, ascending: bool) -> Tensor:
+    """The indices (int64) of the elements along a dimension, in order; a NaN counts as the largest number."""
+    length = tensor.shape[place]
+    others = [dim for number, dim in enumerate(tensor.shape) if number != place]
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        rows = [fresh("r") for _ in others]
+
+        def at(name: str, index: str) -> str:
+            return element(name, [*rows[:place], index, *rows[place:]])
+
+        sorting = _Sorting(tensor.dtype, length, ascending, fresh)
+        i = fresh("i")
+        return [
+            *sorting.buffers(),
+            grid(rows, others),
+            *_indented(1, sorting.sorted(lambda index: at(ins[0], index))),
+            f"    for {i} in range({length}):",
+            f"        {at(outs[0], i)} = {sorting.place(i)}",
+        ]
+
+    return LoopOp([tensor], [tensor.shape], ["int64"], body, "T_order", SORT).outputs[0]
+
+
+def first_of(tensor: Tensor, place: int, count: Dim, ascending: bool) -> Tensor:
+    """The indices (int64) of the first `count` elements in order along a dimension, which are few."""
+    length = tensor.shape[place]
+    others = [dim for number, dim in enumerate(tensor.shape) if number != place]
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        rows = [fresh("r") for _ in others]
+
+        def at(name: str, index: str) -> str:
+            return element(name, [*rows[:place], index, *rows[place:]])
+
+        bits = bits_of(tensor.dtype)
+        best, places, hole = fresh("best"), fresh("places"), fresh("hole")
+        i, key, last, before, to = fresh("i"), fresh("key"), fresh("last"), fresh("before"), fresh("to")
+        return [
+            f'{best} = T.alloc_buffer(({count},), "uint{bits}")',
+            f'{places} = T.alloc_buffer(({count},), "int64")',
+            f'{hole} = T.alloc_buffer((1,), "int64")',
+            grid(rows, others),
+            f"    for {i} in range({length}):",
+            *_indented(2, key_lines(at(ins[0], i), tensor.dtype, ascending, key, fresh)),
+            f"        {last} = T.min({i}, ({count}) - 1)",
+            f"        if {i} < {count} or {key} < {best}[{last}]:",
+            f"            {hole}[0] = {last}",
+            f"            while {hole}[0] > 0 and {best}[T.max(T.index({hole}[0]) - 1, 0)] > {key}:",
+            f"                {before} = T.index({hole}[0]) - 1",
+            f"                {best}[{before} + 1] = {best}[{before}]",
+            f"                {places}[{before} + 1] = {places}[{before}]",
+            f"                {hole}[0] = {hole}[0] - 1",
+            f"            {to} = T.index({hole}[0])",
+            f"            {best}[{to}] = {key}",
+            f"            {places}[{to}] = {i}",
+            f"    for {i} in range({count}):",
+            f"        {at(outs[0], i)} = {places}[{i}]",
+        ]
+
+    shape = [*tensor.shape[:place], count, *tensor.shape[place + 1 :]]
+    return LoopOp([tensor], [shape], ["int64"], body, "T_first", SORT).outputs[0]
+
+
+class _Sorting:
+    """Statements that sort the keys of one row, and their places with them."""
+
+    def __init__(self, dtype: str, length: Dim, ascending: bool, fresh: Fresh) -> None:
+        self.dtype, self.length, self.ascending, self.fresh = dtype, length, ascending, fresh
+        self.bits = bits_of(dtype)
+        self.keys, self.places, self.counts, self.which = (
+            fresh(name) for name in ("keys", "places", "counts", "which")
+        )
+
+    def buffers(self) -> list[str]:
+        """Two of keys and two of places, of which `which` says the one that is read."""
+        return [
+            f'{self.keys} = T.alloc_buffer((2, {_quoted(self.length)}), "uint{self.bits}")',
+            f'{self.places} = T.alloc_buffer((2, {_quoted(self.length)}), "int64")',
+            f'{self.counts} = T.alloc_buffer(({self.bits // DIGIT}, {DIGITS}), "int64")',
+            f'{self.which} = T.alloc_buffer((1,), "int64")',
+        ]
+
+    def place(self, index: str) -> str:
+        """Where the element stood that is at `index` in order."""
+        return f"{self.places}[T.index({self.which}[0]), {index}]"
+
+    def sorted(self, item: Callable[[str], str]) -> list[str]:
+        """Sort the row whose elements are `item` of an index."""
+        i, key = self.fresh("i"), self.fresh("key")
+        return [
+            f"{self.which}[0] = 0",
+            f"for {i} in range({self.length}):",
+            *_indented(1, key_lines(item(i), self.dtype, self.ascending, key, self.fresh)),
+            f"    {self.keys}[0, {i}] = {key}",
+            f"    {self.places}[0, {i}] = {i}",
+            f"if {self.length} <= {SHORT}:",
+            *_indented(1, self.inserted()),
+            "else:",
+            *_indented(1, self.counted()),
+            *_indented(1, [line for digit in range(self.bits // DIGIT) for line in self.moved(digit)]),
+        ]
+
+    def inserted(self) -> list[str]:
+        """Each element goes before the larger ones that stand before it."""
+        i, key, own, before, to = (self.fresh(name) for name in ("i", "key", "own", "before", "to"))
+        hole = self.fresh("hole")
+        return [
+            f'{hole} = T.alloc_buffer((1,), "int64")',
+            f"for {i} in range(1, {self.length}):",
+            f"    {key} = {self.keys}[0, {i}]",
+            f"    {own} = {self.places}[0, {i}]",
+            f"    {hole}[0] = {i}",
+            f"    while {hole}[0] > 0 and {self.keys}[0, T.max(T.index({hole}[0]) - 1, 0)] > {key}:",
+            f"        {before} = T.index({hole}[0]) - 1",
+            f"        {self.keys}[0, {before} + 1] = {self.keys}[0, {before}]",
+            f"        {self.places}[0, {before} + 1] = {self.places}[0, {before}]",
+            f"        {hole}[0] = {hole}[0] - 1",
+            f"    {to} = T.index({hole}[0])",
+            f"    {self.keys}[0, {to}] = {key}",
+            f"    {self.places}[0, {to}] = {own}",
+        ]
+
+    def digit(self, key: str, number: int) -> str:
+        """One of the digits of a key, the lowest one being 0."""
+        shifted = f"({key} >> T.uint{self.bits}({number * DIGIT}))" if number else key
+        return f"T.index({shifted} & T.uint{self.bits}({DIGITS - 1}))"
+
+    def counted(self) -> list[str]:
+        """How often each digit is there, of all places."""
+        d, v, i, key = (self.fresh(name) for name in ("d", "v", "i", "key"))
+        lines = [
+            f"for {d}, {v} in T.grid({self.bits // DIGIT}, {DIGITS}):",
+            f"    {self.counts}[{d}, {v}] = 0",
+            f"for {i} in range({self.length}):",
+            f"    {key} = {self.keys}[0, {i}]",
+        ]
+        for number in range(self.bits // DIGIT):
+            own = self.fresh("digit")
+            lines += [
+                f"    {own} = {self.digit(key, number)}",
+                f"    {self.counts}[{number}, {own}] = {self.counts}[{number}, {own}] + 1",
+            ]
+        return lines
+
+    def moved(self, number: int) -> list[str]:
+        """Elements move by one of their digits, unless all have the same one."""
+        v, i, key, own, to, count = (self.fresh(name) for name in ("v", "i", "key", "own", "to", "count"))
+        total, one, other = self.fresh("total"), self.fresh("one"), self.fresh("other")
+        return [
+            f"{one} = T.index({self.which}[0])",
+            f"if {self.counts}[{number}, {self.digit(f'{self.keys}[{one}, 0]', number)}] < {self.length}:",
+            f"    {other} = 1 - {one}",
+            f'    {total} = T.alloc_buffer((1,), "int64")',
+            f"    {total}[0] = 0",
+            f"    for {v} in range({DIGITS}):",
+            f"        {count} = {self.counts}[{number}, {v}]",
+            f"        {self.counts}[{number}, {v}] = {total}[0]",
+            f"        {total}[0] = {total}[0] + {count}",
+            f"    for {i} in range({self.length}):",
+            f"        {key} = {self.keys}[{one}, {i}]",
+            f"        {own} = {self.digit(key, number)}",
+            f"        {to} = T.index({self.counts}[{number}, {own}])",
+            f"        {self.counts}[{number}, {own}] = {to} + 1",
+            f"        {self.keys}[{other}, {to}] = {key}",
+            f"        {self.places}[{other}, {to}] = {self.places}[{one}, {i}]",
+            f"    {self.which}[0] = {other}",
+        ]
+
+
+def bits_of(dtype: str) -> int:
+    """How many bits a key has."""
+    return max(dtypes.dtype(dtype).bits, DIGIT)
+
+
+def key_lines(item: str, dtype: str, ascending: bool, key: str, fresh: Fresh) -> list[str]:
+    """Statements that make the key of an element: an unsigned number that is smaller where it stands before."""
+    kind, bits = dtypes.dtype(dtype), bits_of(dtype)
+    unsigned, top = f"uint{bits}", f"T.uint{bits}({1 << (bits - 1)})"
+    value, raw, up = fresh("value"), fresh("bits"), fresh("up")
+    lines = [f"{value} = {item}"]
+    if kind.is_float:
+        zero = f"T.{dtype}(0)"
+        lines += [
+            f"{raw} = T.Select({value} == {zero}, T.{unsigned}(0), T.reinterpret('{unsigned}', {value}))",
+            f"{up} = T.Select(T.isnan({value}), T.{unsigned}({(1 << bits) - 1}), "
+            f"T.Select({raw} >= {top}, ~{raw}, {raw} | {top}))",
+        ]
+    elif kind.kind == "int":
+        lines.append(f"{up} = T.reinterpret('{unsigned}', {value}) ^ {top}")
+    else:
+        lines.append(f"{up} = {value}" if kind.kind == "uint" else f"{up} = T.{unsigned}({value})")
+    return [*lines, f"{key} = {up}" if ascending else f"{key} = ~{up}"]
+
+
+def _quoted(dim: Dim) -> str:
+    return str(dim) if isinstance(dim, int) else f'"{dim}"'
+
+
+def _indented(depth: int, lines: Sequence[str]) -> list[str]:
+    return ["    " * depth + line for line in lines]
