@@ -147,7 +147,7 @@ class Writer:
 
     def elements(self, op: ComputeOp, target: Tensor, value: Expr) -> None:
         """An output whose elements are expressions."""
-        depth, places = self.block(op.axis, target) if self.blocks else self.loops(op.axis)
+        depth, places = self.block(op.axis, target) if self.blocks else self.independent_loops(op.axis)
         self.store(depth, [self.element(target, places)], [value])
 
     def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
@@ -208,6 +208,25 @@ class Writer:
             self.add(self.depth, f"for {', '.join(variables.values())} in T.grid({ends}):")
         places = self.bind(axes, [variables.get(axis) or self.fixed[axis] for axis in axes])
         return self.depth + bool(own), places
+
+    def independent_loops(self, axes: Sequence[IterVar]) -> tuple[int, list[str]]:
+        """Loops of kinds over axes whose elements do not depend on each other: rows on threads, elements on vectors.
+
+        What is not proved of them in the lowering runs as plain loops do.
+        """
+        if not axes or any(axis in self.fixed for axis in axes):
+            return self.loops(axes)
+        variables = [self.fresh(axis.name) for axis in axes]
+        ends = [f"{axis.dom.extent}" for axis in axes]
+        depth = self.depth
+        if len(axes) > 1:
+            self.add(depth, f"for {variables[0]} in T.parallel({ends[0]}):")
+            depth += 1
+        if len(axes) > 2:
+            self.add(depth, f"for {', '.join(variables[1:-1])} in T.grid({', '.join(ends[1:-1])}):")
+            depth += 1
+        self.add(depth, f"for {variables[-1]} in T.vectorized({ends[-1]}):")
+        return depth + 1, self.bind(axes, variables)
 
     def block(self, axes: Sequence[IterVar], target: Tensor) -> tuple[int, list[str]]:
         """Loops around a block, with what a reduction begins with."""

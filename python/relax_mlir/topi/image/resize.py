@@ -228,7 +228,8 @@ def _resized(
         for n, place in enumerate(places)
     ]
     found = tensor
-    for place, axis in zip(places, axes, strict=True):
+    # The last dimension first, while there are few rows: its elements are not read side by side.
+    for place, axis in reversed(list(zip(places, axes, strict=True))):
         if moves or axis.old != axis.new:
             found = _along(found, place, axis, how)
     if crops:
@@ -246,36 +247,55 @@ def _place(index: Expr, axis: _Axis, how: _How) -> Expr:
 
 
 def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
-    """The tensor with another size of one dimension."""
+    """The tensor with another size of one dimension. Places and weights are computed once for each new place."""
     shape = [*tensor.shape[:number], axis.new, *tensor.shape[number + 1 :]]
+    taps = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}[how.method]
 
-    def read(i: Sequence[Expr], place: Expr) -> Expr:
-        inside = functions.maximum(functions.minimum(place, size(axis.old - 1)), 0)
-        return tensor(*replaced(i, number, inside))
+    def first(i: Expr) -> Expr:
+        x = _place(i, axis, how)
+        if how.method == "nearest_neighbor":
+            return _rounded(x, how).astype("int64")
+        return functions.floor(x).astype("int64") - (taps // 2 - 1)
+
+    def weights(i: Expr) -> list[Expr]:
+        x = _place(i, axis, how)
+        rest = x - functions.floor(x)
+        if how.method == "linear":
+            return [1.0 - rest, rest]
+        found = _cubic(rest, how.alpha)
+        if how.exclude:
+            places = [first(i) + tap for tap in range(taps)]
+            found = [
+                functions.select(functions.all(place >= 0, place < size(axis.old)), weight, 0.0)
+                for place, weight in zip(places, found, strict=True)
+            ]
+            total = found[0] + found[1] + found[2] + found[3]
+            found = [weight / total for weight in found]
+        return found
+
+    is_some = as_expr(size(axis.old)) > 0
+    # An access that is an error of the call where there is nothing to take elements from.
+    zeros = computed((axis.old,), lambda i: functions.const(0, "int64"), "T_resize_zeros", INJECTIVE)
+    begins = computed((axis.new,), lambda i: first(i) + zeros(0), "T_resize_places", INJECTIVE)
+    kind = "float64" if tensor.dtype == "float64" else "float32"
+    shares = [
+        computed((axis.new,), lambda i, tap=tap: weights(i)[tap].astype(kind), "T_resize_weights", INJECTIVE)
+        for tap in range(taps if taps > 1 else 0)
+    ]
+
+    def read(i: Sequence[Expr], tap: int) -> Expr:
+        place = functions.maximum(functions.minimum(begins(i[number]) + tap, size(axis.old - 1)), 0)
+        item = tensor(*replaced(i, number, place))
+        return functions.if_then_else(is_some, item, functions.const(0, tensor.dtype))
 
     def value(*i: Expr) -> Expr:
-        x = _place(i[number], axis, how)
-        if how.method == "nearest_neighbor":
-            return read(i, _rounded(x, how).astype("int64"))
-        below = functions.floor(x)
-        first, rest = below.astype("int64"), x - below
-        if how.method == "linear":
-            weight = rest.astype(tensor.dtype)
-            return read(i, first) * (1.0 - weight) + read(i, first + 1) * weight
-        weights = _cubic(rest, how.alpha)
-        places = [first - 1, first, first + 1, first + 2]
-        if how.exclude:
-            weights = [
-                functions.select(functions.all(place >= 0, place < size(axis.old)), weight, 0.0)
-                for place, weight in zip(places, weights, strict=True)
-            ]
-            total = weights[0] + weights[1] + weights[2] + weights[3]
-            weights = [weight / total for weight in weights]
-        terms = [
-            read(i, place) * weight.astype(tensor.dtype)
-            for place, weight in zip(places, weights, strict=True)
-        ]
-        return terms[0] + terms[1] + terms[2] + terms[3]
+        if taps == 1:
+            return read(i, 0)
+        terms = [read(i, tap).astype(kind) * share(i[number]) for tap, share in enumerate(shares)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total.astype(tensor.dtype)
 
     return computed(shape, value, "T_resize", INJECTIVE)
 
