@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
-from relax_mlir.te import functions
-from relax_mlir.te.compute import compute
-from relax_mlir.te.expressions import Expr
-from relax_mlir.te.recurrence import scan
-from relax_mlir.te.tensors import Tensor, placeholder
+from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
+from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import axis_of, computed, product, require
 from relax_mlir.topi.manipulate import reshape
 
@@ -25,14 +21,14 @@ def cumsum(
 
     `dtype`: elements are converted first. `exclusive`: without the element itself.
     """
-    return _cumulative("cumsum", data, axis, dtype, exclusive, 0, lambda a, b: a + b)
+    return _cumulative("cumsum", data, axis, dtype, exclusive, 0, "+")
 
 
 def cumprod(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
     """The products of the elements up to each; see `cumsum`."""
-    return _cumulative("cumprod", data, axis, dtype, exclusive, 1, lambda a, b: a * b)
+    return _cumulative("cumprod", data, axis, dtype, exclusive, 1, "*")
 
 
 def _cumulative(
@@ -42,25 +38,55 @@ def _cumulative(
     dtype: str | None,
     exclusive: bool | None,
     start: int,
-    combine: Callable[[Expr, Expr], Expr],
+    operator: str,
 ) -> Tensor:
+    """16-bit floats are combined in float32."""
     tensor = require(f"topi.{name}: 'data'", data)
     if axis is None:
         tensor, axis = reshape(tensor, (product(tensor.shape),)), 0
     place = axis_of(f"topi.{name}", axis, tensor.ndim)
     kind = tensor.dtype if dtype is None else dtypes.dtype(dtype).name
-    rest = [*tensor.shape[:place], *tensor.shape[place + 1 :]]
-    state = placeholder((tensor.shape[place] + 1, *rest), kind, "state")  # of the elements before each
-    first = compute((1, *rest), lambda *i: functions.const(start, kind), "start")
+    wide = "float32" if kind in ("float16", "bfloat16") else kind
+    shape, length = tensor.shape, tensor.shape[place]
+    before, behind = shape[:place], shape[place + 1 :]
 
-    def step(t: Expr, *i: Expr) -> Expr:
-        item = tensor(*i[:place], t - 1, *i[place:])
-        return combine(state(t - 1, *i), item if kind == tensor.dtype else item.astype(kind))
+    def rows(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        """Along the last dimension: a total of each row."""
+        at, i, item, total = [fresh("r") for _ in before], fresh("i"), fresh("item"), fresh("total")
+        own = element(outs[0], [*at, i])
+        step = [f"    {total}[0] = {total}[0] {operator} {item}", f"    {own} = {total}[0]"]
+        return [
+            f"{total} = T.alloc_buffer((1,), '{wide}', scope='local')",
+            grid(at, before),
+            f"    {total}[0] = T.{wide}({start})",
+            f"    for {i} in range({length}):",
+            f"        {item} = {_item(element(ins[0], [*at, i]), tensor.dtype, wide)}",
+            *(f"    {line}" for line in (step[::-1] if exclusive else step)),
+        ]
 
-    before: Any = scan(first, compute(state.shape, step, "step"), state, name=f"T_{name}_before")
-    return computed(
-        tensor.shape,
-        lambda *i: before(i[place] if exclusive else i[place] + 1, *i[:place], *i[place + 1 :]),
-        f"T_{name}",
-        CUMULATIVE,
-    )
+    def slices(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        """Along another dimension: each slice of the one before it."""
+        at, to, i, first = [fresh("r") for _ in before], [fresh("j") for _ in behind], fresh("i"), fresh("k")
+        own = element(outs[0], [*at, i, *to])
+        last = element(outs[0], [*at, f"{i} - 1", *to])
+        item = element(ins[0], [*at, f"{i} - 1" if exclusive else i, *to])
+        begin = (
+            f"T.{wide}({start})" if exclusive else _item(element(ins[0], [*at, "0", *to]), tensor.dtype, wide)
+        )
+        return [
+            grid(at, before),
+            f"    for {first} in range(T.min({length}, 1)):",
+            f"        {grid(to, behind)}",
+            f"            {element(outs[0], [*at, first, *to])} = {begin}",
+            f"    for {i} in range(1, {length}):",
+            f"        {grid(to, behind)}",
+            f"            {own} = {last} {operator} {_item(item, tensor.dtype, wide)}",
+        ]
+
+    op = LoopOp([tensor], [shape], [wide], slices if behind else rows, f"T_{name}", CUMULATIVE)
+    found = op.outputs[0]
+    return found if wide == kind else computed(shape, lambda *i: found(*i).astype(kind), "T_cast", CUMULATIVE)
+
+
+def _item(text: str, dtype: str, wide: str) -> str:
+    return text if dtype == wide else f"T.cast({text}, '{wide}')"

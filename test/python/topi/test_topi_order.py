@@ -16,27 +16,42 @@ N, M, K = te.var("n"), te.var("m"), te.var("k")
 SHAPES = ((3, 2, 5), (1, 2, 1), (0, 2, 4), (2, 2, 0), (4, 2, 37))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32"])
 def test_cumulative(dtype: str) -> None:
     x = te.placeholder((N, 2, M), dtype, "x")
+    wide = np.dtype(dtype if dtype == "int32" else "f8")
     cases: dict[str, Any] = {}
     for axis in (0, -1, None):
         cases[f"cumsum {axis}"] = (
             lambda t, axis=axis: topi.cumsum(t, axis),
-            lambda a, axis=axis: np.cumsum(a, axis, dtype=a.dtype),
+            lambda a, axis=axis: np.cumsum(a.astype(wide), axis, dtype=wide),
         )
         cases[f"cumprod {axis}"] = (
             lambda t, axis=axis: topi.cumprod(t, axis),
-            lambda a, axis=axis: np.cumprod(a, axis, dtype=a.dtype),
+            lambda a, axis=axis: np.cumprod(a.astype(wide), axis, dtype=wide),
         )
-    cases["exclusive"] = (
-        lambda t: topi.cumsum(t, 1, exclusive=True),
-        lambda a: np.cumsum(a, 1, dtype=a.dtype) - a,
-    )
+    for axis in (0, 1, 2):
+        cases[f"exclusive {axis}"] = (
+            lambda t, axis=axis: topi.cumsum(t, axis, exclusive=True),
+            lambda a, axis=axis: np.cumsum(a.astype(wide), axis, dtype=wide) - a.astype(wide),
+        )
     cases["float64"] = lambda t: topi.cumsum(t, 2, "float64"), lambda a: np.cumsum(a.astype("f8"), 2)
     small = [random(shape, dtype) for shape in SHAPES[:4]]
-    arrays = [[np.clip(array, -2, 2) if dtype == "int32" else array / 2] for array in small]
-    check([x], cases, arrays, rtol=1e-4, atol=1e-4)
+    half = small[0].dtype.type(0.5) if dtype != "int32" else 1
+    arrays = [[np.clip(array, -2, 2) if dtype == "int32" else array * half] for array in small]
+    loose = {"float16": 1e-2, "bfloat16": 5e-2}.get(dtype, 1e-4)
+    check([x], cases, arrays, rtol=loose, atol=loose)
+
+
+def test_cumulative_of_many_small_floats() -> None:
+    """Sums of 16-bit floats go on where a step is less than the spacing of the total."""
+    x = te.placeholder((N,), "float16", "x")
+    check(
+        [x],
+        {"ones": (lambda t: topi.cumsum(t, 0), lambda a: np.arange(1, len(a) + 1))},
+        [[np.ones(3000, "f2")]],
+        rtol=1e-3,
+    )
 
 
 def _scattered(reduction: str, axis: int) -> Any:
@@ -108,40 +123,68 @@ def test_scatter_out_of_range() -> None:
                 main(np.zeros(3, "f4"), np.array([0, bad], "i4"), np.ones(2, "f4"), np.zeros(3, "f4"))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "uint8"])
 def test_sorting(dtype: str) -> None:
     """Few values, so that equal ones show whether their order stays."""
     x = te.placeholder((N, 2, M), dtype, "x")
     cases: dict[str, Any] = {}
     for axis in (0, -1):
         for down in (False, True):
-
-            def order(a: Any, axis: int = axis, down: bool = down) -> Any:
-                return torch.sort(torch.tensor(a), dim=axis, descending=down, stable=True)[1].numpy()
-
             cases[f"argsort {axis} {down}"] = (
                 lambda t, axis=axis, down=down: topi.argsort(t, axis, not down, "int64"),
-                order,
+                lambda a, axis=axis, down=down: _order(a, axis, down),
             )
             cases[f"sort {axis} {down}"] = (
                 lambda t, axis=axis, down=down: topi.sort(t, axis, not down),
-                lambda a, axis=axis, order=order: np.take_along_axis(a, order(a), axis),
+                lambda a, axis=axis, down=down: np.take_along_axis(a, _order(a, axis, down), axis),
             )
-
-    def top(a: Any, k: int, axis: int) -> Any:
-        values, places = torch.sort(torch.tensor(a), dim=axis, descending=True, stable=True)
-        count = min(k, a.shape[axis])
-        return [values.narrow(axis, 0, count).numpy(), places.narrow(axis, 0, count).numpy()]
-
-    cases["topk"] = lambda t: topi.topk(t, 3), lambda a: top(a, 3, 2)
-    cases["topk all"] = lambda t: topi.topk(t, 0, 0), lambda a: top(a, len(a), 0)
-    cases["topk values"] = lambda t: topi.topk(t, 1, 1, "values"), lambda a: top(a, 1, 1)[0]
-    arrays = [random(shape, "int32" if dtype == "float32" else dtype).astype(dtype) for shape in SHAPES]
-    if dtype == "float32":
-        special = arrays[4].copy()
-        special[0, 0, ::5], special[1, 1, 3], special[2, 0, 4] = np.nan, np.inf, -np.inf
-        arrays.append(special)
+    cases["topk"] = lambda t: topi.topk(t, 3), lambda a: _top(a, 3, 2)
+    cases["topk up"] = lambda t: topi.topk(t, 3, is_ascend=True), lambda a: _top(a, 3, 2, down=False)
+    cases["topk all"] = lambda t: topi.topk(t, 0, 0), lambda a: _top(a, len(a), 0)
+    cases["topk many"] = lambda t: topi.topk(t, 100), lambda a: _top(a, 100, 2)
+    cases["topk values"] = lambda t: topi.topk(t, 1, 1, "values"), lambda a: _top(a, 1, 1)[0]
+    few = "int32" if dtype.endswith(("32", "16")) else dtype
+    arrays = [
+        random(shape, few).astype(random((1,), dtype).dtype) for shape in (*SHAPES, (2, 2, 131), (60, 2, 3))
+    ]
+    if few != dtype and dtype != "int32":
+        for number in (4, 5):
+            special = arrays[number].copy()
+            special[0, 0, ::5], special[1, 1, 3], special[1, 0, 4] = np.nan, np.inf, -np.inf
+            special[1, 0, 6::7], special[0, 1, ::9], special[1, 1, ::11] = -np.nan, 0.0, -0.0
+            arrays.append(special)
     check([x], cases, [[array] for array in arrays])
+
+
+def _order(a: Any, axis: int, down: bool) -> Any:
+    numbers = torch.tensor(a if a.dtype.kind in "iub" else a.astype("f8"))
+    return torch.sort(numbers, dim=axis, descending=down, stable=True)[1].numpy()
+
+
+def _top(a: Any, k: int, axis: int, down: bool = True) -> Any:
+    places = np.take(_order(a, axis, down), range(min(k, a.shape[axis])), axis)
+    return [np.take_along_axis(a, places, axis), places]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "int64", "uint16", "bool"])
+def test_sorting_of_all_values(dtype: str) -> None:
+    """Numbers over the whole range of a dtype, in rows that are long and that are short."""
+    x = te.placeholder((N, M), dtype, "x")
+    rng = np.random.default_rng(0)
+    arrays = []
+    for shape in ((3, 200), (2, 48), (2, 49), (1, 1)):
+        kind = random((1,), dtype).dtype
+        bits = rng.integers(0, 256, (*shape, kind.itemsize)).astype("u1").view(kind)[..., 0]
+        arrays.append([bits if dtype != "bool" else rng.integers(0, 2, shape).astype(bool)])
+    cases: dict[str, Any] = {
+        f"{down}": (
+            lambda t, down=down: topi.argsort(t, 1, not down, "int64"),
+            lambda a, down=down: _order(a, 1, down),
+        )
+        for down in (False, True)
+    }
+    cases["topk"] = lambda t: topi.topk(t, 9, ret_type="indices"), lambda a: _top(a, 9, 1)[1]
+    check([x], cases, arrays)
 
 
 def test_searchsorted() -> None:
