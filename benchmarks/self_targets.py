@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks import copying, libraries, low_precision, scheduled, third_party, tuning, virtual_machine
+from benchmarks import copying, libraries, low_precision, scheduled, third_party, topi, tuning, virtual_machine
 from benchmarks.measure import measure
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
@@ -62,6 +62,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from low_precision.rows()
             yield from scheduled.rows()
             yield from third_party.rows()
+            yield from topi.rows()
             yield from tuning.rows()
         if isinstance(workload, EncoderLayer):
             yield from virtual_machine.mode_rows(workload)

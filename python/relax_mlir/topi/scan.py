@@ -55,13 +55,15 @@ def _cumulative(
         at, i, item, total = [fresh("r") for _ in before], fresh("i"), fresh("item"), fresh("total")
         own = element(outs[0], [*at, i])
         step = [f"    {total}[0] = {total}[0] {operator} {item}", f"    {own} = {total}[0]"]
+        outer = f"for {at[0]} in T.parallel({before[0]}):" if at else "for _one in T.parallel(1):"
         return [
-            f"{total} = T.alloc_buffer((1,), '{wide}', scope='local')",
-            grid(at, before),
-            f"    {total}[0] = T.{wide}({start})",
-            f"    for {i} in range({length}):",
-            f"        {item} = {_item(element(ins[0], [*at, i]), tensor.dtype, wide)}",
-            *(f"    {line}" for line in (step[::-1] if exclusive else step)),
+            outer,  # a kind, so that the total is kept in a register
+            f"    {grid(at[1:], before[1:])}",
+            f"        {total} = T.alloc_buffer((1,), '{wide}')",
+            f"        {total}[0] = T.{wide}({start})",
+            f"        for {i} in range({length}):",
+            f"            {item} = {_item(element(ins[0], [*at, i]), tensor.dtype, wide)}",
+            *(f"        {line}" for line in (step[::-1] if exclusive else step)),
         ]
 
     def slices(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:

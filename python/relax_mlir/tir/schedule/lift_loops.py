@@ -12,6 +12,10 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import IterVar
 
 
+OWN_KINDS = ("parallel", "vectorized")
+"""The kinds of loops that tensor expressions give."""
+
+
 class NoStagesError(Exception):
     """A prim func that is no sequence of computations."""
 
@@ -25,15 +29,22 @@ class Nest:
 
 
 def nest_of(node: ast.stmt) -> Nest:
-    """The loops of a statement; NoStagesError: kinds, or other beginnings."""
+    """The loops of a statement; NoStagesError: kinds, or other beginnings.
+
+    The kinds that `te.create_prim_func` gives, rows on threads and elements on vectors, are left out: a schedule says
+    its own.
+    """
     axes: list[tuple[str, Dim]] = []
+    kinds: list[str] = []
     body = [node]
     while len(body) == 1 and isinstance(body[0], ast.For):
         loop = body[0]
         call = loop.iter
         name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
-        if not isinstance(call, ast.Call) or (name != "range" and function_name(call) != "grid"):
+        function = function_name(call) if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or (name != "range" and function not in ("grid", *OWN_KINDS)):
             raise NoStagesError("a loop has a kind already, which a schedule has given it")
+        kinds.append(function if function in OWN_KINDS else "")
         if name == "range" and len(call.args) != 1:
             raise NoStagesError("a loop does not begin at 0")
         targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
@@ -43,6 +54,9 @@ def nest_of(node: ast.stmt) -> Nest:
             if isinstance(target, ast.Name)
         ]
         body = loop.body
+    outer, inner = kinds[:-1], kinds[-1:]
+    if any(outer[1:]) or outer[:1] == ["vectorized"] or inner == ["parallel"]:
+        raise NoStagesError("a loop has a kind already, which a schedule has given it")
     return Nest(axes, body)
 
 

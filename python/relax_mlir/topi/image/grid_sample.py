@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
-from relax_mlir.te.expressions import Expr, as_expr
+from relax_mlir.te.expressions import Expr, ExprLike, as_expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import computed, dims_of, require, require_equal, require_float, size
 from relax_mlir.topi.layouts import require_layout
@@ -109,29 +109,89 @@ class _Sampler:
         self.kind = "float64" if grid.dtype == "float64" else "float32"
 
     def sampled(self) -> Tensor:
-        """The samples, of places in elements that are computed once for all channels."""
-        rank, kind = len(self.sizes), self.kind
+        """The samples. Which elements each is made of, and their weights, are found once for all channels."""
+        places = self.places()
+        taps = {"nearest": 1, "bilinear": 2, "bicubic": 4}[self.method]
+        indices = self.indices(places, taps)
+        shape = [*self.data.shape[:2], *self.grid.shape[2:]]
+        if taps == 1:
+            return self.finished(shape, lambda b, c, *at: self.read(b, c, indices, [0] * len(self.sizes), at))
+        weights = self.weights(places, taps)
+        axes = range(len(self.sizes))
+        if taps == 2:
+
+            def linear(b: Expr, c: Expr, *at: Expr) -> Expr:
+                total: Expr | None = None
+                for corner in itertools.product((0, 1), repeat=len(self.sizes)):
+                    item = self.read(b, c, indices, corner, at)
+                    for d, tap in zip(axes, corner, strict=True):
+                        item = item * weights(b, d, tap, *at)
+                    total = item if total is None else total + item
+                assert total is not None
+                return total
+
+            return self.finished(shape, linear)
+        row, column = (reductions.reduce_axis((0, taps), name) for name in ("row", "column"))
+
+        def cubic(b: Expr, c: Expr, *at: Expr) -> object:
+            item = self.read(b, c, indices, (row, column), at)
+            return reductions.sum(item * weights(b, 0, row, *at) * weights(b, 1, column, *at), [row, column])
+
+        found = computed(shape, cubic, "T_grid_sums", COMM_REDUCE)
+        return self.finished(shape, lambda *i: found(*i))
+
+    def finished(self, shape: Sequence[Dim], value: Callable[..., Expr]) -> Tensor:
+        """Samples in the dtype of the data."""
+        return computed(shape, lambda *i: value(*i).astype(self.data.dtype), "T_grid_sample", INJECTIVE)
+
+    def places(self) -> Tensor:
+        """The place of each sample along each dimension, in elements."""
+        rank = len(self.sizes)
 
         def place(b: Expr, d: Expr, *at: Expr) -> Expr:
             found: Expr | None = None
             for number, dim in enumerate(self.sizes):
-                own = self.element(self.grid(b, rank - 1 - number, *at).astype(kind), dim)
+                own = self.element(self.grid(b, rank - 1 - number, *at).astype(self.kind), dim)
                 found = own if found is None else functions.select(d == number, own, found)
             assert found is not None
             return found
 
-        out = self.grid.shape[2:]
-        places = computed([self.grid.shape[0], rank, *out], place, "T_grid_places", INJECTIVE)
-        shape = [*self.data.shape[:2], *out]
-        if self.method == "bicubic":
-            return self.cubic(shape, places)
-        of = self.nearest if self.method == "nearest" else self.linear
-        return computed(
-            shape,
-            lambda b, c, *at: of(b, c, [places(b, d, *at) for d in range(rank)]).astype(self.data.dtype),
-            "T_grid_sample",
-            INJECTIVE,
-        )
+        return computed([self.grid.shape[0], rank, *self.grid.shape[2:]], place, "T_grid_places", INJECTIVE)
+
+    def indices(self, places: Tensor, taps: int) -> Tensor:
+        """The elements of each sample along each dimension, -1 for those that are outside."""
+
+        def index(b: Expr, d: Expr, tap: Expr, *at: Expr) -> Expr:
+            x = places(b, d, *at)
+            whole = functions.nearbyint(x) if taps == 1 else functions.floor(x)
+            if taps > 1:
+                whole = whole + (tap - (taps // 2 - 1)).astype(self.kind)
+            found: Expr | None = None
+            for number, dim in enumerate(self.sizes):
+                number_of = (self.inside(whole, dim) if taps == 4 else whole).astype("int64")
+                is_inside = functions.all(number_of >= 0, number_of < size(dim), ~functions.isnan(x))
+                own = functions.select(is_inside, number_of, -1)
+                found = own if found is None else functions.select(d == number, own, found)
+            assert found is not None
+            return found
+
+        batch, rank, *out = places.shape
+        return computed([batch, rank, taps, *out], index, "T_grid_indices", INJECTIVE)
+
+    def weights(self, places: Tensor, taps: int) -> Tensor:
+        """The weights of those elements."""
+
+        def weight(b: Expr, d: Expr, tap: Expr, *at: Expr) -> Expr:
+            x = places(b, d, *at)
+            rest = x - functions.floor(x)
+            known = [1.0 - rest, rest] if taps == 2 else _cubic(rest)
+            found = known[-1]
+            for number, other in reversed(list(enumerate(known[:-1]))):
+                found = functions.select(tap == number, other, found)
+            return found
+
+        batch, rank, *out = places.shape
+        return computed([batch, rank, taps, *out], weight, "T_grid_weights", INJECTIVE)
 
     def element(self, x: Expr, dim: Dim) -> Expr:
         """A place in elements, of one from -1 to 1."""
@@ -158,60 +218,19 @@ class _Sampler:
         found = functions.select(is_even, rest + begin, span - rest + begin)
         return functions.select(span > 0.0, found, functions.const(0, self.kind))
 
-    def read(self, b: Expr, c: Expr, places: Sequence[Expr]) -> Expr:
+    def read(self, b: Expr, c: Expr, indices: Tensor, taps: Sequence[ExprLike], at: Sequence[Expr]) -> Expr:
         """An element, and 0 outside."""
-        tests: list[Expr] = []
-        for place, dim in zip(places, self.sizes, strict=True):
-            tests += [place >= 0, place < size(dim)]
-        item = self.data(b, c, *places).astype(self.kind)
-        return functions.if_then_else(functions.all(*tests), item, functions.const(0, self.kind))
-
-    def nearest(self, b: Expr, c: Expr, at: Sequence[Expr]) -> Expr:
-        return self.read(b, c, [functions.nearbyint(x).astype("int64") for x in at])
-
-    def linear(self, b: Expr, c: Expr, at: Sequence[Expr]) -> Expr:
-        below = [functions.floor(x) for x in at]
-        firsts = [x.astype("int64") for x in below]
-        rests = [x - low for x, low in zip(at, below, strict=True)]
-        total: Expr | None = None
-        for corner in itertools.product((0, 1), repeat=len(at)):
-            item = self.read(b, c, [first + step for first, step in zip(firsts, corner, strict=True)])
-            for step, rest in zip(corner, rests, strict=True):
-                item = item * (rest if step else 1.0 - rest)
-            total = item if total is None else total + item
-        assert total is not None
-        return total
-
-    def cubic(self, shape: Sequence[Dim], places: Tensor) -> Tensor:
-        """Sums over four rows of four elements, whose places and weights are computed once for all channels."""
-        batch, _, *out = shape
-        four = [batch, 2, 4, *out]
-
-        def weight(b: Expr, d: Expr, tap: Expr, *at: Expr) -> Expr:
-            x = places(b, d, *at)
-            weights = _cubic(x - functions.floor(x))
-            found = weights[3]
-            for number in (2, 1, 0):
-                found = functions.select(tap == number, weights[number], found)
-            return found
-
-        def index(b: Expr, d: Expr, tap: Expr, *at: Expr) -> Expr:
-            x = functions.floor(places(b, d, *at)) + (tap - 1).astype(self.kind)
-            row, column = (self.inside(x, dim) for dim in self.sizes)
-            return functions.select(d == 0, row, column).astype("int64")
-
-        weights = computed(four, weight, "T_grid_weights", INJECTIVE)
-        indices = computed(four, index, "T_grid_indices", INJECTIVE)
-        row, column = (reductions.reduce_axis((0, 4), name) for name in ("row", "column"))
-
-        def value(b: Expr, c: Expr, *at: Expr) -> object:
-            item = self.read(b, c, [indices(b, 0, row, *at), indices(b, 1, column, *at)])
-            return reductions.sum(item * weights(b, 0, row, *at) * weights(b, 1, column, *at), [row, column])
-
-        found = computed(shape, value, "T_grid_sample", COMM_REDUCE)
-        if self.kind == self.data.dtype:
-            return found
-        return computed(shape, lambda *i: found(*i).astype(self.data.dtype), "T_cast", INJECTIVE)
+        places = [indices(b, d, tap, *at) for d, tap in enumerate(taps)]
+        zero = functions.const(0, self.kind)
+        # Held in range rather than read under a condition: so it runs on vectors.
+        held = [
+            functions.maximum(functions.minimum(place, size(dim - 1)), 0)
+            for place, dim in zip(places, self.sizes, strict=True)
+        ]
+        item = self.data(b, c, *held).astype(self.kind)
+        for dim in self.sizes:
+            item = functions.if_then_else(as_expr(size(dim)) > 0, item, zero)
+        return functions.select(functions.all(*(place >= 0 for place in places)), item, zero)
 
 
 def _cubic(t: Expr) -> list[Expr]:
