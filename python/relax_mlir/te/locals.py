@@ -55,7 +55,8 @@ class Locals:
         for item in post_order(root):
             depths[id(item)] = 1 + max((depths[id(child)] for child in item.children), default=0)
             sizes[id(item)] = 1 + sum(sizes[id(child)] for child in item.children)
-        if depths[id(root)] <= MAX_DEPTH and sizes[id(root)] <= MAX_NODES:
+        small = depths[id(root)] <= MAX_DEPTH and sizes[id(root)] <= MAX_NODES
+        if small and not _tests_index(root):
             return fold(root, lambda item, parts: item.format(self.names, parts))
         return self.cut(root)
 
@@ -101,8 +102,9 @@ class Locals:
 
     def guard(self, item: Expr, number: int, guard: str) -> str:
         """The condition under which the part `number` of `item` is computed, which is under `guard`."""
-        if not self.reads[id(item.children[number])]:
-            return ALWAYS
+        part = item.children[number]
+        if not self.reads[id(part)] or (id(part), ALWAYS) in self.texts:
+            return ALWAYS  # it may be computed in any case, or is
         if not isinstance(item, IfThenElse | Logical) or number == 0:
             return guard
         first = item.children[0]
@@ -133,3 +135,13 @@ class Locals:
         name = self.fresh("t")
         self.lines.append(f"{name} = {text}")
         return Text(name)
+
+
+def _tests_index(root: Expr) -> bool:
+    """Whether a condition tests an index: both have to be one value, so that the access is proved."""
+    items = list(post_order(root))
+    indices = {id(index) for item in items if isinstance(item, Load) for index in item.children}
+    return any(
+        isinstance(item, IfThenElse) and any(id(part) in indices for part in post_order(item.children[0]))
+        for item in items
+    )

@@ -402,7 +402,7 @@ class Expressions:
         texts = [a for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         values = [a for a in node.args if a not in texts]
         if len(texts) != 1 or len(values) != 1:
-            raise Problem(node, 'write T.reinterpret("int32", x)', "ArgumentError")
+            raise Problem(node, "T.reinterpret takes a dtype, as text, and a value", "ArgumentError")
         wanted, found = dtypes.dtype(self.dtype_name(texts[0])), self.scalar(values[0])
         if (
             found.dtype is INDEX

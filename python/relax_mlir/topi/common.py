@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +12,7 @@ from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.compute import compute
-from relax_mlir.te.expressions import Expr, ExprLike, Size
+from relax_mlir.te.expressions import INDEX, Call, Expr, ExprLike, Size
 from relax_mlir.te.tensors import Tensor
 
 
@@ -88,6 +90,23 @@ def dim_of(what: str, value: object) -> Dim:
 def size(dim: Dim) -> ExprLike:
     """A size as part of an expression."""
     return dim if isinstance(dim, int) else Size(dim)
+
+
+def held(index: Expr, dim: Dim) -> Expr:
+    """An index in range, where there is anything; see `guarded`."""
+    place = index if index.kind == INDEX else Call("index", [index], INDEX)
+    return functions.maximum(functions.minimum(place, size(dim - 1)), 0)
+
+
+def guarded(item: Expr, places: Sequence[tuple[Expr, Dim]]) -> Expr:
+    """An element, or 0 where there is none: `places` are its indices that are `held`, of dimensions of these sizes.
+
+    It is how an access at a place that is data is proved to be in bounds, so that it runs on vectors.
+    """
+    tests = [place < size(dim) for place, dim in places if not symbolic.prove_less_equal(1, dim)]
+    if not tests:
+        return item
+    return functions.if_then_else(functools.reduce(operator.and_, tests), item, functions.cast(0, item.dtype))
 
 
 def flattened(indices: Sequence[ExprLike], shape: Sequence[Dim]) -> Any:  # noqa: ANN401 - an expression, or 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +13,16 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions, reductions
 from relax_mlir.te.expressions import Expr, ExprLike, as_expr
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import computed, dims_of, require, require_equal, require_float, size
+from relax_mlir.topi.common import (
+    computed,
+    dims_of,
+    guarded,
+    held,
+    require,
+    require_equal,
+    require_float,
+    size,
+)
 from relax_mlir.topi.layouts import require_layout
 from relax_mlir.topi.tag import COMM_REDUCE, INJECTIVE
 
@@ -222,15 +233,10 @@ class _Sampler:
         """An element, and 0 outside."""
         places = [indices(b, d, tap, *at) for d, tap in enumerate(taps)]
         zero = functions.const(0, self.kind)
-        # Held in range rather than read under a condition: so it runs on vectors.
-        held = [
-            functions.maximum(functions.minimum(place, size(dim - 1)), 0)
-            for place, dim in zip(places, self.sizes, strict=True)
-        ]
-        item = self.data(b, c, *held).astype(self.kind)
-        for dim in self.sizes:
-            item = functions.if_then_else(as_expr(size(dim)) > 0, item, zero)
-        return functions.select(functions.all(*(place >= 0 for place in places)), item, zero)
+        inside = [held(place, dim) for place, dim in zip(places, self.sizes, strict=True)]
+        item = guarded(self.data(b, c, *inside).astype(self.kind), list(zip(inside, self.sizes, strict=True)))
+        is_inside = functools.reduce(operator.and_, (place >= 0 for place in places))
+        return functions.select(is_inside, item, zero)
 
 
 def _cubic(t: Expr) -> list[Expr]:

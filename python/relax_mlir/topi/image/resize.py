@@ -12,7 +12,7 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, as_expr
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import computed, dims_of, replaced, require, require_float, size
+from relax_mlir.topi.common import computed, dims_of, guarded, held, replaced, require, require_float, size
 from relax_mlir.topi.layouts import require_layout
 from relax_mlir.topi.tag import INJECTIVE
 
@@ -273,7 +273,6 @@ def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
             found = [weight / total for weight in found]
         return found
 
-    is_some = as_expr(size(axis.old)) > 0
     # An access that is an error of the call where there is nothing to take elements from.
     zeros = computed((axis.old,), lambda i: functions.const(0, "int64"), "T_resize_zeros", INJECTIVE)
     begins = computed((axis.new,), lambda i: first(i) + zeros(0), "T_resize_places", INJECTIVE)
@@ -284,9 +283,8 @@ def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
     ]
 
     def read(i: Sequence[Expr], tap: int) -> Expr:
-        place = functions.maximum(functions.minimum(begins(i[number]) + tap, size(axis.old - 1)), 0)
-        item = tensor(*replaced(i, number, place))
-        return functions.if_then_else(is_some, item, functions.const(0, tensor.dtype))
+        place = held(begins(i[number]) + tap, axis.old)
+        return guarded(tensor(*replaced(i, number, place)), [(place, axis.old)])
 
     def value(*i: Expr) -> Expr:
         if taps == 1:
