@@ -11,7 +11,6 @@ from relax_mlir.error import RelaxError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import IterVar
 
-
 OWN_KINDS = ("parallel", "vectorized")
 """The kinds of loops that tensor expressions give."""
 
