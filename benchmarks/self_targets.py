@@ -14,7 +14,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks import copying, libraries, low_precision, scheduled, third_party, topi, tuning, virtual_machine
+from benchmarks import (
+    copying,
+    libraries,
+    low_precision,
+    scheduled,
+    third_party,
+    topi,
+    tuning,
+    virtual_machine,
+)
 from benchmarks.measure import measure
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
