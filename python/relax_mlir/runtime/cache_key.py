@@ -20,6 +20,7 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir, provider
 from relax_mlir.module_text import has_weights
 from relax_mlir.strategy.shipped import shipped_state
+from relax_mlir.strategy.tuned import history_state
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 from relax_mlir.transform.config import DUMP_DIR
@@ -119,6 +120,7 @@ def _settings(target: Target, opt_level: int) -> tuple[str, ...]:
         repr(sorted(context.disabled_pass)),
         repr(sorted(config.items())),
         shipped_state(),
+        history_state(),
     )
 
 

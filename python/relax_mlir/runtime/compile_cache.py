@@ -16,7 +16,6 @@ from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.machine_code import ObjectCode
 from relax_mlir.strategy.registry import any_registered
-from relax_mlir.strategy.tuned import has_history
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
@@ -37,15 +36,14 @@ class CacheSlot:
         `variant`: how it is compiled, if there is more than one way.
 
         None where nothing is cached: it is switched off, objects for this machine cannot be loaded, instruments
-        want to see the passes, strategies of users are registered, schedules are tuned, or it has constants that
-        cannot be looked into.
+        want to see the passes, strategies of users are registered, or it has constants that cannot be looked
+        into.
         """
         if (
             not SUPPORTED
             or not cache_store.enabled()
             or PassContext.current().instruments
             or any_registered()
-            or has_history()
         ):
             return None
         key = cache_key(source, target, opt_level, constants, variant)

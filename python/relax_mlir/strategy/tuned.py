@@ -61,11 +61,6 @@ def with_history(known: Mapping[str, Sequence[Known]]) -> Iterator[None]:
         _history.reset(token)
 
 
-def has_history() -> bool:
-    """Whether `with_history` is active, so that what a module becomes does not depend on its text alone."""
-    return _history.get() is not None
-
-
 def history_state() -> str:
     """A text that changes with what `with_history` gives to schedules."""
     return repr(_history.get())

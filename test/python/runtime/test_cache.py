@@ -14,6 +14,7 @@ import pytest
 import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import op as R
+from relax_mlir import tuning
 from relax_mlir.error import ArgumentError
 from relax_mlir.instrument import PassStatistics
 from relax_mlir.runtime import cache_key, cache_store, fast_call, memory, threads
@@ -133,6 +134,25 @@ def test_the_pass_context_counts(context: dict[str, Any]) -> None:
     with PassContext(**context):
         assert not hit(affine())
         assert hit(affine())
+
+
+def test_tuned_values_count() -> None:
+    """What tuning has found changes the code of a module: each database has an entry of its own."""
+    builder = rx.BlockBuilder()
+    x, k = rx.Var("x", rx.Tensor(("n", 4, "h", "w"))), rx.Var("k", rx.Tensor((4, 1, 3, 3)))
+    with builder.function("main", [x, k]):
+        builder.emit_func_output(R.nn.conv2d(x, k, padding=(1, 1), groups=4))
+    module = builder.get()
+    (task,) = tuning.extract_tasks(module)
+    values = {name: candidates[-1] for name, candidates in task.space().items()}
+    times = (tuning.SizeTime(2.0, 2.0, 2.0, 1e-6),)
+    record = tuning.Record.of(task, [{"n": 1, "h": 9, "w": 9}], tuning.Measurement(values, times))
+    tuned = tuning.Database()
+    tuned.add(record)
+    assert not hit(module) and hit(module)
+    with tuning.apply_history_best(tuned):
+        assert not hit(module) and hit(module)
+    assert hit(module)
 
 
 def test_versions_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,6 +308,7 @@ def test_writers_at_once(folder: Path) -> None:
 PROGRAM = """
 import numpy as np, relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir import tuning
 bb = rx.BlockBuilder()
 x = rx.Var("x", rx.Tensor(("n", 3), "float32"))
 with bb.function("main", [x]):
