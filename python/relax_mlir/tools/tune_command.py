@@ -53,6 +53,11 @@ def parser() -> argparse.ArgumentParser:
     spent.add_argument(
         "--workers", type=int, metavar="N", default=1, help="processes that measure, each on its own CPU (1)"
     )
+    spent.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="measure on the workers of this Dask scheduler (tcp://host:8786), not on this machine alone",
+    )
     how = found.add_argument_group("what is measured")
     how.add_argument(
         "--sizes",

@@ -15,7 +15,7 @@ from relax_mlir.tools.tune_command import TOOL
 from relax_mlir.tools.tune_inputs import read_seconds, read_sizes, read_tasks, require_sizes
 from relax_mlir.tools.tune_report import ProgressBar, plot, require_plot, show_outcomes, show_tasks
 from relax_mlir.tools.tuned_option import load_strategies
-from relax_mlir.tuning import Database, LocalWorkers, tune_tasks
+from relax_mlir.tuning import DaskWorkers, Database, LocalWorkers, Workers, tune_tasks
 
 DEFAULT_BUDGET = "10m"
 INTERRUPTED = 130
@@ -49,6 +49,9 @@ def tune_file(options: Namespace) -> int:
     if options.list:
         show_tasks(tasks)
         return 0
+    workers: Workers = LocalWorkers(options.workers, timeout, seed=options.seed)
+    if options.dask is not None:
+        workers = DaskWorkers(options.dask, timeout, seed=options.seed)
     database = Database(options.out)
     if others := database.other_targets(target):
         print(colour.note_line(TOOL, f"{options.out}: {others}", sys.stderr), file=sys.stderr)
@@ -62,7 +65,7 @@ def tune_file(options: Namespace) -> int:
             trials=options.trials,
             search=options.search,
             objective=options.objective,
-            workers=LocalWorkers(options.workers, timeout, seed=options.seed),
+            workers=workers,
             database=database,
             seed=options.seed,
             buckets=options.buckets,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import warm_process
+from distributed import LocalCluster
 from relax_mlir import te
 from relax_mlir.error import ParseError
 from relax_mlir.strategy.size_table import SizeRow, SizeTable
@@ -118,6 +119,22 @@ def records_of(path: Path) -> list[dict[str, Any]]:
     """The last measurement of each candidate."""
     records = [json.loads(line) for line in path.read_text().splitlines()]
     return list({(r["task"], r["target"], str(r["values"])): r for r in records}.values())
+
+
+def test_many_machines(folder: Path) -> None:
+    """`--dask` has the workers of a cluster measure."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp://"
+    ) as cluster:
+        address = cluster.scheduler_address
+        out = folder / "dask.json"
+        common = ("--trials", "2", "--out", str(out), *("--sizes", "k=5"), "--timeout", "300s")
+        relax_tune(str(folder / "tasks.py"), "--dask", address, *common)
+    records = Database(out).records
+    assert len({(r.name, str(r.measurement.values)) for r in records}) == 4
+    assert not any(r.measurement.error for r in records)
+    done = relax_tune(str(folder / "tasks.py"), "--dask", "nowhere", *common, code=1)
+    assert b"DaskWorkers: no scheduler at 'nowhere'" in done.stderr
 
 
 def test_what_is_measured_and_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
