@@ -295,6 +295,7 @@ API = (
     "relax_mlir.expr_functor",
     "relax_mlir.rewrite",
     "relax_mlir.te",
+    "relax_mlir.te.intrin",
     "relax_mlir.strategy",
     "relax_mlir.tuning",
     "relax_mlir.tir.schedule",

@@ -5,6 +5,7 @@ prim func of it, and `BlockBuilder.emit_te` a call. The names are those of TVM's
 `relax_mlir.symbolic`; sizes and indices are exact integers, which mix with int64.
 """
 
+from relax_mlir.te import intrin
 from relax_mlir.te.compute import ComputeOp, compute
 from relax_mlir.te.expressions import IterVar, Range
 from relax_mlir.te.extern import ExternOp, call_packed, call_prim, extern
@@ -83,7 +84,6 @@ from relax_mlir.te.schedule import (
     decl_tensor_intrin,
     lower,
 )
-from relax_mlir.te.schedule import builtin_intrins as intrin
 from relax_mlir.te.tags import tag_scope
 from relax_mlir.te.tensors import (
     Operation,

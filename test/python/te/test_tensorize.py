@@ -347,6 +347,18 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 
+def test_tiles_on_threads() -> None:
+    """Buffers of an intrinsic are those of each job."""
+    case = in_place()
+    function = rx.build(te.lower(case.schedule, case.tensors), "cpu -num-threads=3")["main"]
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(-4, 5, (203, 65)).astype("f4"), rng.integers(-4, 5, (65, 131)).astype("f4")
+    out = np.full((203, 131), np.nan, "f4")
+    for _ in range(5):
+        function(x, y, out)
+        np.testing.assert_array_equal(out, x @ y)
+
+
 @pytest.fixture(scope="module")
 def built() -> tuple[dict[str, Case], Any]:
     cases = {name: make() for name, make in CASES.items()}

@@ -19,8 +19,10 @@ from relax_mlir.error import (
     ShapeError,
     UnknownNameError,
 )
+from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
 from relax_mlir.script import parse
+from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 
 N, M, K = te.var("n"), te.var("m"), te.var("k")
@@ -313,6 +315,13 @@ def test_names() -> None:
     with pytest.raises(ArgumentError, match="there is an intrinsic 'sums_of_8' already"):
         te.TensorIntrin.register("sums_of_8", made)
     assert te.TensorIntrin.register("sums_of_8", made, override=True) is te.TensorIntrin.get("sums_of_8")
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu -mcpu=haswell", "cpu -mcpu=x86-64", "cpu -mcpu=neoverse-n1"])
+@pytest.mark.parametrize(("dtype", "bits"), [("float32", 32), ("float64", 64)])
+def test_the_tile_is_that_of_the_products_of_the_target(target: str, dtype: str, bits: int) -> None:
+    tile = tiling(Target.parse(target), bits)
+    assert te.intrin.gemm(dtype, target=target).name == f"gemm_{dtype}_{tile.rows}x{tile.columns}"
 
 
 # -- checks at run time
