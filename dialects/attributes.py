@@ -36,8 +36,8 @@ The value: per result, the number of the argument that is its destination."""
 INDICES_PROVED = "relax.indices_proved"
 """Beside `UNCHECKED`: the checks are of sizes alone, as all indices are proved to be in their buffers."""
 SCHEDULED_FROM = "relax.scheduled_from"
-"""On a prim func: it is a schedule of this prim func, as text, with the same parameters. Where that stays within its
-buffers, so does the schedule (sealed like `KERNEL`)."""
+"""On a prim func: it is a schedule of this prim func, as text, with the same parameters; behind it are those that take
+the place of some of its loops. Where all of these stay within their buffers, so does it (sealed like `KERNEL`)."""
 DESTINATIONS = "relax.destinations"
 """On a prim func from level T on: the numbers of the arguments that it writes its results into."""
 PATTERN = "relax.pattern"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from random_intrins import NoIntrin, derived
-from random_schedules import FACTORS, SIZES, UNSET, Array, run
+from random_schedules import FACTORS, SIZES, TILES, UNSET, Array, run
 from relax_mlir import symbolic, te, tir
 from relax_mlir.error import ScheduleError
 from relax_mlir.script import parse
@@ -298,9 +298,7 @@ def scheduled(source: str, seed: int) -> Scheduled:
             _step(found.schedule, kind, rng)
             found.source = source_of(found.schedule)
             found.done.append(kind)
-        except NoIntrin:
-            continue
-        except ScheduleError as error:
+        except (NoIntrin, ScheduleError) as error:
             found.refused.append(str(error))
             found.schedule = tir.Schedule(module)
             before.apply(found.schedule)
@@ -343,7 +341,11 @@ def _step(sch: Any, kind: str, rng: random.Random) -> None:
         sch.rfactor(rng.choice(own), rng.randint(0, len(block.stage.op.axis)))
     elif kind == "tensorize":
         number = rng.randrange(len(own))
-        sch.tensorize(own[number], derived(block.stage, number, rng))
+        loop = own[number]
+        if rng.random() < 0.6:  # a tile that is not full at most sizes
+            _, loop = sch.split(loop, factors=[None, rng.choice(TILES)])
+            number += 1
+        sch.tensorize(loop, derived(block.stage, number, rng))
     else:
         getattr(sch, kind)(rng.choice(own))
 

@@ -28,6 +28,8 @@ from tir_reference import Stand
 
 SIZES = (0, 1, 2, 3, 5, 7, 8, 9, 13)
 FACTORS = (1, 2, 3, 4, 5, 8, 16)
+TILES = (2, 3, 4)
+"""Lengths of loops that intrinsics take the place of."""
 UNSET = -99991.0
 """What no element of a result is."""
 Array = np.ndarray[Any, Any]
@@ -347,12 +349,13 @@ def _tensorized(of: Computation, found: Scheduled, rng: random.Random) -> Schedu
         number = rng.randrange(len(stage.leaf_iter_vars))
         before = Trace(s.trace.outputs, list(s.trace.lines))
         try:
+            if rng.random() < 0.6:  # a tile that is not full at most sizes
+                stage.split(stage.leaf_iter_vars[number], factor=rng.choice(TILES))
+                number += 1
             stage.tensorize(stage.leaf_iter_vars[number], derived(stage, number, rng))
             source = te.lower(s, [*of.inputs, *of.outputs], simple_mode=True)
             found = Scheduled(s, found.refused, source, found.tensorized + 1)
-        except NoIntrin:
-            continue
-        except ScheduleError as error:
+        except (NoIntrin, ScheduleError) as error:
             found.refused.append(str(error))
             found.schedule = te.create_schedule([tensor.op for tensor in of.outputs])
             before.apply(found.schedule)
