@@ -53,7 +53,7 @@ def python_globals(path: str) -> dict[str, Any]:
         return runpy.run_path(path, run_name=Path(path).stem)
     except RelaxError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ArgumentError(f"{path}: the file raises {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(folder)

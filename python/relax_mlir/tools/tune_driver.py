@@ -30,10 +30,10 @@ def tune_file(options: Namespace) -> int:
     given = DEFAULT_BUDGET if options.budget is None else options.budget
     budget = read_seconds("--budget", given) if limited else None
     timeout = read_seconds("--timeout", options.timeout)
-    for name in ("trials", "workers"):
+    for name, least in (("trials", 1), ("workers", 1), ("seed", 0)):
         value = getattr(options, name)
-        if value is not None and value < 1:
-            raise ArgumentError(f"--{name}: {value}, expected a number from 1")
+        if value is not None and value < least:
+            raise ArgumentError(f"--{name}: {value}, expected a number from {least}")
     sizes = read_sizes(options.sizes)
     target = Target.parse(options.target)
     if options.out is None and not options.list:

@@ -99,6 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "both.py").write_text(STRATEGIES + MODULE)
     (found / "broken.json").write_text('{"version": 7}\n')
     (found / "raises.py").write_text("1 / 0\n")
+    (found / "exits.py").write_text("raise SystemExit(0)\n")
     (found / "x.npy").write_bytes(b"")
     return found
 
@@ -265,6 +266,24 @@ def test_schedules_are_tuned(
     assert b"--tuned is for modules that are compiled now" in done.stderr
 
 
+def test_strategies_of_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--strategies of relax-compile and relax-run; the file may be one that cannot be run."""
+    monkeypatch.chdir(folder)
+    command = ["model.mlir", "--emit=calls"]
+    assert b"@exp_tiled" not in tool("compile_command", *command).stdout
+    assert b"@exp_tiled" in tool("compile_command", *command, "--strategies", "mine.py").stdout
+    x = np.random.default_rng(0).random((3, 5), "f4")
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "y.npz", result=np.exp(x))
+    options = ["--input", str(tmp_path / "x.npy"), "--compare", str(tmp_path / "y.npz")]
+    assert b"close" in tool("run_command", "model.mlir", *options, "--strategies", "mine.py").stdout
+    for name in ("compile_command", "run_command"):
+        done = tool(
+            name, *command[: 2 if name == "compile_command" else 1], "--strategies", "raises.py", code=1
+        )
+        assert b"plugin 'raises.py' fails" in done.stderr and b"ZeroDivisionError" in done.stderr
+
+
 def test_other_schedules(folder: Path, tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks that the module does not have do no harm; knobs that the schedule does not have are an error."""
     monkeypatch.chdir(folder)
@@ -307,6 +326,8 @@ WRONG = {
     (*MINE, *OUT, "--budget", ""): "--budget: '' is no time above 0",
     (*MINE, *OUT, "--timeout", "soon"): "--timeout: 'soon' is no time above 0",
     (*MINE, *OUT, "--trials", "0"): "--trials: 0, expected a number from 1",
+    (*MINE, *OUT, "--seed", "-1"): "--seed: -1, expected a number from 0",
+    ("exits.py", *OUT): "exits.py: the file raises SystemExit: 0",
     (*MINE, *OUT, "--workers", "0"): "--workers: 0, expected a number from 1",
     (*MINE, *OUT, "--sizes", "n=3"): "--sizes n=3: task 'exp_tiled' has a symbol 'm' too: give its size",
     (*MINE, *OUT, "--sizes", "n=3,m=65"): "'m' of task 'exp_tiled' is outside of its bounds, from 1 to 64",
