@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from relax_mlir.diagnostics import of_error, parse_module
+from relax_mlir.dialects import dialect
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
+from relax_mlir.tools.roundtrip import MAGIC
 
 ARCHIVE = b"PK"
 """How a file that `IRModule.save` has written begins."""
@@ -26,7 +29,7 @@ def read_module(text: str, variables: Mapping[str, Any] | None = None) -> IRModu
 
     Args:
         text: a path. A file that ends with ``.py`` is run, and its module taken: ``model.py:Name`` says which, if it
-            defines several. Any other one is IR text, or what `IRModule.save` has written.
+            defines several. Any other one is IR as text or MLIR bytecode, or what `IRModule.save` has written.
         variables: the globals of a Python file that has been run already.
 
     Raises:
@@ -39,8 +42,18 @@ def read_module(text: str, variables: Mapping[str, Any] | None = None) -> IRModu
     if path.endswith(".py"):
         return _from_python(path, name, python_globals(path) if variables is None else variables)
     with open(path, "rb") as stream:
-        is_archive = stream.read(len(ARCHIVE)) == ARCHIVE
-    return IRModule.load(path) if is_archive else IRModule.read(path)
+        head = stream.read(max(len(ARCHIVE), len(MAGIC)))
+    if head.startswith(MAGIC):
+        return _from_bytecode(path)
+    return IRModule.load(path) if head.startswith(ARCHIVE) else IRModule.read(path)
+
+
+def _from_bytecode(path: str) -> IRModule:
+    try:
+        return IRModule(parse_module(Path(path).read_bytes(), dialect.context()))
+    except ir.MLIRError as error:
+        reasons = "; ".join(found.message for found in of_error(error)) or str(error)
+        raise ParseError(f"{path}: no MLIR bytecode that can be read: {reasons}") from None
 
 
 def python_globals(path: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from relax_mlir.strategy.report import StrategyReport, explain_strategy
 from relax_mlir.tools import opt_watchers
 from relax_mlir.tools.colour import error_line, is_coloured
 from relax_mlir.tools.expectations import compare, read_expectations
+from relax_mlir.tools.module_input import ARCHIVE, is_python, read_module
 from relax_mlir.tools.opt_flags import EMITTED
 from relax_mlir.tools.opt_options import Options, pipeline_elements
 from relax_mlir.tools.output_file import require_folder
@@ -273,10 +274,16 @@ class Driver:
                 print(f"===== Execution time =====\n{watcher.render()}", file=sys.stderr)
 
     def _read(self) -> bytes:
+        """IR as text or bytecode: that of the file, or of the module that a saved or a Python file has."""
         if self.options.input == STDIN:
             return sys.stdin.buffer.read()
         try:
-            return Path(self.options.input).read_bytes()
+            is_module = is_python(self.options.input)
+            data = b"" if is_module else Path(self.options.input).read_bytes()
+            if is_module or data.startswith(ARCHIVE):
+                note("the module was read")
+                return bytecode_of(read_module(self.options.input).mlir)
+            return data
         except OSError as error:
             raise ParseError(f"cannot open input file '{self.options.input}': {error.strerror}") from None
 

@@ -18,7 +18,10 @@ from relax_mlir.transform.upstream_names import DIALECTS, PASSES, PIPELINES
 MAX_WIDTH = 110
 
 OVERVIEW = "OVERVIEW: relax-opt runs passes on a module: those of relax-mlir and those of MLIR, in any order."
-USAGE = "USAGE: relax-opt [options] [passes] <input file, or - for stdin>"
+USAGE = (
+    "USAGE: relax-opt [options] [passes] <input: IR as text or bytecode (- for stdin), a module that IRModule.save has "
+    "written, or a Python file that defines one (file.py, file.py:Name)>"
+)
 EXAMPLES = """\
   relax-opt model.mlir --canonicalize --cse -o out.mlir
   relax-opt model.mlir \\
@@ -28,6 +31,7 @@ EXAMPLES = """\
   relax-opt model.mlir --relax-to-kernels --elide-kernels
   relax-opt model.mlir --relax-to-llvm --dump-stages=stages --mlir-timing
   relax-opt model.mlir --load-pass-plugin=passes.py --my-pass
+  relax-opt model.py --relax-to-kernels --explain-strategy
 """
 
 ENVIRONMENT = {

@@ -11,6 +11,7 @@ import relax_mlir as rx
 import warm_process
 from relax_mlir.export import inspect_library
 from relax_mlir.script import parse
+from relax_mlir.tools.roundtrip import bytecode_of
 
 MODEL = """
 from relax_mlir.script import ir as I
@@ -45,11 +46,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = '@R.function\ndef main(x: R.Tensor(("n",), "float32")):\n    return x + 1.0'
     (found / "model.mlir").write_text(parse(text).asm())
     parse(text).save(found / "model.zip")
+    (found / "model.mlirbc").write_bytes(bytecode_of(parse(text).mlir))
+    (found / "cut.mlirbc").write_bytes((found / "model.mlirbc").read_bytes()[:200])
     return found
 
 
 def test_libraries_and_bytecode(folder: Path, tmp_path: Path) -> None:
-    for source in ("model.mlir", "model.zip"):
+    for source in ("model.mlir", "model.zip", "model.mlirbc"):
         library = tmp_path / "main.so"
         assert relax_compile(str(folder / source), "-o", str(library)).stderr == b""
         assert set(inspect_library(library).facts["functions"]) == {"main"}
@@ -135,6 +138,7 @@ WRONG = {
     ("two.py", "-o", "m.so"): "defines 2 modules; say which: two.py:Model, two.py:Other",
     ("none.py", "-o", "m.so"): "none.py: defines no module",
     ("raises.py", "-o", "m.so"): "raises.py: the file raises ZeroDivisionError: division by zero",
+    ("cut.mlirbc", "-o", "m.so"): "cut.mlirbc: no MLIR bytecode that can be read: attempting to parse",
     ("nothing.mlir", "-o", "m.so"): "cannot open input file 'nothing.mlir': there is no such file",
     ("--inspect", "model.py"): "model.py: not a library of relax-mlir",
     ("--inspect", "nothing.so"): "cannot open input file 'nothing.so': No such file or directory",
