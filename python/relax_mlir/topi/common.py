@@ -10,9 +10,10 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, expect
 from relax_mlir.symbolic import Dim
-from relax_mlir.te import functions
-from relax_mlir.te.compute import compute
+from relax_mlir.te import functions, reductions
+from relax_mlir.te.compute import ComputeOp, compute
 from relax_mlir.te.expressions import INDEX, Call, Expr, ExprLike, Size
+from relax_mlir.te.reductions import Reduction
 from relax_mlir.te.tensors import Tensor
 
 
@@ -44,10 +45,25 @@ def counted(index: Expr, dim: Dim) -> Expr:
 
 
 def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: str) -> Tensor:
-    """One tensor."""
+    """One tensor. Sums and products of 16-bit floats are taken in float32, and rounded once."""
     found = compute(tuple(shape), value, name, tag)
     assert isinstance(found, Tensor)
-    return found
+    if found.dtype not in ("float16", "bfloat16") or not isinstance(found.op, ComputeOp):
+        return found
+    (body,) = found.op.body
+    if not isinstance(body, Reduction) or body.combiner.name not in ("sum", "prod"):
+        return found
+
+    @functools.wraps(value)
+    def wide(*i: Expr) -> object:
+        again = value(*i)
+        combined = reductions.sum if again.combiner.name == "sum" else reductions.prod
+        return combined(again.source[0].astype("float32"), list(again.axis))
+
+    total = compute(tuple(shape), wide, f"{name}_wide", tag)
+    narrow = compute(tuple(shape), lambda *i: total(*i).astype(found.dtype), name, tag)
+    assert isinstance(narrow, Tensor)
+    return narrow
 
 
 def axis_of(what: str, axis: object, rank: int) -> int:
