@@ -29,7 +29,9 @@ def wire(
         return exprs.index(expr)
 
     numbers = [i for i, value in enumerate(consumer.operands) if value == result]
-    unsized = unsized_axes(functions[producer.callee], functions[consumer.callee], numbers)
+    first, second = functions[producer.callee], functions[consumer.callee]
+    # Prim funcs on memory have no tensor in between.
+    unsized = unsized_axes(first, second, numbers) if first.type.results else []
     shape = producer.info.known_shape if producer.info is not None else None
     assert shape is not None
     wiring = Wiring(

@@ -45,6 +45,7 @@ from relax_mlir.passes.fusion.prim_merging import (
     merge_prologue,
     merge_row_epilogue,
 )
+from relax_mlir.passes.fusion.prim_stores import against_stored_epilogue, merge_into_stores, on_buffers
 from relax_mlir.passes.fusion.prim_transposes import against_transpose, merge_transpose, permutation_of
 from relax_mlir.passes.fusion.report import FusionDecision, current_report
 from relax_mlir.transform import ModulePass, PassContext
@@ -116,6 +117,7 @@ class _Fusion:
             self.add_epilogue,
             self.add_prologue,
             self.add_row_epilogue,
+            self.add_stored_epilogue,
         )
 
     def run_on_block(self, block: ir.Block, fuse: Fuse) -> None:
@@ -207,6 +209,24 @@ class _Fusion:
             return None
         reason = f"epilogue of the kernel {takes_row_epilogue(self.functions[producer.callee])}"
         return self._fuse(producer, consumer, merge_row_epilogue, lambda _: None, reason)
+
+    def add_stored_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
+        """A prim func on memory, such as a schedule, and a loop over its result: where that is stored."""
+        if not consumer.is_only_user(producer.op.results[0]) or self._against_stored(producer, consumer):
+            return None
+        return self._fuse(
+            producer, consumer, merge_into_stores, lambda _: None, "computed where it is stored"
+        )
+
+    def _against_stored(self, producer: PrimCall, consumer: PrimCall) -> str:
+        """Why a loop is not done where a prim func on memory stores its result; "" if it may be."""
+        first, loop = self.functions.get(producer.callee), self._group(consumer.callee)
+        if first is None or loop is None or loop.kind != "loop":
+            return self._no_loop(producer.callee if first is None else consumer.callee)
+        if producer.info is None or consumer.info is None or producer.info.shape != consumer.info.shape:
+            return "the result has another shape"
+        numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
+        return against_stored_epilogue(first, len(producer.operands), loop.function, numbers)
 
     def _join(self, producer: PrimCall, consumer: PrimCall, reason: str) -> PrimCall | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)
@@ -370,6 +390,9 @@ class _Fusion:
         if function is not None and takes_row_epilogue(function):
             against = self._against_row_epilogue(producer, consumer)
             return against or "read in another order" if only else "several users"
+        if function is not None and on_buffers(function):
+            against = self._against_stored(producer, consumer)
+            return against or ("an op between them may write" if only else "several users")
         against = self._against_one_loop(producer, consumer)
         if not against and not only:
             against = self._against_copies(producer, consumer)
