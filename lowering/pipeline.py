@@ -20,6 +20,7 @@ from relax_mlir.lowering.legality import CheckLegality
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
+from relax_mlir.lowering.legalize.outline_branches import OutlineBranches
 from relax_mlir.lowering.llvm.to_llvm import flatten, to_llvm_dialect
 from relax_mlir.lowering.loops.annotated_loops import WhereAnnotated
 from relax_mlir.lowering.loops.join_fused_indices import JoinFusedIndices
@@ -119,6 +120,7 @@ def phases(
                 LegalizeOps(target),
                 known_passes("cse", opt_level=1),
                 FuseOps(),
+                OutlineBranches(),
                 known_passes("symbol-dce"),
             ),
         ),

@@ -1,21 +1,36 @@
-"""Conditionals around calls: for implementations that are more than prim funcs, such as calls of a library."""
+"""Conditionals among the implementations of an op, by conditions on sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from relax_mlir.dialects.attributes import BY_SIZE
 from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.lowering.legalize.dispatch import RELATIONS, Way
+from relax_mlir.lowering.legalize.dispatch import RELATIONS
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
 from relax_mlir.mlir import arith, ir
+from relax_mlir.strategy.op_strategy import SpecializedCondition
 from relax_mlir.symbolic import Condition
+
+Emit = Callable[[OpCall], Sequence[Arg]]
+"""Emits the calls of an implementation for the operands that it is given."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the implementations: its name, when it is taken, and how it is called."""
+
+    name: str
+    condition: SpecializedCondition
+    emit: Emit
 
 
 def branch(call: OpCall, ways: Sequence[Way]) -> list[Arg]:
     """The results of the first of `ways` whose condition holds, by nested conditionals at the insertion point.
 
-    The last one is taken without a condition.
+    The last one is taken without a condition. The conditionals have the attribute `BY_SIZE`, the name of the op.
     """
     (way, *others), types = ways, [info.to_type() for info in call.results]
     if not others:
@@ -25,6 +40,7 @@ def branch(call: OpCall, ways: Sequence[Way]) -> list[Arg]:
     for clause in clauses[1:]:
         flag = arith.andi(flag, clause)
     made = ir.Operation.create("scf.if", results=types, operands=[flag], regions=2)
+    made.attributes[BY_SIZE] = ir.StringAttr.get(call.args.op.removeprefix("relax."))
     for region, inner in zip(made.regions, ([way], others), strict=True):
         with ir.InsertionPoint(region.blocks.append()):
             values = [arg.ssa for arg in branch(call, inner)]

@@ -6,7 +6,7 @@ It works on memory, as it calls prim funcs in either form. Those on tensors are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.dialects.attributes import PRIM_FUNC
@@ -15,43 +15,41 @@ from relax_mlir.dialects.prim_entries import SUFFIX, make_entry, on_memory
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.ir_queries import callee_of, fresh_name, symbol_names
-from relax_mlir.lowering.legalize.rules import Arg, OpCall, call_prim
+from relax_mlir.lowering.legalize.rules import Arg, call_prim
 from relax_mlir.mlir import arith, func, ir, memref, scf
 from relax_mlir.module_functions import functions_of
-from relax_mlir.strategy.op_strategy import SpecializedCondition
 from relax_mlir.symbolic import Condition, Dim
+from relax_mlir.symbolic.condition import Relation
 
-Emit = Callable[[OpCall], Sequence[Arg]]
-"""Emits the calls of an implementation for the operands that it is given."""
-
-RELATIONS = {"<=": "sle", "==": "eq", "!=": "ne"}
-
-
-@dataclass(frozen=True)
-class Way:
-    """One of the implementations: its name, when it is taken, and how it is called."""
-
-    name: str
-    condition: SpecializedCondition
-    emit: Emit
+RELATIONS: dict[Relation, str] = {"<=": "sle", "==": "eq", "!=": "ne"}
+"""How conditions compare integers."""
 
 
-def dispatch(module: ir.Module, call: OpCall, ways: Sequence[Way]) -> list[Arg] | None:
-    """Call a prim func that takes the first of `ways` whose condition holds, at the insertion point.
+def dispatch(
+    module: ir.Module, name: str, inputs: Sequence[Arg], results: Sequence[Tensor], ways: Sequence[Way]
+) -> list[Arg] | None:
+    """Call a prim func that takes the first of `ways` whose conditions hold, at the insertion point.
 
     The last one is taken without a condition. None: one of them is more than calls of prim funcs, or gives back an
     operand as it is.
     """
-    name = fresh_name(f"{call.args.op.removeprefix('relax.')}_by_size", symbol_names(module.body))
-    dispatcher = _Dispatcher(module, call)
+    dispatcher = _Dispatcher(module, inputs, results)
     plans: list[tuple[Way, _Plan]] = []
     for way in ways:
         plan = dispatcher.plan(way)
         if plan is None:
             return None
         plans.append((way, plan))
-    symbol = dispatcher.emit(name, plans)
-    return call_prim(symbol, call.operands, call.results, dispatcher.sizes)
+    symbol = dispatcher.emit(fresh_name(name, symbol_names(module.body)), plans)
+    return call_prim(symbol, inputs, results, dispatcher.sizes)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the implementations: the conditions under which it is taken, and the block that calls it."""
+
+    conditions: tuple[Condition, ...]
+    block: ir.Block
 
 
 @dataclass(frozen=True)
@@ -76,25 +74,19 @@ class _Plan:
 @dataclass
 class _Dispatcher:
     module: ir.Module
-    call: OpCall
+    inputs: Sequence[Arg]
+    results: Sequence[Tensor]
     sizes: list[Dim] = field(default_factory=list)
     """The sizes that the prim func is passed: those in conditions, of buffers, and for what it calls."""
 
     def plan(self, way: Way) -> _Plan | None:
-        """The calls of one implementation, which it emits into a function that nobody keeps; None if there is more."""
-        scratch = ir.Module.create(ir.Location.unknown())
-        types = [arg.ssa.type for arg in self.call.operands]
-        with ir.InsertionPoint(scratch.body):
-            block = func.FuncOp("way", ir.FunctionType.get(types, [])).add_entry_block()
-        operands = [Arg(v, arg.info) for v, arg in zip(block.arguments, self.call.operands, strict=True)]
-        with ir.InsertionPoint(block):
-            results = way.emit(OpCall(self.call.args, tuple(operands), self.call.results))
-            func.ReturnOp([])
-        numbers: dict[ir.Value, int] = {v: i for i, v in enumerate(block.arguments)}
+        """The calls of one implementation; None if there is more."""
+        numbers: dict[ir.Value, int] = {arg.ssa: i for i, arg in enumerate(self.inputs)}
         fields: dict[ir.Value, tuple[int, ...]] = {}
         count = len(numbers)
         steps: list[_Step] = []
-        for op in [view.operation for view in block.operations][:-1]:
+        *ops, last = [view.operation for view in way.block.operations]
+        for op in ops:
             if op.name == TUPLE:
                 fields[op.results[0]] = tuple(numbers[v] for v in op.operands)
             elif op.name == "relax.tuple_get_item":
@@ -111,7 +103,9 @@ class _Dispatcher:
                 steps.append(_Step(callee_of(op), fields[op.operands[0]], made, tensors, sizes))
             else:
                 return None
-        outputs = tuple(numbers[arg.ssa] for arg in results)
+        if not all(value in numbers for value in last.operands):
+            return None
+        outputs = tuple(numbers[value] for value in last.operands)
         made_by_steps = {number for step in steps for number in step.results}
         if len(set(outputs)) != len(outputs) or not made_by_steps.issuperset(outputs):
             return None
@@ -120,7 +114,7 @@ class _Dispatcher:
     def emit(self, name: str, plans: Sequence[tuple[Way, _Plan]]) -> str:
         """The prim func; its name."""
         for way, plan in plans:
-            for condition in way.condition.open_clauses():
+            for condition in way.conditions:
                 self._need(condition.left, condition.right)
             for step in plan.steps:
                 self._need(*step.sizes)
@@ -128,8 +122,8 @@ class _Dispatcher:
                     if number not in plan.outputs:
                         self._need(*(info.known_shape or ()))
         index = ir.IndexType.get()
-        buffers = [_memref(arg.info) for arg in self.call.operands]
-        outs = [_memref(info) for info in self.call.results]
+        buffers = [_memref(arg.info) for arg in self.inputs]
+        outs = [_memref(info) for info in self.results]
         types = [*buffers, *outs, *[index] * len(self.sizes)]
         with ir.InsertionPoint(self.module.body):
             function = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
@@ -150,7 +144,7 @@ class _Dispatcher:
         if not others:
             self._run(block, plan)
             return
-        clauses = [self._holds(block, clause) for clause in way.condition.open_clauses()]
+        clauses = [self._holds(block, clause) for clause in way.conditions]
         flag = clauses[0]
         for clause in clauses[1:]:
             flag = arith.andi(flag, clause)
@@ -169,14 +163,14 @@ class _Dispatcher:
     def _size(self, block: ir.Block, dim: Dim) -> ir.Value:
         if isinstance(dim, int):
             return arith.constant(ir.IndexType.get(), dim)
-        first = len(self.call.operands) + len(self.call.results)
+        first = len(self.inputs) + len(self.results)
         return block.arguments[first + self.sizes.index(dim)]
 
     def _run(self, block: ir.Block, plan: _Plan) -> None:
         """The calls of an implementation."""
-        inputs = len(self.call.operands)
+        inputs = len(self.inputs)
         values: dict[int, ir.Value] = dict(enumerate(block.arguments[:inputs]))
-        outs = list(block.arguments)[inputs : inputs + len(self.call.results)]
+        outs = list(block.arguments)[inputs : inputs + len(self.results)]
         values |= dict(zip(plan.outputs, outs, strict=True))
         functions = {op.name.value: op for op in functions_of(self.module)}
         for step in plan.steps:

@@ -11,8 +11,7 @@ from relax_mlir.error import ArgumentError
 from relax_mlir.expr import Attrs
 from relax_mlir.ir_queries import enclosing_function
 from relax_mlir.lowering.legalize.builtin_strategies import builtin_strategy
-from relax_mlir.lowering.legalize.conditional_calls import branch
-from relax_mlir.lowering.legalize.dispatch import Way, dispatch
+from relax_mlir.lowering.legalize.conditional_calls import Way, branch
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule
 from relax_mlir.lowering.legalize.te_implementations import TEImplementations, out_type, placeholders
 from relax_mlir.mlir import ir
@@ -54,8 +53,7 @@ class SelectingLegalizer:
             Way(c.implementation.name, c.condition, partial(self._emit, what, c.implementation, attrs))
             for c in taken
         ]
-        found = dispatch(self.legalizer.module, call, ways)
-        return branch(call, ways) if found is None else found
+        return branch(call, ways)
 
     def _emit(self, what: str, implementation: OpImplementation, attrs: Attrs, call: OpCall) -> Sequence[Arg]:
         if implementation.rule is None:

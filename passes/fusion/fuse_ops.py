@@ -48,6 +48,7 @@ from relax_mlir.passes.fusion.prim_merging import (
 from relax_mlir.passes.fusion.prim_stores import against_stored_epilogue, merge_into_stores, on_buffers
 from relax_mlir.passes.fusion.prim_transposes import against_transpose, merge_transpose, permutation_of
 from relax_mlir.passes.fusion.report import FusionDecision, current_report
+from relax_mlir.passes.fusion.sink_into_branches import sink_epilogues, sink_prologues
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.passes import relax_functions
 
@@ -81,6 +82,9 @@ class FuseOps(ModulePass):
                 unpack_tuples(block)
                 for fuse in fusion.steps():
                     fusion.run_on_block(block, fuse)
+                # The blocks of branches come later, and fuse what is moved there.
+                sink_epilogues(block, fusion.is_fusible)
+                sink_prologues(block, fusion.is_fusible)
                 fusion.explain_rest(block)
         fusion.drop_unused()
 
@@ -227,6 +231,19 @@ class _Fusion:
             return "the result has another shape"
         numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
         return against_stored_epilogue(first, len(producer.operands), loop.function, numbers)
+
+    def is_fusible(self, producer: PrimCall, consumer: PrimCall) -> bool:
+        """Whether two calls become one where the second is the only user of the first."""
+        if producer.info is None or consumer.info is None:
+            return False
+        tests = (
+            self._against_one_loop,
+            self._against_epilogue,
+            self._against_prologue,
+            self._against_row_epilogue,
+            self._against_stored,
+        )
+        return not all(against(producer, consumer) for against in tests)
 
     def _join(self, producer: PrimCall, consumer: PrimCall, reason: str) -> PrimCall | None:
         first, second = self._group(producer.callee), self._group(consumer.callee)

@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
     "mangle-names": "relax_mlir.lowering.abi.mangle_names:MangleNames",
     "name-unknown-dims": "relax_mlir.passes.name_unknown_dims:NameUnknownDims",
     "normalize": "relax_mlir.passes.normalize:Normalize",
+    "outline-branches": "relax_mlir.lowering.legalize.outline_branches:OutlineBranches",
     "outline-parallel-loops": "relax_mlir.lowering.threads.outline_parallel_loops:OutlineParallelLoops",
     "place-results": "relax_mlir.lowering.bufferize.place_results:PlaceResults",
     "plan-memory": "relax_mlir.lowering.memory.plan_memory:PlanMemory",
