@@ -407,6 +407,8 @@ class _Fusion:
         if function is not None and takes_row_epilogue(function):
             against = self._against_row_epilogue(producer, consumer)
             return against or "read in another order" if only else "several users"
+        if on_buffers(self.functions[consumer.callee]):
+            return f"{consumer.callee} works on memory: it takes no prologue"
         if function is not None and on_buffers(function):
             against = self._against_stored(producer, consumer)
             return against or ("an op between them may write" if only else "several users")
