@@ -64,7 +64,8 @@ class FuseOps(ModulePass):
     that read out of order, which have no vectors. Contractions (pattern out_fusable) read tensors as they lie in place
     of permuted copies, where their kernels can; they take the loop that uses their result as their epilogue, and
     kernels over rows (softmax, norms) the loop that makes their input as their prologue and the one that uses their
-    result as their epilogue. `max_depth`: at most so many prim funcs become one. Like groups share one fused prim func.
+    result as their epilogue. Prim funcs on memory, such as schedules, compute the loop that uses their result where
+    they store it. Loops around a conditional move into its branches, if one of these takes them. `max_depth`: at most so many prim funcs become one. Like groups share one fused prim func.
     `explain_fusion` tells what was decided.
     """
 
