@@ -17,8 +17,6 @@ from relax_mlir.symbolic import Condition, Dim
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 PREDICATES = {getattr(arith.CmpIPredicate, name): relation for relation, name in RELATIONS.items()}
-OF_CONDITIONS = ("relax.prim_value", "arith.cmpi", "arith.andi")
-"""The ops that conditions are made of."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,17 @@ def _next(op: ir.Operation) -> ir.Operation | None:
     """The conditional that is the whole other branch of one."""
     block = op.regions[1].blocks[0]
     *ops, last = [view.operation for view in block.operations]
-    others = [each for each in ops if each.name not in OF_CONDITIONS]
+    others = [each for each in ops if not _is_of_condition(each)]
     if len(others) != 1 or others[0].name != "scf.if" or BY_SIZE not in others[0].attributes:
         return None
     return others[0] if list(last.operands) == list(others[0].results) else None
+
+
+def _is_of_condition(op: ir.Operation) -> bool:
+    """Whether an op is one that conditions on sizes are made of."""
+    return op.name == "relax.prim_value" or all(
+        isinstance(result.type, ir.IntegerType) and result.type.width == 1 for result in op.results
+    )
 
 
 def _outline(module: ir.Module, op: ir.Operation) -> None:

@@ -65,8 +65,8 @@ class FuseOps(ModulePass):
     of permuted copies, where their kernels can; they take the loop that uses their result as their epilogue, and
     kernels over rows (softmax, norms) the loop that makes their input as their prologue and the one that uses their
     result as their epilogue. Prim funcs on memory, such as schedules, compute the loop that uses their result where
-    they store it. Loops around a conditional move into its branches, if one of these takes them. `max_depth`: at most so many prim funcs become one. Like groups share one fused prim func.
-    `explain_fusion` tells what was decided.
+    they store it. Loops around a conditional move into its branches, if one of these takes them. `max_depth`: at most
+    so many prim funcs become one. Like groups share one fused prim func. `explain_fusion` tells what was decided.
     """
 
     name: ClassVar[str] = "fuse-ops"

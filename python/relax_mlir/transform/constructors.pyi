@@ -32,6 +32,7 @@ from relax_mlir.lowering.legality import CheckLegality as CheckLegality
 from relax_mlir.lowering.legalize.check_prim_funcs import CheckPrimFuncs as CheckPrimFuncs
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs as ExposePrimFuncs
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps as LegalizeOps
+from relax_mlir.lowering.legalize.outline_branches import OutlineBranches as OutlineBranches
 from relax_mlir.lowering.loops.join_fused_indices import JoinFusedIndices as JoinFusedIndices
 from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops as ParallelizeLoops
 from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles as SpecializeFullTiles
@@ -142,6 +143,7 @@ __all__ = [
     "MergeCompositeFunctions",
     "NameUnknownDims",
     "Normalize",
+    "OutlineBranches",
     "OutlineParallelLoops",
     "PackConstants",
     "ParallelizeLoops",
