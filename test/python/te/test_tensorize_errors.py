@@ -205,6 +205,27 @@ def test_stages_without_these_loops() -> None:
         s.cache_write(d, "local")
 
 
+def test_intrinsics_deeper_than_a_script_may_have() -> None:
+    x = te.placeholder(("d",), name="x")
+    y = te.compute((te.var("d"),), lambda i: x[i] + 1.0, "y")
+    plus = te.decl_tensor_intrin(
+        y,
+        parse(
+            '@T.prim_func\ndef plus(x: T.Buffer(("d",), "float32"), y: T.Buffer(("d",), "float32")):\n'
+            "    for i in range(d):\n        if x[i] >= x[i]:\n            y[i] = x[i] + T.float32(1)\n"
+        ),
+    )
+    a = te.placeholder((N,) * 8, name="A")
+    c = te.compute((N,) * 8, lambda *i: a[i] + 1.0, "C")
+    s = te.create_schedule(c.op)
+    for number, axis in enumerate(c.op.axis):
+        outer = axis
+        for _ in range(9 - (number == 0)):
+            outer, _ = s[c].split(outer, factor=2)
+    s[c].tensorize(s[c].leaf_iter_vars[-1], plus)
+    assert "its statements are inside of 81 loops and conditions, and 80 are all" in lowering(s, [a, c])
+
+
 def test_strides() -> None:
     a, b = te.placeholder((K, N), name="A"), te.placeholder((K, M), name="B")
     r = te.reduce_axis((0, K), "r")

@@ -28,6 +28,7 @@ from relax_mlir.te.source import RESERVED, Writer, shape_text
 from relax_mlir.te.tensors import Operation, Tensor
 from relax_mlir.te.walk import fold, to_dim
 
+INDENT = "    "
 MAX_DEPTH = 80
 """How deep loops may be nested; Python reads a hundred levels of indentation."""
 
@@ -289,7 +290,14 @@ class ScheduledWriter(Writer):
             low = self.origins.get(tensor, [0] * tensor.ndim)
             origin = tuple(at - first for at, first in zip(part.origin, low, strict=True))
             places[pattern] = Place(self.names[tensor], origin, part.axes)
-        for line in given.lines(places, match.sizes, self.fresh):
+        lines = given.lines(places, match.sizes, self.fresh)
+        deepest = depth + max((len(line) - len(line.lstrip()) for line in lines), default=0) // len(INDENT)
+        if deepest > MAX_DEPTH:
+            raise place_of(stage)[0].refused(
+                f"its statements are inside of {deepest} loops and conditions, and {MAX_DEPTH} are all that a script "
+                "may have"
+            )
+        for line in lines:
             self.add(depth, line)
 
     # -- elements
