@@ -150,7 +150,7 @@ class ExpressionPrinter:
                 return parts[0] if index else f"T.index({parts[0]})"
             return f"T.{unit.template.result}({parts[0]})"
         if name == "reinterpret":
-            return f'T.reinterpret("{unit.template.result}", {parts[0]})'
+            return f'T.{name}("{unit.template.result}", {parts[0]})'
         if name in OPERATORS:
             return f"({parts[0]} {OPERATORS[name]} {parts[1]})"
         if name in PREFIXES:
