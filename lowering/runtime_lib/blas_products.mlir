@@ -1,7 +1,7 @@
 // Products of ${float} matrices, on threads if they are large (level V); see blas_products.py. A job is described by words:
 // 0 a, 1 b, 2 c, 3 to 5 leading dimensions, 6 to 8 elements from one matrix to the next, 9 and 10 whether a and b are
 // transposed (as BLAS says it), 11 m, 12 n, 13 k, 14 number of products, 15 into how many parts they are cut, 16 by what:
-// 0 by products, 1 by rows, 2 by columns.
+// 0 by products, 1 by rows, 2 by columns, 17 on how many threads at most, 0 for as many as are set.
 
 llvm.func internal @relax.blas.part.${float}(%job: !llvm.ptr, %begin: i64, %end: i64) {
   %zero = arith.constant 0 : i64
@@ -67,7 +67,7 @@ llvm.func internal @relax.blas.part.${float}(%job: !llvm.ptr, %begin: i64, %end:
   llvm.return
 }
 
-// All products of a job whose parts have not been cut yet: %job has the words up to 14.
+// All products of a job whose parts have not been cut yet: %job has the words up to 14, and 17.
 func.func private @relax.blas.products.${float}(%job: !llvm.ptr) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -84,7 +84,10 @@ func.func private @relax.blas.products.${float}(%job: !llvm.ptr) {
       %table = llvm.mlir.addressof @${TABLE} : !llvm.ptr
       %parallel_at = llvm.getelementptr %table[16] : (!llvm.ptr) -> !llvm.ptr, i8
       %threads_at = llvm.getelementptr %table[24] : (!llvm.ptr) -> !llvm.ptr, i8
-      %threads = llvm.load %threads_at : !llvm.ptr -> i64
+      %set = llvm.load %threads_at : !llvm.ptr -> i64
+      %least_of_both = arith.minsi %set, %limit : i64
+      %limited = arith.cmpi sgt, %limit, %zero : i64
+      %threads = arith.select %limited, %least_of_both, %set : i64
       %m_float = arith.sitofp %results : i64 to f64
       %k_float = arith.sitofp %k : i64 to f64
       %work = arith.mulf %m_float, %k_float : f64

@@ -1,6 +1,7 @@
 """A packed function that multiplies matrices by functions of BLAS, which it calls by their addresses: native code.
 
-It takes ``(a, b, trans_a, trans_b, out)``: tensors on the CPU of f32 or f64 and of rank 2 or 3, and two truth values.
+It takes ``(a, b, trans_a, trans_b, threads, out)``: tensors on the CPU of f32 or f64 and of rank 2 or 3, two truth
+values, and on how many threads the product runs at most (0: on as many as are set).
 The last two dimensions are the matrices; a tensor of rank 2, or with one matrix, stands beside all matrices of the
 others. `trans_a` says that the product takes the matrices of `a` transposed. Rows, or columns, must lie together in
 memory, with any distance from one to the next. Sums of nothing (k = 0) are zeros. Large products are cut up for the
@@ -36,7 +37,7 @@ MIN_PART = 32
 
 F32, F64 = 2 | 32 << 8 | 1 << 16, 2 | 64 << 8 | 1 << 16
 TRANSPOSED, PLAIN = 112, 111
-MATRICES_BYTES, JOB_BYTES = 56, 136
+MATRICES_BYTES, JOB_BYTES = 56, 144
 
 _WORDS = {
     "lda": 3,
@@ -51,7 +52,7 @@ _WORDS = {
     "n": 12,
     "k": 13,
 }
-_WORDS |= {"products": 14, "parts": 15, "by": 16}
+_WORDS |= {"products": 14, "parts": 15, "by": 16, "limit": 17}
 
 
 @functools.cache
@@ -92,17 +93,18 @@ class _Writer(BuiltinWriter):
         self.prefix = "matrix product by a library: "
 
     def write(self) -> None:
-        self.take(5, "a", "b", "trans_a", "trans_b", "out")
+        self.take(6, "a", "b", "trans_a", "trans_b", "threads", "out")
         a, b, out = (
-            self.dl_tensor(self.slot(i), f"'{name}'") for i, name in ((0, "a"), (1, "b"), (4, "out"))
+            self.dl_tensor(self.slot(i), f"'{name}'") for i, name in ((0, "a"), (1, "b"), (5, "out"))
         )
         trans = [
             self.code.let(f"arith.cmpi ne, {self.number(self.slot(i), n)}, {self.code.constant(0)} : i64")
             for i, n in ((2, "'trans_a'"), (3, "'trans_b'"))
         ]
+        limit = self.number(self.slot(4), "'threads'")
         dtype = self._common_dtype(a, b, out)
         places = [self._matrices(tensor, name) for tensor, name in ((a, "a"), (b, "b"), (out, "out"))]
-        job = self._job(places, trans)
+        job = self._job(places, trans, limit)
         self._run(job, dtype)
         self.nothing()
 
@@ -156,7 +158,7 @@ class _Writer(BuiltinWriter):
         rows = code.let(f"arith.subi {fine}, {code.load(place, 32, 'i64')} : i64")
         return code.let(f"arith.select {self.equal(size, 0, 'i64')}, {code.constant(1)}, {rows} : i64")
 
-    def _job(self, places: Sequence[str], trans: Sequence[str]) -> str:
+    def _job(self, places: Sequence[str], trans: Sequence[str], limit: str) -> str:
         """A job of these matrices, checked for sizes that do not fit."""
         code = self.code
         a, b, out = places
@@ -176,7 +178,7 @@ class _Writer(BuiltinWriter):
                 code.index(count),
                 code.index(products),
             )
-        words = {"m": m, "n": n, "k": k, "products": products}
+        words = {"m": m, "n": n, "k": k, "products": products, "limit": limit}
         for name, place, transposed in (("a", a, trans[0]), ("b", b, trans[1])):
             words |= {f"ld{name}": code.load(place, 24, "i64"), f"s{name}": code.load(place, 48, "i64")}
             words[f"t{name}"] = self._as_stored(place, transposed)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ from relax_mlir.transform.pass_pipeline import create_pass
 
 NAME = "openblas"
 FUNCTION = "relax_mlir.openblas.matmul"
-"""The name of the packed function in the registry of the FFI: ``(a, b, trans_a, trans_b, out)``."""
+"""The name of the packed function in the registry of the FFI: ``(a, b, trans_a, trans_b, threads, out)``."""
 
 INSTALL = "pip install relax-mlir[openblas] installs it"
 DTYPES = ("float32", "float64")
@@ -193,7 +194,8 @@ def _call(call: CompositeCall) -> Value:
     else:
         a, b = _stacked(a), _stacked(b)
         shape = (product(batch), m, n) if batch else (m, n)
-    made = R.call_dps_packed(FUNCTION, (a, b, trans_a, trans_b), out=Tensor(shape, result.dtype))
+    given = (a, b, trans_a, trans_b, _limit.get())
+    made = R.call_dps_packed(FUNCTION, given, out=Tensor(shape, result.dtype))
     return made if len(shape) == len(result.known_shape) else R.reshape(made, result.known_shape)
 
 
@@ -291,8 +293,14 @@ def set_num_threads(count: int) -> None:
     loaded.table[3] = count
 
 
-def use_openblas(mod: IRModule, choose: Choose | None = None) -> IRModule:
+_limit: ContextVar[int] = ContextVar("openblas_threads", default=0)
+"""On how many threads the products run that `generate` emits; 0: on as many as are set."""
+
+
+def use_openblas(mod: IRModule, choose: Choose | None = None, target: str | Target | None = None) -> IRModule:
     """Let the products of `mod` that the library can take be calls of it; in place. Gives `mod`.
+
+    `target`: for which `mod` will be built: products run on its `num_threads` at most; None: on as many as are set.
 
     Runs ``fuse-ops-by-pattern`` with `patterns(choose)`, ``merge-composite-functions`` and ``run-codegen``.
 
@@ -302,16 +310,21 @@ def use_openblas(mod: IRModule, choose: Choose | None = None) -> IRModule:
     expect("use_openblas: 'mod'", mod, IRModule, "an IRModule")
     load()
     merge, generate_code = (create_pass(name) for name in ("merge-composite-functions", "run-codegen"))
-    return Sequential([FuseOpsByPattern(tuple(patterns(choose))), merge, generate_code], name="use-openblas")(
-        mod
-    )
+    token = _limit.set(0 if target is None else Target.parse(target).num_threads)
+    try:
+        return Sequential(
+            [FuseOpsByPattern(tuple(patterns(choose))), merge, generate_code], name="use-openblas"
+        )(mod)
+    finally:
+        _limit.reset(token)
 
 
 def strategy(min_work: int = 0, plevel: int = 20) -> Strategy:
     """A strategy of `matmul`: the library computes products of at least `min_work` multiplications.
 
-    Where sizes tell that at run time only, small products are computed by our kernels, in one program. It takes
-    matrices, and batches of equally many, of float32 or float64; transposed operands are `patterns`' affair.
+    They run on the `num_threads` of the target at most. Where sizes tell that at run time only, small products are
+    computed by our kernels, in one program. It takes matrices, and batches of equally many, of float32 or float64;
+    transposed operands are `patterns`' affair.
 
     >>> register_strategy("relax.matmul")(openblas.strategy(min_work=2**24))
 
@@ -334,7 +347,8 @@ def strategy(min_work: int = 0, plevel: int = 20) -> Strategy:
         unless = _against(a, b, out_type)
         work = product([*a.shape, b.shape[-1]]) if not unless else 0
         with SpecializedCondition(work >= min_work):
-            found.add_implementation(_compute, name=NAME, plevel=plevel, unless=unless)
+            compute = functools.partial(_compute, target.num_threads)
+            found.add_implementation(compute, name=NAME, plevel=plevel, unless=unless)
         return found
 
     return products
@@ -351,12 +365,12 @@ def _against(a: te.Tensor, b: te.Tensor, out_type: StructInfo) -> str:
     return ""
 
 
-def _compute(attrs: Attrs, inputs: Sequence[te.Tensor], out_type: StructInfo) -> te.Tensor:
+def _compute(threads: int, attrs: Attrs, inputs: Sequence[te.Tensor], out_type: StructInfo) -> te.Tensor:
     assert isinstance(out_type, Tensor)
     made: te.Tensor = te.extern(
         list(out_type.known_shape or ()),
         list(inputs),
-        lambda ins, outs: te.call_packed(FUNCTION, *ins, False, False, *outs),
+        lambda ins, outs: te.call_packed(FUNCTION, *ins, False, False, threads, *outs),
         NAME,
     )
     return made

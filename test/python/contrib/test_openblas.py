@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -41,7 +42,7 @@ def test_sizes(matmul: tvm_ffi.Function, dtype: str, trans: tuple[bool, bool]) -
         a = draw((k, m) if trans[0] else (m, k), dtype)
         b = draw((n, k) if trans[1] else (k, n), dtype, 1)
         out = np.full((m, n), np.nan, dtype)
-        matmul(a, b, *trans, out)
+        matmul(a, b, *trans, 0, out)
         expected = (a.T if trans[0] else a) @ (b.T if trans[1] else b)
         np.testing.assert_allclose(out, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * 10)
 
@@ -56,7 +57,7 @@ def test_large_products_on_threads(matmul: tvm_ffi.Function) -> None:
                 batch = (7,) if m == n else ()
                 a, b = draw((*batch, m, k), "float32"), draw((*batch, k, n), "float32", 1)
                 out = np.full((*batch, m, n), np.nan, "f4")
-                matmul(a, b, False, False, out)
+                matmul(a, b, False, False, 0, out)
                 np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-4)
     finally:
         openblas.set_num_threads(rx.Target.host().num_threads)
@@ -70,7 +71,7 @@ def test_calls_from_several_threads(matmul: tvm_ffi.Function) -> None:
 
     def product(_: int) -> np.ndarray:
         out = np.full((200, 150), np.nan, "f4")
-        matmul(a, b, False, False, out)
+        matmul(a, b, False, False, 0, out)
         return out
 
     try:
@@ -99,7 +100,7 @@ def test_matrices_that_lie_apart(matmul: tvm_ffi.Function) -> None:
         expected = a @ b
         room = np.full((*expected.shape[:-1], expected.shape[-1] + 3), np.nan, "f4")
         out = room[..., 1:-2]
-        matmul(a, b, False, False, out)
+        matmul(a, b, False, False, 0, out)
         np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
         assert np.isnan(room[..., 0]).all() and np.isnan(room[..., -2:]).all()
 
@@ -108,7 +109,7 @@ def test_values_that_are_no_numbers(matmul: tvm_ffi.Function) -> None:
     a, b = draw((5, 4), "float32"), draw((4, 6), "float32")
     a[1, 2], a[3, 0], b[0, 5] = np.nan, np.inf, -np.inf
     out = np.full((5, 6), np.nan, "f4")  # what the result held is not read
-    matmul(a, b, False, False, out)
+    matmul(a, b, False, False, 0, out)
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(out, a @ b, rtol=1e-5, atol=1e-5)
 
@@ -116,29 +117,32 @@ def test_values_that_are_no_numbers(matmul: tvm_ffi.Function) -> None:
 def test_zeros_where_nothing_is_summed(matmul: tvm_ffi.Function) -> None:
     for dtype in TOLERANCE:
         room = np.full((2, 3, 9), np.nan, dtype)
-        matmul(np.empty((2, 3, 0), dtype), np.empty((0, 5), dtype), False, False, room[..., :5])
+        matmul(np.empty((2, 3, 0), dtype), np.empty((0, 5), dtype), False, False, 0, room[..., :5])
         assert (room[..., :5] == 0).all() and np.isnan(room[..., 5:]).all()
 
 
 def test_arguments_that_do_not_fit(matmul: tvm_ffi.Function) -> None:
     a, b, out = (np.zeros(shape, "f4") for shape in ((3, 4), (4, 5), (3, 5)))
     wrong: list[tuple[tuple[Any, ...], str]] = [
-        ((a, b, False, False), r"takes 5 arguments \(a, b, trans_a, trans_b, out\); got 4"),
-        ((a, 3, False, False, out), "'b' is of type int, expected a tensor"),
-        ((a, b, None, False, out), "'trans_a' is of type None, expected an integer"),
-        ((a, b, True, False, out), "'a' has 3 columns, 'b' 4 rows"),
-        ((a, b, False, True, out), "'a' has 4 columns, 'b' 5 rows"),
-        ((a, b, False, False, out[:2]), "'a' has 3 rows, 'out' 2"),
-        ((a, b, False, False, out[:, :4]), "'b' has 5 columns, 'out' 4"),
-        ((a[0], b, False, False, out), "'a' has rank 1, expected 2 or 3"),
-        ((a, b.astype("f8"), False, False, out), "'b' has dtype float64, but 'a' has float32"),
-        ((a.astype("i4"), b, False, False, out), "'a' has dtype int32, expected float32 or float64"),
-        ((a, b, False, False, out.astype("f8")), "'out' has dtype float64, but 'a' has float32"),
-        ((np.zeros((2, 3, 4), "f4"), b, False, False, out), "'a' has 2 matrices, 'out' 1"),
-        ((np.zeros((3, 8), "f4")[:, ::2], b, False, False, out), "neither the rows nor the columns of 'a'"),
-        ((a, b, False, False, np.zeros((5, 3), "f4").T), "the rows of 'out' do not lie together"),
+        ((a, b, False, False), r"takes 6 arguments \(a, b, trans_a, trans_b, threads, out\); got 4"),
+        ((a, 3, False, False, 0, out), "'b' is of type int, expected a tensor"),
+        ((a, b, None, False, 0, out), "'trans_a' is of type None, expected an integer"),
+        ((a, b, True, False, 0, out), "'a' has 3 columns, 'b' 4 rows"),
+        ((a, b, False, True, 0, out), "'a' has 4 columns, 'b' 5 rows"),
+        ((a, b, False, False, 0, out[:2]), "'a' has 3 rows, 'out' 2"),
+        ((a, b, False, False, 0, out[:, :4]), "'b' has 5 columns, 'out' 4"),
+        ((a[0], b, False, False, 0, out), "'a' has rank 1, expected 2 or 3"),
+        ((a, b.astype("f8"), False, False, 0, out), "'b' has dtype float64, but 'a' has float32"),
+        ((a.astype("i4"), b, False, False, 0, out), "'a' has dtype int32, expected float32 or float64"),
+        ((a, b, False, False, 0, out.astype("f8")), "'out' has dtype float64, but 'a' has float32"),
+        ((np.zeros((2, 3, 4), "f4"), b, False, False, 0, out), "'a' has 2 matrices, 'out' 1"),
         (
-            (np.lib.stride_tricks.as_strided(a, (3, 4), (0, 4)), b, False, False, out),
+            (np.zeros((3, 8), "f4")[:, ::2], b, False, False, 0, out),
+            "neither the rows nor the columns of 'a'",
+        ),
+        ((a, b, False, False, 0, np.zeros((5, 3), "f4").T), "the rows of 'out' do not lie together"),
+        (
+            (np.lib.stride_tricks.as_strided(a, (3, 4), (0, 4)), b, False, False, 0, out),
             "neither the rows nor the columns of 'a'",
         ),
     ]
@@ -150,6 +154,45 @@ def test_arguments_that_do_not_fit(matmul: tvm_ffi.Function) -> None:
         openblas.set_num_threads(0)
     with pytest.raises(ArgumentError, match="expected a number"):
         openblas.set_num_threads("2")  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.fixture
+def pieces() -> Iterator[list[int]]:
+    """Into how many parts products are cut, with four threads set; one that is not cut up is not in the list."""
+    loaded, found = openblas._loaded(), list[int]()
+    part_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    def run(part: int, job: int, count: int, threads: int) -> None:
+        found.append(count)
+        part_type(part)(job, 0, count)
+
+    before = loaded.table[2], loaded.table[3]
+    loaded.table[2], loaded.table[3] = ctypes.cast(run, ctypes.c_void_p).value or 0, 4
+    yield found
+    loaded.table[2], loaded.table[3] = before
+
+
+def test_products_run_on_the_threads_of_the_target(matmul: tvm_ffi.Function, pieces: list[int]) -> None:
+    a, b = draw((300, 200), "float32"), draw((200, 150), "float32", 1)
+    out = np.full((300, 150), np.nan, "f4")
+    for limit in (0, 1, 2, 3, 9):
+        matmul(a, b, False, False, limit, out)
+        np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-4)
+    assert pieces == [4, 2, 3, 4]
+    bb = rx.BlockBuilder()
+    x, y = rx.Var("x", rx.Tensor(("m", "k"))), rx.Var("y", rx.Tensor(("k", "n")))
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(R.matmul(x, y))
+    for count, wanted in ((1, []), (2, [2])):
+        target = f"cpu -num-threads={count}"
+        with temporary_strategy("relax.matmul", openblas.strategy()):
+            chosen = rx.build(bb.get(), target)
+        generated = rx.build(openblas.use_openblas(bb.get().clone(), target=target), target)
+        for executable in (chosen, generated):
+            pieces.clear()
+            np.testing.assert_allclose(numpy(executable["main"](a, b)), a @ b, rtol=1e-4, atol=1e-4)
+            assert pieces == wanted
 
 
 # -- programs
