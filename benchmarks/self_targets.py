@@ -23,6 +23,7 @@ from benchmarks import (
     topi,
     tuning,
     virtual_machine,
+    windows,
 )
 from benchmarks.measure import measure
 from benchmarks.ops import Array
@@ -73,6 +74,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from third_party.rows()
             yield from topi.rows()
             yield from tuning.rows()
+            yield from windows.rows()
         if isinstance(workload, EncoderLayer):
             yield from virtual_machine.mode_rows(workload)
             yield from libraries.call_rows(workload)
