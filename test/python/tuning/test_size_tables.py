@@ -220,6 +220,40 @@ def test_prim_funcs_that_branch(task: Task, mode: Any) -> None:
         np.testing.assert_allclose(out, wanted(given), rtol=1e-5)
 
 
+def random_table(rng: random.Random) -> SizeTable:
+    """One to three rows on symbols and products, in any order, some of them never reached."""
+    rows = []
+    for _ in range(rng.randint(1, 3)):
+        names = rng.choice([("n",), ("m",), ("n", "m")])
+        most = rng.choice([0, 1, 7, 8, 33]) * (rng.choice([1, 9]) if len(names) == 2 else 1)
+        rows.append(SizeRow(names, most, values(rng.choice(KINDS), rng.choice([4, 8]))))
+    return SizeTable(tuple(rows), values(rng.choice(KINDS)))
+
+
+def around(table: SizeTable, rng: random.Random) -> list[tuple[int, int]]:
+    """Sizes at the thresholds of a table, and one more and one less; 0 and 1; some at random."""
+    found = [(n, m) for n in (0, 1, 2) for m in (0, 1, 9)]
+    for row in table.rows:
+        for at in (row.at_most - 1, row.at_most, row.at_most + 1):
+            at = max(at, 0)
+            found += {("n",): [(at, 5)], ("m",): [(5, at)], ("n", "m"): [(at, 1), (1, at), (3, at // 3)]}[
+                row.symbols
+            ]
+    return found + [(rng.randint(0, 40), rng.randint(0, 40)) for _ in range(8)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_tables(task: Task, seed: int) -> None:
+    rng, draw = random.Random(seed), np.random.default_rng(seed)
+    table = random_table(rng)
+    main = rx.build(task.lower(table))["main"]
+    for n, m in around(table, rng):
+        given = draw.random((n, m), "float32")
+        out = np.full(n, np.nan, "float32")
+        main(given, out)
+        np.testing.assert_allclose(out, wanted(given), rtol=1e-5, err_msg=f"{table} {n} {m}")
+
+
 def test_integers_are_passed() -> None:
     """A symbol that no dimension is alone is an integer of the call, which the condition may look at."""
     n = te.var("n")
