@@ -37,7 +37,10 @@ COMMAND = "python -m benchmarks.shipped_schedules --write"
 FOR_THREADS = ("jobs",)
 """Knobs that say what runs on several threads."""
 SIZES = tuple({"n": n, "h": h, "w": w} for n, h, w in ((1, 30, 31), (1, 56, 56), (2, 113, 100)))
-OTHER_SIZES = tuple({"n": n, "h": h, "w": w} for n, h, w in ((1, 14, 15), (1, 80, 75), (4, 64, 60)))
+OTHER_SIZES = tuple(
+    {"n": n, "h": h, "w": w}
+    for n, h, w in ((1, 14, 15), (1, 80, 75), (4, 64, 60), (1, 224, 224), (1, 60, 500))
+)
 """Sizes to choose on, and to judge on."""
 DTYPE = "float32"
 JUDGEMENTS = 3
@@ -199,8 +202,8 @@ def is_equal(task: Task, values: dict[str, Any], sizes: Sizes) -> bool:
     return results[0] == results[1]
 
 
-def class_of_host(found: Sequence[Found]) -> dict[str, Any]:
-    """The class of the CPU at hand, as the file has it."""
+def class_of_host(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The class of the CPU at hand with some entries, as the file has it."""
     host = Target.host()
     widest = {64: ["avx512f"], 32: ["avx2", "fma"]}.get(host.vector_bytes, [])
     needs = [name for name in widest if host.has(name)] or (["asimd"] if host.has("asimd") else [])
@@ -220,26 +223,37 @@ def class_of_host(found: Sequence[Found]) -> dict[str, Any]:
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
             "command": COMMAND,
         },
-        "entries": [
-            {
-                "template": item.template.name,
-                "dtype": item.template.dtype,
-                "facts": {name: list(value) for name, value in item.template.facts.items()},
-                "values": item.values,
-                "score": round(item.score, 3),
-                "cases": item.cases,
-            }
-            for item in found
-        ],
+        "entries": list(entries),
     }
 
 
-def write(found: Sequence[Found]) -> None:
-    """Put the entries of the CPU at hand in the place of those that the file has of its class."""
+def entry_of(item: Found) -> dict[str, Any]:
+    """What was found, as the file has it."""
+    return {
+        **call_of(item.template),
+        "values": item.values,
+        "score": round(item.score, 3),
+        "cases": item.cases,
+    }
+
+
+def call_of(template: shipped.Template) -> dict[str, Any]:
+    """What an entry is for, as the file has it."""
+    facts = {name: list(value) for name, value in template.facts.items()}
+    return {"template": template.name, "dtype": template.dtype, "facts": facts}
+
+
+def write(measured: Sequence[Found]) -> None:
+    """Put what was found for the CPU at hand in the place of what the file has of these calls, for its class."""
     given = json.loads(shipped.FILE.read_text(encoding="utf-8"))
-    made = class_of_host(found)
-    others = [each for each in given["classes"] if each["name"] != made["name"]]
-    classes = sorted([*others, *([made] if found else [])], key=lambda each: str(each["name"]))
+    name, calls = class_of_host([])["name"], [call_of(item.template) for item in measured]
+    known = [entry for each in given["classes"] if each["name"] == name for entry in each["entries"]]
+    entries = [entry for entry in known if {key: entry[key] for key in calls[0]} not in calls]
+    entries += [entry_of(item) for item in measured if not item.reason]
+    entries.sort(key=lambda entry: json.dumps(entry, sort_keys=True))
+    others = [each for each in given["classes"] if each["name"] != name]
+    made = [class_of_host(entries)] if entries else []
+    classes = sorted([*others, *made], key=lambda each: str(each["name"]))
     text = json.dumps({"version": shipped.VERSION, "classes": classes}, indent=1)
     write_atomically(shipped.FILE, text + "\n")
 
@@ -250,17 +264,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", type=int, action="append", metavar="N", help="the N-th family alone")
     parser.add_argument("--write", action="store_true", help="write what was found into the package")
     options = parser.parse_args(arguments)
-    found: list[Found] = []
+    measured: list[Found] = []
     with LocalWorkers(rounds=21, least=0.0005) as workers:
         for number, family in enumerate(families()):
             if options.only and number not in options.only:
                 continue
             item = tune(family, options.seconds, workers)
             print(f"{number}: {item or 'no schedule with knobs'}", flush=True)
-            if item is not None and not item.reason:
-                found.append(item)
-    if options.write:
-        write(found)
+            if item is not None:
+                measured.append(item)
+    if options.write and measured:
+        write(measured)
     return 0
 
 

@@ -31,9 +31,15 @@ def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         assert item is not None and item.values == values and item.score == 1.234 and item.cases == 6
         assert item.cpu.measured["command"] == script.COMMAND and len(tuning.shipped()) == 1
     assert "another" in [each["name"] for each in json.loads(path.read_text())["classes"]]
-    script.write([])
+    # Entries of calls that were not measured stay; what is no better any more goes.
+    wide = Template(TEMPLATE.name, "float64", TEMPLATE.facts)
+    script.write([script.Found(wide, {"rows": [4]}, 1.5, 6)])
     shipped._read.cache_clear()
-    assert tuning.shipped() == []
+    assert [item.dtype for item in tuning.shipped()] == ["float32", "float64"]
+    for template, left in ((TEMPLATE, 1), (wide, 0)):
+        script.write([script.Found(template, {}, 1.0, 0, "the first values are the best")])
+        shipped._read.cache_clear()
+        assert len(tuning.shipped()) == left
 
 
 def test_what_is_compared() -> None:
