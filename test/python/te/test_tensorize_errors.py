@@ -166,6 +166,13 @@ def test_loops_that_visit_no_box() -> None:
     with pytest.raises(ScheduleError, match="the values of i inside the loop do not follow each other"):
         s[c].tensorize(i_outer, GEMM)
     s, c, _ = product()
+    parts, rest = s[c].split(inner(s, c, 0), nparts=4)
+    _, last = s[c].split(rest, factor=3)
+    assert parts.name == "i_outer_outer"
+    s[c].reorder(inner(s, c, 3), last, inner(s, c, 4))
+    with pytest.raises(ScheduleError, match="a part of an outer part of i, whose last tile is not told"):
+        s[c].tensorize(last, "dot_float32")
+    s, c, _ = product()
     fused = s[c].fuse(inner(s, c, 0), inner(s, c, 1))
     _, part = s[c].split(fused, factor=3)
     with pytest.raises(ScheduleError, match="the values of i inside the loop do not follow each other"):

@@ -275,6 +275,18 @@ class AxisTree:
             return self.is_contiguous(inner)
         return self.is_untouched(inner) and self.is_contiguous(outer)
 
+    def is_exact(self, axis: IterVar) -> bool:
+        """Whether `span` gives no other values than the loops visit; in outer parts that are cut up it may reach behind
+        the part that they are in."""
+        if self.is_untouched(axis) or self.is_opened(axis):
+            return True
+        if axis in self.same:
+            return self.is_exact(self.same[axis])
+        if axis not in self.splits:
+            return False
+        outer, inner = self.splits[axis].outer, self.splits[axis].inner
+        return self.is_opened(outer) and self.is_exact(inner)
+
     def root_span(self, root: IterVar) -> Span:
         """Between which indices a root axis lies."""
         span, whole = self.span(root), self.roots[root]

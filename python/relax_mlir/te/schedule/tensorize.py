@@ -99,6 +99,11 @@ def tile_of(stage: Stage, tree: AxisTree, number: int, body: Sequence[Expr], lat
                 f"the values of {axis.name} inside the loop do not follow each other: an outer loop of it is inside, "
                 "and an inner one outside"
             )
+        if not tree.is_exact(axis):
+            raise place.refused(
+                f"the loop of {axis.name} around it is a part of an outer part of {axis.name}, whose last tile is not "
+                "told from the part behind it"
+            )
     spans = {axis: tree.root_span(axis) for axis in axes}
     return Tile(tree.facts, op, body, stage.tensors, spans, moving, later)
 
