@@ -159,7 +159,7 @@ def _inputs(case: Case, dtype: str, size: Sizes) -> list[Array]:
     values = dict(zip(names, size, strict=True))
     shapes = [[values[d] if isinstance(d, str) else d for d in shape] for shape in case.parameters]
     found = [normal(*shape, seed=index).astype(dtype) for index, shape in enumerate(shapes)]
-    return [np.abs(each) for each in found] if case.positive else found
+    return [np.maximum(np.abs(each), np.finfo(dtype).tiny) for each in found] if case.positive else found
 
 
 def _build(case: Case, dtype: str) -> Callable[..., Any]:
