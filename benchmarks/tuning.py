@@ -50,7 +50,7 @@ def rows(budget: float = SHORT, search: str = "model", trials: int | None = None
         sizes = task.draw_sizes(SEEN, seed=SEED)
         found = tune(task, sizes, workers=LocalWorkers(timeout=30), **common)
         note = f"{found.measured} tried, {found.failed} failed, {budget:g} s"
-        with LocalWorkers(timeout=60, rounds=15) as workers:
+        with LocalWorkers(timeout=60, rounds=60) as workers:
             ratio = _hidden(task, found.best, workers)
         yield Row(f"tuned {task.name}", "default / tuned, hidden sizes", ratio, LEAST, note)
     product, kernel = matrix_product()

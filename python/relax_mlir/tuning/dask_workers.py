@@ -57,8 +57,8 @@ class DaskWorkers:
 
     client: Client | str
     timeout: float = 60.0
-    rounds: int = 7
-    least: float = 0.002
+    rounds: int = 30
+    least: float = 0.0005
     seed: int = 0
     retries: int = 3
     patience: float = 60.0

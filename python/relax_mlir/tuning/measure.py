@@ -27,8 +27,9 @@ class SizeTime:
     """How a candidate did for some sizes.
 
     Attributes:
-        ratio: how many times as fast as what it is compared with: the median of rounds in which both were run in turns.
-        low, high: the quartiles of the rounds.
+        ratio: how many times as fast as what it is compared with: of rounds in which both were run in turns, the lower
+            quartiles of their times.
+        low, high: the quartiles of the ratios of the rounds.
         seconds: of a call.
     """
 
@@ -89,14 +90,15 @@ class LocalWorkers:
     Args:
         count: how many; each is bound to a CPU of its own, if there are as many.
         timeout: seconds for a candidate, building included; a worker that takes longer is ended, and started anew.
-        rounds: how often a candidate and what it is compared with are run in turns, for each of the sizes.
+        rounds: how often a candidate and what it is compared with are run in turns, for each of the sizes; less often
+            where calls take long.
         least: seconds that the calls of a round take at least.
     """
 
     count: int = 1
     timeout: float = 60.0
-    rounds: int = 7
-    least: float = 0.002
+    rounds: int = 30
+    least: float = 0.0005
     seed: int = 0
     _workers: list[MeasureProcess] = field(default_factory=list)
 

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from statistics import median, quantiles
 from time import perf_counter
 from typing import Any
 
@@ -30,6 +29,10 @@ from relax_mlir.tuning.task import FUNCTION
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 """By how much results may differ, relative to the largest one: sums are formed in another order."""
+
+
+MIN_ROUNDS, MAX_ROUND_SECONDS = 5, 0.01
+"""Rounds that are run, however long they take; a round takes at most so many seconds on average, otherwise."""
 
 
 def serve() -> None:
@@ -135,33 +138,43 @@ def _require_equal(
 
 
 def _compare(base: Any, candidate: Any, rounds: int, least: float) -> dict[str, float]:  # noqa: ANN401 - functions
-    """The ratio of both times, round by round: its median and quartiles, and the seconds of a call of the candidate."""
+    """How many times as fast a candidate is, the quartiles of the rounds, and the seconds of a call of it.
+
+    What disturbs a call only ever makes it longer: what is compared are the lower quartiles of the times. Many short
+    rounds are disturbed less than few long ones. There are fewer, `MIN_ROUNDS` at least, where calls take long.
+    """
     counts = [_count(call, least) for call in (base, candidate)]
-    ratios, seconds = [], []
+    samples: tuple[list[float], list[float]] = [], []
+    begun = perf_counter()
     for number in range(rounds):
-        times = [0.0, 0.0]
+        if number >= MIN_ROUNDS and perf_counter() - begun > rounds * MAX_ROUND_SECONDS:
+            break
         for which in (0, 1) if number % 2 else (1, 0):
             started = perf_counter()
             for _ in range(counts[which]):
                 (base, candidate)[which]()
-            times[which] = (perf_counter() - started) / counts[which]
-        ratios.append(times[0] / times[1])
-        seconds.append(times[1])
-    low, _, high = quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else (ratios[0],) * 3
-    return {"ratio": median(ratios), "low": low, "high": high, "seconds": median(seconds)}
+            samples[which].append((perf_counter() - started) / counts[which])
+    ratios = [first / second for first, second in zip(*samples, strict=True)]
+    slow, fast = (float(np.quantile(times, 0.25)) for times in samples)
+    low, high = (float(np.quantile(ratios, share)) for share in (0.25, 0.75))
+    return {"ratio": slow / fast, "low": low, "high": high, "seconds": fast}
 
 
 def _count(call: Any, least: float) -> int:  # noqa: ANN401 - a function
     """How many calls take at least so many seconds; these warm up, too."""
     count = 1
     while True:
-        started = perf_counter()
-        for _ in range(count):
-            call()
-        taken = perf_counter() - started
+        taken = min(_seconds(call, count) for _ in range(2))  # the other one may have been disturbed
         if taken >= least or count >= 1 << 20:
             return count
         count = max(count * 2, min(1 << 20, int(count * least / max(taken, 1e-9))))
+
+
+def _seconds(call: Any, count: int) -> float:  # noqa: ANN401 - a function
+    started = perf_counter()
+    for _ in range(count):
+        call()
+    return perf_counter() - started
 
 
 if __name__ == "__main__":

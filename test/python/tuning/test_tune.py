@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from relax_mlir.tuning import (
     Task,
     apply_history_best,
     create_task,
+    measure_worker,
     shared_budget,
     tune,
 )
@@ -386,3 +388,22 @@ def test_tasks_of_a_module(tmp_path: Path) -> None:
             apply_history_best(broken),
         ):
             rx.transform.LegalizeOps()(module.clone())
+
+
+def test_disturbances_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fifth call of the clock's owner takes a hundred times as long: the ratio is that of the others."""
+    clock, calls = [0.0], [0]
+
+    def call(seconds: float) -> None:
+        calls[0] += 1
+        clock[0] += seconds * (100 if calls[0] % 5 == 0 else 1)
+
+    monkeypatch.setattr(measure_worker, "perf_counter", lambda: clock[0])
+    both = partial(call, 3e-3), partial(call, 1e-3)
+    found = measure_worker._compare(*both, rounds=40, least=1e-4)
+    assert found["ratio"] == pytest.approx(3) and found["seconds"] == pytest.approx(1e-3)
+    assert found["low"] <= 3 <= found["high"]
+    calls[0] = 0
+    measure_worker._compare(partial(call, 1.0), partial(call, 2.0), rounds=40, least=1e-4)
+    assert calls[0] == 2 * (2 + measure_worker.MIN_ROUNDS)  # long calls have few rounds
+    assert measure_worker._compare(*both, rounds=1, least=1e-9)["low"] > 0
