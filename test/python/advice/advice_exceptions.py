@@ -49,7 +49,6 @@ NO_ADVICE: tuple[str, ...] = (
     r"register \x00 has not been written",
     r"^relax\.(?:check|packed|signature)",
     r"^T\.axis\.\x00 ",
-    r"^T\.reinterpret\(",
     r"^it returns|: it returns what it writes",
     r"-mattr takes",
     r"^background:|^padding:",

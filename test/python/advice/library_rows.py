@@ -133,7 +133,7 @@ def filled(region: T.CodegenRegion) -> Any:
 
 def multiplied(a: np.ndarray) -> None:
     out = np.zeros((3, 3), "f4")
-    openblas.load()(a, M, False, False, out)
+    openblas.load()(a, M, False, False, 0, out)
     same(out, a @ M)
 
 
