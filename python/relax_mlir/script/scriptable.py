@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Callable, Iterable
 from typing import TypeGuard
 
-from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
+from relax_mlir.dialects.attributes import BY_SIZE, PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE
@@ -111,9 +111,10 @@ def _is_flag(value: ir.Value, inside: set[ir.Operation]) -> bool:
 
 
 def _conditional(op: ir.Operation, inside: set[ir.Operation]) -> bool:
-    return _is_flag(op.operands[0], inside) and all(
-        _block(block) for region in op.regions for block in region.blocks
-    )
+    """Those among implementations are the lowering's: their mark has no spelling."""
+    if BY_SIZE in op.attributes or not _is_flag(op.operands[0], inside):
+        return False
+    return all(_block(block) for region in op.regions for block in region.blocks)
 
 
 def _for(op: ir.Operation, inside: set[ir.Operation]) -> bool:
