@@ -162,12 +162,13 @@ def test_gradients_of_pooling(dtype: str) -> None:
     def reference(
         x: Any, kind: str, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool
     ) -> Any:
-        tensor = torch.tensor(x, requires_grad=True)
-        if kind == "max":
-            out = F.max_pool2d(tensor, kernel, stride, padding, ceil_mode=ceil)
-        else:
-            out = F.avg_pool2d(tensor, kernel, stride, padding, ceil, include)
-        (found,) = torch.autograd.grad(out, tensor, out.detach() + 1)
+        with torch.enable_grad():  # others may have switched it off for the process
+            tensor = torch.tensor(x, requires_grad=True)
+            if kind == "max":
+                out = F.max_pool2d(tensor, kernel, stride, padding, ceil_mode=ceil)
+            else:
+                out = F.avg_pool2d(tensor, kernel, stride, padding, ceil, include)
+            (found,) = torch.autograd.grad(out, tensor, out.detach() + 1)
         return found.numpy()
 
     def ours(x: Any, kind: str, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool) -> Any:
