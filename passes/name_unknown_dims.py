@@ -69,7 +69,7 @@ def _symbols(root: ir.Operation) -> Iterator[str]:
             found.extend(info.symbols() if info is not None else ())
         if op.name == MATCH:
             pattern = dims_from_attr(op.attributes["pattern"])
-            found.extend(Tensor(pattern).symbols())
+            found.extend(Tensor(pattern, None).symbols())  # only sizes: how large elements are does not count
         return ir.WalkResult.ADVANCE
 
     root.walk(visit)

@@ -54,3 +54,14 @@ def test_unknown_dimensions(before: bool) -> None:
                 np.testing.assert_allclose(np.from_dlpack(found), wanted, rtol=2e-5, atol=1e-6)
     with pytest.raises(ShapeError, match="parameter 'x' dimension 1 is 3, expected 4"):
         main(np.ones((2, 3), "float32"), y, np.array(True))
+
+
+def test_sizes_that_only_bytes_can_have() -> None:
+    """A pattern says how long dimensions are, and nothing of how large elements are."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", T(("n", 2**63 - 1), "int8"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(R.match_shape(x, ("m", 2**63 - 1)))
+    module = bb.get()
+    create_pass("name-unknown-dims")(module.mlir)
+    module.verify()
