@@ -6,6 +6,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from types import FrameType
 
 from relax_mlir.mlir import ir
 
@@ -13,9 +14,10 @@ _PACKAGE = "relax_mlir"
 
 
 class _Stated(threading.local):
-    """The position in a source text that is being read, if one is."""
+    """The position in a source text that is being read, or the op that is being replaced, if any."""
 
     position: tuple[str, int, int] | None = None
+    replaced: tuple[ir.Location, FrameType] | None = None
 
 
 _stated = _Stated()
@@ -31,10 +33,28 @@ def located_at(filename: str, line: int, column: int) -> Iterator[None]:
         _stated.position = outer
 
 
+@contextlib.contextmanager
+def replacing(location: ir.Location) -> Iterator[None]:
+    """Inside, ops get the location of the op that they take the place of, without its name.
+
+    So does what this package makes on the way. What functions of users make, such as their strategies, has their lines.
+    """
+    outer = _stated.replaced
+    _stated.replaced = unnamed(location), sys._getframe(2)  # the frame of the `with` statement
+    try:
+        yield
+    finally:
+        _stated.replaced = outer
+
+
 def user_frame_position() -> tuple[str, int]:
-    """File and line of the innermost caller outside this package."""
+    """File and line of the innermost caller outside this package, or of the op that is being replaced."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
+        if _stated.replaced is not None and frame is _stated.replaced[1]:
+            exact = ir.Location.from_attr(_stated.replaced[0].attr, _stated.replaced[0].context)
+            if isinstance(exact, ir.FileLineColLoc):
+                return exact.filename, exact.start_line
         name = frame.f_globals.get("__name__", "")
         if name not in (_PACKAGE, "contextlib") and not name.startswith(_PACKAGE + "."):
             break
@@ -44,8 +64,10 @@ def user_frame_position() -> tuple[str, int]:
 
 def user_location(name: str | None = None) -> ir.Location:
     """Location of the user's line, named after the value if it has a name; needs a current context."""
-    filename, line, column = _stated.position or (*user_frame_position(), 0)
-    location = ir.Location.file(filename, line, column)
+    if _stated.replaced is not None:
+        location = _stated.replaced[0]
+    else:
+        location = ir.Location.file(*(_stated.position or (*user_frame_position(), 0)))
     return ir.Location.name(name, location) if name else location
 
 

@@ -94,7 +94,7 @@ class Raisers:
         the functions that the module has, which come first, but for those of separate support functions.
         """
         self._known, self._declared = known, SEPARATE_DECLARATIONS if has_separate_support(known) else {}
-        counts, shown, adds_places = set(), set(), False
+        counts, shown, places = set(), set(), list(places)
         self.fragment = Fragment()
         for check, count in checks:
             values = check.values(count)
@@ -104,11 +104,10 @@ class Raisers:
                 text_constant(self.fragment, text)
         for place in places:
             text_constant(self.fragment, place)
-            adds_places = True
         value_formatters.define_formatters(self.fragment, shown)
         for count in sorted(counts):
             self._define(raiser(count), raiser_text(count, SUPPORT), RAISER_CALLS)
-        if adds_places:
+        if places:
             self._define(ADD_PLACE, add_place_text(SUPPORT), ADD_PLACE_CALLS)
 
     def _define(self, name: str, text: str, calls: Iterable[str]) -> None:

@@ -38,11 +38,10 @@ from relax_mlir.lowering.abi.unpack import (
     FFICode,
     Kind,
     global_function,
-    text_global,
 )
 from relax_mlir.lowering.runtime_lib.frame import calls_of, declare_release, frame_of
 from relax_mlir.mlir import func, ir
-from relax_mlir.mlir_text import Fragment, functions, is_declaration, symbol
+from relax_mlir.mlir_text import Fragment, functions, is_declaration, symbol, text_constant
 from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.registry import how_to_register
 
@@ -142,7 +141,7 @@ class _PackedCall(FFICode):
         if kind == "float":
             return FLOAT, self.code.constant(_bits(float(detail)))
         if kind == "str":
-            text = text_global(self.fragment, f"{self.declaration.symbol}.text.{len(self.code.body)}", detail)
+            text = text_constant(self.fragment, detail)
             return RAW_STR, self.code.let(f"llvm.mlir.addressof {text} : !llvm.ptr")
         raise CompileError(f"packed function {self.declaration.name!r}: unknown argument {spec!r}")
 

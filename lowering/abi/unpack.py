@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from relax_mlir.lowering.abi.ffi_dtypes import DType
 from relax_mlir.lowering.abi.signature import Value
 from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT
-from relax_mlir.mlir_text import Code, Fragment, attribute, quoted, symbol, text_constant
+from relax_mlir.mlir_text import Code, Fragment, attribute, symbol, text_constant
 
 ANY_BYTES = 16
 OBJECT_BYTES = 24
@@ -331,12 +331,6 @@ class FFICode:
         return self.construct("ffi.Shape", room, len(numbers))
 
 
-def text_global(fragment: Fragment, name: str, text: str) -> str:
-    """A NUL-terminated constant string as a private global; the global's name."""
-    fragment.define(f"llvm.mlir.global internal constant {symbol(name)}({quoted(text + chr(0))})")
-    return symbol(name)
-
-
 def cache_global(fragment: Fragment, name: str) -> str:
     """A global pointer to an object, null at first, that `__relax_release` drops (see `lifecycle`); its name."""
     fragment.define(
@@ -349,7 +343,7 @@ def cache_global(fragment: Fragment, name: str) -> str:
 def global_function(code: Code, fragment: Fragment, name: str) -> tuple[str, str, str]:
     """Operands for `relax.rt.global`: the cache, the name, and its length in bytes."""
     cache = cache_global(fragment, f"relax.function.{name}")
-    key = text_global(fragment, f"relax.function_name.{name}", name)
+    key = text_constant(fragment, name)
     return (
         code.let(f"llvm.mlir.addressof {cache} : !llvm.ptr"),
         code.let(f"llvm.mlir.addressof {key} : !llvm.ptr"),

@@ -8,6 +8,7 @@ from functools import partial
 
 from relax_mlir import symbolic, te
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.location import replacing
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, shape_text
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
@@ -113,6 +114,10 @@ class TEImplementations:
         Raises:
             ArgumentError: its schedule is none of its tensors.
         """
+        with replacing(ir.Location.current):
+            return self._call(what, implementation, attrs, call)
+
+    def _call(self, what: str, implementation: OpImplementation, attrs: Attrs, call: OpCall) -> list[Arg]:
         inputs = placeholders(call)
         outputs = computed(what, implementation, attrs, inputs, call)
         name = "".join(c if c.isascii() and c.isalnum() else "_" for c in implementation.name)

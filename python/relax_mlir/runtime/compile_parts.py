@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from relax_mlir.error import CompileError
@@ -153,11 +153,11 @@ class PartCompiler:
         _keep(self._key(task), task.code, self.persistent and task.part.group is not None)
 
     def _key(self, task: _Task) -> str:
-        """What identifies the code of a part: for shared ones the source is all."""
-        what = [str(task.level), str(self.cpu or "")]
-        if task.part.group is None:
-            what += [str(self.low_precision), *task.part.exported, *task.part.external]
-        return hashlib.sha256("\0".join([*what, ""]).encode() + task.part.source).hexdigest()
+        """What identifies the code of a part: for shared ones the source is all, wherever they are used."""
+        part, what = task.part, [str(task.level), str(self.cpu or "")]
+        if part.group is None:
+            what += [str(self.low_precision), repr(replace(part, source=b""))]
+        return hashlib.sha256("\0".join([*what, ""]).encode() + part.source).hexdigest()
 
 
 def _try(task: Callable[[], None]) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from relax_mlir.error import ParseError, expect
+from relax_mlir.module_text import write_atomically
 from relax_mlir.strategy.history import Choice, Known
 from relax_mlir.strategy.knobs import Values
 from relax_mlir.strategy.size_table import SizeRow, SizeTable
@@ -283,18 +282,7 @@ def _time(given: dict[str, Any]) -> SizeTime:
 
 
 def _write(path: Path, records: Sequence[Record | TableRecord]) -> None:
-    folder = path.parent
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=folder, prefix=f".{path.name}.", delete=False
-    ) as file:
-        try:
-            file.writelines(json.dumps(_as_json(record), sort_keys=True) + "\n" for record in records)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    write_atomically(path, "".join(json.dumps(_as_json(record), sort_keys=True) + "\n" for record in records))
 
 
 def _as_json(record: Record | TableRecord) -> dict[str, Any]:

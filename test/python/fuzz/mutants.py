@@ -38,6 +38,7 @@ PASSES = (
     *(
         "inline-private-functions",
         "legalize-ops",
+        "outline-branches",
         "name-unknown-dims",
         "refine-shapes",
         "remove-unused-outputs",

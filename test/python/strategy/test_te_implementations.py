@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,13 @@ import relax_mlir as rx
 from programs import numpy, register
 from relax_mlir import op as R
 from relax_mlir import te
+from relax_mlir.diagnostics import all_places
 from relax_mlir.error import ArgumentError, BoundsError
+from relax_mlir.ir_queries import callee_of, ops_of
+from relax_mlir.module_functions import functions_of
+from relax_mlir.script import parse
 from relax_mlir.strategy import OpStrategy, SpecializedCondition, temporary_strategy
+from relax_mlir.transform import create_pass
 
 
 def product(attrs: Any, inputs: list[te.Tensor], out_type: Any) -> te.Tensor:
@@ -147,3 +154,38 @@ def test_schedules_of_something_else() -> None:
         ArgumentError, match="gives a schedule of other, expected one of what 'compute' gives"
     ):
         built("matmul", strategy(other), R.matmul, *infos)
+
+
+COMPUTING = ("arith.addf", "arith.mulf", "memref.store")
+
+
+def test_locations() -> None:
+    """A call has the line of the op, and so has what the project computes for it; users' have their lines."""
+
+    def strategy(attrs: Any, inputs: Any, out_type: Any, target: Any) -> OpStrategy:
+        made = OpStrategy()
+        made.add_implementation(product, None, name="mine", plevel=20)
+        return made
+
+    source = ast.parse(Path(__file__).read_text())
+    function = next(node for node in source.body if getattr(node, "name", "") == "product")
+    text = """
+@R.function
+def main(
+    x: R.Tensor(("n", 2, "h", "w"), "float32"), k: R.Tensor((2, 1, 3, 3), "float32"), a: R.Tensor(("n", 4), "float32")
+):
+    each = R.nn.conv2d(x, k, groups=2)
+    return each, R.matmul(a, R.ones((4, "n"), "float32"))
+"""
+    module = parse(text)
+    with temporary_strategy("matmul", strategy):
+        create_pass("legalize-ops")(module.mlir)
+    ops = {callee_of(op): op for op in ops_of(module.mlir.operation, "relax.call_tir")}
+    lines = {name: all_places(op.location) for name, op in ops.items()}
+    assert lines["nn_conv2d_depthwise"] == ["<script>:6:12"] and lines["matmul_mine"] == ["<script>:7:18"]
+    made = {
+        f.name.value: {place for op in ops_of(f.operation, *COMPUTING) for place in all_places(op.location)}
+        for f in functions_of(module.mlir)
+    }
+    assert made["nn_conv2d_depthwise"] == {"<script>:6:0"}
+    assert made["matmul_mine"] == {f"{__file__}:{function.end_lineno}:0"}

@@ -50,6 +50,7 @@ def test_good_lines(tmp_path: Path) -> None:
     assert database.tables[0].table.of({"n": 4}) == {"tile": [4]}
     assert database.tables[0].table.of({"n": 5}) == {"tile": [8]}
     database.save()
+    assert path.stat().st_mode & 0o777 == 0o644  # others read it, too
     assert [r.measurement for r in Database(path).records] == [r.measurement for r in database.records]
 
 

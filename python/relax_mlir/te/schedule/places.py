@@ -24,48 +24,54 @@ class Inlined:
 
 
 @dataclass(frozen=True, eq=False)
-class AttachedAt:
+class _Step:
+    """What a call said of the stage `owner`, at the loop `axis`; `position`: file and line of the call."""
+
+    axis: IterVar
+    owner: Stage
+    position: tuple[str, int]
+
+    @property
+    def call(self) -> str:
+        """The call, for messages."""
+        raise NotImplementedError  # abstract
+
+    def refused(self, reason: str) -> ScheduleError:
+        """The error of a call that does not work out when the loops are made."""
+        return ScheduleError(self.call, reason, self.owner.name, self.axis.name, self.position)
+
+
+@dataclass(frozen=True, eq=False)
+class AttachedAt(_Step):
     """Computed inside the loop `axis` of `stage`, as much as is read there."""
 
     stage: Stage
-    axis: IterVar
-    owner: Stage
-    position: tuple[str, int]
 
-    def refused(self, reason: str) -> ScheduleError:
-        """The error of an attachment that does not work out when the loops are made."""
-        call = f"s[{self.owner.name}].compute_at(s[{self.stage.name}], {self.axis.name})"
-        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
+    @property
+    def call(self) -> str:
+        return f"s[{self.owner.name}].compute_at(s[{self.stage.name}], {self.axis.name})"
 
 
 @dataclass(frozen=True, eq=False)
-class Following:
+class Following(_Step):
     """Computed inside the loop `axis` of `stage`, which it reads, behind what that computes there, and of just that."""
 
     stage: Stage
-    axis: IterVar
-    owner: Stage
-    position: tuple[str, int]
 
-    def refused(self, reason: str) -> ScheduleError:
-        """The error of a place that does not work out when the loops are made."""
-        call = f"s[{self.owner.name}].reverse_compute_at(s[{self.stage.name}], {self.axis.name})"
-        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
+    @property
+    def call(self) -> str:
+        return f"s[{self.owner.name}].reverse_compute_at(s[{self.stage.name}], {self.axis.name})"
 
 
 @dataclass(frozen=True, eq=False)
-class Tensorized:
+class Tensorized(_Step):
     """The loop `axis` and those inside are what `intrin` computes."""
 
-    axis: IterVar
     intrin: TensorIntrin
-    owner: Stage
-    position: tuple[str, int]
 
-    def refused(self, reason: str) -> ScheduleError:
-        """The error of loops that are not what the intrinsic computes."""
-        call = f"s[{self.owner.name}].tensorize({self.axis.name}, {self.intrin!r})"
-        return ScheduleError(call, reason, self.owner.name, self.axis.name, self.position)
+    @property
+    def call(self) -> str:
+        return f"s[{self.owner.name}].tensorize({self.axis.name}, {self.intrin!r})"
 
 
 Place: TypeAlias = Root | Inlined | AttachedAt | Following

@@ -236,7 +236,7 @@ class Stage:
                         f"the output {reader.name} reads {self.name}, too, and is never computed inside {parent.name}",
                         scope,
                     )
-            self.place = AttachedAt(parent, scope, self, user_frame_position())
+            self.place = AttachedAt(scope, self, user_frame_position(), parent)
 
     def reverse_compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Compute inside the loop `scope` of the stage `parent`, which this one reads, as soon as that has computed
@@ -259,7 +259,7 @@ class Stage:
                 self._refuse(what, f"{self.name} does not read {parent.name}", scope)
             self._computed(what)
             self._no_circle(what, parent, scope)
-            self.place = Following(parent, scope, self, user_frame_position())
+            self.place = Following(scope, self, user_frame_position(), parent)
 
     def compute_inline(self) -> None:
         """Compute each element where it is read, without a buffer.
@@ -352,7 +352,7 @@ class Stage:
             what = self._call("tensorize", var, intrin)
             self._leaf(what, var)
             self._computed(what)
-            before, self.tensorized = self.tensorized, Tensorized(var, intrin, self, user_frame_position())
+            before, self.tensorized = self.tensorized, Tensorized(var, self, user_frame_position(), intrin)
             try:
                 check_tensorized(self)
             except ScheduleError:

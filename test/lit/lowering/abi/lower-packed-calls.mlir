@@ -31,7 +31,7 @@ func.func private @use(memref<?x4xf32>)
 // CHECK: %[[SHAPE:[A-Za-z0-9_]+]] = call @relax.rt.construct(
 // CHECK-NEXT: call @relax.rt.own(%[[FRAME]], %[[SHAPE]])
 // CHECK: %[[INT:[A-Za-z0-9_]+]] = arith.index_cast %[[K]] : index to i64
-// CHECK-NEXT: %[[TEXT:[A-Za-z0-9_]+]] = llvm.mlir.addressof @relax.packed.0.text
+// CHECK-NEXT: %[[TEXT:[A-Za-z0-9_]+]] = llvm.mlir.addressof @relax.text.{{[0-9a-f]+}}
 // CHECK: llvm.store %[[VIEW]],
 // CHECK: llvm.store %[[SHAPE]],
 // CHECK: llvm.store %[[INT]],
