@@ -1,4 +1,5 @@
 // Convolutions and poolings as tensor expressions with schedules: where they hold, where sizes decide, and why not.
+// selecting_legalizer.py, te_implementations.py, conditional_calls.py, strategy/implementations
 // RUN: relax-opt %s "--legalize-ops=target='cpu -mcpu=x86-64-v4'" --explain-strategy -o %t 2>&1 | filecheck %s
 // RUN: filecheck %s --check-prefix=IR < %t
 
