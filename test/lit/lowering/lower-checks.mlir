@@ -1,6 +1,7 @@
 // RUN: relax-opt --lower-checks --split-input-file %s | filecheck %s
 
-// A check becomes a branch to an exit that raises the error, runs what was deferred and returns -1. `raising.py` has the functions that do.
+// A check becomes a branch to an exit that raises the error, runs what was deferred and returns -1.
+// `raising.py` has the functions that raise.
 func.func private @relax.check.0(i1, index) attributes {relax.check = {kind = "ShapeError", message = "n is {0}"}}
 func.func private @release(index)
 
