@@ -44,6 +44,7 @@ FAMILIES = (
     "views",
     "manipulate",
     "repetition",
+    "sorting",
     "nn",
     "group_norm",
     "batch_norm",

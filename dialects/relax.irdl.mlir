@@ -92,6 +92,16 @@ module {
       %5 = irdl.any
       irdl.results(result: %5)
     }
+    irdl.operation @argsort {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"axis" = %1, "descending" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
     irdl.operation @asin {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -1138,6 +1148,15 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @sort {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "descending" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @split {
       %0 = irdl.any
       irdl.operands(x: %0)
@@ -1251,6 +1270,18 @@ module {
       irdl.attributes {"repeats" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @topk {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.string" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.base "#builtin.type" 
+      irdl.attributes {"k" = %1, "axis" = %2, "ret_type" = %3, "largest" = %4, "dtype" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
     }
     irdl.operation @tril {
       %0 = irdl.any

@@ -98,8 +98,8 @@ class _Implementations:
         """The names of the prim funcs that were made of tensor expressions, which are users'."""
         return () if self._selecting is None else self._selecting.made
 
-    def legalize(self, op: ir.Operation, call: OpCall, rule: Rule) -> Sequence[Arg]:
-        if current_report() is None and not has_expressions(op.name, self.target):
+    def legalize(self, op: ir.Operation, call: OpCall, rule: Rule | None) -> Sequence[Arg]:
+        if rule is not None and current_report() is None and not has_expressions(op.name, self.target):
             return rule(self.legalizer, call)
         if self._selecting is None:
             # Tensor expressions take a while to import, and most modules have none.
@@ -119,7 +119,7 @@ def _legalized(implementations: _Implementations, op: ir.Operation, cls: type[Re
     if op.name in ops_with(KeptAtR1):
         return None
     rule = rule_for(op.name, cls.__module__.rpartition(".")[2])
-    if rule is None:
+    if rule is None and not has_expressions(op.name, implementations.target):
         reason = "has no legalisation; it cannot be compiled to native code"
         if op.name in ops_with(OnMemory):
             reason = 'is explicit memory, which the virtual machine runs: build with exec_mode="bytecode"'

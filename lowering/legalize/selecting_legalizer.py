@@ -39,7 +39,7 @@ class SelectingLegalizer:
         """The names of the prim funcs that were made of tensor expressions."""
         return list(self._expressions.made)
 
-    def legalize(self, op: ir.Operation, call: OpCall, rule: Rule) -> Sequence[Arg]:
+    def legalize(self, op: ir.Operation, call: OpCall, rule: Rule | None) -> Sequence[Arg]:
         """The results of `op`, emitted at the insertion point."""
         what, attrs, report = f"{where(op)}: {op.name}", Attrs.of(op), current_report()
         selection = select(what, strategies_of(op, call, rule, self.target))
@@ -66,7 +66,7 @@ class SelectingLegalizer:
         return results
 
 
-def strategies_of(op: ir.Operation, call: OpCall, rule: Rule, target: Target) -> list[OpStrategy]:
+def strategies_of(op: ir.Operation, call: OpCall, rule: Rule | None, target: Target) -> list[OpStrategy]:
     """What the strategies of an op give for a call: those of users, the last one first, then the project's own.
 
     Raises:
@@ -81,7 +81,7 @@ def strategies_of(op: ir.Operation, call: OpCall, rule: Rule, target: Target) ->
                 f"{where(op)}: {op.name}: the strategy '{name}' returns {found!r}, expected an OpStrategy"
             )
         given.append(found)
-    return [*given, builtin_strategy(call, rule, target)]
+    return given if rule is None else [*given, builtin_strategy(call, rule, target)]
 
 
 def _decision(op: ir.Operation, call: OpCall, selection: Selection, notes: list[str]) -> StrategyDecision:

@@ -10,7 +10,10 @@ from relax_mlir.mlir import ir
 
 
 class Attrs(Mapping[str, Any]):
-    """Attributes of an op: ``attrs.axis``, ``attrs["axis"]`` give numbers, texts, lists, None for what is not given."""
+    """Attributes of an op: ``attrs.axis``, ``attrs["axis"]`` give numbers, texts, lists, None for what is not given.
+
+    Dtypes are their names: ``"float32"``.
+    """
 
     def __init__(self, attributes: Mapping[str, ir.Attribute]) -> None:
         self._raw = dict(attributes)

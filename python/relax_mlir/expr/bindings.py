@@ -12,7 +12,7 @@ from relax_mlir.dialects import constants, dtypes, types
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, MatchShapeOp
 from relax_mlir.dialects.types import DimLike, StructInfo, dims_from_attr
 from relax_mlir.dialects.value import Value, Var
-from relax_mlir.error import ArgumentError, expect
+from relax_mlir.error import ArgumentError, DTypeError, expect
 from relax_mlir.expr.program import Program
 from relax_mlir.ir_queries import defining_op, enclosing_function
 from relax_mlir.mlir import ir
@@ -263,6 +263,16 @@ def python_value(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - as many kind
         return constants.to_numpy(attribute)
     if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr | ir.StringAttr):
         return attribute.value
-    if isinstance(attribute, ir.FlatSymbolRefAttr | ir.TypeAttr):
+    if isinstance(attribute, ir.TypeAttr):
+        return _dtype_name(attribute.value)
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
         return attribute.value
     return attribute
+
+
+def _dtype_name(type_: ir.Type) -> str | ir.Type:
+    """The dtype of an element type; other types stay types."""
+    try:
+        return dtypes.from_element_type(type_).name
+    except DTypeError:
+        return type_

@@ -121,6 +121,7 @@ from relax_mlir.dialects.shape_values import (
     shape_to_tensor,
     tensor_to_shape,
 )
+from relax_mlir.dialects.sorting import argsort, sort, topk
 from relax_mlir.dialects.structure import (
     constant,
     make_tuple,
@@ -188,6 +189,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "asin",
     "asinh",
     "assert_op",
@@ -293,6 +295,7 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -306,6 +309,7 @@ __all__ = [
     "tanh",
     "tensor_to_shape",
     "tile",
+    "topk",
     "tril",
     "triu",
     "trunc",

@@ -39,6 +39,7 @@ _BUILT_IN = {
     **{f"relax.nn_conv{rank}d": ("convolution_schedules", "convolution") for rank in (1, 2, 3)},
     **{f"relax.nn_max_pool{rank}d": ("pooling_schedules", "max_pool") for rank in (1, 2, 3)},
     **{f"relax.nn_avg_pool{rank}d": ("pooling_schedules", "avg_pool") for rank in (1, 2, 3)},
+    **{f"relax.{name}": ("sorting", name) for name in ("argsort", "sort", "topk")},
 }
 """Strategies that come with the project, by the names of ops in the IR: files of `implementations`, and functions."""
 

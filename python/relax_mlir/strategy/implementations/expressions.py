@@ -1,0 +1,24 @@
+"""Ops that one tensor expression computes, without a schedule of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.types import StructInfo
+from relax_mlir.expr import Attrs
+from relax_mlir.strategy.implementation import Compute
+from relax_mlir.strategy.op_strategy import OpStrategy
+from relax_mlir.strategy.registry import Strategy
+from relax_mlir.target import Target
+from relax_mlir.te import Tensor
+
+
+def by_expression(compute: Compute) -> Strategy:
+    """The strategy of an op that has one implementation, which is `compute`."""
+
+    def strategy(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, target: Target) -> OpStrategy:
+        found = OpStrategy()
+        found.add_implementation(compute, name="topi")
+        return found
+
+    return strategy
