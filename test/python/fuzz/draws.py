@@ -20,7 +20,7 @@ def draw(seed: int, shape: tuple[int, ...], dtype: str) -> Any:
         return np.asarray(rng.integers(low, high, shape, dtype=kind, endpoint=True))
     values = np.asarray(rng.uniform(-3, 3, shape))
     if seed % 4 == 0:
-        values = np.round(values)
+        values = np.asarray(np.round(values))
     elif seed % 4 == 1:
         special = rng.choice(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e4, -1e-6]), shape)
         values = np.where(rng.random(shape) < 0.2, special, values)

@@ -23,7 +23,7 @@ from mutants import Mutant, parsed
 from op_semantics import Sizes
 from relax_interpreter import EndlessError, FailsError, UnknownMeaningError
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
-from relax_mlir.error import CheckError, DTypeError, ParseError, PassError, RelaxError
+from relax_mlir.error import CheckError, DTypeError, ParseError, PassError, RelaxError, ShapeError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
@@ -225,7 +225,7 @@ def _may_raise(error: Exception, module: IRModule, call: Call, arguments: Sequen
         infos = [struct_info(type_) for type_ in module[call.function].type.inputs]
         if isinstance(error, DTypeError):  # the interpreter knows no dtype but the static ones
             return any(dtype is None for info in infos for dtype in _dtypes(info))
-        if not isinstance(error, CheckError):
+        if not isinstance(error, CheckError | ShapeError):
             return False
         values = [_value(a, info) for a, info in zip(arguments, infos, strict=True)]
         return relax_interpreter.fails_unused(module.mlir, call.function, values)
