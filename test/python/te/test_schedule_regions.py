@@ -207,6 +207,24 @@ def test_a_follower_that_waits_for_what_comes_later_is_an_error() -> None:
         s[a].reverse_compute_at(s[b], b.op.axis[0])
 
 
+def test_parts_of_a_symbolic_number_of_tiles_share_no_elements() -> None:
+    """Each of the three parts computes what it needs, not all that is behind it."""
+    a = te.placeholder((N,), name="A")
+    b = te.compute((N,), lambda i: a[i] * 2.0, "B")
+    c = te.compute((N,), lambda i: b[i] + 1.0, "C")
+    for host, guest in ((c, b), (b, c)):
+        s = te.create_schedule(c.op)
+        outer, _ = s[host].split(host.op.axis[0], factor=4)
+        part, _ = s[host].split(outer, nparts=3)
+        if guest is b:
+            s[guest].compute_at(s[host], part)
+        else:
+            s[guest].reverse_compute_at(s[host], part)
+        first = "i_outer_outer * ((n + 11) // 12)"
+        count = f"T.min((n + 11) // 12, (n + 3) // 4 - {first}) * 4"
+        assert f"for i in range(T.min({count}, n - {first} * 4)):" in te.lower(s, [a, c], simple_mode=True)
+
+
 def test_quotients_of_tiles_are_those_of_their_loops() -> None:
     facts = Facts({"i": (0, 7), "j": (0, 15)})
     f, i, j = (symbolic.symbol(name) for name in "fij")

@@ -257,9 +257,10 @@ class AxisTree:
         if outer.extent == 1:
             return Span(low, inner.extent, inner.most)
         rest = self.facts.difference(self.length(split.parent), low)
-        if outer.most is None or inner.most is None:
-            return Span(low, rest, self.facts.high(rest))
-        extent = self.facts.minimum(rest, (outer.most - 1) * factor + inner.most)
+        # Numbers, where they are known, give shorter forms than the extents that they bound.
+        count = outer.extent if outer.most is None else outer.most
+        width = inner.extent if inner.most is None else inner.most
+        extent = self.facts.minimum(rest, (count - 1) * factor + width)
         return Span(low, extent, self.facts.high(extent))
 
     def is_contiguous(self, axis: IterVar) -> bool:
