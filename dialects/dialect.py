@@ -46,6 +46,7 @@ FAMILIES = (
     "repetition",
     "sorting",
     "nn",
+    "activations",
     "group_norm",
     "batch_norm",
     "convolution",

@@ -847,6 +847,14 @@ module {
       %12 = irdl.any
       irdl.results(result: %12)
     }
+    irdl.operation @nn_elu {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.float" 
+      irdl.attributes {"alpha" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @nn_gelu {
       %0 = irdl.any
       irdl.operands(data: %0)
@@ -874,6 +882,21 @@ module {
       %9 = irdl.any
       irdl.results(result: %9)
     }
+    irdl.operation @nn_hardsigmoid {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.float" 
+      %2 = irdl.base "#builtin.float" 
+      irdl.attributes {"alpha" = %1, "beta" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @nn_hardswish {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @nn_instance_norm {
       %0 = irdl.any
       %1 = irdl.any
@@ -900,6 +923,14 @@ module {
       irdl.attributes {"axes" = %3, "epsilon" = %4, "center" = %5, "scale" = %6}
       %7 = irdl.any
       irdl.results(result: %7)
+    }
+    irdl.operation @nn_leakyrelu {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.float" 
+      irdl.attributes {"alpha" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @nn_log_softmax {
       %0 = irdl.any
@@ -954,7 +985,28 @@ module {
       %9 = irdl.any
       irdl.results(result: %9)
     }
+    irdl.operation @nn_mish {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @nn_prelu {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, alpha: %1)
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @nn_relu {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @nn_relu6 {
       %0 = irdl.any
       irdl.operands(data: %0)
       %1 = irdl.any
@@ -970,6 +1022,12 @@ module {
       %4 = irdl.any
       irdl.results(result: %4)
     }
+    irdl.operation @nn_selu {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @nn_silu {
       %0 = irdl.any
       irdl.operands(data: %0)
@@ -983,6 +1041,15 @@ module {
       irdl.attributes {"axis" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @nn_softplus {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.float" 
+      %2 = irdl.base "#builtin.float" 
+      irdl.attributes {"beta" = %1, "threshold" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @nonzero {
       %0 = irdl.any

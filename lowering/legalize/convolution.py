@@ -57,12 +57,12 @@ def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: T
         conv.kernel.index("O"),
     ]
     kernels = _permuted(lz, f"{_name(conv)}_kernels", weight, order, Tensor([*window, kernel["O"]], wide))
-    left = _reshaped(patches, [symbolic.product(rows), symbolic.product(window)])
-    right = _reshaped(kernels, [symbolic.product(window), kernel["O"]])
+    left = reshaped(patches, [symbolic.product(rows), symbolic.product(window)])
+    right = reshaped(kernels, [symbolic.product(window), kernel["O"]])
     product = lz.prim(
         "matmul", [left, right], [Tensor([left.shape[0], kernel["O"]], wide)], matrices, pattern="out_fusable"
     )
-    images = _reshaped(product[0], [*rows, kernel["O"]])
+    images = reshaped(product[0], [*rows, kernel["O"]])
     places = {"N": 0, "C": len(rows), **{letter: 1 + axis for axis, letter in enumerate(conv.spatial)}}
     return _permuted(lz, f"{_name(conv)}_out", images, [places[letter] for letter in conv.out], result)
 
@@ -84,15 +84,15 @@ def _product_of_channels(lz: Legalizer, conv: Convolution, data: Arg, weight: Ar
     wide = compute_dtype(result.dtype)
     batch, channels, *spatial = data.shape
     places = symbolic.product(spatial)
-    images = _reshaped(data, [batch, channels, places])
-    kernels = _reshaped(weight, [weight.shape[0], channels])
+    images = reshaped(data, [batch, channels, places])
+    kernels = reshaped(weight, [weight.shape[0], channels])
     shape = Tensor([batch, weight.shape[0], places], wide)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         return [contraction(prim, [1, 3], [0, 3, 2], zeroed(prim))]
 
     product = lz.prim("matmul", [kernels, images], [shape], body, pattern="out_fusable", key="channels")
-    return _reshaped(cast(lz, product[0], result.dtype), [batch, weight.shape[0], *spatial])
+    return reshaped(cast(lz, product[0], result.dtype), [batch, weight.shape[0], *spatial])
 
 
 def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor) -> Arg:
@@ -122,7 +122,7 @@ def _permuted(lz: Legalizer, name: str, value: Arg, order: Sequence[int], result
     return lz.prim(name, [value], [result], body, pattern="injective", key=tuple(order))[0]
 
 
-def _reshaped(value: Arg, shape: Sequence[Dim]) -> Arg:
+def reshaped(value: Arg, shape: Sequence[Dim]) -> Arg:
     """`value` in another shape of as many elements: a view, which level R1 keeps."""
     return Arg(reshape(Value(value.ssa), shape).ssa, Tensor(shape, value.info.dtype))
 

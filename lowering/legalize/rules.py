@@ -46,6 +46,7 @@ FAMILIES: tuple[str, ...] = (
     "memory_view",
     "repetition",
     "nn",
+    "activations",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules; first those that are no families of the dialect."""
 

@@ -1,5 +1,16 @@
 """Builders of the neural network ops: ``R.nn.softmax(x)``."""
 
+from relax_mlir.dialects.activations import (
+    elu,
+    hardsigmoid,
+    hardswish,
+    leakyrelu,
+    mish,
+    prelu,
+    relu6,
+    selu,
+    softplus,
+)
 from relax_mlir.dialects.batch_norm import batch_norm
 from relax_mlir.dialects.convolution import conv1d, conv2d, conv3d
 from relax_mlir.dialects.group_norm import group_norm, instance_norm
@@ -34,17 +45,26 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "elu",
     "gelu",
     "gelu_tanh",
     "group_norm",
+    "hardsigmoid",
+    "hardswish",
     "instance_norm",
     "layer_norm",
+    "leakyrelu",
     "log_softmax",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "mish",
+    "prelu",
     "relu",
+    "relu6",
     "rms_norm",
+    "selu",
     "silu",
     "softmax",
+    "softplus",
 ]

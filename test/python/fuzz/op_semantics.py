@@ -314,6 +314,10 @@ SEMANTICS: dict[str, Semantics] = {
     "right_shift": _plain(_shift(np.right_shift)),
     "bitwise_not": _plain(np.invert),
     "ewise_fma": _plain(_fma),
+    "nn_relu6": _plain(lambda x: np.clip(x, 0, 6)),
+    "nn_leakyrelu": lambda args, values, dim: np.where(
+        values[0] > 0, values[0], values[0] * args.float_attr("alpha")
+    ),
     "where": _plain(np.where),
     "clip": _clip,
     "astype": lambda args, values, dim: references.convert(values[0], _dtype(args, "dtype")),

@@ -8,6 +8,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from every_op_networks import networks
 from relax_mlir import op as R
 from scipy import special
 
@@ -213,7 +214,7 @@ def specs() -> dict[str, Spec]:
             lambda x, r=reference: r(x, axis=0, dtype=np.float64),
             [[integers(2, 3)], [flags(4)]],
         )
-    return found | movement() | products()
+    return found | movement() | products() | networks()
 
 
 def movement() -> dict[str, Spec]:
@@ -339,6 +340,17 @@ def movement() -> dict[str, Spec]:
                 v,
             ],
             [[floats(2, 3, 4), *(floats(3) for _ in range(4))]],
+        ),
+        "sort": (lambda x: R.sort(x, 0), lambda x: np.sort(x, 0), any_dtype),
+        "argsort": (
+            lambda x: R.argsort(x, 0),
+            lambda x: np.argsort(x, 0, kind="stable").astype(np.int32),
+            any_dtype,
+        ),
+        "topk": (
+            lambda x: R.topk(x, 2, 0, "values"),
+            lambda x: np.sort(x, 0)[::-1][:2],
+            any_dtype,
         ),
         "flip": (lambda x: R.flip(x, -1), lambda x: np.flip(x, -1), any_dtype),
         "tile": (lambda x: R.tile(x, (2, 3)), lambda x: np.tile(x, (2, 3)), any_dtype),

@@ -1,0 +1,205 @@
+"""Activations of neural networks with parameters, and those made of other functions: element by element."""
+
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, ir_fields, normalize_axis
+from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.nn import FloatUnaryOp
+from relax_mlir.dialects.number_attributes import double_attr, int_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.types import dim_text, shape_text
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.mlir import ext, ir
+
+
+class ScaledUnaryOp(FloatUnaryOp):
+    """Base of the activations on floats whose attributes are numbers."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        for name in ir_fields(cls)[1]:
+            args.float_attr(name)
+        return super().infer(args)
+
+
+class LeakyReluOp(ScaledUnaryOp, name="nn_leakyrelu", traits=[ext.Pure]):
+    """``x`` where it is above 0, else ``alpha * x``. Example: ``[-2.0, 3.0]`` with alpha 0.5 gives ``[-1.0, 3.0]``."""
+
+    data: ext.Operand[Any]
+    alpha: ir.FloatAttr
+    result: ext.Result[Any]
+
+
+class EluOp(ScaledUnaryOp, name="nn_elu", traits=[ext.Pure]):
+    """``x`` where it is above 0, else ``alpha * (exp(x) - 1)``, the exponential linear unit.
+
+    Example: ``[-1.0, 3.0]`` with alpha 1 gives ``[-0.63212056, 3.0]``.
+    """
+
+    data: ext.Operand[Any]
+    alpha: ir.FloatAttr
+    result: ext.Result[Any]
+
+
+class HardSigmoidOp(ScaledUnaryOp, name="nn_hardsigmoid", traits=[ext.Pure]):
+    """``alpha * x + beta``, held between 0 and 1. Example: ``[-9.0, 0.0, 9.0]`` gives ``[0.0, 0.5, 1.0]``."""
+
+    data: ext.Operand[Any]
+    alpha: ir.FloatAttr
+    beta: ir.FloatAttr
+    result: ext.Result[Any]
+
+
+class SoftplusOp(ScaledUnaryOp, name="nn_softplus", traits=[ext.Pure]):
+    """``log(1 + exp(beta * x)) / beta``, and `x` itself where ``beta * x`` is above `threshold`.
+
+    Example: ``0.0`` with beta 1 gives ``0.6931472``.
+    """
+
+    data: ext.Operand[Any]
+    beta: ir.FloatAttr
+    threshold: ir.FloatAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        if args.float_attr("beta") == 0:
+            raise ArgumentError(f"{args.op}: beta is 0, expected another number")
+        return super().infer(args)
+
+
+class SeluOp(FloatUnaryOp, name="nn_selu", traits=[ext.Pure]):
+    """``1.0507009873554805 * elu(x, alpha=1.6732632423543772)``, the scaled exponential linear unit.
+
+    Example: ``[-1.0, 1.0]`` gives ``[-1.1113307, 1.050701]``.
+    """
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+
+class HardSwishOp(FloatUnaryOp, name="nn_hardswish", traits=[ext.Pure]):
+    """``x * min(max(x + 3, 0), 6) / 6``. Example: ``[-4.0, 0.0, 3.0]`` gives ``[0.0, 0.0, 3.0]``."""
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+
+class MishOp(FloatUnaryOp, name="nn_mish", traits=[ext.Pure]):
+    """``x * tanh(log(1 + exp(x)))``. Example: ``1.0`` gives ``0.86509836``."""
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+
+class Relu6Op(RelaxOp, name="nn_relu6", traits=[ext.Pure]):
+    """``min(max(x, 0), 6)``; NaN stays NaN. Example: ``[-1.0, 2.0, 7.0]`` gives ``[0.0, 2.0, 6.0]``."""
+
+    op_pattern = OpPatternKind.ELEMWISE
+
+    data: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.require_dtype(0, lambda d: d.kind != "bool", "a number")
+        return args.tensor(0)
+
+
+class PreluOp(RelaxOp, name="nn_prelu", traits=[ext.Pure]):
+    """``x`` where it is above 0, else ``alpha * x``, with one `alpha` for each place along `axis`, or one for all.
+
+    `alpha` is a vector of as many elements as dimension `axis` of `data` has, or of one.
+
+    Example: shapes ``(n, c, h, w)`` and ``(c,)`` with axis 1 give ``(n, c, h, w)``.
+    """
+
+    op_pattern = OpPatternKind.BROADCAST
+
+    data: ext.Operand[Any]
+    alpha: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        for index in (0, 1):
+            args.require_dtype(index, lambda d: d.kind != "bool", "a number")
+        data, alpha = args.tensor(0), args.tensor(1)
+        if data.dtype is not None and alpha.dtype is not None:
+            promote(data.dtype, alpha.dtype, args.op)
+        if alpha.ndim is not None and alpha.ndim != 1:
+            raise ShapeError(f"{args.op}: operand 'alpha' is {alpha}, expected one dimension")
+        if data.shape is None:
+            return data
+        size = data.shape[normalize_axis(args.op, args.int_attr("axis"), len(data.shape))]
+        given = None if alpha.shape is None else alpha.shape[0]
+        if size is None or given is None or given == 1 or symbolic.prove_equal(given, size):
+            return data
+        raise ShapeError(
+            f"{args.op}: operand 'alpha' has {dim_text(given)} elements, expected {dim_text(size)}, dimension "
+            f"{args.int_attr('axis')} of 'data', {shape_text(data.shape)}, or 1"
+        )
+
+
+# -- builders --------------------------------------------------------------------------------------------------
+
+
+def leakyrelu(data: ValueLike, alpha: float = 0.01) -> Value:
+    """`data` where it is above 0, else ``alpha * data`` (see `LeakyReluOp`)."""
+    require_insertion_point("nn.leakyrelu")
+    return create_one(LeakyReluOp, [as_value(data)], {"alpha": double_attr(alpha, "leakyrelu: 'alpha'")})
+
+
+def elu(data: ValueLike, alpha: float = 1.0) -> Value:
+    """The exponential linear unit (see `EluOp`)."""
+    require_insertion_point("nn.elu")
+    return create_one(EluOp, [as_value(data)], {"alpha": double_attr(alpha, "elu: 'alpha'")})
+
+
+def hardsigmoid(data: ValueLike, alpha: float = 1 / 6, beta: float = 0.5) -> Value:
+    """``alpha * data + beta``, held between 0 and 1 (see `HardSigmoidOp`)."""
+    require_insertion_point("nn.hardsigmoid")
+    attributes = {
+        "alpha": double_attr(alpha, "hardsigmoid: 'alpha'"),
+        "beta": double_attr(beta, "hardsigmoid: 'beta'"),
+    }
+    return create_one(HardSigmoidOp, [as_value(data)], attributes)
+
+
+def softplus(data: ValueLike, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    """``log(1 + exp(beta * data)) / beta`` (see `SoftplusOp`)."""
+    require_insertion_point("nn.softplus")
+    attributes = {
+        "beta": double_attr(beta, "softplus: 'beta'"),
+        "threshold": double_attr(threshold, "softplus: 'threshold'"),
+    }
+    return create_one(SoftplusOp, [as_value(data)], attributes)
+
+
+def selu(data: ValueLike) -> Value:
+    """The scaled exponential linear unit (see `SeluOp`)."""
+    return create_one(SeluOp, [as_value(data)])
+
+
+def hardswish(data: ValueLike) -> Value:
+    """``data * min(max(data + 3, 0), 6) / 6`` (see `HardSwishOp`)."""
+    return create_one(HardSwishOp, [as_value(data)])
+
+
+def mish(data: ValueLike) -> Value:
+    """``data * tanh(log(1 + exp(data)))`` (see `MishOp`)."""
+    return create_one(MishOp, [as_value(data)])
+
+
+def relu6(data: ValueLike) -> Value:
+    """``min(max(data, 0), 6)`` (see `Relu6Op`)."""
+    return create_one(Relu6Op, [as_value(data)])
+
+
+def prelu(data: ValueLike, alpha: ValueLike, axis: int = 1) -> Value:
+    """`data` where it is above 0, else times `alpha` at its place along `axis` (see `PreluOp`)."""
+    require_insertion_point("nn.prelu")
+    return create_one(PreluOp, [as_value(data), as_value(alpha)], {"axis": int_attr(axis, "prelu: 'axis'")})
