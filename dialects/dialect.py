@@ -45,6 +45,8 @@ FAMILIES = (
     "manipulate",
     "repetition",
     "sorting",
+    "gather",
+    "scatter",
     "nn",
     "activations",
     "group_norm",

@@ -437,6 +437,24 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @gather_elements {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, indices: %1)
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @gather_nd {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, indices: %1)
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"batch_dims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
     irdl.operation @greater {
       %0 = irdl.any
       %1 = irdl.any
@@ -448,6 +466,23 @@ module {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @index_put {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, indices: %1, values: %2)
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"accumulate" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @index_tensor {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, indices: %1)
       %2 = irdl.any
       irdl.results(result: %2)
     }
@@ -1165,6 +1200,27 @@ module {
       irdl.operands(x: %0)
       %1 = irdl.any
       irdl.results(result: %1)
+    }
+    irdl.operation @scatter_elements {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, indices: %1, updates: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.string" 
+      irdl.attributes {"axis" = %3, "reduction" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @scatter_nd {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, indices: %1, updates: %2)
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"reduction" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @shape_equal {
       %0 = irdl.any

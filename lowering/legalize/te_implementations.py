@@ -17,7 +17,7 @@ from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
 from relax_mlir.mlir import ir
-from relax_mlir.strategy.implementation import OpImplementation
+from relax_mlir.strategy.implementation import PLAIN, OpImplementation
 from relax_mlir.strategy.shipped import Template
 from relax_mlir.strategy.tuned import made_schedules
 from relax_mlir.target import Target
@@ -120,8 +120,10 @@ class TEImplementations:
     def _call(self, what: str, implementation: OpImplementation, attrs: Attrs, call: OpCall) -> list[Arg]:
         inputs = placeholders(call)
         outputs = computed(what, implementation, attrs, inputs, call)
-        name = "".join(c if c.isascii() and c.isalnum() else "_" for c in implementation.name)
-        name = f"{call.args.op.removeprefix('relax.')}_{name}"
+        name = call.args.op.removeprefix("relax.")
+        if implementation.name != PLAIN:
+            kind = "".join(c if c.isascii() and c.isalnum() else "_" for c in implementation.name)
+            name = f"{name}_{kind}"
         builder = BlockBuilder(IRModule(self.module))
         pairs = [(tensor, Value(arg.ssa)) for tensor, arg in zip(inputs, call.operands, strict=True)]
         before = symbol_names(self.module.body)

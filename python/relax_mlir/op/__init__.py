@@ -62,6 +62,7 @@ from relax_mlir.dialects.data_dependent import (
 )
 from relax_mlir.dialects.effects import assert_op, print
 from relax_mlir.dialects.extern_func import ExternFunc, extern_func
+from relax_mlir.dialects.gather import gather_elements, gather_nd, index_tensor
 from relax_mlir.dialects.infer_rules import (
     register_infer,
     unregister_infer,
@@ -106,6 +107,7 @@ from relax_mlir.dialects.reduce import (
 )
 from relax_mlir.dialects.repetition import flip, repeat, tile
 from relax_mlir.dialects.scan import cumprod, cumsum
+from relax_mlir.dialects.scatter import index_put, scatter_elements, scatter_nd
 from relax_mlir.dialects.select import (
     clip,
     where,
@@ -237,9 +239,13 @@ __all__ = [
     "for_loop",
     "full",
     "full_like",
+    "gather_elements",
+    "gather_nd",
     "greater",
     "greater_equal",
     "if_then_else",
+    "index_put",
+    "index_tensor",
     "infer_rule",
     "invoke_closure",
     "invoke_pure_closure",
@@ -286,6 +292,8 @@ __all__ = [
     "right_shift",
     "round",
     "rsqrt",
+    "scatter_elements",
+    "scatter_nd",
     "shape_equal",
     "shape_expr",
     "shape_of",

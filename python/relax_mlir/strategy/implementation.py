@@ -19,6 +19,9 @@ Schedule: TypeAlias = "Callable[[Attrs, Sequence[Tensor], Target], Any]"
 Rule: TypeAlias = Callable[..., Any]
 """A legalisation rule of `relax_mlir.lowering.legalize`."""
 
+PLAIN = "topi"
+"""The name of implementations that are the only one of their op, after which their prim funcs are called."""
+
 DEFAULT_PLEVEL = 10
 """The priority of what an op is computed by if nothing better is registered."""
 

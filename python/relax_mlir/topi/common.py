@@ -39,9 +39,10 @@ def index_tensor_of(what: str, value: object) -> Tensor:
 
 
 def counted(index: Expr, dim: Dim) -> Expr:
-    """An index that counts from the end of a dimension where it is negative."""
+    """An index that counts from the end of a dimension where it is negative; one too far from it is not changed."""
     wide = index.astype("int64")
-    return functions.select(wide < 0, wide + size(dim), wide)
+    from_end = wide + size(dim)
+    return functions.select(functions.all(wide < 0, from_end >= 0), from_end, wide)
 
 
 def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: str) -> Tensor:
@@ -163,3 +164,10 @@ def require_equal(what: str, first: Sequence[Dim], second: Sequence[Dim]) -> Non
     if len(first) != len(second) or not all(map(symbolic.prove_equal, first, second)):
         shown = " and ".join(f"({', '.join(map(str, shape))})" for shape in (first, second))
         raise ShapeError(f"{what}: the shapes {shown} are not known to be equal")
+
+
+def require_at_most(what: str, found: Sequence[Dim], most: Sequence[Dim], axis: int) -> None:
+    """Raise `ShapeError` if a dimension of indices, but for `axis`, is known to be more than that of the tensor."""
+    for number, (has, wanted) in enumerate(zip(most, found, strict=True)):
+        if number != axis and symbolic.prove_less_equal(has + 1, wanted):
+            raise ShapeError(f"{what}: dimension {number} of the indices is {wanted}, more than {has}")

@@ -6,9 +6,9 @@ a `BoundsError` of the call.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
@@ -22,6 +22,7 @@ from relax_mlir.topi.common import (
     product,
     replaced,
     require,
+    require_at_most,
     require_equal,
     size,
     unflattened,
@@ -81,18 +82,15 @@ def _moded(index: Expr, dim: Dim, mode: str) -> Expr:
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     """The elements at the places of the result, but for the axis, along which `indices` say the place.
 
-    It is ONNX's GatherElements.
+    It is ONNX's GatherElements. Along other dimensions the indices have at most what the tensor has: what is not known
+    is checked at run time.
     """
     what = "topi.gather"
     tensor, index = require(f"{what}: 'data'", data), index_tensor_of(f"{what}: 'indices'", indices)
     place = axis_of(what, axis, tensor.ndim)
     if index.ndim != tensor.ndim:
         raise ShapeError(f"{what}: {tensor} and the indices {index} have different numbers of dimensions")
-    for number, (has, wanted) in enumerate(zip(tensor.shape, index.shape, strict=True)):
-        if number != place and not symbolic.prove_less_equal(wanted, has):
-            raise ShapeError(
-                f"{what}: dimension {number} of the indices is {wanted}, not known to be at most {has}"
-            )
+    require_at_most(what, index.shape, tensor.shape, place)
     return computed(
         index.shape,
         lambda *i: tensor(*replaced(i, place, counted(index(*i), tensor.shape[place]))),
@@ -113,22 +111,44 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     what = "topi.gather_nd"
     tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
     count = index.shape[0] if index.ndim else None
+    rest = index.shape[1:]
+    return _vectors_taken(what, tensor, index, batch_dims, count, rest, lambda number, i: index(number, *i))
+
+
+def gather_vectors(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
+    """`gather_nd` with the indices in the last dimension of `indices`, as ONNX's GatherND and Relax's op."""
+    what = "topi.gather_vectors"
+    tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
+    count = index.shape[-1] if index.ndim else None
+    rest = index.shape[:-1]
+    return _vectors_taken(what, tensor, index, batch_dims, count, rest, lambda number, i: index(*i, number))
+
+
+def _vectors_taken(
+    what: str,
+    tensor: Tensor,
+    index: Tensor,
+    batch_dims: int,
+    count: Dim | None,
+    rest: Sequence[Dim],
+    place_of: Callable[[int, Sequence[Expr]], Expr],
+) -> Tensor:
+    """The elements at vectors of `count` indices; `place_of` gives one of them, of the vector at a place in `rest`."""
     if not isinstance(count, int) or not 0 <= batch_dims < index.ndim or batch_dims + count > tensor.ndim:
         raise ShapeError(
             f"{what}: the indices {index} do not name up to {tensor.ndim - batch_dims} dimensions of {tensor} by a "
-            "first dimension of known size"
+            "dimension of known size"
         )
-    require_equal(what, tensor.shape[:batch_dims], index.shape[1 : 1 + batch_dims])
-    width = index.ndim - 1
-    shape = [*index.shape[1:], *tensor.shape[batch_dims + count :]]
+    require_equal(what, tensor.shape[:batch_dims], rest[:batch_dims])
+    width = len(rest)
 
     def value(*i: Expr) -> Expr:
         places: list[ExprLike] = [
-            counted(index(number, *i[:width]), tensor.shape[batch_dims + number]) for number in range(count)
+            counted(place_of(number, i[:width]), tensor.shape[batch_dims + number]) for number in range(count)
         ]
         return tensor(*i[:batch_dims], *places, *i[width:])
 
-    return computed(shape, value, "T_gather_nd", INJECTIVE)
+    return computed([*rest, *tensor.shape[batch_dims + count :]], value, "T_gather_nd", INJECTIVE)
 
 
 def embedding(table: Tensor, indices: Tensor) -> Tensor:

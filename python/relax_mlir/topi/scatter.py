@@ -6,15 +6,14 @@ done in order, so that of several of one place the last one stays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
 from relax_mlir.te.source import shape_text
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import axis_of, index_tensor_of, require, require_equal
+from relax_mlir.topi.common import axis_of, index_tensor_of, require, require_at_most, require_equal
 
 SCATTER = "scatter"
 """The tag of tensors with updated elements."""
@@ -43,11 +42,7 @@ def scatter_elements(
     require_equal(f"{what}: 'updates'", new.shape, index.shape)
     if index.ndim != tensor.ndim:
         raise ShapeError(f"{what}: {tensor} and the indices {index} have different numbers of dimensions")
-    for number, (has, wanted) in enumerate(zip(tensor.shape, index.shape, strict=True)):
-        if number != place and not symbolic.prove_less_equal(wanted, has):
-            raise ShapeError(
-                f"{what}: dimension {number} of the indices is {wanted}, not known to be at most {has}"
-            )
+    require_at_most(what, index.shape, tensor.shape, place)
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         at = [fresh("j") for _ in index.shape]
@@ -80,28 +75,53 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     what = "topi.scatter_nd"
     tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
     count = index.shape[0] if index.ndim else None
+    rest = index.shape[1:]
+    return _vectors_put(what, (tensor, index, new), mode, count, rest, lambda number, at: [number, *at])
+
+
+def scatter_vectors(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
+    """`scatter_nd` with the indices in the last dimension of `indices`, as ONNX's ScatterND and Relax's op."""
+    what = "topi.scatter_vectors"
+    tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
+    count = index.shape[-1] if index.ndim else None
+    rest = index.shape[:-1]
+    return _vectors_put(what, (tensor, index, new), mode, count, rest, lambda number, at: [*at, number])
+
+
+def _vectors_put(
+    what: str,
+    tensors: tuple[Tensor, Tensor, Tensor],
+    mode: str,
+    count: Dim | None,
+    rest: Sequence[Dim],
+    place_of: Callable[[str, Sequence[str]], Sequence[str]],
+) -> Tensor:
+    """Updates at vectors of `count` indices; `place_of` says where one is, of the vector at a place in `rest`."""
+    tensor, index, new = tensors
     if not isinstance(count, int) or count > tensor.ndim:
         raise ShapeError(
-            f"{what}: the indices {index} do not name up to {tensor.ndim} dimensions of {tensor} by a first dimension "
-            "of known size"
+            f"{what}: the indices {index} do not name up to {tensor.ndim} dimensions of {tensor} by a dimension of "
+            "known size"
         )
-    require_equal(f"{what}: 'updates'", new.shape, [*index.shape[1:], *tensor.shape[count:]])
+    require_equal(f"{what}: 'updates'", new.shape, [*rest, *tensor.shape[count:]])
+    width = len(rest)
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at = [fresh("j") for _ in new.shape]
+        at, within = [fresh("j") for _ in rest], [fresh("j") for _ in tensor.shape[count:]]
         lines: list[str] = []
         places: list[str] = []
         for number in range(count):
-            column = [str(number), *at[: index.ndim - 1]]
-            more, found = counted_index(element(ins[1], column), tensor.shape[number], fresh)
+            given = element(ins[1], place_of(str(number), at))
+            more, found = counted_index(given, tensor.shape[number], fresh)
             lines += more
             places.append(found)
-        target = element(outs[0], [*places, *at[index.ndim - 1 :]])
+        target, item = element(outs[0], [*places, *within]), element(ins[2], [*at, *within])
         return [
             *copied(ins[0], outs[0], tensor.shape, fresh),
-            grid(at, new.shape),
+            grid(at, rest),
             *(f"    {line}" for line in lines),
-            f"    {target} = {UPDATES[mode].format(old=target, new=element(ins[2], at))}",
+            f"    {grid(within, new.shape[width:])}",
+            f"        {target} = {UPDATES[mode].format(old=target, new=item)}",
         ]
 
     return LoopOp(
@@ -158,5 +178,7 @@ def copied(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list
 
 def counted_index(given: str, dim: Dim, fresh: Fresh) -> tuple[list[str], str]:
     """The statements that make an index that may count from the end, and its name."""
-    raw, found = fresh("p"), fresh("q")
-    return [f"{raw} = T.index({given})", f"{found} = T.Select({raw} < 0, {raw} + ({dim}), {raw})"], found
+    raw, behind, found = fresh("p"), fresh("r"), fresh("q")
+    lines = [f"{raw} = T.index({given})", f"{behind} = {raw} + ({dim})"]
+    # One that is too far from the end stays what it is, for the message.
+    return [*lines, f"{found} = T.Select({raw} < 0 and {behind} >= 0, {behind}, {raw})"], found

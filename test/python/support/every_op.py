@@ -138,6 +138,20 @@ def group_norm(x: Array, gamma: Array, beta: Array, groups: int) -> Array:
     return normal.reshape(x.shape) * gamma[:, None] + beta[:, None]
 
 
+def added(x: Array, at: tuple[Array, ...], new: Array) -> Array:
+    """`x` with `new` added at indices, each as often as it is there."""
+    found = x.copy()
+    np.add.at(found, at, new)
+    return found
+
+
+def replaced(x: Array, at: tuple[Array, ...], new: Array) -> Array:
+    """`x` after ``x[at] = new``."""
+    found = x.copy()
+    found[at] = new
+    return found
+
+
 def attention(q: Array, k: Array, v: Array, bias: Array | float = 0.0) -> Array:
     scores = np.einsum("bshd,bthd->bhst", q, k) / np.sqrt(q.shape[-1]) + bias
     return np.einsum("bhst,bthe->bshe", softmax(scores), v)
@@ -372,6 +386,39 @@ def movement() -> dict[str, Spec]:
                 [_convolved(x[:, i : i + 1, :, 0], w[i : i + 1, :, :, 0])[:, :, :, None] for i in (0, 1)], 1
             ),
             [[floats(1, 2, 3, 1, 4), floats(2, 1, 2, 1, 3)]],
+        ),
+        "gather_elements": (
+            lambda x, i: R.gather_elements(x, i, 1),
+            lambda x, i: np.take_along_axis(x, i, 1),
+            [[floats(2, 8), integers(2, 3)], [flags(1, 7), integers(1, 9, dtype="u1")]],
+        ),
+        "gather_nd": (
+            R.gather_nd,
+            lambda x, i: x[tuple(np.moveaxis(i, -1, 0))],
+            [[floats(7, 8), integers(3, 2)], [floats(7, 2), integers(2, 1)], [floats(7), integers(1)]],
+        ),
+        "index_tensor": (
+            lambda x, i, j: R.index_tensor(x, [i, j]),
+            lambda x, i, j: x[i, j],
+            [[floats(7, 8), integers(3), integers(2, 1)], [flags(7, 7, 2), integers(), integers(1)]],
+        ),
+        "scatter_elements": (
+            lambda x, i, u: R.scatter_elements(x, i, u, 0, "add"),
+            lambda x, i, u: added(x, (i, np.arange(i.shape[1])), u),
+            [
+                [floats(7, 3), integers(12, 2), floats(12, 2)],
+                [integers(8, 1), integers(0, 1), integers(0, 1)],
+            ],
+        ),
+        "scatter_nd": (
+            R.scatter_nd,
+            lambda x, i, u: replaced(x, tuple(np.moveaxis(i, -1, 0)), u),
+            [[floats(7, 8), integers(3, 2), floats(3)], [floats(7, 2), integers(4, 1), floats(4, 2)]],
+        ),
+        "index_put": (
+            lambda x, i, v: R.index_put(x, [i], v, accumulate=True),
+            lambda x, i, v: added(x, (i,), v),
+            [[floats(7, 2), integers(3), floats(2)], [integers(7), integers(4), integers()]],
         ),
         "memory.view": (
             lambda x: R.memory.view(x, (4, 2), "int16", 4),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.expr import Attrs
-from relax_mlir.strategy.implementation import Compute
+from relax_mlir.strategy.implementation import PLAIN, Compute
 from relax_mlir.strategy.op_strategy import OpStrategy
 from relax_mlir.strategy.registry import Strategy
 from relax_mlir.target import Target
@@ -18,7 +18,7 @@ def by_expression(compute: Compute) -> Strategy:
 
     def strategy(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, target: Target) -> OpStrategy:
         found = OpStrategy()
-        found.add_implementation(compute, name="topi")
+        found.add_implementation(compute, name=PLAIN)
         return found
 
     return strategy
