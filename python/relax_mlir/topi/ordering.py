@@ -24,8 +24,8 @@ At = Callable[[str, str], str]
 """The element of a tensor at a place of the row."""
 
 
-def order_of(tensor: Tensor, place: int, ascending: bool) -> Tensor:
-    """The indices (int64) of the elements along a dimension, in order; a NaN counts as the largest number."""
+def order_of(tensor: Tensor, place: int, ascending: bool, dtype: str = "int64") -> Tensor:
+    """The indices of the elements along a dimension, in order; a NaN counts as the largest number."""
     length = tensor.shape[place]
     others = [dim for number, dim in enumerate(tensor.shape) if number != place]
 
@@ -37,15 +37,17 @@ def order_of(tensor: Tensor, place: int, ascending: bool) -> Tensor:
 
         sorting = _Sorting(tensor.dtype, length, ascending, fresh)
         i = fresh("i")
-        return [
+        found = sorting.place(i) if dtype == "int64" else f'T.cast({sorting.place(i)}, "{dtype}")'
+        lines = [
             *sorting.buffers(),
             grid(rows, others),
             *_indented(1, sorting.sorted(lambda index: at(ins[0], index))),
             f"    for {i} in range({length}):",
-            f"        {at(outs[0], i)} = {sorting.place(i)}",
+            f"        {at(outs[0], i)} = {found}",
         ]
+        return [_has_elements(tensor), *_indented(1, lines)]
 
-    return LoopOp([tensor], [tensor.shape], ["int64"], body, "T_order", SORT).outputs[0]
+    return LoopOp([tensor], [tensor.shape], [dtype], body, "T_order", SORT).outputs[0]
 
 
 def first_of(tensor: Tensor, place: int, count: Dim, ascending: bool) -> Tensor:
@@ -62,7 +64,7 @@ def first_of(tensor: Tensor, place: int, count: Dim, ascending: bool) -> Tensor:
         bits = bits_of(tensor.dtype)
         best, places, hole = fresh("best"), fresh("places"), fresh("hole")
         i, key, last, before, to = fresh("i"), fresh("key"), fresh("last"), fresh("before"), fresh("to")
-        return [
+        lines = [
             f'{best} = T.alloc_buffer(({count},), "uint{bits}")',
             f'{places} = T.alloc_buffer(({count},), "int64")',
             f'{hole} = T.alloc_buffer((1,), "int64")',
@@ -83,6 +85,7 @@ def first_of(tensor: Tensor, place: int, count: Dim, ascending: bool) -> Tensor:
             f"    for {i} in range({count}):",
             f"        {at(outs[0], i)} = {places}[{i}]",
         ]
+        return [_has_elements(tensor), *_indented(1, lines)]
 
     shape = [*tensor.shape[:place], count, *tensor.shape[place + 1 :]]
     return LoopOp([tensor], [shape], ["int64"], body, "T_first", SORT).outputs[0]
@@ -217,6 +220,12 @@ def key_lines(item: str, dtype: str, ascending: bool, key: str, fresh: Fresh) ->
     else:
         lines.append(f"{up} = {value}" if kind.kind == "uint" else f"{up} = T.{unsigned}({value})")
     return [*lines, f"{key} = {up}" if ascending else f"{key} = ~{up}"]
+
+
+def _has_elements(tensor: Tensor) -> str:
+    """A test, so that a tensor without elements costs neither buffers nor rounds of loops, however large others are."""
+    tests = [f"{dim} > 0" for dim in tensor.shape if not isinstance(dim, int) or dim < 1]
+    return f"if {' and '.join(tests) or 'True'}:"
 
 
 def _quoted(dim: Dim) -> str:

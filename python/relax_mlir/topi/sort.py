@@ -21,8 +21,7 @@ def argsort(data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "
     """The indices of the elements in order along an axis; equal ones keep their order, and NaN counts as largest."""
     what = "topi.argsort"
     tensor = require(f"{what}: 'data'", data)
-    order, wanted = order_of(tensor, _axis(what, tensor, axis), is_ascend), dtypes.dtype(dtype).name
-    return computed(tensor.shape, lambda *i: order(*i).astype(wanted), "T_argsort", SORT)
+    return order_of(tensor, _axis(what, tensor, axis), is_ascend, dtypes.dtype(dtype).name)
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
