@@ -135,9 +135,9 @@ class Convolution:
         kernel = layout_of(args, "kernel_layout", f"OI{spatial}")
         found = cls(
             *(args.op, spatial, strides, padding[:count], padding[count:], dilation, groups),
-            *(data, kernel, out, Tensor(None, _dtype(args), ndim=count + 2)),
+            *(data, kernel, out, Tensor(None, result_dtype(args), ndim=count + 2)),
         )
-        shape = found.shape(_dims(args, 0, data), _dims(args, 1, kernel))
+        shape = found.shape(dims_by_letter(args, 0, data), dims_by_letter(args, 1, kernel))
         return found if shape is None else replace(found, result=Tensor(shape, found.result.dtype))
 
     def shape(
@@ -205,7 +205,7 @@ def layout_of(args: OpArgs, name: str, letters: str) -> str:
     raise ArgumentError(f"{args.op}: {name} is {text!r}, expected an order of the letters {letters}")
 
 
-def _dims(args: OpArgs, index: int, layout: str) -> dict[str, Dim | None] | None:
+def dims_by_letter(args: OpArgs, index: int, layout: str) -> dict[str, Dim | None] | None:
     """The dimensions of an operand by letter."""
     info = args.tensor(index)
     if info.ndim is not None and info.ndim != len(layout):
@@ -215,7 +215,7 @@ def _dims(args: OpArgs, index: int, layout: str) -> dict[str, Dim | None] | None
     return None if info.shape is None else dict(zip(layout, info.shape, strict=True))
 
 
-def _dtype(args: OpArgs) -> DType | None:
+def result_dtype(args: OpArgs) -> DType | None:
     """The dtype of the result."""
     for index in (0, 1):
         args.require_dtype(index, lambda d: d.kind != "bool", "a number")

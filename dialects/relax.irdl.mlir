@@ -327,6 +327,17 @@ module {
       %1 = irdl.region
       irdl.regions(body: %1)
     }
+    irdl.operation @dequantize {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, scale: %1, zero_point: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.type" 
+      irdl.attributes {"axis" = %3, "out_dtype" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
     irdl.operation @distinct {
       %0 = irdl.any
       irdl.operands(input: %0)
@@ -735,6 +746,78 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @nn_adaptive_avg_pool1d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @nn_adaptive_avg_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @nn_adaptive_avg_pool3d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @nn_adaptive_max_pool1d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @nn_adaptive_max_pool2d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @nn_adaptive_max_pool3d {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
     irdl.operation @nn_attention {
       %0 = irdl.any
       %1 = irdl.any
@@ -811,6 +894,12 @@ module {
       %9 = irdl.any
       irdl.results(result: %9)
     }
+    irdl.operation @nn_batch_flatten {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @nn_batch_norm {
       %0 = irdl.any
       %1 = irdl.any
@@ -846,6 +935,25 @@ module {
       %12 = irdl.any
       irdl.results(result: %12)
     }
+    irdl.operation @nn_conv1d_transpose {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.string" 
+      %10 = irdl.base "#builtin.type" 
+      %11 = irdl.base "#builtin.unit" 
+      %12 = irdl.any_of(%10, %11) 
+      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %12}
+      %13 = irdl.any
+      irdl.results(result: %13)
+    }
     irdl.operation @nn_conv2d {
       %0 = irdl.any
       %1 = irdl.any
@@ -864,6 +972,25 @@ module {
       %12 = irdl.any
       irdl.results(result: %12)
     }
+    irdl.operation @nn_conv2d_transpose {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.string" 
+      %10 = irdl.base "#builtin.type" 
+      %11 = irdl.base "#builtin.unit" 
+      %12 = irdl.any_of(%10, %11) 
+      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %12}
+      %13 = irdl.any
+      irdl.results(result: %13)
+    }
     irdl.operation @nn_conv3d {
       %0 = irdl.any
       %1 = irdl.any
@@ -881,6 +1008,40 @@ module {
       irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %11}
       %12 = irdl.any
       irdl.results(result: %12)
+    }
+    irdl.operation @nn_conv3d_transpose {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, weight: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.string" 
+      %10 = irdl.base "#builtin.type" 
+      %11 = irdl.base "#builtin.unit" 
+      %12 = irdl.any_of(%10, %11) 
+      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %12}
+      %13 = irdl.any
+      irdl.results(result: %13)
+    }
+    irdl.operation @nn_cross_entropy_with_logits {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(predictions: %0, labels: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @nn_dropout {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.float" 
+      irdl.attributes {"rate" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @nn_elu {
       %0 = irdl.any
@@ -1026,6 +1187,45 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @nn_nll_loss {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(predictions: %0, targets: %1, weights: %2)
+      %3 = irdl.base "#builtin.string" 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"reduction" = %3, "ignore_index" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @nn_pad {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.float" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.any_of(%3, %4) 
+      irdl.attributes {"pad_width" = %1, "pad_mode" = %2, "pad_value" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @nn_pixel_shuffle {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"upscale_factor" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @nn_pixel_unshuffle {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"downscale_factor" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @nn_prelu {
       %0 = irdl.any
       %1 = irdl.any
@@ -1161,6 +1361,17 @@ module {
       %3 = irdl.any_of(%1, %2) 
       %4 = irdl.base "#builtin.integer" 
       irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @quantize {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, scale: %1, zero_point: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.type" 
+      irdl.attributes {"axis" = %3, "out_dtype" = %4}
       %5 = irdl.any
       irdl.results(result: %5)
     }

@@ -47,6 +47,8 @@ FAMILIES: tuple[str, ...] = (
     "repetition",
     "nn",
     "activations",
+    "rearrange",
+    "quantization",
 )
 """Modules of `relax_mlir.lowering.legalize` that register rules; first those that are no families of the dialect."""
 

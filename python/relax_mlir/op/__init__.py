@@ -94,6 +94,7 @@ from relax_mlir.dialects.manipulate import (
 from relax_mlir.dialects.memory import (
     call_prim,
 )
+from relax_mlir.dialects.quantization import dequantize, quantize
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
@@ -221,6 +222,7 @@ __all__ = [
     "cosh",
     "cumprod",
     "cumsum",
+    "dequantize",
     "divide",
     "dot",
     "equal",
@@ -285,6 +287,7 @@ __all__ = [
     "prim_value",
     "print",
     "prod",
+    "quantize",
     "register_infer",
     "register_op_attr",
     "repeat",

@@ -11,9 +11,19 @@ from relax_mlir.dialects.activations import (
     selu,
     softplus,
 )
+from relax_mlir.dialects.adaptive_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
 from relax_mlir.dialects.batch_norm import batch_norm
 from relax_mlir.dialects.convolution import conv1d, conv2d, conv3d
+from relax_mlir.dialects.dropout import dropout
 from relax_mlir.dialects.group_norm import group_norm, instance_norm
+from relax_mlir.dialects.losses import cross_entropy_with_logits, nll_loss
 from relax_mlir.dialects.nn import (
     attention,
     attention_bias,
@@ -26,6 +36,7 @@ from relax_mlir.dialects.nn import (
     silu,
     softmax,
 )
+from relax_mlir.dialects.padding import pad
 from relax_mlir.dialects.pooling import (
     avg_pool1d,
     avg_pool2d,
@@ -34,17 +45,35 @@ from relax_mlir.dialects.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from relax_mlir.dialects.rearrange import batch_flatten, pixel_shuffle, pixel_unshuffle
+from relax_mlir.dialects.transposed_convolution import (
+    conv1d_transpose,
+    conv2d_transpose,
+    conv3d_transpose,
+)
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "attention",
     "attention_bias",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "batch_flatten",
     "batch_norm",
     "conv1d",
+    "conv1d_transpose",
     "conv2d",
+    "conv2d_transpose",
     "conv3d",
+    "conv3d_transpose",
+    "cross_entropy_with_logits",
+    "dropout",
     "elu",
     "gelu",
     "gelu_tanh",
@@ -59,6 +88,10 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "mish",
+    "nll_loss",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "relu",
     "relu6",

@@ -42,6 +42,19 @@ _BUILT_IN = {
     **{f"relax.{name}": ("sorting", name) for name in ("argsort", "sort", "topk")},
     **{f"relax.{name}": ("gather", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
+    "relax.nn_pad": ("padding", "pad"),
+    **{f"relax.nn_{name}": ("rearrange", name) for name in ("pixel_shuffle", "pixel_unshuffle")},
+    "relax.nn_cross_entropy_with_logits": ("losses", "cross_entropy"),
+    "relax.nn_nll_loss": ("losses", "nll_loss"),
+    **{
+        f"relax.nn_conv{rank}d_transpose": ("transposed_convolution", "transposed_convolution")
+        for rank in (1, 2, 3)
+    },
+    **{
+        f"relax.nn_adaptive_{kind}_pool{rank}d": ("adaptive_pooling", f"{kind}_pool")
+        for kind in ("avg", "max")
+        for rank in (1, 2, 3)
+    },
 }
 """Strategies that come with the project, by the names of ops in the IR: files of `implementations`, and functions."""
 

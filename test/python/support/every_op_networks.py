@@ -49,5 +49,94 @@ def activations() -> dict[str, Spec]:
     }
 
 
+def integers(*shape: int, dtype: Any = np.int64) -> Array:
+    return RNG.integers(0, 3, shape).astype(dtype)
+
+
+def moved() -> dict[str, Spec]:
+    """Elements around, and in other places."""
+    return {
+        "nn.pad": (
+            lambda x: R.nn.pad(x, [1, 2, 0, 1], pad_value=3),
+            lambda x: np.pad(x, ((1, 2), (0, 1)), constant_values=3),
+            [[floats(2, 3)], [integers(1, 2)]],
+        ),
+        "nn.pad:reflect": (
+            lambda x: R.nn.pad(x, [1, 2], "reflect"),
+            lambda x: np.pad(x, (1, 2), "reflect"),
+            [[floats(3)], [integers(4)]],
+        ),
+        "nn.pixel_shuffle": (
+            lambda x: R.nn.pixel_shuffle(x, 2),
+            by_torch(F.pixel_shuffle, 2),
+            [[floats(1, 4, 2, 3)], [integers(8, 1, 1)]],
+        ),
+        "nn.pixel_unshuffle": (
+            lambda x: R.nn.pixel_unshuffle(x, 2),
+            by_torch(F.pixel_unshuffle, 2),
+            [[floats(1, 2, 2, 4)], [integers(3, 2, 2)]],
+        ),
+        "nn.batch_flatten": (
+            R.nn.batch_flatten,
+            lambda x: x.reshape(len(x), -1),
+            [[floats(2, 3, 2)], [integers(4)]],
+        ),
+        "nn.dropout": (R.nn.dropout, lambda x: [x, np.ones_like(x)], [[floats(2, 3)]]),
+    }
+
+
+def windows() -> dict[str, Spec]:
+    """Sums and extremes over windows."""
+    found: dict[str, Spec] = {}
+    for count in (1, 2, 3):
+        sizes = (3, 2, 4)[:count]
+        for kind in ("avg", "max"):
+            name = f"adaptive_{kind}_pool{count}d"
+            found[f"nn.{name}"] = (
+                lambda x, name=name: getattr(R.nn, name)(x, 2),
+                by_torch(getattr(F, name), (2,) * count),
+                [[floats(1, 2, *sizes)]],
+            )
+        found[f"nn.conv{count}d_transpose"] = (
+            lambda x, w, count=count: getattr(R.nn, f"conv{count}d_transpose")(x, w, 2, 1),
+            by_torch(getattr(F, f"conv_transpose{count}d"), None, 2, 1),
+            [[floats(1, 2, *sizes), floats(2, 3, *(3, 3, 2)[:count])]],
+        )
+    return found
+
+
+def losses() -> dict[str, Spec]:
+    """How far predictions are from targets."""
+    return {
+        "nn.cross_entropy_with_logits": (
+            R.nn.cross_entropy_with_logits,
+            lambda x, y: -(x * y).sum() / len(x),
+            [[floats(2, 3), floats(2, 3)]],
+        ),
+        "nn.nll_loss": (
+            R.nn.nll_loss,
+            by_torch(F.nll_loss),
+            [[floats(4, 3), integers(4), floats(3)]],
+        ),
+    }
+
+
+def quantization() -> dict[str, Spec]:
+    """Floats as integers, and back."""
+    zero = np.array([1, 2], np.int8)
+    return {
+        "quantize": (
+            lambda x, s, z: R.quantize(x, s, z, 0, "uint8"),
+            lambda x, s, z: (np.rint(x / s[:, None]) + z[:, None]).astype(np.uint8),
+            [[floats(2, 3) * np.float32(9), np.array([0.25, 0.5], np.float32), zero]],
+        ),
+        "dequantize": (
+            R.dequantize,
+            lambda x, s, z: ((x.astype(np.float64) - z) * s).astype(np.float32),
+            [[integers(3, 2, dtype=np.int8), np.array([0.25, 0.5], np.float32), zero]],
+        ),
+    }
+
+
 def networks() -> dict[str, Spec]:
-    return activations()
+    return activations() | moved() | windows() | losses() | quantization()

@@ -189,10 +189,12 @@ def conv_transpose(
     groups: int = 1,
     out_dtype: str | None = None,
     name: str = "conv_transpose",
+    counts: Sequence[Dim] | None = None,
 ) -> Tensor:
     """The transposed convolution of ``(batch, channels, …)`` with weights ``(channels, outputs / groups, …)``.
 
-    There are ``(length - 1) * stride - padding + dilation * (size - 1) + output_padding + 1`` elements per dimension.
+    There are ``(length - 1) * stride - padding + dilation * (size - 1) + output_padding + 1`` elements per dimension,
+    0 if that is negative. `counts`: these sizes, for callers who know that they are not.
     """
     what = f"topi.nn.{name}"
     inputs, weight = _typed(what, data, kernel, out_dtype)
@@ -213,12 +215,13 @@ def conv_transpose(
     per_group, outputs = symbolic.floordiv(inputs.shape[1], groups), weight.shape[1]
     channel = reductions.reduce_axis((0, per_group), "rc")
     taps = [reductions.reduce_axis((0, extent), f"r{n}") for n, extent in enumerate(sizes)]
-    counts = [
-        symbolic.maximum(
-            (length - 1) * w.stride - w.before - w.after + w.dilation * (w.size - 1) + extra + 1, 0
-        )
-        for length, w, extra in zip(lengths, windows, more, strict=True)
-    ]
+    if counts is None:
+        counts = [
+            symbolic.maximum(
+                (length - 1) * w.stride - w.before - w.after + w.dilation * (w.size - 1) + extra + 1, 0
+            )
+            for length, w, extra in zip(lengths, windows, more, strict=True)
+        ]
 
     def value(b: Expr, o: Expr, *at: Expr) -> object:
         own = channel if groups == 1 else o // size(outputs) * size(per_group) + channel

@@ -1,0 +1,126 @@
+"""Floats as integers with a scale and a zero point: quantize and dequantize."""
+
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import int_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.types import Tensor, dim_text
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import DTypeError, ShapeError
+from relax_mlir.mlir import ext, ir
+
+QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
+"""The dtypes of quantized numbers."""
+
+
+class QuantizationOp(RelaxOp):
+    """Base of quantize and dequantize: `scale` and `zero_point` are one number, or one for each place along `axis`."""
+
+    op_pattern = OpPatternKind.BROADCAST
+
+    data: ext.Operand[Any]
+    scale: ext.Operand[Any]
+    zero_point: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    out_dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+
+class QuantizeOp(QuantizationOp, name="quantize", traits=[ext.Pure]):
+    """``round(data / scale) + zero_point``, held in the range of `out_dtype`; halves are rounded to even numbers.
+
+    `scale`, floats, and `zero_point`, of any numbers, are scalars or vectors of one element, or vectors of as many as
+    dimension `axis` has. `out_dtype` is int8, uint8, int16, uint16 or int32. NaN becomes the zero point.
+
+    Example: ``[0.2, -1.0]`` with scale 0.5 and zero point 3 gives ``[3, 1]``.
+    """
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.require_dtype(0, lambda d: d.is_float, "a float")
+        return _checked(args, _quantized(args, dtype_of(args, "out_dtype"), "out_dtype"))
+
+
+class DequantizeOp(QuantizationOp, name="dequantize", traits=[ext.Pure]):
+    """``(data - zero_point) * scale`` in the float `out_dtype`: the opposite of `QuantizeOp`, with its parameters.
+
+    Example: int8 ``[3, 1]`` with scale 0.5 and zero point 3 gives ``[0.0, -1.0]``.
+    """
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        given, target = args.tensor(0).dtype, dtype_of(args, "out_dtype")
+        if given is not None:
+            _quantized(args, given, "operand 'data'")
+        if not target.is_float:
+            raise DTypeError(f"{args.op}: out_dtype is {target}, expected a float")
+        return _checked(args, target)
+
+
+def _quantized(args: OpArgs, dtype: DType, what: str) -> DType:
+    if dtype.name not in QUANTIZED:
+        raise DTypeError(f"{args.op}: {what} has dtype {dtype}, expected one of {', '.join(QUANTIZED)}")
+    return dtype
+
+
+def _checked(args: OpArgs, dtype: DType) -> Tensor:
+    """The data as a tensor of `dtype`, if the parameters fit it."""
+    args.require_dtype(1, lambda d: d.is_float, "a float")
+    args.require_dtype(2, lambda d: d.kind != "bool", "a number")
+    data, axis = args.tensor(0), args.int_attr("axis")
+    for index in (1, 2):
+        given = args.tensor(index)
+        if given.ndim is not None and given.ndim > 1:
+            raise ShapeError(
+                f"{args.op}: operand '{args.name_of(index)}' is {given}, expected a scalar or a vector"
+            )
+        size = given.shape[0] if given.shape else 1
+        if size == 1 or size is None or data.shape is None:
+            continue
+        wanted = data.shape[normalize_axis(args.op, axis, len(data.shape))]
+        if wanted is not None and not symbolic.prove_equal(size, wanted):
+            raise ShapeError(
+                f"{args.op}: operand '{args.name_of(index)}' has {dim_text(size)} elements, expected "
+                f"{dim_text(wanted)}, dimension {axis} of 'data', {data}, or 1"
+            )
+    return data.with_dtype(dtype)
+
+
+def quantize(
+    data: ValueLike, scale: ValueLike, zero_point: ValueLike, axis: int = -1, out_dtype: str | DType = "int8"
+) -> Value:
+    """`data` as integers (see `QuantizeOp`)."""
+    return _made(QuantizeOp, "quantize", (data, scale, zero_point), axis, out_dtype)
+
+
+def dequantize(
+    data: ValueLike,
+    scale: ValueLike,
+    zero_point: ValueLike,
+    axis: int = -1,
+    out_dtype: str | DType = "float32",
+) -> Value:
+    """The floats that `data` stands for (see `DequantizeOp`)."""
+    return _made(DequantizeOp, "dequantize", (data, scale, zero_point), axis, out_dtype)
+
+
+def _made(
+    cls: type[QuantizationOp],
+    what: str,
+    operands: tuple[ValueLike, ValueLike, ValueLike],
+    axis: int,
+    out_dtype: str | DType,
+) -> Value:
+    require_insertion_point(what)
+    data, scale, zero_point = operands
+    values = [
+        as_value(data),
+        as_value(scale, Tensor((), "float32")),
+        as_value(zero_point, Tensor((), "int32")),
+    ]
+    attributes = {"axis": int_attr(axis, f"{what}: 'axis'"), "out_dtype": dtype_attr(out_dtype)}
+    return create_one(cls, values, attributes)
