@@ -62,8 +62,8 @@ class NllLossOp(RelaxOp, name="nn_nll_loss", traits=[ext.Pure]):
 
     `predictions` are logarithms of probabilities of shape ``(batch, classes, …)``, or ``(classes,)``; `targets` has its
     shape without the classes, of integers; `weights` has a number for each class. `reduction`: ``none`` gives all
-    losses, ``sum`` their sum, ``mean`` that divided by the sum of the weights that count (NaN if none does). A target that is
-    no class is a `BoundsError` of the call. 16-bit floats are computed in float32.
+    losses, ``sum`` their sum, ``mean`` that divided by the sum of the weights that count (NaN if none does). A target
+    that is no class is a `BoundsError` of the call. 16-bit floats are computed in float32.
 
     Example: shapes ``(n, c, h)``, ``(n, h)`` and ``(c,)`` give a scalar, with reduction ``none`` ``(n, h)``.
     """

@@ -18,7 +18,19 @@ SOURCES = ("dialects", "passes", "lowering", "python/relax_mlir")
 MAX_LINES = 500
 
 CONSTRUCTS = frozenset(
-    {"codegen", "dialects", "legalize", "shapes", "kernels", "op", "runtime", "script", "topi", "vm"}
+    {
+        "codegen",
+        "dialects",
+        "implementations",
+        "legalize",
+        "shapes",
+        "kernels",
+        "op",
+        "runtime",
+        "script",
+        "topi",
+        "vm",
+    }
 )
 """Rooms in which one op family or construct of the language has files of one name, findable by it."""
 
