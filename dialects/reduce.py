@@ -83,6 +83,27 @@ class ArgReduceOp(RelaxOp):
         return Tensor(reduced_shape(args), "int64")
 
 
+class ReduceTruthOp(ReduceOp):
+    """Base of logical_any and logical_all, whose result is bool: an element is true unless it is zero; NaN is true."""
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.tensor(0)
+        return Tensor(reduced_shape(args), "bool")
+
+
+class LogicalAllOp(ReduceTruthOp, name="logical_all", traits=[ext.Pure]):
+    """Whether every element is true; true of no elements. Example: ``[[1, 0], [4, 2]]`` with axis ``[1]`` gives
+    ``[false, true]``.
+    """
+
+
+class LogicalAnyOp(ReduceTruthOp, name="logical_any", traits=[ext.Pure]):
+    """Whether an element is true; false of no elements. Example: ``[[1, 0], [0, 0]]`` with axis ``[1]`` gives
+    ``[true, false]``.
+    """
+
+
 class ArgmaxOp(ArgReduceOp, name="argmax", traits=[ext.Pure]):
     """Position of the greatest element, the first one of several; the first NaN counts as the greatest.
 
@@ -169,6 +190,16 @@ def _arg_reduce(cls: type[RelaxOp], x: Value, axis: int | None, keepdims: bool) 
         "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'"),
     }
     return create_one(cls, [x], attributes)
+
+
+def logical_all(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """Whether every element along `axis` is true (see `LogicalAllOp`)."""
+    return _reduce(LogicalAllOp, x, axis, keepdims)
+
+
+def logical_any(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """Whether an element along `axis` is true (see `LogicalAnyOp`)."""
+    return _reduce(LogicalAnyOp, x, axis, keepdims)
 
 
 def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:

@@ -386,6 +386,12 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @expm1 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @extern_func {
       %0 = irdl.base "#builtin.string" 
       irdl.attributes {"func" = %0}
@@ -399,6 +405,17 @@ module {
       irdl.attributes {"shape" = %0, "k" = %1, "dtype" = %2}
       %3 = irdl.any
       irdl.results(result: %3)
+    }
+    irdl.operation @eye_like {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.base "#builtin.type" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      irdl.attributes {"k" = %1, "dtype" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
     }
     irdl.operation @flatten {
       %0 = irdl.any
@@ -568,6 +585,24 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @log10 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @log1p {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @log2 {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
     irdl.operation @log_add_exp {
       %0 = irdl.any
       %1 = irdl.any
@@ -575,12 +610,34 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @logical_all {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
     irdl.operation @logical_and {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x1: %0, x2: %1)
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @logical_any {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
     }
     irdl.operation @logical_not {
       %0 = irdl.any
@@ -707,6 +764,14 @@ module {
       irdl.attributes {"dtype" = %4, "relative_byte_offset" = %7}
       %8 = irdl.any
       irdl.results(result: %8)
+    }
+    irdl.operation @meshgrid {
+      %0 = irdl.any
+      irdl.operands(tensors: %0)
+      %1 = irdl.base "#builtin.string" 
+      irdl.attributes {"indexing" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @min {
       %0 = irdl.any
@@ -1299,6 +1364,19 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @one_hot {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(indices: %0, on_value: %1, off_value: %2)
+      %3 = irdl.base "#builtin.string" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.any_of(%3, %4) 
+      %6 = irdl.base "#builtin.integer" 
+      irdl.attributes {"depth" = %5, "axis" = %6}
+      %7 = irdl.any
+      irdl.results(result: %7)
+    }
     irdl.operation @ones {
       %0 = irdl.any
       irdl.operands(shape: %0)
@@ -1316,6 +1394,13 @@ module {
       irdl.attributes {"dtype" = %3}
       %4 = irdl.any
       irdl.results(result: %4)
+    }
+    irdl.operation @outer {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @output {
       %0 = irdl.any
@@ -1393,12 +1478,33 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @reverse_sequence {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, seq_lengths: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"seq_axis" = %2, "batch_axis" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
     irdl.operation @right_shift {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x1: %0, x2: %1)
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @roll {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      irdl.attributes {"shift" = %1, "axis" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
     }
     irdl.operation @round {
       %0 = irdl.any
@@ -1482,6 +1588,28 @@ module {
       %1 = irdl.any
       irdl.results(result: %1)
     }
+    irdl.operation @size {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @slice_scatter {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(input: %0, src: %1)
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.any_of(%2, %3) 
+      %5 = irdl.base "#builtin.string" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.any_of(%5, %6) 
+      %8 = irdl.base "#builtin.integer" 
+      %9 = irdl.base "#builtin.integer" 
+      irdl.attributes {"start" = %4, "end" = %7, "step" = %8, "axis" = %9}
+      %10 = irdl.any
+      irdl.results(result: %10)
+    }
     irdl.operation @sort {
       %0 = irdl.any
       irdl.operands(data: %0)
@@ -1523,6 +1651,14 @@ module {
       irdl.attributes {"axes" = %3}
       %4 = irdl.any
       irdl.results(result: %4)
+    }
+    irdl.operation @stack {
+      %0 = irdl.any
+      irdl.operands(tensors: %0)
+      %1 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @std {
       %0 = irdl.any

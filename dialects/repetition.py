@@ -1,11 +1,17 @@
-"""Elements that come several times or in reverse: tile, repeat, flip."""
+"""Elements that come several times, in reverse, or from another place on: tile, repeat, flip, roll."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
-from relax_mlir.dialects.number_attributes import int_attr, ints_attr, maybe_int_attr
+from relax_mlir.dialects.number_attributes import (
+    int_attr,
+    integers,
+    ints_attr,
+    maybe_int_attr,
+    maybe_ints_attr,
+)
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
@@ -28,6 +34,33 @@ class FlipOp(RelaxOp, name="flip", traits=[ext.Pure]):
         x = args.tensor(0)
         if x.shape is not None:
             normalize_axis(args.op, args.int_attr("axis"), len(x.shape))
+        return x
+
+
+class RollOp(RelaxOp, name="roll", traits=[ext.Pure]):
+    """`x` with its elements moved by `shift` along each of `axis`; what leaves at one end comes in at the other.
+
+    ``unit`` for `axis` moves the elements in row-major order. An axis may be there several times: its shifts are added.
+    Example: ``[1, 2, 3]`` with shift 1 gives ``[3, 1, 2]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    shift: ir.ArrayAttr
+    axis: ir.ArrayAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        x = args.tensor(0)
+        shifts = args.ints_attr("shift")
+        axes = [0] if args.is_unit("axis") else args.ints_attr("axis")
+        if len(shifts) != len(axes):
+            raise ArgumentError(f"{args.op}: {len(shifts)} shifts for {len(axes)} axes, expected as many")
+        if x.shape is not None and not args.is_unit("axis"):
+            for axis in axes:
+                normalize_axis(args.op, axis, len(x.shape))
         return x
 
 
@@ -88,6 +121,17 @@ def flip(x: ValueLike, axis: int) -> Value:
     """`x` in reverse along `axis` (see `FlipOp`)."""
     require_insertion_point("flip")
     return create_one(FlipOp, [as_value(x)], {"axis": int_attr(axis, "flip: 'axis'")})
+
+
+def roll(x: ValueLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Value:
+    """`x` with its elements moved along `axis` (see `RollOp`); one shift goes for all axes."""
+    require_insertion_point("roll")
+    shifts = integers(shift, "roll: 'shift'")
+    axes = None if axis is None else integers(axis, "roll: 'axis'")
+    if axes is not None and len(shifts) == 1:
+        shifts = shifts * len(axes)
+    attributes = {"shift": ints_attr(shifts, "roll: 'shift'"), "axis": maybe_ints_attr(axes, "roll: 'axis'")}
+    return create_one(RollOp, [as_value(x)], attributes)
 
 
 def tile(x: ValueLike, repeats: int | Sequence[int]) -> Value:

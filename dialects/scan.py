@@ -7,8 +7,10 @@ from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import bool_attr, maybe_int_attr
+from relax_mlir.dialects.repetition import flip
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value, create_one, require_insertion_point
+from relax_mlir.dialects.views import flatten
 from relax_mlir.error import DTypeError
 from relax_mlir.mlir import ext, ir
 
@@ -71,7 +73,12 @@ class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):
 
 
 def _scan(
-    cls: type[ScanOp], data: Value, axis: int | None, dtype: str | DType | None, exclusive: bool
+    cls: type[ScanOp],
+    data: Value,
+    axis: int | None,
+    dtype: str | DType | None,
+    exclusive: bool,
+    reverse: bool,
 ) -> Value:
     name = cls.OPERATION_NAME.removeprefix("relax.")
     require_insertion_point(name)
@@ -80,18 +87,31 @@ def _scan(
         "dtype": ir.UnitAttr.get() if dtype is None else dtype_attr(dtype),
         "exclusive": bool_attr(exclusive, f"{name}: 'exclusive'"),
     }
-    return create_one(cls, [data], attributes)
+    if not bool_attr(reverse, f"{name}: 'reverse'").value:
+        return create_one(cls, [data], attributes)
+    if axis is None:
+        data, axis = flatten(data), 0
+        attributes["axis"] = maybe_int_attr(axis, f"{name}: 'axis'")
+    return flip(create_one(cls, [flip(data, axis)], attributes), axis)
 
 
 def cumprod(
-    data: Value, axis: int | None = None, dtype: str | DType | None = None, exclusive: bool = False
+    data: Value,
+    axis: int | None = None,
+    dtype: str | DType | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
 ) -> Value:
-    """Products of the elements up to each place along `axis` (see `CumprodOp`)."""
-    return _scan(CumprodOp, data, axis, dtype, exclusive)
+    """Products of the elements up to each place along `axis`, or from there on with `reverse` (see `CumprodOp`)."""
+    return _scan(CumprodOp, data, axis, dtype, exclusive, reverse)
 
 
 def cumsum(
-    data: Value, axis: int | None = None, dtype: str | DType | None = None, exclusive: bool = False
+    data: Value,
+    axis: int | None = None,
+    dtype: str | DType | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
 ) -> Value:
-    """Sums of the elements up to each place along `axis` (see `CumsumOp`)."""
-    return _scan(CumsumOp, data, axis, dtype, exclusive)
+    """Sums of the elements up to each place along `axis`, or from there on with `reverse` (see `CumsumOp`)."""
+    return _scan(CumsumOp, data, axis, dtype, exclusive, reverse)

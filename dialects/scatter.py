@@ -119,11 +119,12 @@ class IndexPutOp(RelaxOp, name="index_put", traits=[ext.Pure]):
         return updated(args, data, values)
 
 
-def updated(args: OpArgs, data: Tensor, new: Tensor) -> Tensor:
-    """Info of `data` with new elements, which have its dtype: operand 2."""
+def updated(args: OpArgs, data: Tensor, new: Tensor, index: int = 2) -> Tensor:
+    """Info of `data`, the first operand, with new elements, operand `index`, which have its dtype."""
     if data.dtype is not None and new.dtype is not None and data.dtype != new.dtype:
         raise DTypeError(
-            f"{args.op}: operand '{args.name_of(2)}' has dtype {new.dtype}, 'data' has {data.dtype}; use astype"
+            f"{args.op}: operand '{args.name_of(index)}' has dtype {new.dtype}, '{args.name_of(0)}' has {data.dtype}; "
+            "use astype"
         )
     return data.with_dtype(new.dtype) if data.dtype is None and new.dtype is not None else data
 

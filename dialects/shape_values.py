@@ -21,6 +21,18 @@ class ShapeToTensorOp(RelaxOp, name="shape_to_tensor", traits=[ext.Pure, *EVERY_
         return Tensor((args.shape(0).ndim,), "int64")
 
 
+class SizeOp(RelaxOp, name="size", traits=[ext.Pure]):
+    """The number of elements of `input`, an int64 tensor of rank 0. Example: shape ``(n, 4)`` gives ``4*n``."""
+
+    input: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.tensor(0)
+        return Tensor((), "int64")
+
+
 class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_FORM, ReadsTensors]):
     """The elements of an int64 vector as a shape, whose values `match_shape` gives symbols.
 
@@ -50,3 +62,8 @@ def shape_to_tensor(shape: Value) -> Value:
 def tensor_to_shape(tensor: Value) -> Value:
     """The elements of `tensor` as a shape (see `TensorToShapeOp`)."""
     return create_one(TensorToShapeOp, [tensor])
+
+
+def size(input: Value) -> Value:
+    """The number of elements of `input` (see `SizeOp`)."""
+    return create_one(SizeOp, [input])

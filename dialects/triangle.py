@@ -39,6 +39,29 @@ class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
         return Tensor(shape, dtype_of(args, "dtype"))
 
 
+class EyeLikeOp(RelaxOp, name="eye_like", traits=[ext.Pure]):
+    """The matrix of `eye` with the sizes of the matrix `x`, in `dtype` (``unit``: that of `x`).
+
+    Example: ``[[7, 7], [7, 7]]`` gives ``[[1, 0], [0, 1]]``.
+    """
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    x: ext.Operand[Any]
+    k: ir.IntegerAttr
+    dtype: ir.TypeAttr | ir.UnitAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.int_attr("k")
+        x = args.tensor(0)
+        if x.ndim not in (None, 2):
+            raise ShapeError(f"{args.op}: operand 'x' is {x}, expected a matrix")
+        shape = (None, None) if x.shape is None else x.shape
+        return Tensor(shape, x.dtype if args.is_unit("dtype") else dtype_of(args, "dtype"))
+
+
 class TriangleOp(RelaxOp):
     """Base of tril and triu: matrices in the last two dimensions; `k` moves the diagonal up."""
 
@@ -70,6 +93,13 @@ def eye(n: DimLike, m: DimLike = None, k: int = 0, dtype: str | DType = "float32
     require_insertion_point("eye")
     shape = dims_attr([as_dim(n), as_dim(n if m is None else m)])
     return create_one(EyeOp, [], {"shape": shape, "k": int_attr(k, "eye: 'k'"), "dtype": dtype_attr(dtype)})
+
+
+def eye_like(x: Value, k: int = 0, dtype: str | DType | None = None) -> Value:
+    """The matrix of `eye` with the sizes of `x` (see `EyeLikeOp`)."""
+    require_insertion_point("eye_like")
+    kind = ir.UnitAttr.get() if dtype is None else dtype_attr(dtype)
+    return create_one(EyeLikeOp, [x], {"k": int_attr(k, "eye_like: 'k'"), "dtype": kind})
 
 
 def tril(x: Value, k: int = 0) -> Value:

@@ -85,6 +85,10 @@ class ExpOp(UnaryFloatOp, name="exp", traits=[ext.Pure]):
     """Exponential. Example: ``[0.0, 1.0, -inf]`` gives ``[1.0, 2.7183, 0.0]``."""
 
 
+class Expm1Op(UnaryFloatOp, name="expm1", traits=[ext.Pure]):
+    """``exp(x) - 1``, accurate near 0. Example: ``[1e-10, -inf]`` gives ``[1e-10, -1.0]``."""
+
+
 class FloorOp(UnaryNumberOp, name="floor", traits=[ext.Pure]):
     """Greatest integer not above each element; integers stay as they are.
 
@@ -112,6 +116,18 @@ class LogOp(UnaryFloatOp, name="log", traits=[ext.Pure]):
 
     Example: ``[1.0, 2.7183]`` gives ``[0.0, 1.0]``.
     """
+
+
+class Log10Op(UnaryFloatOp, name="log10", traits=[ext.Pure]):
+    """Logarithm to base 10: -inf of zero, NaN of negative numbers. Example: ``[1.0, 100.0]`` gives ``[0.0, 2.0]``."""
+
+
+class Log1pOp(UnaryFloatOp, name="log1p", traits=[ext.Pure]):
+    """``log(1 + x)``, accurate near 0: -inf of -1, NaN of numbers below. Example: ``[1e-10]`` gives ``[1e-10]``."""
+
+
+class Log2Op(UnaryFloatOp, name="log2", traits=[ext.Pure]):
+    """Logarithm to base 2: -inf of zero, NaN of negative numbers. Example: ``[1.0, 8.0]`` gives ``[0.0, 3.0]``."""
 
 
 class LogicalNotOp(PredicateOp, name="logical_not", traits=[ext.Pure]):
@@ -193,6 +209,11 @@ def exp(x: Value) -> Value:
     return create_one(ExpOp, [x])
 
 
+def expm1(x: Value) -> Value:
+    """``exp(x) - 1`` (see `Expm1Op`)."""
+    return create_one(Expm1Op, [x])
+
+
 def floor(x: Value) -> Value:
     """`x` rounded down (see `FloorOp`)."""
     return create_one(FloorOp, [x])
@@ -216,6 +237,21 @@ def isnan(x: Value) -> Value:
 def log(x: Value) -> Value:
     """Natural logarithm of `x` (see `LogOp`)."""
     return create_one(LogOp, [x])
+
+
+def log10(x: Value) -> Value:
+    """Logarithm of `x` to base 10 (see `Log10Op`)."""
+    return create_one(Log10Op, [x])
+
+
+def log1p(x: Value) -> Value:
+    """``log(1 + x)`` (see `Log1pOp`)."""
+    return create_one(Log1pOp, [x])
+
+
+def log2(x: Value) -> Value:
+    """Logarithm of `x` to base 2 (see `Log2Op`)."""
+    return create_one(Log2Op, [x])
 
 
 def logical_not(x: Value) -> Value:

@@ -39,6 +39,11 @@ def legalize_broadcast_to(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 @legalization("relax.concat")
 def legalize_concat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(op.results[0].shape or ()))
+    return concatenated(lz, op, axis)
+
+
+def concatenated(lz: Legalizer, op: OpCall, axis: int) -> Sequence[Arg]:
+    """The operands joined along `axis`."""
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         result, offset = prim.outs[0], prim.index(0)

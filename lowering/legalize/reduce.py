@@ -147,6 +147,26 @@ def legalize_mean(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return _reduce(lz, op, _mean)
 
 
+@legalization("relax.logical_any", "relax.logical_all")
+def legalize_truth(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    reduction = Reduction.of(op)
+    wide, bool_ = compute_dtype(reduction.dtype), dtypes.dtype("bool")
+    combine, initial = (arith.ori, 0) if op.args.op == "logical_any" else (arith.andi, 1)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        start = linalg.fill(const(bool_, initial), outs=[prim.outs[0]])
+
+        def element(x: Scalar, acc: Scalar) -> Scalar:
+            truth: Scalar = combine(arithmetic.is_true(wide, widen(reduction.dtype, x)), acc)
+            return truth
+
+        maps = [identity(reduction.rank)]
+        return generic(prim.ins, maps, [start], [reduction.out_map()], reduction.iterators, element)
+
+    name = prim_name(op, reduction.dtype)
+    return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=reduction.key)
+
+
 def _sum(prim: PrimBody, reduction: Reduction, wide: DType, combine: ScalarRule) -> ir.Value:
     return accumulate(prim, reduction, accumulator(prim, wide, 0), combine)
 

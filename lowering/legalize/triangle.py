@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.lowering.legalize.elementwise import elementwise_prim
@@ -11,7 +12,7 @@ from relax_mlir.mlir import arith, ir, linalg
 from relax_mlir.scalars.arithmetic import Scalar, const, select
 
 _P = arith.CmpIPredicate
-RELATIONS = {"eye": _P.eq, "tril": _P.sle, "triu": _P.sge}
+RELATIONS = {"eye": _P.eq, "eye_like": _P.eq, "tril": _P.sle, "triu": _P.sge}
 """How ``column - row`` compares with `k` where the elements are kept."""
 
 
@@ -28,9 +29,10 @@ def _dtype(op: OpCall) -> DType:
     return dtype
 
 
-@legalization("relax.eye")
+@legalization("relax.eye", "relax.eye_like")
 def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    dtype = _dtype(op)
+    """Nothing is read; the shape is the result's."""
+    op, dtype = replace(op, operands=()), _dtype(op)
     key = op.args.int_attr("k")
     return elementwise_prim(
         lz, op, lambda: select(dtype, _is_kept(op), const(dtype, 1), const(dtype, 0)), key=key

@@ -21,7 +21,16 @@ RUN_OP = "relax_mlir.run.op"
 RUN_SHAPE_TO_TENSOR = "relax_mlir.run.shape_to_tensor"
 RUN_TENSOR_TO_SHAPE = "relax_mlir.run.tensor_to_shape"
 
-SYMBOLIC_ATTRIBUTES = ("begin", "end", "shape", "relative_byte_offset", "pad_width", "output_size")
+SYMBOLIC_ATTRIBUTES = (
+    "begin",
+    "depth",
+    "end",
+    "shape",
+    "start",
+    "relative_byte_offset",
+    "pad_width",
+    "output_size",
+)
 """Attributes that hold expressions of the symbols in scope, or lists of them."""
 
 

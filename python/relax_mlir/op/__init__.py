@@ -94,10 +94,15 @@ from relax_mlir.dialects.manipulate import (
 from relax_mlir.dialects.memory import (
     call_prim,
 )
+from relax_mlir.dialects.one_hot import (
+    one_hot,
+)
 from relax_mlir.dialects.quantization import dequantize, quantize
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
+    logical_all,
+    logical_any,
     max,
     mean,
     min,
@@ -106,7 +111,15 @@ from relax_mlir.dialects.reduce import (
     sum,
     variance,
 )
-from relax_mlir.dialects.repetition import flip, repeat, tile
+from relax_mlir.dialects.repetition import (
+    flip,
+    repeat,
+    roll,
+    tile,
+)
+from relax_mlir.dialects.reverse_sequence import (
+    reverse_sequence,
+)
 from relax_mlir.dialects.scan import cumprod, cumsum
 from relax_mlir.dialects.scatter import index_put, scatter_elements, scatter_nd
 from relax_mlir.dialects.select import (
@@ -122,9 +135,18 @@ from relax_mlir.dialects.shape_functions import (
 )
 from relax_mlir.dialects.shape_values import (
     shape_to_tensor,
+    size,
     tensor_to_shape,
 )
+from relax_mlir.dialects.slice_updates import (
+    slice_scatter,
+)
 from relax_mlir.dialects.sorting import argsort, sort, topk
+from relax_mlir.dialects.stacking import (
+    meshgrid,
+    outer,
+    stack,
+)
 from relax_mlir.dialects.structure import (
     constant,
     make_tuple,
@@ -134,7 +156,12 @@ from relax_mlir.dialects.structure import (
     shape_of,
     tuple_get_item,
 )
-from relax_mlir.dialects.triangle import eye, tril, triu
+from relax_mlir.dialects.triangle import (
+    eye,
+    eye_like,
+    tril,
+    triu,
+)
 from relax_mlir.dialects.trigonometric import (
     acos,
     acosh,
@@ -155,11 +182,15 @@ from relax_mlir.dialects.unary import (
     ceil,
     erf,
     exp,
+    expm1,
     floor,
     isfinite,
     isinf,
     isnan,
     log,
+    log1p,
+    log2,
+    log10,
     logical_not,
     negative,
     round,
@@ -181,6 +212,8 @@ from relax_mlir.op.op_registry import Op, infer_rule, register_op_attr, unregist
 const = constant
 match_cast = match_shape
 dot = matmul
+any = logical_any
+all = logical_all
 
 __all__ = [
     "ExternFunc",
@@ -189,6 +222,8 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "all",
+    "any",
     "arange",
     "argmax",
     "argmin",
@@ -231,8 +266,10 @@ __all__ = [
     "ewise_fma",
     "exp",
     "expand_dims",
+    "expm1",
     "extern_func",
     "eye",
+    "eye_like",
     "flatten",
     "flip",
     "floor",
@@ -258,8 +295,13 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log1p",
+    "log2",
+    "log10",
     "log_add_exp",
+    "logical_all",
     "logical_and",
+    "logical_any",
     "logical_not",
     "logical_or",
     "logical_xor",
@@ -271,6 +313,7 @@ __all__ = [
     "maximum",
     "mean",
     "memory",
+    "meshgrid",
     "min",
     "minimum",
     "mod",
@@ -279,8 +322,10 @@ __all__ = [
     "nn",
     "nonzero",
     "not_equal",
+    "one_hot",
     "ones",
     "ones_like",
+    "outer",
     "permute_dims",
     "power",
     "prim_to_tensor",
@@ -292,7 +337,9 @@ __all__ = [
     "register_op_attr",
     "repeat",
     "reshape",
+    "reverse_sequence",
     "right_shift",
+    "roll",
     "round",
     "rsqrt",
     "scatter_elements",
@@ -306,11 +353,14 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "size",
+    "slice_scatter",
     "sort",
     "split",
     "sqrt",
     "square",
     "squeeze",
+    "stack",
     "std",
     "strided_slice",
     "subtract",

@@ -14,6 +14,7 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import DTypeError, RelaxError, ShapeError
 from relax_mlir.runtime import to_numpy
 
+TRUTHS = {"all": (R.all, np.all), "any": (R.any, np.any)}
 NON_EMPTY = ({"n": 1, "m": 1, "k": 1}, {"n": 3, "m": 17, "k": 5}, {"n": 33, "m": 2, "k": 9})
 
 
@@ -196,3 +197,29 @@ def test_wrong_arguments(build: Callable[..., Any], dtype: str, error: type[Exce
     suite.add("wrong", build, np.copy, [Tensor(("n", "m"), dtype)], sizes=())
     with pytest.raises(error, match=message):
         suite.module()
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_truth(dtype: str) -> None:
+    """NaN is true; of no elements all are, and none is."""
+    suite = Suite()
+    for name, (build, reference) in TRUTHS.items():
+        for axis, keepdims in ((None, False), (0, False), (-1, True), ([0, 2], False)):
+            axes = tuple(axis) if isinstance(axis, list) else axis
+            suite.add(
+                name,
+                lambda x, b=build, a=axis, k=keepdims: b(x, a, k),
+                lambda x, r=reference, a=axes, k=keepdims: np.asarray(r(x, axis=a, keepdims=k)),
+                [Tensor(("n", "m", "k"), dtype)],
+                draw=numbers(0, 1.01) if dtype != "bool" else numbers(),
+            )
+        row = special_values(dtype)
+        suite.add(
+            name,
+            lambda x, b=build: b(x, 1),
+            lambda x, r=reference: r(x, 1),
+            [Tensor(("n", "m"), dtype)],
+            inputs=[[row[:, None]], [row[None]]],
+        )
+        suite.add(name, build, lambda x, r=reference: np.asarray(r(x)), [Tensor((), dtype)])
+    suite.run()

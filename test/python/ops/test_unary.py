@@ -13,7 +13,13 @@ from scipy import special
 FLOAT_OPS = {
     "erf": (R.erf, special.erf, numbers()),
     "exp": (R.exp, np.exp, numbers(-10, 5)),
+    "expm1": (R.expm1, np.expm1, numbers(-10, 5)),
+    "expm1:small": (R.expm1, np.expm1, numbers(-1e-6, 1e-6)),
     "log": (R.log, np.log, numbers(1e-3, 50)),
+    "log10": (R.log10, np.log10, numbers(1e-3, 50)),
+    "log1p": (R.log1p, np.log1p, numbers(-0.99, 50)),
+    "log1p:small": (R.log1p, np.log1p, numbers(-1e-6, 1e-6)),
+    "log2": (R.log2, np.log2, numbers(1e-3, 50)),
     "rsqrt": (R.rsqrt, lambda x: 1 / np.sqrt(x), numbers(1e-2, 50)),
     "sigmoid": (R.sigmoid, special.expit, numbers(-12, 12)),
     "sqrt": (R.sqrt, np.sqrt, numbers(0, 100)),

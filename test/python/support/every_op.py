@@ -62,7 +62,11 @@ FLOAT_UNARY: dict[str, Callable[..., Any]] = {
     "cosh": np.cosh,
     "erf": special.erf,
     "exp": np.exp,
+    "expm1": np.expm1,
     "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": special.expit,
     "sin": np.sin,
@@ -113,6 +117,8 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     "min": np.min,
     "sum": lambda x, **axes: np.sum(x, dtype=x.dtype, **axes),
     "prod": lambda x, **axes: np.prod(x, dtype=x.dtype, **axes),
+    "logical_any": np.any,
+    "logical_all": np.all,
     **FLOAT_REDUCTIONS,
 }
 
@@ -145,7 +151,7 @@ def added(x: Array, at: tuple[Array, ...], new: Array) -> Array:
     return found
 
 
-def replaced(x: Array, at: tuple[Array, ...], new: Array) -> Array:
+def replaced(x: Array, at: tuple[Array | slice, ...], new: Array) -> Array:
     """`x` after ``x[at] = new``."""
     found = x.copy()
     found[at] = new
@@ -386,6 +392,45 @@ def movement() -> dict[str, Spec]:
                 [_convolved(x[:, i : i + 1, :, 0], w[i : i + 1, :, :, 0])[:, :, :, None] for i in (0, 1)], 1
             ),
             [[floats(1, 2, 3, 1, 4), floats(2, 1, 2, 1, 3)]],
+        ),
+        "stack": (
+            lambda x, y: R.stack([x, y], 1),
+            lambda x, y: np.stack([x, y], 1),
+            [[floats(2, 3), floats(2, 3)], [integers(4), integers(4)], [flags(0, 2), flags(0, 2)]],
+        ),
+        "meshgrid": (
+            lambda x, y, z: R.meshgrid([x, y, z]),
+            lambda x, y, z: np.meshgrid(x, y, z, indexing="ij"),
+            [[floats(2), integers(3), flags(4)], [floats(1), flags(0), flags(2)]],
+        ),
+        "meshgrid:xy": (
+            lambda x, y: R.meshgrid([x, y], "xy"),
+            lambda x, y: np.meshgrid(x, y),
+            [[floats(2), integers(3)]],
+        ),
+        "outer": (R.outer, np.multiply.outer, [[floats(2), floats(3)], [integers(4), integers(0)]]),
+        "one_hot": (
+            lambda x: R.one_hot(x, 2.0, -1.0, 5, 0),
+            lambda x: np.where(x == np.arange(5).reshape(5, *[1] * x.ndim), 2, -1).astype(np.float32),
+            [[integers(2, 3)], [integers(4, dtype="u1")], [integers()]],
+        ),
+        "eye_like": (
+            lambda x: R.eye_like(x, 1, "int32"),
+            lambda x: np.eye(*x.shape, 1, dtype=np.int32),
+            [[floats(2, 3)], [flags(4, 1)], [integers(3, 3)]],
+        ),
+        "size": (R.size, lambda x: np.asarray(x.size, np.int64), [[floats(2, 3)], [flags(0)], [integers()]]),
+        "roll": (lambda x: R.roll(x, 2, -1), lambda x: np.roll(x, 2, -1), any_dtype),
+        "roll:flat": (lambda x: R.roll(x, -4), lambda x: np.roll(x, -4), [*any_dtype, [floats()]]),
+        "slice_scatter": (
+            lambda x, y: R.slice_scatter(x, y, 1, 6, 2),
+            lambda x, y: replaced(x, (slice(1, 6, 2),), y),
+            [[floats(8, 2), floats(3, 2)], [integers(6), integers(3)]],
+        ),
+        "reverse_sequence": (
+            R.reverse_sequence,
+            lambda x, n: np.stack([np.concatenate([r[:k][::-1], r[k:]]) for r, k in zip(x, n, strict=True)]),
+            [[floats(3, 4), integers(3)], [flags(1, 7, 2), integers(1, dtype="u1")]],
         ),
         "gather_elements": (
             lambda x, i: R.gather_elements(x, i, 1),
