@@ -1,0 +1,14 @@
+"""ONNX models as modules: `from_onnx`, and `InferenceSession` with the manners of ONNX Runtime. Needs `onnx`."""
+
+from relax_mlir.error import ArgumentError
+
+try:
+    import onnx as _onnx  # noqa: F401 - asked for here, so that the error says what to install
+except ImportError as error:
+    raise ArgumentError("relax_mlir.frontend.onnx needs onnx: pip install 'relax-mlir[onnx]'") from error
+
+from relax_mlir.frontend.onnx.importer import from_onnx
+from relax_mlir.frontend.onnx.node import ValueNeededError
+from relax_mlir.frontend.onnx.session import InferenceSession
+
+__all__ = ["InferenceSession", "ValueNeededError", "from_onnx"]

@@ -1,0 +1,21 @@
+"""The bits of elements as another dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
+from relax_mlir.te.tensors import Tensor
+
+
+def bit_cast(x: Tensor, dtype: str) -> Tensor:
+    """The bits of `x` as elements of `dtype`, which has as many bits."""
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        at = [fresh("i") for _ in x.shape]
+        return [
+            grid(at, x.shape),
+            f'    {element(outs[0], at)} = T.reinterpret("{dtype}", {element(ins[0], at)})',
+        ]
+
+    return LoopOp([x], [x.shape], [dtype], body, "T_bit_cast").outputs[0]

@@ -1,0 +1,57 @@
+"""Operands of elementwise ops, which ONNX broadcasts when the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import op as R
+from relax_mlir import symbolic
+from relax_mlir.dialects.value import Value
+from relax_mlir.symbolic import Dim
+
+
+def aligned(values: Sequence[Value]) -> list[Value]:
+    """The values with dimensions that broadcast provably.
+
+    Where two dimensions are different symbols, neither of which is known to be 1, they are taken to be equal; a call
+    that gives them different sizes is an error.
+    """
+    shapes = [value.tensor_info.shape for value in values]
+    if any(shape is None for shape in shapes):
+        return list(values)
+    rank = max(len(shape) for shape in shapes if shape is not None)
+    target: list[Dim] = []
+    for axis in range(rank):
+        dims = [
+            shape[axis - rank + len(shape)]
+            for shape in shapes
+            if shape is not None and axis >= rank - len(shape)
+        ]
+        target.append(_wanted([dim for dim in dims if dim is not None]))
+    return [_matched(value, target) for value in values]
+
+
+def _wanted(dims: Sequence[Dim]) -> Dim:
+    others = [dim for dim in dims if dim != 1]
+    numbers = [dim for dim in others if isinstance(dim, int)]
+    return numbers[0] if numbers else others[0] if others else 1
+
+
+def _matched(value: Value, target: Sequence[Dim]) -> Value:
+    shape = value.tensor_info.shape
+    assert shape is not None
+    pattern: list[Dim | None] = []
+    for dim, wanted in zip(shape, target[len(target) - len(shape) :], strict=True):
+        is_open = (
+            not isinstance(dim, int) and not symbolic.prove_equal(dim, wanted) if dim is not None else False
+        )
+        pattern.append(wanted if is_open else dim)
+    return R.match_shape(value, pattern) if pattern != list(shape) else value
+
+
+def broadcast_shape(first: Sequence[Dim], second: Sequence[Dim]) -> list[Dim]:
+    """The shape of two broadcast against each other, by the rule of `aligned`."""
+    rank = max(len(first), len(second))
+    one = [1] * (rank - len(first)) + list(first)
+    other = [1] * (rank - len(second)) + list(second)
+    return [_wanted([a, b]) for a, b in zip(one, other, strict=True)]

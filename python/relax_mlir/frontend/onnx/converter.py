@@ -1,0 +1,270 @@
+"""The walk over an ONNX graph: nodes become ops, subgraphs become regions, functions are expanded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import FunctionProto, GraphProto, NodeProto
+
+from relax_mlir import op as R
+from relax_mlir import symbolic
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError, ParseError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir.frontend.onnx import folding, initializers
+from relax_mlir.frontend.onnx.functions import function_body, with_attributes
+from relax_mlir.frontend.onnx.items import (
+    MAX_FOLDED,
+    Item,
+    OptionalItem,
+    SequenceItem,
+    TensorItem,
+    of_array,
+    of_value,
+)
+from relax_mlir.frontend.onnx.names import identifier
+from relax_mlir.frontend.onnx.node import Node, place_of
+from relax_mlir.frontend.onnx.registry import find_rule, normal_domain
+from relax_mlir.frontend.onnx.used_names import needed_nodes, outer_names
+from relax_mlir.symbolic import Dim, Expr
+
+_MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError)
+"""What rules raise for a node that is not as ONNX defines it."""
+
+
+class Scope:
+    """The names of a graph or function; those of a graph around it are seen, too."""
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self._outer = outer
+        self._items: dict[str, Item | None] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}
+
+    def find(self, name: str) -> Item | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._items:
+                return scope._items[name]
+            scope = scope._outer
+        raise ArgumentError(f"the name '{name}' is used before anything defines it")
+
+    def sources(self, name: str) -> tuple[str, ...]:
+        """The inputs of the model that `name` is computed of."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._sources:
+                return scope._sources[name]
+            scope = scope._outer
+        return ()
+
+    def bind(self, name: str, item: Item | None, sources: Iterable[str] = ()) -> None:
+        self._items[name] = item
+        self._sources[name] = tuple(dict.fromkeys(sources))
+
+
+class Converter:
+    """Converts the graphs of one model into the function that `bb` is building."""
+
+    def __init__(
+        self,
+        bb: BlockBuilder,
+        arrays: initializers.Arrays,
+        functions: Mapping[tuple[str, str], FunctionProto],
+    ) -> None:
+        self.bb = bb
+        self.arrays = arrays
+        self._functions = functions
+        self._taken: set[str] = set()
+        self._made: list[dict[int, tuple[TensorItem, Value]]] = [{}]
+        self._count = 0
+
+    # -- values and symbols
+
+    def reserve(self, symbols: Iterable[str]) -> None:
+        """Symbols of the parameters, which no fresh one may be called like."""
+        self._taken.update(symbols)
+
+    def fresh_symbol(self, hint: str = "u") -> str:
+        number = 0
+        while f"{hint}{number}" in self._taken:
+            number += 1
+        self._taken.add(f"{hint}{number}")
+        return f"{hint}{number}"
+
+    def value_of(self, item: TensorItem) -> Value:
+        """The value of a tensor; that of known elements is made once in each block."""
+        if item.value is not None:
+            return item.value
+        for made in self._made:
+            if id(item) in made:
+                return made[id(item)][1]
+        value = _materialized(item)
+        self._made[-1][id(item)] = (item, value)
+        return value
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[None]:
+        """Inside, values are made in a block of their own, such as a branch."""
+        self._made.append({})
+        try:
+            yield
+        finally:
+            self._made.pop()
+
+    def dims_of(self, vector: Value) -> list[Dim]:
+        """Fresh symbols for the elements of a vector of integers, none of which may be negative at run time."""
+        info = vector.tensor_info
+        if info.shape is None or len(info.shape) > 1 or not all(isinstance(dim, int) for dim in info.shape):
+            raise ShapeError(f"the number of dimensions is not known at import: they are a tensor {info}")
+        if info.shape == ():
+            vector, count = R.reshape(vector, (1,)), 1
+        else:
+            (count,) = info.shape  # type: ignore[assignment]  # an int, as has been checked
+        if count == 0:
+            return []
+        if info.dtype is None or info.dtype.name != "int64":
+            vector = R.astype(vector, "int64")
+        names = [self.fresh_symbol() for _ in range(count)]
+        R.match_shape(R.tensor_to_shape(vector), names)
+        return [symbolic.symbol(name) for name in names]
+
+    def with_symbols(self, value: Value) -> Value:
+        """`value` with a fresh symbol for each dimension that nothing is known of."""
+        info = value.struct_info
+        if not isinstance(info, Tensor) or info.shape is None or None not in info.shape:
+            return value
+        dims = [self.fresh_symbol() if dim is None else dim for dim in info.shape]
+        return R.match_shape(value, dims)
+
+    # -- graphs
+
+    def bind_initializers(self, graph: GraphProto, scope: Scope) -> None:
+        for tensor in graph.initializer:
+            scope.bind(tensor.name, self.arrays.of_tensor(tensor))
+        for sparse in graph.sparse_initializer:
+            scope.bind(sparse.values.name, self.arrays.of_sparse(sparse))
+
+    def convert_nodes(
+        self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope, opsets: dict[str, int]
+    ) -> None:
+        """Convert those of `nodes` that the `outputs` need."""
+        for node in needed_nodes(nodes, outputs):
+            self._convert(node, scope, opsets)
+
+    def subgraph(
+        self, graph: GraphProto, scope: Scope, opsets: dict[str, int], inputs: Sequence[Item | None] = ()
+    ) -> list[Item]:
+        """Convert a subgraph at the current insertion point, with its inputs bound to `inputs`; its outputs."""
+        inner = Scope(scope)
+        for info, item in zip(graph.input, inputs, strict=True):
+            inner.bind(info.name, item)
+        self.bind_initializers(graph, inner)
+        names = [info.name for info in graph.output]
+        self.convert_nodes(graph.node, names, inner, opsets)
+        return [_given(inner.find(name), name) for name in names]
+
+    def _convert(self, proto: NodeProto, scope: Scope, opsets: dict[str, int]) -> None:
+        place = place_of(proto)
+        self._count += 1
+        with located_at(place, self._count, 0):
+            try:
+                node = Node(proto, opsets, scope, self)
+                outputs = self._outputs(node)
+                self._bind(node, outputs)
+            except RelaxError as error:
+                raise _located(error, place) from error
+            except _MALFORMED as error:
+                raise ArgumentError(f"{place}: the node is not as ONNX defines it: {error}") from error
+
+    def _outputs(self, node: Node) -> list[Any]:
+        folded = folding.fold(node)
+        if folded is not None:
+            return folded
+        rule = find_rule(node.proto.domain, node.op, node.opset)
+        if rule is not None:
+            result = rule(node)
+            return list(result) if isinstance(result, list | tuple) else [result]
+        body = function_body(node, self._functions)
+        if body is None:
+            raise UnsupportedError(f"there is no rule for {node.op} of opset {node.opset}")
+        return self.expand(node, body)
+
+    def expand(self, node: Node, body: FunctionProto) -> list[Any]:
+        """The outputs of a node whose op is defined by a function."""
+        inner = Scope()
+        for name in body.input:
+            inner.bind(name, None)
+        for name, item, given in zip(body.input, node.items, node.proto.input, strict=False):
+            inner.bind(name, item, node.scope.sources(given))
+        opsets = dict(node.opsets) | {normal_domain(o.domain): o.version for o in body.opset_import}
+        wanted = [name for name, out in zip(body.output, node.proto.output, strict=False) if out]
+        nodes = [with_attributes(inside, node, body) for inside in body.node]
+        self.convert_nodes(nodes, wanted, inner, opsets)
+        return [inner.find(name) if name in wanted else None for name in body.output]
+
+    def _bind(self, node: Node, outputs: Sequence[Any]) -> None:
+        read = [name for name in node.proto.input if name] + outer_names(node.proto)
+        sources = [source for name in read for source in node.scope.sources(name)]
+        if len(outputs) < len([name for name in node.proto.output if name]):
+            raise ArgumentError(
+                f"the node has {len(node.proto.output)} outputs, but the op has {len(outputs)}"
+            )
+        for name, output in zip(node.proto.output, outputs, strict=False):
+            if name:
+                node.scope.bind(name, self._item(output, name), sources)
+
+    def _item(self, output: Any, name: str) -> Item | None:  # noqa: ANN401 - what rules return
+        if output is None or isinstance(output, SequenceItem | OptionalItem):
+            return output
+        if isinstance(output, np.ndarray | np.generic):
+            return of_array(np.asarray(output))
+        if isinstance(output, TensorItem):
+            if output.value is None:
+                return output
+            return TensorItem(output.dtype, self.with_symbols(output.value), output.known)
+        value = self.with_symbols(self.bb.emit(output, identifier(name)))
+        return of_value(value)
+
+
+def _given(item: Item | None, name: str) -> Item:
+    if item is None:
+        raise ArgumentError(f"the output '{name}' of a subgraph has no value")
+    return item
+
+
+def _materialized(item: TensorItem) -> Value:
+    """Emit the value of known elements."""
+    assert item.known is not None
+    if not item.is_symbolic:
+        return R.const(np.ascontiguousarray(item.known).reshape(item.known.shape))
+    dims = [dim if isinstance(dim, Expr) else int(dim) for dim in item.known.reshape(-1)]
+    if all(symbolic.prove_less_equal(0, dim) for dim in dims) and item.known.ndim == 1:
+        value = R.shape_to_tensor(R.shape_expr(dims))
+    else:
+        numbers = [R.prim_to_tensor(R.prim_value(dim)) for dim in dims]
+        parts = [R.reshape(number, (1,)) for number in numbers]
+        value = R.reshape(R.concat(parts, 0), item.known.shape)
+    return value if item.dtype == "int64" else R.astype(value, item.dtype)
+
+
+def _located(error: RelaxError, place: str) -> RelaxError:
+    """The error with the node in front; an error of a node inside of another one names both."""
+    text = f"{place}: {error}"
+    if isinstance(error, ParseError | ArgumentError | ShapeError | UnsupportedError) or type(
+        error
+    ).__init__ in (RelaxError.__init__, Exception.__init__):
+        located = type(error).__new__(type(error))
+        located.__dict__.update(error.__dict__)
+        located.args = (text,)
+        return located
+    return error
+
+
+def is_small(arrays: Iterable[np.ndarray[Any, Any]]) -> bool:
+    """Whether arrays have so few elements that they are computed with at import."""
+    return sum(array.size for array in arrays) <= MAX_FOLDED

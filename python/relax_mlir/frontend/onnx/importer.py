@@ -1,0 +1,210 @@
+"""`from_onnx`: a model as a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import GraphProto, ValueInfoProto
+
+from relax_mlir import symbolic
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Var
+from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
+from relax_mlir.frontend.onnx import unsupported_nodes
+from relax_mlir.frontend.onnx.converter import Converter, Scope
+from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
+from relax_mlir.frontend.onnx.initializers import Arrays
+from relax_mlir.frontend.onnx.items import Item, OptionalItem, SequenceItem, TensorItem, of_array, of_value
+from relax_mlir.frontend.onnx.loading import ModelLike, load_model
+from relax_mlir.frontend.onnx.names import distinct, identifier, parsed_dim
+from relax_mlir.frontend.onnx.node import ValueNeededError
+from relax_mlir.frontend.onnx.registry import normal_domain
+from relax_mlir.ir_module import IRModule
+from relax_mlir.symbolic import Dim
+
+Shape = Sequence[int | str]
+
+
+def from_onnx(
+    model: ModelLike,
+    *,
+    name: str = "main",
+    shapes: Mapping[str, Shape] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    sequences: Mapping[str, Sequence[Shape]] | None = None,
+    bounds: Mapping[str, tuple[int, int | None]] | None = None,
+) -> IRModule:
+    """A module whose function `name` computes what an ONNX model does; its parameters are the model's inputs.
+
+    `model` is a path, the bytes of a file, or an `onnx.ModelProto`. Dimensions called by a `dim_param` are symbols of
+    that name, those without one get names of the inputs. Constants share the memory of `model`; files of external data
+    are mapped into memory. One output is the result, several are a tuple.
+
+    `shapes` gives inputs other shapes than the model says, ``{"x": ("n", 3, 224, 224)}``. `fixed` gives inputs values:
+    they are no parameters then; some ops need such values at import, such as the axes of a reduction. `sequences` gives
+    the shapes of the elements of inputs that are sequences; each element is a parameter. `bounds` are those of symbols,
+    as `BlockBuilder.function` takes them.
+
+    Raises:
+        ArgumentError: a file that is no model, names that are no inputs, external data that is missing.
+        UnsupportedError: ops, dtypes or opsets that are not supported, all ops at once with their nodes.
+        ValueNeededError: an input whose value must be in `fixed`.
+    """
+    expect("from_onnx: 'name'", name, str, "a string")
+    proto, folder = load_model(model)
+    opsets = {normal_domain(o.domain): o.version for o in proto.opset_import}
+    functions = {(normal_domain(f.domain), f.name): f for f in proto.functions}
+    unsupported_nodes.check(proto, opsets, functions)
+    bb = BlockBuilder()
+    converter = Converter(bb, Arrays(folder), functions)
+    inputs = _Inputs(proto.graph, shapes or {}, fixed or {}, sequences or {})
+    with bb.function(name, inputs.params, bounds=bounds):
+        converter.reserve({s for p in inputs.params for s in p.struct_info.symbols()} | inputs.symbols)
+        scope = Scope()
+        inputs.bind(scope)
+        converter.bind_initializers(proto.graph, scope)
+        names = [output.name for output in proto.graph.output]
+        converter.convert_nodes(proto.graph.node, names, scope, opsets)
+        results = [_result(converter, scope.find(output), output) for output in names]
+        bb.emit_func_output(results[0] if len(results) == 1 else results)
+    return bb.get()
+
+
+def _result(converter: Converter, item: Item | None, name: str) -> Any:  # noqa: ANN401 - a value or a list of them
+    if isinstance(item, OptionalItem):
+        item = item.item
+    if item is None:
+        raise ArgumentError(f"the output '{name}' is an empty optional, which no function can return")
+    if isinstance(item, SequenceItem):
+        return [_result(converter, part, name) for part in item.items]
+    assert isinstance(item, TensorItem)
+    return converter.value_of(item)
+
+
+class _Inputs:
+    """The inputs of a graph as parameters."""
+
+    def __init__(
+        self,
+        graph: GraphProto,
+        shapes: Mapping[str, Shape],
+        fixed: Mapping[str, Any],
+        sequences: Mapping[str, Sequence[Shape]],
+    ) -> None:
+        constants = {tensor.name for tensor in graph.initializer}
+        constants.update(sparse.values.name for sparse in graph.sparse_initializer)
+        self._infos = [info for info in graph.input if info.name not in constants]
+        known = [info.name for info in self._infos]
+        for what, names in (("shapes", shapes), ("fixed", fixed), ("sequences", sequences)):
+            for given in names:
+                if given not in known:
+                    raise UnknownNameError(f"input of the model in '{what}'", given, known)
+        self.params: list[Var] = []
+        self.symbols: set[str] = set()
+        self._items: dict[str, Item] = {}
+        self._taken: set[str] = set()
+        self._plain = _plain_symbols(self._infos, shapes)
+        for info in self._infos:
+            if info.name in fixed:
+                self._items[info.name] = _fixed(info, fixed[info.name])
+            else:
+                self._items[info.name] = self._declare(info, shapes.get(info.name), sequences.get(info.name))
+
+    def bind(self, scope: Scope) -> None:
+        """Bind the names of the inputs to the parameters, inside of the function."""
+        for name, item in self._items.items():
+            scope.bind(name, _bound(item), (name,))
+
+    def _declare(self, info: ValueInfoProto, shape: Shape | None, parts: Sequence[Shape] | None) -> Item:
+        type_ = info.type
+        if type_.HasField("optional_type"):
+            return OptionalItem(self._of_type(info.name, type_.optional_type.elem_type, shape, parts))
+        return self._of_type(info.name, type_, shape, parts)
+
+    def _of_type(
+        self, name: str, type_: onnx.TypeProto, shape: Shape | None, parts: Sequence[Shape] | None
+    ) -> Item:
+        what = f"the input '{name}'"
+        if type_.HasField("sequence_type"):
+            if parts is None:
+                raise ValueNeededError(
+                    f"{what} is a sequence: give the shapes of its elements, from_onnx(..., sequences="
+                    f'{{"{name}": [shape, …]}})',
+                    [name],
+                )
+            element = type_.sequence_type.elem_type
+            return SequenceItem(
+                tuple(self._of_type(f"{name}_{i}", element, part, None) for i, part in enumerate(parts))
+            )
+        if not type_.HasField("tensor_type"):
+            raise ArgumentError(f"{what} is no tensor, which is not supported")
+        dtype = dtype_name(type_.tensor_type.elem_type, what)
+        dims = self._dims(name, type_.tensor_type, shape)
+        param = Var(distinct(name, self._taken), Tensor(dims, dtype))
+        self.params.append(param)
+        return TensorItem(dtype, param)
+
+    def _dims(self, name: str, type_: onnx.TypeProto.Tensor, shape: Shape | None) -> list[Dim]:
+        if shape is not None:
+            return [dim if isinstance(dim, int) else self._symbol(str(dim)) for dim in shape]
+        if not type_.HasField("shape"):
+            raise ShapeError(
+                f"the rank of the input '{name}' is not known: give its shape, "
+                f'from_onnx(..., shapes={{"{name}": ("n", 4)}})'
+            )
+        found: list[Dim] = []
+        for number, dim in enumerate(type_.shape.dim):
+            if dim.HasField("dim_value"):
+                if dim.dim_value < 0:
+                    raise ShapeError(f"the input '{name}': dimension {number} is {dim.dim_value}")
+                found.append(dim.dim_value)
+            else:
+                found.append(self._symbol(dim.dim_param or f"{identifier(name)}_dim{number}"))
+        return found
+
+    def _symbol(self, text: str) -> Dim:
+        """A `dim_param`: an expression of symbols that other dimensions define, else one symbol."""
+        parsed = parsed_dim(text)
+        if parsed is not None and all(s in self._plain for s in symbolic.symbols(parsed)):
+            self.symbols.update(symbolic.symbols(parsed))
+            return parsed
+        self.symbols.add(identifier(text))
+        return symbolic.symbol(identifier(text))
+
+
+def _plain_symbols(infos: Sequence[ValueInfoProto], shapes: Mapping[str, Shape]) -> set[str]:
+    """Texts of dimensions that are identifiers: the symbols that others may be expressions of."""
+    texts = {
+        dim.dim_param
+        for info in infos
+        if info.name not in shapes
+        for dim in info.type.tensor_type.shape.dim
+        if dim.dim_param
+    }
+    texts.update(str(dim) for shape in shapes.values() for dim in shape)
+    return {text for text in texts if symbolic.is_identifier(text)}
+
+
+def _fixed(info: ValueInfoProto, value: Any) -> Item:  # noqa: ANN401 - what a user gives
+    if value is None and info.type.HasField("optional_type"):
+        return OptionalItem(None)
+    if not info.type.HasField("tensor_type"):
+        raise ArgumentError(f"fixed: the input '{info.name}' is no tensor")
+    dtype = numpy_dtype(dtype_name(info.type.tensor_type.elem_type, f"the input '{info.name}'"))
+    array = np.asarray(value)
+    if array.dtype != dtype and not (isinstance(value, int | float | list | tuple | bool)):
+        raise ArgumentError(f"fixed: the input '{info.name}' is of {dtype}, but the value of {array.dtype}")
+    return of_array(array.astype(dtype))
+
+
+def _bound(item: Item) -> Item:
+    """The item inside of the function: parameters have values only there."""
+    if isinstance(item, SequenceItem):
+        return SequenceItem(tuple(_bound(part) for part in item.items))
+    if isinstance(item, OptionalItem):
+        return OptionalItem(None if item.item is None else _bound(item.item))
+    return item if item.value is None else of_value(item.value)

@@ -1,0 +1,86 @@
+"""What names of an ONNX graph stand for: tensors, of which elements may be known, sequences and optionals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import numpy as np
+
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.symbolic import Dim, Expr
+
+MAX_FOLDED = 4096
+"""Elements that are computed at import are at most so many; longer constants are left to the program."""
+
+
+@dataclass(frozen=True, eq=False)
+class TensorItem:
+    """A tensor: its value, or its elements, or both.
+
+    `known` holds the elements: numbers, or in an array of objects integers and expressions of symbols. A value is
+    made of them when an op needs one.
+    """
+
+    dtype: str
+    value: Value | None = None
+    known: np.ndarray[Any, Any] | None = None
+
+    @property
+    def shape(self) -> tuple[Dim | None, ...] | None:
+        if self.value is not None:
+            info = self.value.struct_info
+            return info.shape if isinstance(info, Tensor) else None
+        assert self.known is not None
+        dims: tuple[int, ...] = self.known.shape
+        return dims
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether elements are expressions of symbols."""
+        return self.known is not None and self.known.dtype == object
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceItem:
+    """A sequence whose length is known at import."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class OptionalItem:
+    """An optional that holds `item`, or nothing."""
+
+    item: Item | None
+
+
+Item = Union[TensorItem, SequenceItem, OptionalItem]  # noqa: UP007 - a forward reference has no operator |
+
+
+def of_value(value: Value) -> TensorItem:
+    """The item of a value whose dtype is known."""
+    info = value.struct_info
+    assert isinstance(info, Tensor) and info.dtype is not None
+    return TensorItem(info.dtype.name, value)
+
+
+def of_array(array: np.ndarray[Any, Any], dtype: str | None = None) -> TensorItem:
+    """The item of a constant."""
+    return TensorItem(dtype or array.dtype.name, None, array)
+
+
+def of_dims(dims: Sequence[Dim], dtype: str = "int64") -> TensorItem:
+    """The item of a vector of integers and expressions."""
+    return TensorItem(dtype, None, elements(dims, (len(dims),)))
+
+
+def elements(dims: Sequence[Any], shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """An array of `shape`: of int64 where all are integers, else of objects."""
+    if any(isinstance(dim, Expr) for dim in dims):
+        array = np.empty(len(dims), object)
+        array[:] = list(dims)
+        return array.reshape(tuple(shape))
+    return np.asarray(list(dims), np.int64).reshape(tuple(shape))

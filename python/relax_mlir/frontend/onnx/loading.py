@@ -1,0 +1,96 @@
+"""Reads and checks ONNX models: from files, bytes, or objects."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it has no types
+from onnx import ModelProto
+
+from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.frontend.onnx.registry import normal_domain
+
+ModelLike: TypeAlias = Any
+"""A path, the bytes of a file, or an ``onnx.ModelProto``."""
+
+
+def load_model(model: ModelLike) -> tuple[ModelProto, Path | None]:
+    """A model, checked, and the folder of its external data, if it comes from a file.
+
+    Raises:
+        ArgumentError: no such file, not a model, or one that is not as ONNX defines it.
+        UnsupportedError: a model of an opset that the installed `onnx` does not know.
+    """
+    proto, folder, name = _read(model)
+    if not proto.HasField("graph") or not proto.graph.output:
+        raise ArgumentError(f"{name} is no ONNX model: it has no graph with outputs")
+    check_opsets(proto, name)
+    try:
+        onnx.checker.check_model(_outline(proto))
+    except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
+        raise ArgumentError(f"{name} is not as ONNX defines models: {_first(error)}") from error
+    return proto, folder
+
+
+def _read(model: ModelLike) -> tuple[ModelProto, Path | None, str]:
+    if isinstance(model, ModelProto):
+        return model, None, "the model"
+    if isinstance(model, bytes):
+        return _parsed(model, "the model"), None, "the model"
+    if not isinstance(model, str | os.PathLike):
+        raise ArgumentError(
+            f"from_onnx: the model is a {type(model).__name__}, expected a path, bytes, or an onnx.ModelProto"
+        )
+    path = Path(model)
+    if not path.is_file():
+        raise ArgumentError(f"from_onnx: there is no file {path}")
+    return _parsed(path.read_bytes(), str(path)), path.parent, str(path)
+
+
+def _parsed(data: bytes, name: str) -> ModelProto:
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError as error:
+        raise ArgumentError(f"{name} is no ONNX model: {error}") from error
+    return proto
+
+
+def check_opsets(proto: ModelProto, name: str) -> None:
+    """Raise for opsets of ONNX that nothing is known of."""
+    newest = onnx.defs.onnx_opset_version()
+    versions = {normal_domain(opset.domain): opset.version for opset in proto.opset_import}
+    if versions.get("", newest) > newest:
+        raise UnsupportedError(
+            f"{name} is of opset {versions['']}, but onnx {onnx.__version__} knows opsets up to {newest}: "
+            "install a newer onnx"
+        )
+    if versions.get("", 1) < 1:
+        raise ArgumentError(f"{name} is of opset {versions['']}; opsets count from 1")
+
+
+def _outline(proto: ModelProto) -> ModelProto:
+    """The model as the checker takes it: without data, which may be large, or in files; shapes are not asked for."""
+    light = ModelProto()
+    light.ir_version = proto.ir_version
+    light.opset_import.extend(proto.opset_import)
+    light.functions.extend(proto.functions)
+    graph = light.graph
+    graph.name = proto.graph.name
+    graph.node.extend(proto.graph.node)
+    graph.input.extend(proto.graph.input)
+    graph.output.extend(proto.graph.output)
+    graph.sparse_initializer.extend(proto.graph.sparse_initializer)
+    for info in (*graph.input, *graph.output):
+        if info.type.HasField("tensor_type") and not info.type.tensor_type.HasField("shape"):
+            info.type.tensor_type.shape.SetInParent()
+    for tensor in proto.graph.initializer:
+        graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=[0])
+    return light
+
+
+def _first(error: Exception) -> str:
+    return " ".join(str(error).split())[:400]

@@ -1,0 +1,228 @@
+"""A node as rules see it: attributes, operands, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, NodeProto, numpy_helper
+
+from relax_mlir import op as R
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError
+from relax_mlir.frontend.onnx import dtypes
+from relax_mlir.frontend.onnx.items import Item, OptionalItem, SequenceItem, TensorItem
+from relax_mlir.frontend.onnx.registry import normal_domain
+from relax_mlir.symbolic import Dim, Expr
+
+if TYPE_CHECKING:
+    from relax_mlir.builder import BlockBuilder
+    from relax_mlir.frontend.onnx.converter import Converter, Scope
+
+
+class ValueNeededError(UnsupportedError):
+    """The program depends on the elements of a tensor that are not known at import.
+
+    `inputs` are the names of the inputs of the model that they are computed of.
+    """
+
+    def __init__(self, message: str, inputs: Sequence[str]) -> None:
+        super().__init__(message)
+        self.inputs = tuple(inputs)
+
+
+class Node:
+    """One node of a graph while it is converted."""
+
+    def __init__(self, proto: NodeProto, opsets: dict[str, int], scope: Scope, converter: Converter) -> None:
+        self.proto = proto
+        self.opsets = opsets
+        self.scope = scope
+        self.converter = converter
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self.items: list[Item | None] = [scope.find(name) if name else None for name in proto.input]
+
+    @property
+    def op(self) -> str:
+        return str(self.proto.op_type)
+
+    @property
+    def opset(self) -> int:
+        """The opset of the node's domain."""
+        return self.opsets[normal_domain(self.proto.domain)]
+
+    @property
+    def bb(self) -> BlockBuilder:
+        return self.converter.bb
+
+    @property
+    def place(self) -> str:
+        """How messages name the node."""
+        return place_of(self.proto)
+
+    # -- attributes
+
+    def attr(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - attributes have many types
+        """The attribute `name`: a number, a text, a list, an array, or a graph; `default` if it is not given."""
+        if name not in self._attributes:
+            return default
+        attribute = self._attributes[name]
+        if attribute.type == AttributeProto.TENSOR:
+            return numpy_helper.to_array(attribute.t)
+        value = onnx.helper.get_attribute_value(attribute)
+        if isinstance(value, bytes):
+            return value.decode()
+        if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS):
+            return list(value)
+        return value
+
+    def required(self, name: str) -> Any:  # noqa: ANN401 - see attr
+        """The attribute `name`, which must be given."""
+        if name not in self._attributes:
+            raise ArgumentError(f"the attribute '{name}' is missing")
+        return self.attr(name)
+
+    def attr_proto(self, name: str) -> AttributeProto | None:
+        return self._attributes.get(name)
+
+    # -- operands
+
+    def has(self, index: int) -> bool:
+        """Whether input `index` is given."""
+        return index < len(self.items) and self.items[index] is not None
+
+    def item(self, index: int) -> Item:
+        if not self.has(index):
+            raise ArgumentError(f"input {index} is missing")
+        found = self.items[index]
+        assert found is not None
+        return found
+
+    def tensor_item(self, index: int) -> TensorItem:
+        """Input `index`, which must be a tensor; what an optional holds counts."""
+        found = self.item(index)
+        if isinstance(found, OptionalItem) and found.item is not None:
+            found = found.item
+        if not isinstance(found, TensorItem):
+            kind = "a sequence" if isinstance(found, SequenceItem) else "an empty optional"
+            raise ArgumentError(f"input {index} is {kind}, expected a tensor")
+        return found
+
+    def sequence(self, index: int) -> SequenceItem:
+        found = self.item(index)
+        if isinstance(found, OptionalItem) and found.item is not None:
+            found = found.item
+        if not isinstance(found, SequenceItem):
+            raise ArgumentError(f"input {index} is no sequence")
+        return found
+
+    def tensor(self, index: int) -> Value:
+        """The value of input `index`."""
+        return self.converter.value_of(self.tensor_item(index))
+
+    def maybe(self, index: int) -> Value | None:
+        """The value of input `index`; None if it is not given."""
+        return self.tensor(index) if self.has(index) else None
+
+    @property
+    def tensors(self) -> list[Value]:
+        return [self.tensor(index) for index in range(len(self.items))]
+
+    def dtype(self, index: int = 0) -> str:
+        return self.tensor_item(index).dtype
+
+    def shape(self, index: int = 0) -> tuple[Dim, ...]:
+        """The dimensions of input `index`, all of which are known or symbols."""
+        shape = self.tensor_item(index).shape
+        if shape is None or any(dim is None for dim in shape):
+            raise ShapeError(f"the shape of input {index}, {shape}, is not known at import")
+        return tuple(dim for dim in shape if dim is not None)
+
+    def rank(self, index: int = 0) -> int:
+        return len(self.shape(index))
+
+    def axis(self, name: str = "axis", default: int = 0, index: int = 0) -> int:
+        """The attribute `name` as an axis of input `index`, counted from the front."""
+        return normal_axis(self.attr(name, default), self.rank(index))
+
+    # -- known elements
+
+    def known(self, index: int) -> np.ndarray[Any, Any] | None:
+        """The elements of input `index`, if they are known or symbolic."""
+        return self.tensor_item(index).known if self.has(index) else None
+
+    def constant(self, index: int) -> np.ndarray[Any, Any]:
+        """The elements of input `index`, which must be numbers that are known at import."""
+        item = self.tensor_item(index)
+        if item.known is None or item.is_symbolic:
+            raise self.needs_value(index, "the elements")
+        return item.known
+
+    def needs_value(self, index: int, what: str) -> ValueNeededError:
+        """The error of an input whose elements must be known."""
+        name = self.proto.input[index]
+        sources = self.scope.sources(name)
+        hint = (
+            f"give the values of {', '.join(map(repr, sources))} as from_onnx(..., fixed={{name: value}})"
+            if sources
+            else "make them constants of the model"
+        )
+        return ValueNeededError(
+            f"{what} of '{name}' (input {index}) must be known at import: {hint}", sources
+        )
+
+    def integers(self, index: int) -> list[int]:
+        """Input `index` as a list of integers that are known at import."""
+        return [int(number) for number in self.constant(index).reshape(-1)]
+
+    def scalar(self, index: int) -> Any:  # noqa: ANN401 - a number of the input's dtype
+        """Input `index`, a constant of one element, as a Python number."""
+        array = self.constant(index)
+        if array.size != 1:
+            raise ShapeError(f"input {index} has {array.size} elements, expected one")
+        return array.reshape(-1)[0].item()
+
+    def dims(self, index: int) -> list[Dim]:
+        """Input `index`, a vector of integers that are not negative, as dimensions.
+
+        Elements that only a call tells get symbols.
+        """
+        item = self.tensor_item(index)
+        if item.known is not None:
+            return [dim if isinstance(dim, Expr) else int(dim) for dim in item.known.reshape(-1)]
+        return self.converter.dims_of(self.tensor(index))
+
+    # -- emitting
+
+    def te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as emit_te
+        """A call of the prim func of a tensor expression."""
+        return self.bb.emit_te(function, *args, **kwargs)
+
+    def const(self, number: Any, dtype: str | None = None, like: int = 0) -> Value:  # noqa: ANN401 - a number or array
+        """A constant of `dtype`, else of that of input `like`."""
+        return constant(number, dtype or self.dtype(like))
+
+    def unsupported(self, what: str) -> UnsupportedError:
+        """The error of a form of the op that there is no rule for."""
+        return UnsupportedError(f"{what} is not supported")
+
+
+def constant(number: Any, dtype: str) -> Value:  # noqa: ANN401 - a number or an array
+    """A constant of `dtype`."""
+    return R.const(np.asarray(number).astype(dtypes.numpy_dtype(dtype)))
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front; raises `ShapeError` if it is none of a tensor of `rank`."""
+    if not -rank <= axis < max(rank, 1):
+        raise ShapeError(f"axis {axis} is none of a tensor of rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def place_of(proto: NodeProto) -> str:
+    """How messages name a node: by its name, else by its outputs."""
+    name = f"'{proto.name}'" if proto.name else f"of output '{next(iter(proto.output), '')}'"
+    domain = normal_domain(proto.domain)
+    return f"node {name} ({domain + '.' if domain else ''}{proto.op_type})"

@@ -1,0 +1,1 @@
+"""How each ONNX op becomes ops of this project, one family per file."""

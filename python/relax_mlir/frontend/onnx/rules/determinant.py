@@ -1,0 +1,47 @@
+"""Determinants, by elimination."""
+
+from __future__ import annotations
+
+from relax_mlir import op as R
+from relax_mlir import symbolic, topi
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ShapeError
+from relax_mlir.frontend.onnx.node import Node
+from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.symbolic import Dim, Expr
+
+
+@rule("Det")
+def _determinant(node: Node) -> Value:
+    """Elimination with the largest element of each column as pivot, for all matrices of the batch at once."""
+    shape = node.shape()
+    if len(shape) < 2 or not symbolic.prove_equal(shape[-1], shape[-2]):
+        raise ShapeError(f"the input has shape {tuple(map(str, shape))}, expected square matrices")
+    size, batch = shape[-1], symbolic.product(shape[:-2])
+    rows = R.reshape(R.arange(0, size, 1, "int64"), [1, size])
+    one, zero = node.const(1), node.const(0)
+
+    def emit(k: Expr, matrix: Value, product: Value) -> tuple[Value, Value]:
+        place = R.prim_to_tensor(R.prim_value(k))
+        column = _column(matrix, k, batch, size)
+        open_rows = R.where(R.less(rows, place), R.subtract(zero, one), R.abs(column))
+        pivot = R.expand_dims(R.astype(R.argmax(open_rows, 1), "int64"), 1)
+        order = R.where(R.equal(rows, place), pivot, R.where(R.equal(rows, pivot), place, rows))
+        spread = R.broadcast_to(R.expand_dims(order, 2), [batch, size, size])
+        swapped: Value = node.te(topi.gather, matrix, 1, spread)
+        line = R.strided_slice(swapped, [1], [k], [k + 1], assume_inbound=True)
+        head = R.reshape(R.strided_slice(line, [2], [k], [k + 1], assume_inbound=True), [batch, 1])
+        divisor = R.where(R.equal(head, zero), one, head)
+        below = R.where(R.greater(rows, place), R.divide(_column(swapped, k, batch, size), divisor), zero)
+        rest = R.subtract(swapped, R.multiply(R.expand_dims(below, 2), line))
+        sign = R.where(R.equal(pivot, place), one, R.subtract(zero, one))
+        return rest, R.multiply(product, R.multiply(head, sign))
+
+    start = [R.reshape(node.tensor(0), [batch, size, size]), R.full([batch, 1], one)]
+    _, product = R.for_loop(0, size, emit, start)
+    result: Value = R.reshape(product, list(shape[:-2]))
+    return result
+
+
+def _column(matrix: Value, k: Expr, batch: Dim, size: Dim) -> Value:
+    return R.reshape(R.strided_slice(matrix, [2], [k], [k + 1], assume_inbound=True), [batch, size])

@@ -1,0 +1,159 @@
+"""Gathers and scatters: elements at places that tensors of integers say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relax_mlir import op as R
+from relax_mlir import topi
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ShapeError
+from relax_mlir.frontend.onnx.node import Node, normal_axis
+from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.symbolic import Dim, Expr
+
+
+def size_value(dim: Dim) -> Value:
+    """A dimension as an int64 tensor of rank 0."""
+    return R.prim_to_tensor(R.prim_value(dim)) if isinstance(dim, Expr) else R.const(np.int64(dim))
+
+
+def counted_from_front(indices: Value, size: Dim) -> Value:
+    """Indices as int64, negative ones counted from the end of a dimension."""
+    wide = R.astype(indices, "int64")
+    return R.where(R.less(wide, R.const(np.int64(0))), R.add(wide, size_value(size)), wide)
+
+
+@rule("Gather")
+def _gather(node: Node) -> Value:
+    axis = node.axis()
+    known = node.known(1)
+    if known is not None and not node.tensor_item(1).is_symbolic and np.all(known >= 0):
+        indices = R.const(np.ascontiguousarray(known.astype(np.int64)).reshape(known.shape))
+    else:
+        indices = counted_from_front(node.tensor(1), node.shape()[axis])
+    return R.take(node.tensor(0), indices, axis)
+
+
+@rule("GatherElements")
+def _gather_elements(node: Node) -> Value:
+    result: Value = node.te(topi.gather, node.tensor(0), node.axis(), node.tensor(1))
+    return result
+
+
+@rule("GatherND")
+def _gather_nd(node: Node) -> Value:
+    batch, rank = node.attr("batch_dims", 0), node.rank(1)
+    order = [rank - 1, *range(rank - 1)]
+    result: Value = node.te(topi.gather_nd, node.tensor(0), R.permute_dims(node.tensor(1), order), batch)
+    return result
+
+
+@rule("Scatter", "ScatterElements")
+def _scatter_elements(node: Node) -> Value:
+    how = node.attr("reduction", "none")
+    result: Value = node.te(
+        topi.scatter_elements,
+        node.tensor(0),
+        node.tensor(1),
+        node.tensor(2),
+        node.axis(),
+        "update" if how == "none" else how,
+    )
+    return result
+
+
+@rule("ScatterND")
+def _scatter_nd(node: Node) -> Value:
+    how, rank = node.attr("reduction", "none"), node.rank(1)
+    order = [rank - 1, *range(rank - 1)]
+    result: Value = node.te(
+        topi.scatter_nd,
+        node.tensor(0),
+        R.permute_dims(node.tensor(1), order),
+        node.tensor(2),
+        "update" if how == "none" else how,
+    )
+    return result
+
+
+@rule("TensorScatter")
+def _tensor_scatter(node: Node) -> Value:
+    """Writes `update` into a cache, at the place along `axis` that `write_indices` says for each of the batch."""
+    axis = normal_axis(node.attr("axis", -2), node.rank())
+    cache, update = node.tensor(0), node.tensor(1)
+    size, count = node.shape(0)[axis], node.shape(1)[axis]
+    batch = node.shape()[0]
+    if axis == 0:
+        raise ShapeError("the axis is that of the batch")
+    steps = R.reshape(R.arange(0, count, 1, "int64"), [1, count])
+    starts = (
+        R.reshape(R.astype(node.tensor(2), "int64"), [batch, 1])
+        if node.has(2)
+        else R.full([batch, 1], R.const(np.int64(0)))
+    )
+    places = R.add(starts, steps)
+    if node.attr("mode", "linear") == "circular":
+        places = R.floor_mod(places, size_value(size))
+    shape: list[Dim] = [batch if i == 0 else count if i == axis else 1 for i in range(node.rank())]
+    spread = R.broadcast_to(R.reshape(places, shape), list(node.shape(1)))
+    result: Value = node.te(topi.scatter_elements, cache, spread, update, axis, "update")
+    return result
+
+
+@rule("NonZero")
+def _nonzero(node: Node) -> Value:
+    return R.nonzero(node.tensor(0))
+
+
+@rule("Compress")
+def _compress(node: Node) -> Value:
+    axis = node.attr("axis")
+    x = node.tensor(0) if axis is not None else R.flatten(node.tensor(0))
+    place = 0 if axis is None else node.axis()
+    kept = node.converter.with_symbols(R.nonzero(node.tensor(1)))
+    return R.take(x, R.squeeze(kept, [0]), place)
+
+
+@rule("Unique")
+def _unique(node: Node) -> list[Value]:
+    axis = node.attr("axis")
+    axis = None if axis is None else normal_axis(axis, node.rank())
+    x = node.tensor(0)
+    if axis is None and node.rank() != 1:
+        x = R.flatten(x)
+    is_sorted = bool(node.attr("sorted", 1))
+    found = R.unique(x, True, True, True, True, axis)
+    values, index, inverse, counts = (R.tuple_get_item(found, i) for i in range(4))
+    index, inverse, counts = (
+        node.converter.with_symbols(R.astype(part, "int64")) for part in (index, inverse, counts)
+    )
+    values = node.converter.with_symbols(values)
+    if axis is not None or node.rank() == 1:
+        inverse = R.reshape(inverse, [inverse_size(node, axis)])
+    if is_sorted:
+        return [values, index, inverse, counts]
+    order = R.astype(R.argsort(index, 0), "int64")
+    back = R.astype(R.argsort(order, 0), "int64")
+    return [
+        R.take(values, order, axis or 0),
+        R.take(index, order, 0),
+        R.take(back, inverse, 0),
+        R.take(counts, order, 0),
+    ]
+
+
+def inverse_size(node: Node, axis: int | None) -> Dim:
+    return node.shape()[axis or 0]
+
+
+@rule("ReverseSequence")
+def _reverse_sequence(node: Node) -> Value:
+    result: Value = node.te(
+        topi.reverse_sequence,
+        node.tensor(0),
+        node.tensor(1),
+        node.attr("time_axis", 0),
+        node.attr("batch_axis", 1),
+    )
+    return result

@@ -1,0 +1,414 @@
+"""`Loop` and `Scan`: loops of the program, or unrolled ones where they carry sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import GraphProto
+
+from relax_mlir import op as R
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.frontend.onnx.items import Item, TensorItem, elements, of_array, of_value
+from relax_mlir.frontend.onnx.node import Node, normal_axis
+from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.frontend.onnx.rows import with_row
+from relax_mlir.frontend.onnx.rules.control import common, flag, is_outer, loosened, probed
+from relax_mlir.symbolic import Dim, Expr
+
+MAX_ROUNDS = 4096
+"""A loop that carries a sequence is unrolled; more rounds than this are refused."""
+MAX_ROWS = 2**24
+"""More rounds than this are a bound that says nothing; results then grow round by round."""
+
+
+@dataclass
+class _Body:
+    """The body of a `Loop`: how many values it carries, and how many it collects."""
+
+    node: Node
+    graph: GraphProto
+    carried: int
+
+    @property
+    def collected(self) -> int:
+        return len(self.graph.output) - 1 - self.carried
+
+    def run(self, iteration: Item, condition: Item, carried: Sequence[Item]) -> list[Item]:
+        inputs = [iteration, condition, *carried]
+        return self.node.converter.subgraph(self.graph, self.node.scope, self.node.opsets, inputs)
+
+
+@rule("Loop")
+def _loop(node: Node) -> list[Item]:
+    graph: GraphProto = node.required("body")
+    initial = [node.item(i) for i in range(2, len(node.items))]
+    if len(graph.input) != 2 + len(initial):
+        raise ArgumentError(f"the body has {len(graph.input)} inputs for {len(initial)} carried values")
+    body = _Body(node, graph, len(initial))
+    if not all(isinstance(item, TensorItem) for item in initial):
+        return _unrolled(node, body, initial)
+    start = node.known(1) if node.has(1) else np.asarray(True)
+    values = [node.converter.value_of(item) for item in initial if isinstance(item, TensorItem)]
+    infos = _fixed_point(body, [value.tensor_info for value in values])
+    values = [loosened(value, info) for value, info in zip(values, infos, strict=True)]
+    counts = node.has(0)
+    limit = node.known(0) if counts else None
+    if start is not None and bool(start.reshape(-1)[0]) and counts and _goes_on(body, infos):
+        bound: Dim = _as_dim(limit.reshape(-1)[0]) if limit is not None else _trip_count(node)
+        return _counted(body, bound, values, infos)
+    return _while(body, limit, values, infos)
+
+
+def _as_dim(number: Any) -> Dim:  # noqa: ANN401 - an element of an array of objects
+    return number if isinstance(number, Expr) else max(int(number), 0)
+
+
+def _trip_count(node: Node) -> Dim:
+    """The number of rounds that only a call tells, as a symbol; a negative one means none."""
+    count = R.maximum(R.reshape(R.astype(node.tensor(0), "int64"), (1,)), R.const(np.int64(0)))
+    return node.converter.dims_of(count)[0]
+
+
+def _iteration(symbol: Expr) -> TensorItem:
+    return TensorItem("int64", None, elements([symbol], ()))
+
+
+def _placeholders(infos: Sequence[Tensor]) -> list[Value]:
+    """Values with given struct infos, for a body that is built only to see what it gives."""
+    values = []
+    for info in infos:
+        assert info.shape is not None and info.dtype is not None
+        dims = [0 if dim is None else dim for dim in info.shape]
+        value = (
+            R.full(dims, R.const(np.zeros((), info.dtype.numpy)))
+            if dims
+            else R.const(np.zeros((), info.dtype.numpy))
+        )
+        values.append(loosened(value, info))
+    return values
+
+
+def _probe(
+    body: _Body, infos: Sequence[Tensor], seen: Callable[[list[Item]], None] = lambda _: None
+) -> list[Any]:
+    """What a round gives for carried values of some struct infos: condition, carried and collected values."""
+
+    def emit() -> list[Item]:
+        converter = body.node.converter
+        carried = [of_value(converter.with_symbols(value)) for value in _placeholders(infos)]
+        iteration = R.astype(R.const(np.int64(0)), "int64")
+        condition = R.logical_not(R.const(False))
+        results = body.run(of_value(iteration), of_value(condition), carried)
+        seen(results)
+        return results
+
+    return probed(body.node, emit)
+
+
+def _fixed_point(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
+    """Struct infos of the carried values that every round keeps: dimensions that change are unknown."""
+    current = list(infos)
+    for _ in range(1 + sum(info.ndim or 0 for info in infos)):
+        results = _probe(body, current)[1 : 1 + body.carried]
+        if any(isinstance(result, str) for result in results):
+            raise UnsupportedError("a loop gives a sequence or an optional in the place of a tensor")
+        merged = [_merged(old, new) for old, new in zip(current, results, strict=True)]
+        if all(a.shape == b.shape for a, b in zip(merged, current, strict=True)):
+            return merged
+        current = merged
+    return current
+
+
+def _merged(old: Tensor, new: Tensor) -> Tensor:
+    both = common(old, new)
+    assert both.shape is not None and old.shape is not None
+    return Tensor(
+        [None if wanted is None else dim for dim, wanted in zip(old.shape, both.shape, strict=True)],
+        old.dtype,
+    )
+
+
+def _goes_on(body: _Body, infos: Sequence[Tensor]) -> bool:
+    """Whether the body never ends the loop: its condition is true, or the one it gets."""
+    name = body.graph.output[0].name
+    producers = {output: inner for inner in body.graph.node for output in inner.output}
+    while name in producers and producers[name].op_type == "Identity":
+        name = producers[name].input[0]
+    if name == body.graph.input[1].name:
+        return True
+    known: list[bool] = []
+
+    def seen(results: list[Item]) -> None:
+        condition = results[0]
+        array = condition.known if isinstance(condition, TensorItem) else None
+        known.append(array is not None and array.dtype == bool and bool(array.reshape(-1)[0]))
+
+    _probe(body, infos, seen)
+    return known[0]
+
+
+def _collected_infos(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
+    """What a round adds to each collected result; dimensions that only the round knows are unknown."""
+    results = _probe(body, infos)[1 + body.carried :]
+    found = []
+    for info in results:
+        if isinstance(info, str) or info.shape is None:
+            raise UnsupportedError("a loop collects a sequence, or tensors of unknown rank")
+        found.append(
+            Tensor([dim if dim is not None and is_outer(dim) else None for dim in info.shape], info.dtype)
+        )
+    return found
+
+
+def _counted(body: _Body, bound: Dim, values: list[Value], infos: list[Tensor]) -> list[Item]:
+    """A loop of so many rounds."""
+    converter = body.node.converter
+    rows = [_Rows(body.node, info, bound) for info in _collected_infos(body, infos)]
+    condition = of_array(np.asarray(True))
+
+    def emit(i: Expr, *state: Value) -> tuple[Value, ...]:
+        with converter.block():
+            carried = [of_value(converter.with_symbols(value)) for value in state[: body.carried]]
+            _, *results = body.run(_iteration(i), condition, carried)
+            fresh = [converter.value_of(_tensor(result)) for result in results]
+            kept = [loosened(value, info) for value, info in zip(fresh[: body.carried], infos, strict=True)]
+            written = [
+                row.with_row(buffer, value, i)
+                for row, buffer, value in zip(rows, state[body.carried :], fresh[body.carried :], strict=True)
+            ]
+            return (*kept, *written)
+
+    final = R.for_loop(0, bound, emit, [*values, *(row.empty() for row in rows)])
+    return [of_value(converter.with_symbols(value)) for value in final]
+
+
+def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) -> list[Item]:  # noqa: ANN401
+    """A loop that ends when its condition says so, after so many rounds at most."""
+    node, converter = body.node, body.node.converter
+    bound = None if limit is None else _as_dim(limit.reshape(-1)[0])
+    known = bound if isinstance(bound, Expr) or (bound is not None and bound <= MAX_ROWS) else None
+    rows = [_Rows(node, info, known) for info in _collected_infos(body, infos)]
+    most = flag(node, 0) if node.has(0) else None
+    start = flag(node, 1) if node.has(1) else R.const(True)
+
+    def goes_on(i: Value, condition: Value, *_: Value) -> Value:
+        return condition if most is None else R.logical_and(condition, R.less(i, R.astype(most, "int64")))
+
+    def emit(i: Value, condition: Value, *state: Value) -> tuple[Value, ...]:
+        with converter.block():
+            carried = [of_value(converter.with_symbols(value)) for value in state[: body.carried]]
+            results = body.run(of_value(i), of_value(condition), carried)
+            fresh = [converter.value_of(_tensor(result)) for result in results]
+            kept = [
+                loosened(value, info) for value, info in zip(fresh[1 : 1 + body.carried], infos, strict=True)
+            ]
+            place = converter.dims_of(i)[0] if rows and known is not None else 0
+            written = [
+                row.with_row(buffer, value, place)
+                for row, buffer, value in zip(
+                    rows, state[body.carried :], fresh[1 + body.carried :], strict=True
+                )
+            ]
+            return (R.add(i, R.const(np.int64(1))), R.reshape(fresh[0], ()), *kept, *written)
+
+    first = R.const(np.int64(0))
+    count, _, *final = R.while_loop(goes_on, emit, [first, start, *values, *(row.empty() for row in rows)])
+    results = [converter.with_symbols(value) for value in final]
+    if rows and known is not None:
+        (done,) = converter.dims_of(count)
+        results[body.carried :] = [
+            R.strided_slice(value, [0], [0], [done], assume_inbound=True) for value in results[body.carried :]
+        ]
+    return [of_value(converter.with_symbols(value)) for value in results]
+
+
+def _tensor(item: Item) -> TensorItem:
+    if not isinstance(item, TensorItem):
+        raise UnsupportedError("a loop that only a call ends gives a sequence or an optional")
+    return item
+
+
+class _Rows:
+    """A collected result: a buffer with a row for each round, or one that grows, where their number or size is open."""
+
+    def __init__(self, node: Node, row: Tensor, count: Dim | None) -> None:
+        assert row.shape is not None and row.dtype is not None
+        self._node, self._row, self._dtype = node, row, row.dtype
+        self._grows = count is None or None in row.shape
+        self._dims: list[Dim] = [0 if dim is None else dim for dim in row.shape]
+        self._count: Dim = 0 if count is None or self._grows else count
+
+    def empty(self) -> Value:
+        zero = R.const(np.zeros((), self._dtype.numpy))
+        buffer = R.full([self._count, *self._dims], zero)
+        return self._loose(buffer) if self._grows else buffer
+
+    def _loose(self, buffer: Value) -> Value:
+        assert self._row.shape is not None
+        return R.match_shape(buffer, [None, *self._row.shape])
+
+    def with_row(self, buffer: Value, row: Value, place: Dim) -> Value:
+        shape = row.tensor_info.known_shape
+        assert shape is not None
+        if not self._grows:
+            return with_row(self._node, buffer, row, place)
+        known = self._node.converter.with_symbols(buffer)
+        seen = known.tensor_info.known_shape
+        assert seen is not None
+        first = [
+            dim if wanted is None else wanted
+            for dim, wanted in zip(shape, self._row.shape or (), strict=True)
+        ]
+        before = R.reshape(known, [seen[0], *first]) if list(seen[1:]) != first else known
+        return self._loose(R.concat([before, R.reshape(row, [1, *shape])], 0))
+
+
+def _unrolled(node: Node, body: _Body, initial: Sequence[Item]) -> list[Item]:
+    """A loop that carries sequences: its rounds, one after the other, all of which must be known at import."""
+    count = None
+    if node.has(0):
+        limit = node.known(0)
+        if limit is None or limit.dtype == object:
+            raise node.needs_value(0, "a loop that carries a sequence is unrolled, so that the value")
+        count = int(limit.reshape(-1)[0])
+    condition: Item = node.item(1) if node.has(1) else of_array(np.asarray(True))
+    carried = list(initial)
+    collected: list[list[Value]] = [[] for _ in range(body.collected)]
+    rounds = 0
+    while (count is None or rounds < count) and _is_true(node, condition):
+        if rounds >= MAX_ROUNDS:
+            raise UnsupportedError(f"a loop that carries a sequence has more than {MAX_ROUNDS} rounds")
+        condition, *results = body.run(of_array(np.asarray(rounds, np.int64)), condition, carried)
+        carried = list(results[: body.carried])
+        for values, item in zip(collected, results[body.carried :], strict=True):
+            values.append(node.converter.value_of(_tensor(item)))
+        rounds += 1
+    stacked = [_stacked(values) for values in collected]
+    return [*carried, *stacked]
+
+
+def _is_true(node: Node, condition: Item) -> bool:
+    if isinstance(condition, TensorItem) and condition.known is not None and not condition.is_symbolic:
+        return bool(condition.known.reshape(-1)[0])
+    raise node.needs_value(1, "a loop that carries a sequence is unrolled, so that the condition")
+
+
+def _stacked(values: list[Value]) -> Item:
+    if not values:
+        raise UnsupportedError(
+            "a loop that carries a sequence and has no rounds collects nothing of known shape"
+        )
+    rows = [R.expand_dims(value, 0) for value in values]
+    return of_value(rows[0] if len(rows) == 1 else R.concat(rows, 0))
+
+
+@rule("Scan", since=9)
+def _scan(node: Node) -> list[Item]:
+    graph: GraphProto = node.required("body")
+    count = node.required("num_scan_inputs")
+    states = len(node.items) - count
+    scanned = [node.tensor(i) for i in range(states, len(node.items))]
+    return scan(node, graph, [node.tensor(i) for i in range(states)], scanned)
+
+
+@rule("Scan", until=8)
+def _scan_of_batch(node: Node) -> list[Item]:
+    """The first form: one input more in front, the lengths of the sequences, and an axis for the batch."""
+    graph: GraphProto = node.required("body")
+    if node.has(0):
+        raise node.unsupported("Scan of opset 8 with lengths of sequences")
+    count = node.required("num_scan_inputs")
+    states = len(node.items) - 1 - count
+    batch = node.shape(1)[0]
+    if not isinstance(batch, int):
+        raise node.unsupported("Scan of opset 8 with a batch of symbolic size")
+    results: list[list[Value]] = []
+    for number in range(batch):
+        parts = [
+            R.squeeze(R.strided_slice(node.tensor(i), [0], [number], [number + 1]), [0])
+            for i in range(1, len(node.items))
+        ]
+        items = scan(node, graph, parts[:states], parts[states:])
+        results.append([node.converter.value_of(_tensor(item)) for item in items])
+    return [_stacked(list(values)) for values in zip(*results, strict=True)]
+
+
+def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value]) -> list[Item]:
+    """A loop over an axis of each of the scanned tensors."""
+    converter = node.converter
+    outputs = len(graph.output) - len(states)
+    axes = [
+        normal_axis(axis, value.ndim or 0)
+        for axis, value in zip(node.attr("scan_input_axes") or [0] * len(scanned), scanned, strict=True)
+    ]
+    backwards = node.attr("scan_input_directions") or [0] * len(scanned)
+    shapes = [value.tensor_info.known_shape or () for value in scanned]
+    length = shapes[0][axes[0]]
+
+    def slices(place: Callable[[bool], Dim]) -> list[Item]:
+        found: list[Item] = []
+        for value, axis, direction in zip(scanned, axes, backwards, strict=True):
+            at = place(bool(direction))
+            part = R.strided_slice(value, [axis], [at], [at + 1], assume_inbound=True)
+            found.append(of_value(R.squeeze(part, [axis])))
+        return found
+
+    def run(carried: Sequence[Item], place: Callable[[bool], Dim]) -> list[Item]:
+        return converter.subgraph(graph, node.scope, node.opsets, [*carried, *slices(place)])
+
+    probe = probed(
+        node,
+        lambda: run([of_value(v) for v in states], lambda _: 0),
+    )
+    infos = [value.tensor_info for value in states]
+    kept = [_merged(old, new) for old, new in zip(infos, probe[: len(states)], strict=True)]  # type: ignore[arg-type]
+    rows = []
+    for info in probe[len(states) :]:
+        if (
+            isinstance(info, str)
+            or info.shape is None
+            or not all(d is not None and is_outer(d) for d in info.shape)
+        ):
+            raise UnsupportedError("a scan collects tensors whose shape only a round tells")
+        rows.append(_Rows(node, info, length))
+
+    def emit(i: Expr, *state: Value) -> tuple[Value, ...]:
+        with converter.block():
+            carried = [of_value(converter.with_symbols(value)) for value in state[: len(states)]]
+            results = run(carried, lambda back: length - 1 - i if back else i)
+            fresh = [converter.value_of(_tensor(item)) for item in results]
+            held = [loosened(value, info) for value, info in zip(fresh[: len(states)], kept, strict=True)]
+            directions = node.attr("scan_output_directions") or [0] * outputs
+            written = [
+                row.with_row(buffer, value, length - 1 - i if back else i)
+                for row, buffer, value, back in zip(
+                    rows, state[len(states) :], fresh[len(states) :], directions, strict=True
+                )
+            ]
+            return (*held, *written)
+
+    start = [loosened(value, info) for value, info in zip(states, kept, strict=True)]
+    final = R.for_loop(0, length, emit, [*start, *(row.empty() for row in rows)])
+    collected = [
+        _moved(value, axis)
+        for value, axis in zip(
+            final[len(states) :], node.attr("scan_output_axes") or [0] * outputs, strict=True
+        )
+    ]
+    return [of_value(converter.with_symbols(value)) for value in (*final[: len(states)], *collected)]
+
+
+def _moved(value: Value, axis: int) -> Value:
+    """A collected result with its rows along `axis`."""
+    rank = value.ndim or 0
+    axis = normal_axis(axis, rank)
+    if axis == 0:
+        return value
+    order = list(range(1, rank))
+    order.insert(axis, 0)
+    return R.permute_dims(value, order)

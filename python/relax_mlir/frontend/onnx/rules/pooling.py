@@ -1,0 +1,239 @@
+"""Poolings over windows, and over all of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_mlir import op as R
+from relax_mlir import symbolic, te
+from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.onnx.node import Node, constant
+from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.frontend.onnx.windows import Windows, windows_of
+from relax_mlir.symbolic import Dim
+
+
+def _windows(node: Node) -> Windows:
+    return windows_of(node, node.required("kernel_shape"), node.shape()[2:])
+
+
+def _counts(node: Node, windows: Windows) -> list[Dim]:
+    """How many windows there are along each dimension; with `ceil_mode`, none begins in the pad at the end."""
+    counts: list[Dim] = []
+    for length, size, stride, dilation, before, after in zip(
+        node.shape()[2:],
+        windows.size,
+        windows.strides,
+        windows.dilations,
+        windows.before,
+        windows.after,
+        strict=True,
+    ):
+        room = length + before + after - ((size - 1) * dilation + 1)
+        if node.attr("ceil_mode", 0):
+            count = symbolic.ceildiv(room, stride) + 1
+            reached = symbolic.floordiv(length + before - 1, stride) + 1
+            counts.append(symbolic.minimum(count, reached))
+        else:
+            counts.append(symbolic.floordiv(room, stride) + 1)
+    return counts
+
+
+def _is_plain(node: Node, windows: Windows) -> bool:
+    """Whether the ops of this project mean the same."""
+    return windows.static_pads is not None and not node.attr("ceil_mode", 0) and len(windows.size) <= 3
+
+
+@rule("MaxPool")
+def _max_pool(node: Node) -> Value | list[Value | None]:
+    windows = _windows(node)
+    if len(node.proto.output) > 1 and node.proto.output[1]:
+        return _max_pool_with_places(node, windows)
+    if _is_plain(node, windows):
+        build: Any = {1: R.nn.max_pool1d, 2: R.nn.max_pool2d, 3: R.nn.max_pool3d}[len(windows.size)]
+        result: Value = build(
+            node.tensor(0), windows.size, windows.strides, windows.static_pads, windows.dilations
+        )
+        return result
+    result = node.te(
+        lambda x: _pooled(x, windows, _counts(node, windows), te.max, te.min_value(x.dtype)), node.tensor(0)
+    )
+    return result
+
+
+def _taps(windows: Windows) -> list[Any]:
+    return [te.reduce_axis((0, size), f"k{number}") for number, size in enumerate(windows.size)]
+
+
+def _place(windows: Windows, outer: Sequence[Any], taps: Sequence[Any]) -> list[Any]:
+    return [
+        i * stride + k * dilation - before
+        for i, k, stride, dilation, before in zip(
+            outer, taps, windows.strides, windows.dilations, windows.before, strict=True
+        )
+    ]
+
+
+def _inside(place: Sequence[Any], lengths: Sequence[Any]) -> Any:  # noqa: ANN401 - expressions of te
+    tests = []
+    for position, length in zip(place, lengths, strict=True):
+        tests += [position >= 0, position < length]
+    return te.all(*tests)
+
+
+def _pooled(x: Any, windows: Windows, counts: Sequence[Dim], combine: Any, outside: Any) -> Any:  # noqa: ANN401
+    """`combine` over each window of a tensor, with `outside` for what lies in the pads."""
+    taps = _taps(windows)
+
+    def value(n: Any, c: Any, *outer: Any) -> Any:  # noqa: ANN401 - expressions of te
+        place = _place(windows, outer, taps)
+        return combine(te.if_then_else(_inside(place, x.shape[2:]), x(n, c, *place), outside), axis=taps)
+
+    return te.compute([x.shape[0], x.shape[1], *counts], value, name="pool")
+
+
+def _max_pool_with_places(node: Node, windows: Windows) -> list[Value | None]:
+    """The maximum of each window, and where it is in the whole tensor."""
+    counts = _counts(node, windows)
+    by_columns = bool(node.attr("storage_order", 0))
+
+    def pooled(x: Any) -> Any:  # noqa: ANN401 - tensors of te
+        taps = _taps(windows)
+        lengths = x.shape[2:]
+        order = list(range(len(lengths)))[:: -1 if by_columns else 1]
+
+        def better(a: Any, b: Any) -> Any:  # noqa: ANN401 - pairs of expressions
+            first = te.any(a[1] > b[1], te.all(a[1] == b[1], a[0] <= b[0]))
+            return te.select(first, a[0], b[0]), te.select(first, a[1], b[1])
+
+        def start(_: str, dtype: str) -> Any:  # noqa: ANN401 - a pair of expressions
+            return te.const(2**63 - 1, "int64"), te.min_value(dtype)
+
+        reducer = te.comm_reducer(better, start, "maximum")
+
+        def value(n: Any, c: Any, *outer: Any) -> Any:  # noqa: ANN401 - expressions of te
+            place = _place(windows, outer, taps)
+            flat = n * x.shape[1] + c
+            within: Any = 0
+            for number in order:
+                within = within * lengths[number] + place[number]
+            total: Any = 1
+            for length in lengths:
+                total = total * length
+            is_inside = _inside(place, lengths)
+            where = te.cast(flat * total + within, "int64")
+            element = te.if_then_else(is_inside, x(n, c, *place), te.min_value(x.dtype))
+            return reducer((te.select(is_inside, where, te.const(2**63 - 1, "int64")), element), axis=taps)
+
+        places, values = te.compute([x.shape[0], x.shape[1], *counts], value, name="max_pool")
+        return values, places
+
+    return list(node.te(pooled, node.tensor(0)))
+
+
+@rule("AveragePool")
+def _average_pool(node: Node) -> Value:
+    windows = _windows(node)
+    counts_pads = bool(node.attr("count_include_pad", 0))
+    if _is_plain(node, windows):
+        build: Any = {1: R.nn.avg_pool1d, 2: R.nn.avg_pool2d, 3: R.nn.avg_pool3d}[len(windows.size)]
+        result: Value = build(
+            node.tensor(0),
+            windows.size,
+            windows.strides,
+            windows.static_pads,
+            windows.dilations,
+            False,
+            counts_pads,
+        )
+        return result
+    counts = _counts(node, windows)
+    total: Value = node.te(
+        lambda x: _pooled(x, windows, counts, te.sum, te.const(0, x.dtype)), node.tensor(0)
+    )
+    elements: Value = node.te(lambda x: _elements(x, windows, counts, counts_pads), node.tensor(0))
+    return R.divide(total, elements)
+
+
+def _elements(x: Any, windows: Windows, counts: Sequence[Dim], counts_pads: bool) -> Any:  # noqa: ANN401
+    """How many elements each window has."""
+    taps = _taps(windows)
+    lengths = x.shape[2:]
+
+    def value(*outer: Any) -> Any:  # noqa: ANN401 - expressions of te
+        place = _place(windows, outer, taps)
+        tests = []
+        for position, length, before, after in zip(
+            place, lengths, windows.before, windows.after, strict=True
+        ):
+            low, high = (-before, length + after) if counts_pads else (0, length)
+            tests += [position >= low, position < high]
+        return te.sum(te.select(te.all(*tests), te.const(1, x.dtype), te.const(0, x.dtype)), axis=taps)
+
+    return te.compute(list(counts), value, name="elements")
+
+
+@rule("LpPool")
+def _lp_pool(node: Node) -> Value:
+    windows, p = _windows(node), node.attr("p", 2)
+    power = R.power(R.abs(node.tensor(0)), node.const(p))
+    counts = _counts(node, windows)
+    total: Value = node.te(lambda x: _pooled(x, windows, counts, te.sum, te.const(0, x.dtype)), power)
+    return R.power(total, node.const(1.0 / p))
+
+
+@rule("GlobalAveragePool")
+def _global_average_pool(node: Node) -> Value:
+    return R.mean(node.tensor(0), list(range(2, node.rank())), True)
+
+
+@rule("GlobalMaxPool")
+def _global_max_pool(node: Node) -> Value:
+    return R.max(node.tensor(0), list(range(2, node.rank())), True)
+
+
+@rule("GlobalLpPool")
+def _global_lp_pool(node: Node) -> Value:
+    p = node.attr("p", 2)
+    power = R.power(R.abs(node.tensor(0)), node.const(p))
+    return R.power(R.sum(power, list(range(2, node.rank())), True), node.const(1.0 / p))
+
+
+@rule("MaxUnpool")
+def _max_unpool(node: Node) -> Value:
+    """Writes each element to the place in the larger tensor that the pooling gave it."""
+    from relax_mlir import topi
+
+    shape = node.shape()
+    windows = windows_of(node, node.required("kernel_shape"), shape[2:])
+    inner: list[Dim] = [
+        (length - 1) * stride - before - after + size
+        for length, stride, before, after, size in zip(
+            shape[2:], windows.strides, windows.before, windows.after, windows.size, strict=True
+        )
+    ]
+    natural = [shape[0], shape[1], *inner]
+    target: list[Dim] = node.dims(2) if node.has(2) else natural
+    x, places = R.flatten(node.tensor(0)), R.flatten(node.tensor(1))
+    if node.has(2):
+        places = _moved_places(places, natural, target)
+    zeros = R.full([symbolic.product(target)], constant(0, node.dtype()))
+    result: Value = node.te(topi.scatter_elements, zeros, places, x, 0, "update")
+    return R.reshape(result, target)
+
+
+def _moved_places(places: Value, natural: list[Dim], target: list[Dim]) -> Value:
+    """Flat places of one shape as those of another."""
+    from relax_mlir.frontend.onnx.rules.gather import size_value
+
+    found = R.const(np.int64(0))
+    stride: Dim = 1
+    for length, size in zip(reversed(natural), reversed(target), strict=True):
+        digit = R.floor_mod(places, size_value(length))
+        places = R.floor_divide(places, size_value(length))
+        found = R.add(found, R.multiply(digit, size_value(stride)))
+        stride = stride * size
+    return found

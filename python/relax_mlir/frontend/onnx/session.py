@@ -1,0 +1,237 @@
+"""`InferenceSession`: models run with the manners of ONNX Runtime."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TypeProto, ValueInfoProto
+
+from relax_mlir.arrays import to_numpy
+from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError
+from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
+from relax_mlir.frontend.onnx.importer import from_onnx
+from relax_mlir.frontend.onnx.items import MAX_FOLDED
+from relax_mlir.frontend.onnx.loading import ModelLike, load_model
+from relax_mlir.frontend.onnx.node import ValueNeededError
+from relax_mlir.runtime.build import build
+from relax_mlir.runtime.executable import Executable
+from relax_mlir.target import Target
+
+MAX_PROGRAMS = 16
+"""Programs that a session keeps for different values of inputs on which the program depends."""
+
+
+@dataclass(frozen=True)
+class NodeArg:
+    """An input or output of a model: name, type as text, and shape, with numbers, names, and None."""
+
+    name: str
+    type: str
+    shape: list[int | str | None]
+
+
+class InferenceSession:
+    """A model ready to run: ``InferenceSession("model.onnx").run(None, {"x": x})``.
+
+    The methods are those of ``onnxruntime.InferenceSession``. There is one program for all sizes. Where a program
+    depends on the values of inputs, such as the axes of a reduction, there is one for each of their values, made when
+    they first occur. `providers` and options of sessions are ignored, with a warning.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: ModelLike,
+        sess_options: Any = None,  # noqa: ANN401 - as in onnxruntime
+        providers: Sequence[Any] | None = None,
+        provider_options: Sequence[Any] | None = None,
+        *,
+        target: Target | str | None = None,
+        **kwargs: object,
+    ) -> None:
+        for what, given in (("sess_options", sess_options), ("provider_options", provider_options)):
+            if given is not None:
+                warnings.warn(f"InferenceSession: '{what}' has no meaning here", stacklevel=2)
+        if providers and any(_provider_name(p) != "CPUExecutionProvider" for p in providers):
+            warnings.warn(
+                f"InferenceSession: 'providers' {list(map(_provider_name, providers))} are ignored: programs run "
+                "on the CPU",
+                stacklevel=2,
+            )
+        if kwargs:
+            warnings.warn(f"InferenceSession: {', '.join(kwargs)} have no meaning here", stacklevel=2)
+        self._model = path_or_bytes
+        self._target = target
+        proto, _ = load_model(path_or_bytes)
+        constants = {tensor.name for tensor in proto.graph.initializer}
+        constants.update(sparse.values.name for sparse in proto.graph.sparse_initializer)
+        self._inputs = [info for info in proto.graph.input if info.name not in constants]
+        self._outputs = list(proto.graph.output)
+        self._special: list[str] = []
+        self._programs: OrderedDict[Any, Executable] = OrderedDict()
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Build the program, unless it depends on values of inputs, which are told by the first call."""
+        while True:
+            if self._special:
+                return
+            try:
+                self._programs[()] = self._build({}, {})
+            except ValueNeededError as error:
+                self._note(error)
+            else:
+                return
+
+    def _note(self, error: ValueNeededError) -> None:
+        """Make the program depend on the values of the inputs that an error names."""
+        infos = {info.name: info for info in self._inputs}
+        fresh = [name for name in error.inputs if name not in self._special]
+        if not fresh or not all(_may_be_fixed(infos[name].type) for name in fresh):
+            raise error
+        self._special += fresh
+
+    def _build(self, fixed: Mapping[str, Any], sequences: Mapping[str, Any]) -> Executable:
+        module = from_onnx(self._model, fixed=fixed, sequences=sequences)
+        return build(module) if self._target is None else build(module, target=self._target)
+
+    # -- as onnxruntime has it
+
+    def get_inputs(self) -> list[NodeArg]:
+        """Name, type and shape of each input."""
+        return [_node_arg(info) for info in self._inputs]
+
+    def get_outputs(self) -> list[NodeArg]:
+        """Name, type and shape of each output."""
+        return [_node_arg(info) for info in self._outputs]
+
+    def get_providers(self) -> list[str]:
+        return ["CPUExecutionProvider"]
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: Any = None,  # noqa: ANN401 - as in onnxruntime
+    ) -> list[Any]:
+        """The outputs called `output_names` (None: all) for inputs by name, as NumPy arrays."""
+        names = [info.name for info in self._outputs]
+        wanted = names if output_names is None else list(output_names)
+        for name in wanted:
+            if name not in names:
+                raise UnknownNameError("output of the model", name, names)
+        for name in input_feed:
+            if name not in [info.name for info in self._inputs]:
+                raise UnknownNameError("input of the model", name, [info.name for info in self._inputs])
+        feeds = {info.name: self._feed(info, input_feed) for info in self._inputs}
+        program = self._program(feeds)
+        arguments = [
+            part
+            for name, feed in feeds.items()
+            if name not in self._special or isinstance(feed, list)
+            for part in (feed if isinstance(feed, list) else [feed])
+        ]
+        result = program["main"](*arguments)
+        results = [result] if len(names) == 1 else list(result)
+        sequences = [info.type.HasField("sequence_type") for info in self._outputs]
+        found = dict(zip(names, map(_as_numpy, results, sequences), strict=True))
+        return [found[name] for name in wanted]
+
+    def _feed(self, info: ValueInfoProto, feeds: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an array or a list
+        type_ = info.type.optional_type.elem_type if info.type.HasField("optional_type") else info.type
+        value = feeds.get(info.name)
+        if value is None:
+            if info.type.HasField("optional_type"):
+                return None
+            raise ArgumentError(f"run: the input '{info.name}' is missing")
+        what = f"run: the input '{info.name}'"
+        if type_.HasField("sequence_type"):
+            element = type_.sequence_type.elem_type
+            return [_array(part, element, f"{what}, element {i}") for i, part in enumerate(value)]
+        return _array(value, type_, what)
+
+    def _program(self, feeds: Mapping[str, Any]) -> Executable:
+        """The program for the values of the inputs that it depends on."""
+        while True:
+            empty = [name for name, feed in feeds.items() if feed is None]  # optionals without a value
+            self._special += [name for name in empty if name not in self._special]
+            key = tuple((name, _key(feeds[name])) for name in self._special)
+            if key in self._programs:
+                self._programs.move_to_end(key)
+                return self._programs[key]
+            lists = {name: feeds[name] for name in self._special if isinstance(feeds[name], list)}
+            fixed = {name: feeds[name] for name in self._special if name not in lists}
+            shapes = {name: [part.shape for part in parts] for name, parts in lists.items()}
+            try:
+                self._programs[key] = self._build(fixed, shapes)
+            except ValueNeededError as error:
+                self._note(error)
+                continue
+            if len(self._programs) > MAX_PROGRAMS:
+                self._programs.popitem(last=False)
+
+
+def _may_be_fixed(type_: TypeProto) -> bool:
+    """Whether programs may depend on the value of an input: integers, small vectors, sequences, optionals."""
+    if not type_.HasField("tensor_type"):
+        return True
+    if type_.tensor_type.elem_type not in (
+        onnx.TensorProto.FLOAT,
+        onnx.TensorProto.DOUBLE,
+        onnx.TensorProto.FLOAT16,
+    ):
+        return True
+    return len(type_.tensor_type.shape.dim) <= 1
+
+
+def _key(feed: Any) -> Any:  # noqa: ANN401 - an array, a list of them, or None
+    if isinstance(feed, list):
+        return tuple(part.shape for part in feed)
+    if feed is None:
+        return None
+    if feed.size > MAX_FOLDED:
+        raise ArgumentError(f"run: the program depends on the values of an input of {feed.size} elements")
+    return (feed.shape, feed.tobytes())
+
+
+def _array(value: Any, type_: TypeProto, what: str) -> np.ndarray[Any, Any]:  # noqa: ANN401 - what users give
+    wanted = numpy_dtype(dtype_name(type_.tensor_type.elem_type, what))
+    array = np.asarray(value)
+    if array.dtype != wanted:
+        raise DTypeError(f"{what} is of {array.dtype}, expected {wanted}")
+    return array
+
+
+def _as_numpy(result: Any, is_sequence: bool) -> Any:  # noqa: ANN401 - arrays, tensors, or tuples of them
+    if is_sequence or isinstance(result, list | tuple):
+        return [_as_numpy(part, False) for part in result]
+    return result if isinstance(result, np.ndarray) else to_numpy(result)
+
+
+def _provider_name(provider: Any) -> str:  # noqa: ANN401 - a name, or a name with options
+    return str(provider[0]) if isinstance(provider, tuple | list) else str(provider)
+
+
+def _node_arg(info: ValueInfoProto) -> NodeArg:
+    type_ = info.type
+    if not type_.HasField("tensor_type"):
+        return NodeArg(info.name, _type_text(type_), [])
+    dims: list[int | str | None] = [
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+        for dim in type_.tensor_type.shape.dim
+    ]
+    return NodeArg(info.name, _type_text(type_), dims)
+
+
+def _type_text(type_: TypeProto) -> str:
+    """The type as onnxruntime writes it, such as ``tensor(float)``."""
+    if type_.HasField("sequence_type"):
+        return f"seq({_type_text(type_.sequence_type.elem_type)})"
+    if type_.HasField("optional_type"):
+        return f"optional({_type_text(type_.optional_type.elem_type)})"
+    return f"tensor({onnx.TensorProto.DataType.Name(type_.tensor_type.elem_type).lower()})"

@@ -1,0 +1,85 @@
+"""Runs cases in child processes, which are started anew when one crashes or hangs."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+HERE = Path(__file__).parent
+SECONDS_PER_CASE = 300
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case: ``passed``, ``refused`` with the error's text, or ``failed``."""
+
+    kind: str
+    name: str
+    verdict: str
+    reason: str
+
+
+def run_cases(cases: Sequence[tuple[str, str]], workers: int) -> list[Outcome]:
+    """Run cases, each given by suite and name, in some processes; the outcomes in the order of `cases`."""
+    waiting: SimpleQueue[tuple[str, str]] = SimpleQueue()
+    for case in cases:
+        waiting.put(case)
+    found: dict[tuple[str, str], Outcome] = {}
+
+    def work() -> None:
+        child: subprocess.Popen[str] | None = None
+        while True:
+            try:
+                kind, name = waiting.get_nowait()
+            except Empty:
+                break
+            child = child if child is not None and child.poll() is None else _start()
+            found[kind, name] = _ask(child, kind, name)
+        if child is not None:
+            child.kill()
+            child.wait()
+
+    threads = [threading.Thread(target=work) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [found[case] for case in cases]
+
+
+def _start() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(HERE / "worker.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+
+
+def _ask(child: subprocess.Popen[str], kind: str, name: str) -> Outcome:
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        child.stdin.write(f"{kind} {name}\n")
+        child.stdin.flush()
+        with selectors.DefaultSelector() as selector:
+            selector.register(child.stdout, selectors.EVENT_READ)
+            if not selector.select(SECONDS_PER_CASE):
+                child.kill()
+                child.wait()
+                return Outcome(kind, name, "failed", f"no answer after {SECONDS_PER_CASE} seconds")
+        answer = child.stdout.readline()
+    except OSError:
+        answer = ""
+    if not answer:
+        return Outcome(kind, name, "failed", f"the process ended with {child.wait()}")
+    return Outcome(*json.loads(answer))

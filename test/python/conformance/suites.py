@@ -1,0 +1,46 @@
+"""ONNX's own tests of backends, as functions that run one case."""
+
+from __future__ import annotations
+
+import unittest
+import warnings
+from functools import cache
+
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
+from relax_mlir.frontend.onnx.backend import RelaxBackend
+
+KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+"""The suites that need no models from the network."""
+
+
+@cache
+def case_names(kind: str) -> list[str]:
+    """The cases of a suite, sorted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sorted(case.name for case in load_model_tests(kind=kind))
+
+
+@cache
+def _runner() -> Runner:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Runner(RelaxBackend, __name__)
+
+
+@cache
+def _items() -> dict[str, dict[str, unittest.TestCase]]:
+    """The tests of ONNX's runner, by suite and name."""
+    categories = {
+        "node": "NodeModel",
+        "simple": "SimpleModel",
+        "pytorch-converted": "PyTorchConvertedModel",
+        "pytorch-operator": "PyTorchOperatorModel",
+    }
+    return {kind: _runner()._test_items[category] for kind, category in categories.items()}
+
+
+def run_case(kind: str, name: str) -> None:
+    """Run a case; raises what the backend raises, or an `AssertionError` where the results differ."""
+    _items()[kind][f"{name}_cpu"].func(unittest.TestCase())
