@@ -273,6 +273,7 @@ def member_entry(owner: str, member: ast.FunctionDef) -> str:
 API = (
     "relax_mlir",
     "relax_mlir.script",
+    "relax_mlir.frontend.onnx",
     "relax_mlir.frontend.tvm",
     "relax_mlir.runtime",
     "relax_mlir.runtime.memory",

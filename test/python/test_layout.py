@@ -21,6 +21,7 @@ CONSTRUCTS = frozenset(
     {
         "codegen",
         "dialects",
+        "frontend",
         "implementations",
         "legalize",
         "shapes",

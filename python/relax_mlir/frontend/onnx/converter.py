@@ -17,7 +17,7 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, ShapeError, UnsupportedError
 from relax_mlir.frontend.onnx import folding, initializers
-from relax_mlir.frontend.onnx.functions import function_body, with_attributes
+from relax_mlir.frontend.onnx.function_bodies import function_body, with_attributes
 from relax_mlir.frontend.onnx.items import (
     MAX_FOLDED,
     Item,

@@ -8,7 +8,7 @@ from onnx import FunctionProto, ModelProto, NodeProto
 
 from relax_mlir.error import UnsupportedError
 from relax_mlir.frontend.onnx.folding import has_folding
-from relax_mlir.frontend.onnx.functions import has_function
+from relax_mlir.frontend.onnx.function_bodies import has_function
 from relax_mlir.frontend.onnx.node import place_of
 from relax_mlir.frontend.onnx.registry import find_rule, normal_domain
 from relax_mlir.frontend.onnx.used_names import subgraphs

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from relax_mlir import op as R
 from relax_mlir import topi
 from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.onnx.aligned_operands import aligned
 from relax_mlir.frontend.onnx.bit_cast import bit_cast
-from relax_mlir.frontend.onnx.broadcasting import aligned
 from relax_mlir.frontend.onnx.dtypes import FLOATS, dtype_name
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import Rule, rule

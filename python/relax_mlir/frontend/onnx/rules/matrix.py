@@ -5,7 +5,7 @@ from __future__ import annotations
 from relax_mlir import op as R
 from relax_mlir import topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.onnx.broadcasting import aligned
+from relax_mlir.frontend.onnx.aligned_operands import aligned
 from relax_mlir.frontend.onnx.dtypes import FLOATS
 from relax_mlir.frontend.onnx.node import Node
 from relax_mlir.frontend.onnx.registry import rule

@@ -10,7 +10,7 @@ from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
-from relax_mlir.frontend.onnx.broadcasting import broadcast_shape
+from relax_mlir.frontend.onnx.aligned_operands import broadcast_shape
 from relax_mlir.frontend.onnx.items import TensorItem, elements, of_dims
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import rule
