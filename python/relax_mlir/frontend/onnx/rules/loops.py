@@ -124,6 +124,13 @@ def _fixed_point(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
     return current
 
 
+def _shaped(info: Tensor | str) -> Tensor:
+    """What a round gives in the place of a tensor, which must be one."""
+    if isinstance(info, str):
+        raise UnsupportedError(f"a round gives {info} in the place of a tensor")
+    return info
+
+
 def _merged(old: Tensor, new: Tensor) -> Tensor:
     both = common(old, new)
     assert both.shape is not None and old.shape is not None
@@ -366,7 +373,7 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
         lambda: run([of_value(v) for v in states], lambda _: 0),
     )
     infos = [value.tensor_info for value in states]
-    kept = [_merged(old, new) for old, new in zip(infos, probe[: len(states)], strict=True)]  # type: ignore[arg-type]
+    kept = [_merged(old, _shaped(new)) for old, new in zip(infos, probe[: len(states)], strict=True)]
     rows = []
     for info in probe[len(states) :]:
         if (
