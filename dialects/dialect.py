@@ -60,6 +60,8 @@ FAMILIES = (
     "dropout",
     "losses",
     "quantization",
+    "image",
+    "grid_sample",
     "group_norm",
     "batch_norm",
     "convolution",

@@ -497,6 +497,75 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @image_affine_grid {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"align_corners" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
+    }
+    irdl.operation @image_grid_sample {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, grid: %1)
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.string" 
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.integer" 
+      irdl.attributes {"method" = %2, "layout" = %3, "padding_mode" = %4, "align_corners" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @image_resize2d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      %5 = irdl.base "#builtin.string" 
+      %6 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.float" 
+      %10 = irdl.base "#builtin.integer" 
+      %11 = irdl.base "#builtin.float" 
+      %12 = irdl.base "#builtin.type" 
+      %13 = irdl.base "#builtin.unit" 
+      %14 = irdl.any_of(%12, %13) 
+      %15 = irdl.base "#builtin.array" 
+      %16 = irdl.base "#builtin.unit" 
+      %17 = irdl.any_of(%15, %16) 
+      irdl.attributes {"roi" = %4, "layout" = %5, "method" = %6, "coordinate_transformation_mode" = %7, "rounding_method" = %8, "cubic_alpha" = %9, "cubic_exclude" = %10, "extrapolation_value" = %11, "out_dtype" = %14, "scales" = %17}
+      %18 = irdl.any
+      irdl.results(result: %18)
+    }
+    irdl.operation @image_resize3d {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, size: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.unit" 
+      %4 = irdl.any_of(%2, %3) 
+      %5 = irdl.base "#builtin.string" 
+      %6 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.string" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.float" 
+      %10 = irdl.base "#builtin.integer" 
+      %11 = irdl.base "#builtin.float" 
+      %12 = irdl.base "#builtin.type" 
+      %13 = irdl.base "#builtin.unit" 
+      %14 = irdl.any_of(%12, %13) 
+      %15 = irdl.base "#builtin.array" 
+      %16 = irdl.base "#builtin.unit" 
+      %17 = irdl.any_of(%15, %16) 
+      irdl.attributes {"roi" = %4, "layout" = %5, "method" = %6, "coordinate_transformation_mode" = %7, "rounding_method" = %8, "cubic_alpha" = %9, "cubic_exclude" = %10, "extrapolation_value" = %11, "out_dtype" = %14, "scales" = %17}
+      %18 = irdl.any
+      irdl.results(result: %18)
+    }
     irdl.operation @index_put {
       %0 = irdl.any
       %1 = irdl.any

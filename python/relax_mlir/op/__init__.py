@@ -203,6 +203,7 @@ from relax_mlir.dialects.unary import (
 )
 from relax_mlir.dialects.views import expand_dims, flatten, reshape, squeeze
 from relax_mlir.op import (
+    image,
     memory,
     nn,
     vm,
@@ -283,6 +284,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "if_then_else",
+    "image",
     "index_put",
     "index_tensor",
     "infer_rule",

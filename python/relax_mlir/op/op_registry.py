@@ -31,7 +31,7 @@ from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, Unsupp
 from relax_mlir.mlir import func, ir
 
 PREFIX = "relax."
-FAMILIES = ("memory", "nn", "vm")
+FAMILIES = ("grad", "image", "memory", "nn", "vision", "vm")
 """Families whose ops are written with a dot."""
 
 RULES = ("FInferShape", "FInferType", "FInferStructInfo")

@@ -44,6 +44,8 @@ _BUILT_IN = {
     **{f"relax.{name}": ("gather", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
     "relax.nn_pad": ("padding", "pad"),
+    **{f"relax.image_resize{rank}d": ("image", "resize") for rank in (2, 3)},
+    **{f"relax.image_{name}": ("image", name) for name in ("affine_grid", "grid_sample")},
     **{f"relax.nn_{name}": ("rearrange", name) for name in ("pixel_shuffle", "pixel_unshuffle")},
     "relax.nn_cross_entropy_with_logits": ("losses", "cross_entropy"),
     "relax.nn_nll_loss": ("losses", "nll_loss"),

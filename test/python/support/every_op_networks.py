@@ -138,5 +138,32 @@ def quantization() -> dict[str, Spec]:
     }
 
 
+def images() -> dict[str, Spec]:
+    """Other sizes of images, and elements at places that are data."""
+    grid = np.array([[-0.5, 0.25, 0.9], [0.1, -0.7, 0.3]], np.float32).reshape(1, 2, 1, 3)
+    return {
+        "image.resize2d": (
+            lambda x: R.image.resize2d(x, (3, 5)),
+            by_torch(F.interpolate, (3, 5), None, "bilinear"),
+            [[floats(1, 2, 2, 4)]],
+        ),
+        "image.resize3d": (
+            lambda x: R.image.resize3d(x, 3, method="nearest_neighbor", rounding_method="round_prefer_ceil"),
+            by_torch(F.interpolate, (3, 3, 3), None, "nearest-exact"),
+            [[floats(1, 1, 2, 4, 1)]],
+        ),
+        "image.grid_sample": (
+            R.image.grid_sample,
+            lambda x, g: by_torch(F.grid_sample, align_corners=False)(x, np.moveaxis(g, 1, -1)),
+            [[floats(1, 2, 3, 2), grid]],
+        ),
+        "image.affine_grid": (
+            lambda x: R.image.affine_grid(x, (3, 2)),
+            lambda x: np.moveaxis(by_torch(F.affine_grid, (2, 1, 3, 2), align_corners=True)(x), -1, 1),
+            [[floats(2, 2, 3)]],
+        ),
+    }
+
+
 def networks() -> dict[str, Spec]:
-    return activations() | moved() | windows() | losses() | quantization()
+    return activations() | moved() | windows() | losses() | quantization() | images()

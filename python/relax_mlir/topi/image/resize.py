@@ -22,12 +22,22 @@ ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "c
 
 @dataclass(frozen=True)
 class _Axis:
-    """One dimension: its old and new size, and the part of it that is looked at."""
+    """One dimension: its old and new size, the part of it that is looked at, and the scale, if that is given."""
 
     old: Dim
     new: Dim
     begin: float
     end: float
+    scale: float | None = None
+
+    @property
+    def spread(self) -> Expr:
+        """The new size as the scale has it: before it was rounded."""
+        return _float(self.new) if self.scale is None else _float(self.old) * self.scale
+
+    def place(self, x: Expr) -> Expr:
+        """A place in the new dimension as one in the old dimension."""
+        return x * (_float(self.old) / _float(self.new)) if self.scale is None else x / self.scale
 
 
 def _float(dim: Dim) -> Expr:
@@ -35,11 +45,18 @@ def _float(dim: Dim) -> Expr:
 
 
 def _asymmetric(x: Expr, axis: _Axis) -> Expr:
-    return x * (_float(axis.old) / _float(axis.new))
+    return axis.place(x)
 
 
 def _half_pixel(x: Expr, axis: _Axis) -> Expr:
-    return (x + 0.5) * (_float(axis.old) / _float(axis.new)) - 0.5
+    return axis.place(x + 0.5) - 0.5
+
+
+def _half_pixel_symmetric(x: Expr, axis: _Axis) -> Expr:
+    """About the middle, where a scale leaves a part of an element over."""
+    if axis.scale is None:
+        return _half_pixel(x, axis)
+    return _half_pixel(x, axis) + _float(axis.old) * 0.5 * (1.0 - _float(axis.new) / axis.spread)
 
 
 def _alone(x: Expr, axis: _Axis, otherwise: float, value: Callable[[], Expr]) -> Expr:
@@ -49,10 +66,16 @@ def _alone(x: Expr, axis: _Axis, otherwise: float, value: Callable[[], Expr]) ->
     return functions.select(as_expr(size(axis.new)) > 1, value(), otherwise)
 
 
+def _gaps(axis: _Axis) -> Expr:
+    """How many new elements are behind the first, not 0."""
+    if axis.scale is None:
+        return functions.maximum(_float(axis.new - 1), 1.0)
+    gaps = axis.spread - 1.0
+    return functions.select(gaps == 0.0, functions.const(1.0, "float32"), gaps)
+
+
 def _align_corners(x: Expr, axis: _Axis) -> Expr:
-    return _alone(
-        x, axis, 0.0, lambda: x * (_float(axis.old - 1) / functions.maximum(_float(axis.new - 1), 1.0))
-    )
+    return _alone(x, axis, 0.0, lambda: x * (_float(axis.old - 1) / _gaps(axis)))
 
 
 def _pytorch_half_pixel(x: Expr, axis: _Axis) -> Expr:
@@ -60,7 +83,7 @@ def _pytorch_half_pixel(x: Expr, axis: _Axis) -> Expr:
 
 
 def _tf_half_pixel_for_nn(x: Expr, axis: _Axis) -> Expr:
-    return (x + 0.5) * (_float(axis.old) / _float(axis.new))
+    return axis.place(x + 0.5)
 
 
 def _tf_crop_and_resize(x: Expr, axis: _Axis) -> Expr:
@@ -68,7 +91,7 @@ def _tf_crop_and_resize(x: Expr, axis: _Axis) -> Expr:
     middle = last * (0.5 * (axis.begin + axis.end))
     if axis.new == 1:
         return middle
-    step = last * (axis.end - axis.begin) / functions.maximum(_float(axis.new - 1), 1.0)
+    step = last * (axis.end - axis.begin) / _gaps(axis)
     spread = last * axis.begin + x * step
     return (
         spread if isinstance(axis.new, int) else functions.select(as_expr(size(axis.new)) > 1, spread, middle)
@@ -77,7 +100,7 @@ def _tf_crop_and_resize(x: Expr, axis: _Axis) -> Expr:
 
 COORDINATES: dict[str, Callable[[Expr, _Axis], Expr]] = {
     "half_pixel": _half_pixel,
-    "half_pixel_symmetric": _half_pixel,  # the sizes are given, so that nothing is cut off
+    "half_pixel_symmetric": _half_pixel_symmetric,
     "align_corners": _align_corners,
     "asymmetric": _asymmetric,
     "pytorch_half_pixel": _pytorch_half_pixel,
@@ -111,6 +134,7 @@ def resize1d(
     bicubic_exclude: int = 0,
     extrapolation_value: float = 0.0,
     out_dtype: str | None = None,
+    scales: Sequence[float] | None = None,
 ) -> Tensor:
     """Another size of the last dimension; see `resize2d`."""
     how = _How(
@@ -121,7 +145,7 @@ def resize1d(
         bool(bicubic_exclude),
         extrapolation_value,
     )
-    return _resized("resize1d", data, roi, size, layout, "NCW", how, out_dtype)
+    return _resized("resize1d", data, roi, size, layout, "NCW", how, out_dtype, scales)
 
 
 def resize2d(
@@ -136,11 +160,12 @@ def resize2d(
     bicubic_exclude: int = 0,
     extrapolation_value: float = 0.0,
     out_dtype: str | None = None,
+    scales: Sequence[float] | None = None,
 ) -> Tensor:
     """Other sizes of the last two dimensions.
 
     Args:
-        data: floats.
+        data: floats, or anything for "nearest_neighbor".
         roi: for "tf_crop_and_resize": where the looked-at part begins in each dimension, and then where it ends, of 1.
         size: the new sizes, integers or symbols.
         layout: the letters ``NCHW`` in any order.
@@ -153,6 +178,7 @@ def resize2d(
             they are those at the edge.
         extrapolation_value: for "tf_crop_and_resize", what is outside of the tensor.
         out_dtype: of the result; that of `data` by default.
+        scales: of each dimension the new size by the old one, before it was rounded, if it was.
     """
     how = _How(
         method,
@@ -162,7 +188,7 @@ def resize2d(
         bool(bicubic_exclude),
         extrapolation_value,
     )
-    return _resized("resize2d", data, roi, size, layout, "NCHW", how, out_dtype)
+    return _resized("resize2d", data, roi, size, layout, "NCHW", how, out_dtype, scales)
 
 
 def resize3d(
@@ -177,6 +203,7 @@ def resize3d(
     bicubic_exclude: int = 0,
     extrapolation_value: float = 0.0,
     out_dtype: str | None = None,
+    scales: Sequence[float] | None = None,
 ) -> Tensor:
     """Other sizes of the last three dimensions; see `resize2d`."""
     how = _How(
@@ -187,7 +214,7 @@ def resize3d(
         bool(bicubic_exclude),
         extrapolation_value,
     )
-    return _resized("resize3d", data, roi, size, layout, "NCDHW", how, out_dtype)
+    return _resized("resize3d", data, roi, size, layout, "NCDHW", how, out_dtype, scales)
 
 
 def _resized(
@@ -199,10 +226,12 @@ def _resized(
     wanted: str,
     how: _How,
     out_dtype: str | None,
+    scales: Sequence[float] | None,
 ) -> Tensor:
     what = f"topi.image.{name}"
     tensor = require(f"{what}: 'data'", data)
-    require_float(what, tensor)
+    if how.method != "nearest_neighbor":
+        require_float(what, tensor)
     rank = len(wanted) - 2
     require_layout(what, layout, wanted)
     new = dims_of(f"{what}: 'size'", sizes)
@@ -223,14 +252,22 @@ def _resized(
     if len(part) != 2 * rank:
         raise ArgumentError(f"{what}: 'roi' has {len(part)} numbers, expected {2 * rank}")
     places = [layout.index(letter) for letter in wanted[2:]]
+    if scales is not None and len(scales) != rank:
+        raise ArgumentError(f"{what}: 'scales' has {len(scales)} numbers, expected {rank}")
     axes = [
-        _Axis(tensor.shape[place], new[n], float(part[n]), float(part[rank + n]))
+        _Axis(
+            tensor.shape[place],
+            new[n],
+            float(part[n]),
+            float(part[rank + n]),
+            None if scales is None else float(scales[n]),
+        )
         for n, place in enumerate(places)
     ]
     found = tensor
     # The last dimension first, while there are few rows: its elements are not read side by side.
     for place, axis in reversed(list(zip(places, axes, strict=True))):
-        if moves or axis.old != axis.new:
+        if moves or axis.old != axis.new or axis.scale not in (None, 1.0):
             found = _along(found, place, axis, how)
     if crops:
         found = _outside_filled(found, places, axes, how.outside)

@@ -1,0 +1,242 @@
+"""Images of other sizes: resize2d and resize3d."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, ir_fields
+from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir.dialects.convolution import SPATIAL, dims_by_letter, layout_of
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.number_attributes import bool_attr, double_attr, text_attr
+from relax_mlir.dialects.pattern_kinds import OpPatternKind
+from relax_mlir.dialects.shape_functions import bind_shape
+from relax_mlir.dialects.structure import shape_expr
+from relax_mlir.dialects.types import DimLike, Shape, Tensor
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError, expect
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+METHODS = ("nearest_neighbor", "linear", "cubic")
+COORDINATES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "align_corners",
+    "asymmetric",
+    "pytorch_half_pixel",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+)
+ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+Sizes = Value | DimLike | Sequence[DimLike]
+Floats = float | Sequence[float]
+
+
+class ResizeOp(RelaxOp):
+    """Base of the resizings: `count` is the number of spatial dimensions."""
+
+    op_pattern = OpPatternKind.INJECTIVE
+
+    count = 0
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, size, letters = args.tensor(0), args.shape(1), SPATIAL[cls.count]
+        layout = layout_of(args, "layout", f"NC{letters}")
+        for name, known in (
+            ("method", METHODS),
+            ("coordinate_transformation_mode", COORDINATES),
+            ("rounding_method", ROUNDINGS),
+        ):
+            require_one_of(args, name, known)
+        if args.str_attr("method") != "nearest_neighbor":
+            args.require_dtype(0, lambda d: d.is_float, "a float; nearest_neighbor takes any dtype")
+        for name, count in (("roi", 2 * cls.count), ("scales", cls.count)):
+            numbers = floats_of(args, name)
+            if numbers is not None and len(numbers) != count:
+                raise ArgumentError(f"{args.op}: {name} has {len(numbers)} numbers, expected {count}")
+            if name == "scales" and numbers is not None and not all(number > 0 for number in numbers):
+                raise ArgumentError(f"{args.op}: scales is {list(numbers)}, expected numbers above 0")
+        (
+            args.float_attr("cubic_alpha"),
+            args.bool_attr("cubic_exclude"),
+            args.float_attr("extrapolation_value"),
+        )
+        dims = dims_by_letter(args, 0, layout)
+        sizes = _spatial(args, size, cls.count)
+        target = data.dtype if args.is_unit("out_dtype") else dtype_of(args, "out_dtype")
+        if dims is None:
+            return Tensor(None, target, ndim=cls.count + 2)
+        dims |= dict(zip(letters, sizes, strict=True))
+        return Tensor([dims[letter] for letter in layout], target)
+
+
+def _spatial(args: OpArgs, size: Shape, count: int) -> Sequence[Dim | None]:
+    """The sizes that a shape operand says."""
+    if size.ndim is not None and size.ndim != count:
+        raise ShapeError(f"{args.op}: operand 'size' is {size}, expected {count} sizes")
+    return (None,) * count if size.values is None else size.values
+
+
+def require_one_of(args: OpArgs, name: str, known: Sequence[str]) -> str:
+    """Attribute `name`, which is one of `known`; else raises `ArgumentError`."""
+    value = args.str_attr(name)
+    if value not in known:
+        raise ArgumentError(f"{args.op}: {name} is '{value}', expected one of {', '.join(map(repr, known))}")
+    return value
+
+
+def floats_of(args: OpArgs, name: str) -> list[float] | None:
+    """Attribute `name`, a list of floats; None if it is not given."""
+    if args.is_unit(name):
+        return None
+    return [float(ir.FloatAttr(item).value) for item in ir.ArrayAttr(args.attrs[name])]
+
+
+class Resize2dOp(ResizeOp, name="image_resize2d", traits=[ext.Pure]):
+    """Images `data` with as many rows and columns as `size`, a shape, says.
+
+    `method`: each element is the element at its place in `data` (``nearest_neighbor``, of any dtype), or the sum of
+    2 (``linear``) or 4 (``cubic``) around it in each dimension, weighted, floats.
+    `coordinate_transformation_mode` says where the place of element ``i`` of ``m`` is in a dimension of size ``n``,
+    with ``s = n / m``: ``half_pixel``, and ``pytorch_half_pixel`` unless ``m`` is 1, which is at 0:
+    ``(i + 0.5) * s - 0.5``; ``asymmetric``: ``i * s``; ``align_corners``: ``i * (n - 1) / (m - 1)``;
+    ``tf_half_pixel_for_nn``: ``(i + 0.5) * s``; ``tf_crop_and_resize``: spread over the part that `roi` says, the
+    begin in each dimension, and then the end in each, of 1 (the image, if not given), with `extrapolation_value` for
+    places outside; ``half_pixel_symmetric``: as ``half_pixel``, about the middle. `scales`, if given, are ``m / n`` as
+    they were before ``m`` was rounded to an integer. `rounding_method`, of ``nearest_neighbor``: ``round`` and
+    ``round_prefer_floor``, ``round_prefer_ceil``, ``floor``, ``ceil``; ``""``: ``floor`` of ``asymmetric``, else
+    ``round``. `cubic_alpha` is the constant of the cubic; with `cubic_exclude` places outside count for nothing, else
+    they are those at the edge. The layout is an order of the letters of ``NCHW``. The result has `out_dtype`
+    (``unit``: that of `data`).
+
+    An empty image has nothing to take elements of: the call is an error.
+
+    Example: shape ``(n, 3, h, w)`` and size ``(2*h, 2*w)`` give ``(n, 3, 2*h, 2*w)``.
+    """
+
+    data: ext.Operand[Any]
+    size: ext.Operand[Any]
+    roi: ir.ArrayAttr | ir.UnitAttr
+    layout: ir.StringAttr
+    method: ir.StringAttr
+    coordinate_transformation_mode: ir.StringAttr
+    rounding_method: ir.StringAttr
+    cubic_alpha: ir.FloatAttr
+    cubic_exclude: ir.IntegerAttr
+    extrapolation_value: ir.FloatAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    scales: ir.ArrayAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 2
+
+
+class Resize3dOp(ResizeOp, name="image_resize3d", traits=[ext.Pure]):
+    """Volumes `data` with as many slices, rows and columns as `size`, a shape, says; see `Resize2dOp`.
+
+    The layout is an order of the letters of ``NCDHW``.
+
+    Example: shape ``(n, 1, d, h, w)`` and size ``(4, 4, 4)`` give ``(n, 1, 4, 4, 4)``.
+    """
+
+    data: ext.Operand[Any]
+    size: ext.Operand[Any]
+    roi: ir.ArrayAttr | ir.UnitAttr
+    layout: ir.StringAttr
+    method: ir.StringAttr
+    coordinate_transformation_mode: ir.StringAttr
+    rounding_method: ir.StringAttr
+    cubic_alpha: ir.FloatAttr
+    cubic_exclude: ir.IntegerAttr
+    extrapolation_value: ir.FloatAttr
+    out_dtype: ir.TypeAttr | ir.UnitAttr
+    scales: ir.ArrayAttr | ir.UnitAttr
+    result: ext.Result[Any]
+    count = 3
+
+
+# -- builders --------------------------------------------------------------------------------------------------
+
+
+def resize2d(
+    data: ValueLike,
+    size: Sizes,
+    roi: Floats | None = None,
+    layout: str = "NCHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "round",
+    cubic_alpha: float = -0.75,
+    cubic_exclude: bool = False,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | DType | None = None,
+    scales: Floats | None = None,
+) -> Value:
+    """Images of another size (see `Resize2dOp`); one size is that of rows and columns."""
+    modes = (layout, method, coordinate_transformation_mode, rounding_method)
+    numbers = (roi, scales, cubic_alpha, extrapolation_value)
+    return _resize(Resize2dOp, data, size, modes, numbers, cubic_exclude, out_dtype)
+
+
+def resize3d(
+    data: ValueLike,
+    size: Sizes,
+    roi: Floats | None = None,
+    layout: str = "NCDHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    cubic_alpha: float = -0.75,
+    cubic_exclude: bool = False,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | DType | None = None,
+    scales: Floats | None = None,
+) -> Value:
+    """Volumes of another size (see `Resize3dOp`); one size is that of all three dimensions."""
+    modes = (layout, method, coordinate_transformation_mode, rounding_method)
+    numbers = (roi, scales, cubic_alpha, extrapolation_value)
+    return _resize(Resize3dOp, data, size, modes, numbers, cubic_exclude, out_dtype)
+
+
+def _resize(
+    cls: type[ResizeOp],
+    data: ValueLike,
+    size: Sizes,
+    modes: tuple[str, str, str, str],
+    numbers: tuple[Floats | None, Floats | None, float, float],
+    exclude: bool,
+    out_dtype: str | DType | None,
+) -> Value:
+    what = f"resize{cls.count}d"
+    require_insertion_point(f"image.{what}")
+    roi, scales, alpha, outside = numbers
+    names = ("layout", "method", "coordinate_transformation_mode", "rounding_method")
+    attributes: dict[str, ir.Attribute] = {
+        "roi": _floats_attr(roi, f"{what}: 'roi'", 2 * cls.count),
+        **{name: text_attr(mode, f"{what}: '{name}'") for name, mode in zip(names, modes, strict=True)},
+        "cubic_alpha": double_attr(alpha, f"{what}: 'cubic_alpha'"),
+        "cubic_exclude": bool_attr(exclude, f"{what}: 'cubic_exclude'"),
+        "extrapolation_value": double_attr(outside, f"{what}: 'extrapolation_value'"),
+        "out_dtype": ir.UnitAttr.get() if out_dtype is None else dtype_attr(out_dtype),
+        "scales": _floats_attr(scales, f"{what}: 'scales'", cls.count),
+    }
+    assert set(attributes) == set(ir_fields(cls)[1])
+    return create_one(cls, [as_value(data), size_value(what, size, cls.count)], attributes)
+
+
+def size_value(what: str, size: Sizes, count: int) -> Value:
+    """Sizes as a shape value; one alone is that of all dimensions."""
+    if isinstance(size, Value):
+        return bind_shape(size)
+    given: list[Any] = list(size) if isinstance(size, list | tuple) else [size]
+    return shape_expr(given * count if len(given) == 1 else given)
+
+
+def _floats_attr(values: Floats | None, what: str, count: int) -> ir.Attribute:
+    if values is None:
+        return ir.UnitAttr.get()
+    if not isinstance(values, list | tuple):
+        values = [double_attr(values, what).value] * count
+    expect(what, values, list | tuple, "numbers")
+    return ir.ArrayAttr.get([double_attr(item, f"{what}[{i}]") for i, item in enumerate(values)])
