@@ -274,6 +274,7 @@ API = (
     "relax_mlir",
     "relax_mlir.script",
     "relax_mlir.frontend.onnx",
+    "relax_mlir.frontend.torch",
     "relax_mlir.frontend.tvm",
     "relax_mlir.runtime",
     "relax_mlir.runtime.memory",

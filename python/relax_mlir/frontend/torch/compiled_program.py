@@ -1,0 +1,151 @@
+"""`compile_program`: an exported program as a function that is called as its module is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tvm_ffi
+
+from relax_mlir.error import ArgumentError
+from relax_mlir.frontend.torch.exported_program import from_exported_program, prepared
+from relax_mlir.frontend.torch.program_signature import Leaf, ProgramSignature, Tree, children, read_signature
+from relax_mlir.frontend.torch.requirement import require_torch
+from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, Size
+from relax_mlir.runtime.build import build
+from relax_mlir.runtime.executable import Executable
+
+__all__ = ["CompiledProgram", "compile_program"]
+
+
+class CompiledProgram:
+    """A compiled program of ``torch.export``, called as the module that it was made of.
+
+    Arguments and results have the containers of the module: dictionaries, tuples, dataclasses that torch knows. A
+    result that is an argument is that argument; what the module changes in place, arguments and buffers, is changed
+    in place, too. Results are tensors without gradients.
+    """
+
+    def __init__(self, program: ExportedProgram, signature: ProgramSignature, executable: Executable) -> None:
+        self.executable = executable
+        """What `relax_mlir.build` gave; its function is called ``main``."""
+        self._main = executable["main"]
+        self._in_spec = program.call_spec.in_spec
+        self._out_spec = signature.out_spec
+        self._signature = signature
+        self._trees = [parameter.tree for parameter in signature.parameters]
+        self._leaves = list(signature.leaves)
+        self._constants = [
+            (index, spec.arg.value)
+            for index, spec in enumerate(
+                s for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"
+            )
+            if type(spec.arg).__name__ == "ConstantArgument"
+        ]
+        tensors = {**program.state_dict, **program.constants}
+        self._state = [tensors[name] for name in signature.state]
+        self._places = {leaf.node: index for index, leaf in enumerate(self._leaves) if leaf.node is not None}
+        names = {node.name: index for node, index in self._places.items()}
+        self._changed = [
+            (kind, signature.state.index(name) if kind == "buffer" else names[name], node)
+            for kind, name, node in signature.changed
+        ]
+
+    def __call__(self, *args: Argument, **kwargs: Argument) -> Argument:
+        """Call it. Raises `ArgumentError` for arguments of another structure, and what ``main`` raises."""
+        import torch.utils._pytree as pytree
+
+        if kwargs:
+            order = children(self._in_spec)[1].context
+            kwargs = {name: kwargs[name] for name in order if name in kwargs} | kwargs
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        if spec != self._in_spec:
+            raise ArgumentError(
+                f"the arguments have the structure {spec}, the program was exported for {self._in_spec}"
+            )
+        for index, value in self._constants:
+            if leaves[index] is not value and leaves[index] != value:
+                raise ArgumentError(
+                    f"argument {self._leaves[index].paths[0]} is {leaves[index]!r}; "
+                    f"the program was exported with {value!r}, which is part of it"
+                )
+        waiting = iter(leaves)
+        given = [_packed(tree, waiting) for tree in self._trees]
+        found = self._main(*(item for item in given if item is not _DROPPED), *self._state)
+        result, changed = (found[0], list(found[1])) if self._changed else (found, [])
+        known = {node: leaves[index] for node, index in self._places.items()}
+        for (kind, index, node), value in zip(self._changed, changed, strict=True):
+            known[node] = self._state[index] if kind == "buffer" else leaves[index]
+            known[node].detach().copy_(_as_torch(value))
+        out = self._results(result, known)
+        return pytree.tree_unflatten(out, self._out_spec)
+
+    def _results(self, result: Argument, known: dict[Any, Any]) -> list[Any]:
+        """The results of the module, nested ones taken apart. `known`: arguments and buffers, by their nodes."""
+        values = _flat(result)
+        made: dict[Any, Any] = {}
+        out: list[Any] = []
+        for item in self._signature.results:
+            if not hasattr(item, "meta"):
+                out.append(item)
+                if isinstance(item, int) and not isinstance(item, bool):
+                    next(values)
+                continue
+            value = next(values)
+            if item in known:
+                out.append(known[item])
+            elif item in made:
+                out.append(made[item])
+            else:
+                made[item] = _as_torch(value)
+                out.append(made[item])
+        return out
+
+
+def compile_program(
+    exported_program: ExportedProgram,
+    *,
+    copy: bool = False,
+    **options: Argument,
+) -> CompiledProgram:
+    """Import and build a program of ``torch.export``; the result is called as its module.
+
+    >>> run = compile_program(torch.export.export(model.eval(), (x,)))
+    >>> y = run(x)
+
+    `options` are those of `relax_mlir.build`. The program has to have been functional, or is made so.
+    """
+    require_torch()
+    program = prepared(exported_program)
+    module = from_exported_program(program, copy=copy, run_ep_decomposition=False)
+    return CompiledProgram(program, read_signature(program), build(module, **options))
+
+
+def _packed(tree: Tree, waiting: Iterator[Any]) -> Argument:
+    """An argument of ``main``, its containers as tuples, without constants; `waiting` gives the leaves."""
+    if isinstance(tree, Leaf):
+        item = next(waiting)
+        return _DROPPED if tree.constant else item
+    items = [_packed(item, waiting) for item in tree]
+    kept = tuple(item for item in items if item is not _DROPPED)
+    return kept if kept or not tree else _DROPPED
+
+
+_DROPPED = object()
+"""In the place of an argument that is a constant of the program."""
+
+
+def _flat(result: Argument) -> Iterator[Any]:
+    if isinstance(result, tuple | list | tvm_ffi.Array):
+        for item in result:
+            yield from _flat(item)
+    else:
+        yield result
+
+
+def _as_torch(value: Size) -> Argument:
+    import torch
+
+    if isinstance(value, torch.Tensor | int | float):
+        return value
+    return torch.from_dlpack(value)

@@ -1,0 +1,67 @@
+"""Functional ATen: programs without mutation, and ops without a rule as torch's own decomposition of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Container, Iterator, Mapping
+from typing import Any
+
+from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
+from relax_mlir.frontend.torch.ignored import is_ignored
+from relax_mlir.frontend.torch.registry import rules
+from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, GraphModule
+
+_ROUNDS = 8
+"""How often decompositions may lead to ops that need another one."""
+
+
+def decomposed(program: ExportedProgram, *, functional: bool, known: Container[str]) -> Argument:
+    """`program` in functional form, with those ops decomposed that have no rule, one by one.
+
+    An op that torch cannot decompose stays, and is reported by the import. `known` are ops with rules of users.
+    """
+    if functional:
+        program = _run(program, {})
+    tried: set[Any] = set()
+    for _ in range(_ROUNDS):
+        missing = {op for op in _missing(program.graph_module, known) if op not in tried}
+        tried |= missing
+        table = decompositions(missing)
+        if not table:
+            break
+        program = _run(program, table)
+    return program
+
+
+def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> ExportedProgram:
+    """`run_decompositions`, without the warnings that torch gives of its own code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return program.run_decompositions(table)
+
+
+def decompositions(ops: set[Any]) -> dict[Any, Any]:
+    """Torch's decompositions of `ops`, of those that have one."""
+    from torch._decomp import decomposition_table
+
+    return {op: decomposition_table[op] for op in ops if op in decomposition_table and not _is_prim(op)}
+
+
+def _is_prim(op: Argument) -> bool:
+    """Whether torch's decomposition is a primitive of the same name, for which there is no rule either."""
+    import torch
+
+    name = op._schema.name.partition("::")[2].removeprefix("special_")
+    return name in dir(torch.ops.prims) and f"prims.{name}.default" not in rules()
+
+
+def _missing(graph_module: GraphModule, known: Container[str]) -> Iterator[Any]:
+    """Ops of a graph, and of those that its control flow calls, that have no rule."""
+    for module in graph_module.modules():
+        graph = getattr(module, "graph", None)
+        for node in graph.nodes if graph is not None else []:
+            if node.op != "call_function" or not hasattr(node.target, "_schema") or is_ignored(node):
+                continue
+            if op_name(node) not in known and find_rule(node) is None:
+                yield node.target

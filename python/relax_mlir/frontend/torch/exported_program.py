@@ -1,0 +1,252 @@
+"""`from_exported_program`: a module of this project from what ``torch.export`` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.structure import prim_value
+from relax_mlir.dialects.types import StructInfo
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.error import UnsupportedError, expect
+from relax_mlir.frontend.torch.decompositions import decomposed
+from relax_mlir.frontend.torch.graph_importer import GraphImporter
+from relax_mlir.frontend.torch.guards import Guard, UnknownGuard, read_guards
+from relax_mlir.frontend.torch.program_signature import (
+    ProgramSignature,
+    Tree,
+    children,
+    read_signature,
+    tensor_info,
+    tree_info,
+    unpacked,
+)
+from relax_mlir.frontend.torch.requirement import require_torch
+from relax_mlir.frontend.torch.sizes import Sizes
+from relax_mlir.frontend.torch.symbol_names import bounds_of, eliminate, named_sizes
+from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor, TreeSpec
+from relax_mlir.frontend.torch.weights import Weights
+from relax_mlir.frontend.unsupported import UnsupportedOps
+from relax_mlir.ir_module import IRModule
+from relax_mlir.symbolic import Expr
+
+__all__ = ["from_exported_program"]
+
+ConvertFunction = Callable[..., Any]
+"""A rule of users: it gets the `OpCall` and the arguments of the op, and gives a value or a list of values."""
+
+
+def from_exported_program(
+    exported_program: ExportedProgram,
+    *,
+    copy: bool = False,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    run_ep_decomposition: bool = True,
+    custom_convert_map: Mapping[str, ConvertFunction] | None = None,
+    symbol_names: Mapping[str, str] | None = None,
+) -> IRModule:
+    """The module of this project that a program of ``torch.export`` is; its function is called ``main``.
+
+    >>> program = torch.export.export(model.eval(), (x,), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    >>> main = rx.build(from_exported_program(program))["main"]
+    >>> y = main(x)
+
+    ``main`` takes the arguments of ``forward``, by position, with their names; lists, tuples, dictionaries and other
+    containers of tensors are tuples, and numbers, texts and None, which were fixed at export, are left out. It returns
+    what ``forward`` returns, nested likewise. Symbols have the names and ranges of the `Dim`s; what torch assumed of
+    sizes besides is checked by each call.
+
+    Buffers that the program changes are further parameters, and ``main`` returns a pair: the results, and a tuple of
+    new values (of buffers, and of arguments that the program changes). `relax_mlir.frontend.torch.compile_program`
+    hides that behind a function that is called as the module is.
+
+    Args:
+        copy: copy parameters and buffers. Otherwise constants share memory with the module: changing a parameter in
+            place afterwards may or may not change results.
+        keep_params_as_input: parameters and buffers are parameters of ``main``, behind the arguments, in the order of
+            ``exported_program.graph_signature``; `num_input` of the function counts the arguments.
+        unwrap_unit_return_tuple: a tuple of one result becomes that result.
+        run_ep_decomposition: make the program functional first, by ``run_decompositions({})``.
+        custom_convert_map: rules of your own by the names of ops (``"mylib.scale.default"``); they win over those
+            that are built in.
+        symbol_names: names for symbols of torch (``{"s77": "batch"}``), for programs that were saved and loaded, which
+            no longer know the names of their `Dim`s.
+
+    Raises:
+        UnsupportedError: all ops that are not supported, with counts and lines of the model.
+        ArgumentError: torch is not installed, or `exported_program` is something else.
+    """
+    program = prepared(exported_program, functional=run_ep_decomposition, known=custom_convert_map or {})
+    return _Import(
+        program,
+        Weights(program, copy),
+        custom_convert_map or {},
+        symbol_names or {},
+        keep_params_as_input,
+        unwrap_unit_return_tuple,
+    ).module()
+
+
+def prepared(
+    exported_program: ExportedProgram,
+    *,
+    functional: bool = True,
+    known: Container[str] = (),
+) -> Argument:
+    """The program in functional form, without the ops that torch can decompose and that have no rule.
+
+    Raises:
+        ArgumentError: torch is not installed, or the argument is no exported program.
+    """
+    torch = require_torch()
+    expect(
+        "from_exported_program: 'exported_program'",
+        exported_program,
+        torch.export.ExportedProgram,
+        "what torch.export.export gives",
+    )
+    return decomposed(exported_program, functional=functional, known=known)
+
+
+class _Import:
+    """The import of one program."""
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        weights: Weights,
+        custom: Mapping[str, ConvertFunction],
+        names: Mapping[str, str],
+        weights_as_input: bool,
+        unwrap: bool,
+    ) -> None:
+        self.program = program
+        self.weights = weights
+        self.custom = custom
+        self.weights_as_input = weights_as_input
+        self.unwrap = unwrap
+        self.signature: ProgramSignature = read_signature(program)
+        self.sizes: Sizes = named_sizes(program, self.signature, names)
+        self.guards, self.bounds = self._conditions()
+
+    def _conditions(self) -> tuple[list[Guard], dict[str, tuple[int, int | None]]]:
+        """What each call has to check of the sizes, and the bounds of the symbols."""
+        shapes = {
+            f"{path}.size()[{axis}]": size
+            for leaf in self.signature.leaves
+            if leaf.node is not None and hasattr(leaf.node.meta.get("val"), "shape")
+            for path in leaf.paths
+            for axis, size in enumerate(leaf.node.meta["val"].shape)
+        }
+        shapes |= {
+            path: leaf.node.meta["val"]
+            for leaf in self.signature.leaves
+            for path in leaf.paths
+            if leaf.node is not None and type(leaf.node.meta.get("val")).__name__ == "SymInt"
+        }
+        try:
+            guards = read_guards(getattr(self.program, "_guards_code", None) or [], shapes, self.sizes)
+        except UnknownGuard as error:
+            raise UnsupportedError(str(error)) from None
+        defined = self._defined()
+        left = eliminate(self.sizes, guards, defined)
+        bounds, ranges = bounds_of(self.program, self.sizes, defined)
+        with symbolic.assuming(bounds):
+            open_guards = [guard for guard in dict.fromkeys([*left, *ranges]) if not guard.holds]
+        return [guard for guard in open_guards if not guard.is_of_tracing], bounds
+
+    def _defined(self) -> set[str]:
+        """Symbols that are a dimension of an argument by themselves, or an integer argument."""
+        found: set[str] = set()
+        for leaf in self.signature.leaves:
+            value: FakeTensor = None if leaf.node is None else leaf.node.meta.get("val")
+            for size in value.shape if hasattr(value, "shape") else [value]:
+                if type(size).__name__ == "SymInt":
+                    dim = self.sizes.dim(size)
+                    name = symbolic.linear_definition(dim) if isinstance(dim, Expr) else None
+                    found |= set() if name is None else {name}
+        return found
+
+    def module(self) -> IRModule:
+        """The module, with its function ``main``."""
+        builder = BlockBuilder()
+        unsupported = UnsupportedOps("the exported program")
+        params, inputs = self._parameters()
+        state = [Var(_identifier(name), self._weight_info(name)) for name in self.signature.state]
+        kept = self._kept_weights()
+        with builder.function(
+            "main", [*params, *state, *kept.values()], bounds=self._used_bounds([*params, *state])
+        ):
+            for guard in self.guards:
+                guard.emit()
+            importer = GraphImporter(builder, self.sizes, unsupported, self.custom)
+            for tree, value in zip(inputs, params, strict=True):
+                importer.values.update(unpacked(tree, value))
+            buffers = dict(zip(self.signature.state, state, strict=True))
+            for node, name in self.signature.weights:
+                given = buffers.get(name, kept.get(name))
+                importer.values[node] = self.weights.constant(builder, name) if given is None else given
+            importer.run(self.program.graph)
+            result = self._result(importer)
+            if unsupported:
+                raise unsupported.error(
+                    'Give rules of your own with custom_convert_map={"name.of.op": function}, or write the model '
+                    "without these ops."
+                )
+            builder.emit_func_output(result)
+        return builder.get()
+
+    def _used_bounds(self, params: Sequence[Var]) -> dict[str, tuple[int, int | None]]:
+        used = {name for param in params for name in param.struct_info.symbols()}
+        return {name: bound for name, bound in self.bounds.items() if name in used}
+
+    def _parameters(self) -> tuple[list[Var], list[Tree]]:
+        params: list[Var] = []
+        trees: list[Tree] = []
+        for parameter in self.signature.parameters:
+            tree = parameter.values
+            if tree is not None:
+                params.append(Var(parameter.name, tree_info(tree, self.sizes)))
+                trees.append(tree)
+        return params, trees
+
+    def _weight_info(self, name: str) -> StructInfo:
+        node = next(node for node, target in self.signature.weights if target == name)
+        return tensor_info(node.meta["val"], self.sizes)
+
+    def _kept_weights(self) -> dict[str, Var]:
+        if not self.weights_as_input:
+            return {}
+        names = [name for _, name in self.signature.weights if name not in self.signature.state]
+        return {name: Var(_identifier(name), self._weight_info(name)) for name in dict.fromkeys(names)}
+
+    def _result(self, importer: GraphImporter) -> Argument:
+        values = iter([importer.argument(item) for item in self.signature.results])
+        result = _nested(self.signature.out_spec, values)
+        if result is None:
+            result = []
+        if self.unwrap and isinstance(result, list) and len(result) == 1:
+            result = result[0]
+        if not self.signature.changed:
+            return result
+        return [result, [importer.argument(node) for _, _, node in self.signature.changed]]
+
+
+def _nested(spec: TreeSpec, values: Argument) -> Argument:
+    """Results nested as the module nests them; numbers become integers as values, None is left out."""
+    if spec.is_leaf():
+        value = next(values)
+        if isinstance(value, Value):
+            return value
+        if isinstance(value, Expr) or (isinstance(value, int) and not isinstance(value, bool)):
+            return prim_value(value)
+        return None
+    found = [_nested(child, values) for child in children(spec)]
+    return [item for item in found if item is not None]
+
+
+def _identifier(name: str) -> str:
+    return name.replace(".", "_")

@@ -1,0 +1,238 @@
+"""Imports one graph of functional ATen ops into the function that is being built."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from relax_mlir import op as R
+from relax_mlir import symbolic
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.location import located_at
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value
+from relax_mlir.error import ArgumentError, CompileError, DTypeError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir.frontend.torch.ignored import is_ignored
+from relax_mlir.frontend.torch.op_call import OpCall
+from relax_mlir.frontend.torch.registry import Rule, rules
+from relax_mlir.frontend.torch.scalars import Scalars
+from relax_mlir.frontend.torch.sizes import NoDimension, Sizes
+from relax_mlir.frontend.torch.torch_arrays import dtype_name
+from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor, Graph, Node, Size
+from relax_mlir.frontend.unsupported import UnsupportedOps
+from relax_mlir.symbolic import Dim
+
+_PLAIN = (ArgumentError, CompileError, DTypeError, ShapeError)
+"""Errors that are made of a message alone."""
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+class GraphImporter:
+    """The state of the import of one function: what each node of torch's graph is here."""
+
+    def __init__(
+        self,
+        builder: BlockBuilder,
+        sizes: Sizes,
+        unsupported: UnsupportedOps,
+        extra: Mapping[str, Any] | None = None,
+        values: Mapping[Any, Any] | None = None,
+    ) -> None:
+        self.builder = builder
+        self.sizes = sizes
+        self.unsupported = unsupported
+        self.extra = dict(extra or {})
+        """Rules of users, by names of ops."""
+        self.values: dict[Any, Any] = dict(values or {})
+        """Values of nodes: a value, or a list for ops with several results."""
+        self.scalars = Scalars(self)
+
+    # -- sizes
+
+    def dim(self, size: Size) -> Dim:
+        """A size as a dimension. One that no expression says is computed, and gets a symbol of its own."""
+        try:
+            return self.sizes.dim(size)
+        except NoDimension:
+            return self.scalars.symbol(size)
+
+    def shape(self, sizes: Size) -> list[Dim]:
+        return [self.dim(size) for size in sizes]
+
+    # -- the graph
+
+    def run(self, graph: Graph, arguments: Sequence[Any] = ()) -> Argument:
+        """Emit all ops of a graph, whose placeholders are `arguments` unless they have values; what it returns."""
+        waiting = iter(arguments)
+        for node in graph.nodes:
+            if node.op == "placeholder":
+                if node not in self.values:
+                    self.values[node] = next(waiting, None)
+            elif node.op == "output":
+                return self.argument(node.args[0])
+            elif node.op == "call_function":
+                self._call(node)
+        raise CompileError("a graph of torch has no output")
+
+    def argument(self, item: Argument) -> Argument:
+        """An argument as rules get it: values, dimensions, lists of them, names of dtypes, everything else as it is."""
+        if isinstance(item, list | tuple):
+            return [self.argument(part) for part in item]
+        if hasattr(item, "meta") and hasattr(item, "target"):
+            if item in self.values:
+                return self.values[item]
+            value = item.meta.get("val")
+            if value is None and item.op == "get_attr":
+                return item
+            return self.scalars.number(value)
+        kind = type(item).__name__
+        if kind == "dtype":
+            return dtype_name(item)
+        return self.scalars.number(item) if kind in ("SymInt", "SymFloat", "SymBool") else item
+
+    def _call(self, node: Node) -> None:
+        if node.target is operator.getitem:
+            whole = self.values.get(node.args[0])
+            if isinstance(whole, list | tuple):
+                self.values[node] = whole[node.args[1]]
+                return
+        if is_ignored(node):
+            return
+        with self._located(node):
+            try:
+                found = self._emitted(node)
+                self.values[node] = self._conforming(node, found)
+            except UnsupportedError as error:
+                self.unsupported.add(op_name(node), str(error), place_of(node))
+                self.values[node] = self._stand_in(node)
+            except RelaxError as error:
+                where = place_of(node)
+                kind = type(error) if type(error) in _PLAIN else CompileError
+                raise kind(
+                    f"importing {op_name(node)} ('{node.name}'{f' at {where}' if where else ''}): {error}"
+                ) from error
+
+    def _emitted(self, node: Node) -> Argument:
+        name = op_name(node)
+        call = OpCall(self, node)
+        if name in self.extra:
+            return self.extra[name](call, *map(self.argument, node.args), **_converted(self, node.kwargs))
+        found = find_rule(node)
+        if found is None:
+            raise UnsupportedError("no rule")
+        args, keywords = self._bound(node)
+        return found.function(call, *args, **{k: v for k, v in keywords.items() if k in found.keywords})
+
+    def _bound(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments by position, defaults included, and those that are given by keyword only."""
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:
+            return [self.argument(item) for item in node.args], _converted(self, node.kwargs)
+        args: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for index, parameter in enumerate(schema.arguments):
+            if index < len(node.args):
+                item = node.args[index]
+            else:
+                item = node.kwargs.get(parameter.name, parameter.default_value)
+            if parameter.kwarg_only:
+                keywords[parameter.name] = self.argument(item)
+            else:
+                args.append(self.argument(item))
+        return args, keywords
+
+    # -- results
+
+    def _conforming(self, node: Node, found: Argument) -> Argument:
+        """What a rule gave, checked against what torch deduced; sizes not proved equal are compared at run time."""
+        said = node.meta.get("val")
+        if isinstance(found, list | tuple):
+            said = said if isinstance(said, list | tuple) else [said]
+            if len(found) != len(said):
+                raise CompileError(f"{len(found)} results, but torch has {len(said)}")
+            return [self._one(value, fake) for value, fake in zip(found, said, strict=True)]
+        if isinstance(said, list | tuple) and isinstance(found, Value):
+            return [self._one(R.tuple_get_item(found, i), fake) for i, fake in enumerate(said)]
+        return self._one(found, said)
+
+    def _one(self, value: Size, fake: FakeTensor) -> Argument:
+        if not isinstance(value, Value) or not hasattr(fake, "shape"):
+            return value
+        info = value.struct_info
+        if not isinstance(info, Tensor):
+            return value
+        dtype = dtype_name(fake.dtype)
+        if info.dtype is None or info.dtype.name != dtype:
+            raise CompileError(f"the result is {info}, but torch says {dtype}")
+        shape = tuple(self.shape(fake.shape))
+        if info.shape is None or len(info.shape) != len(shape):
+            return R.match_shape(value, shape)
+        pairs = zip(info.shape, shape, strict=True)
+        if all(mine is not None and symbolic.prove_equal(mine, theirs) for mine, theirs in pairs):
+            return value
+        return R.match_shape(value, shape)
+
+    def _stand_in(self, node: Node) -> Argument:
+        """Values in the place of those of an unsupported op, so that the rest of the graph can be looked at."""
+        said = node.meta.get("val")
+        if isinstance(said, list | tuple):
+            return [self._zeros(fake) for fake in said]
+        return self._zeros(said)
+
+    def _zeros(self, fake: FakeTensor) -> Argument:
+        if not hasattr(fake, "shape"):
+            return None
+        dtype = str(fake.dtype).removeprefix("torch.")
+        return R.zeros(_known(self.sizes, fake.shape), dtype if dtype != "complex64" else "float32")
+
+    @contextmanager
+    def _located(self, node: Node) -> Iterator[None]:
+        """Inside, ops have the line of the user's model."""
+        place = _frame(node)
+        if place is None:
+            yield
+            return
+        with located_at(place[0], place[1], 0):
+            yield
+
+
+def find_rule(node: Node) -> Rule | None:
+    """The rule for the op of a node, if there is one."""
+    return rules().get(op_name(node))
+
+
+def op_name(node: Node) -> str:
+    """The name of the op of a node: ``aten.add.Tensor``, ``cond``."""
+    target = node.target
+    if hasattr(target, "_schema"):
+        return str(target)
+    return str(getattr(target, "__name__", target))
+
+
+def place_of(node: Node) -> str:
+    """The user's line of a node, ``model.py:12``; empty where torch does not know it."""
+    place = _frame(node)
+    return "" if place is None else f"{place[0]}:{place[1]}"
+
+
+def _frame(node: Node) -> tuple[str, int] | None:
+    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    return (frames[-1]["file"], int(frames[-1]["line"])) if frames else None
+
+
+def _converted(importer: GraphImporter, items: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: importer.argument(item) for name, item in items.items()}
+
+
+def _known(sizes: Sizes, shape: Size) -> list[Dim]:
+    """A shape without dimensions that would have to be computed."""
+    found: list[Dim] = []
+    for size in shape:
+        try:
+            found.append(sizes.dim(size))
+        except NoDimension:
+            found.append(1)
+    return found

@@ -1,0 +1,27 @@
+"""Nodes of graphs that need no rule: arithmetic of sizes, which is in the shapes, and checks that shapes make."""
+
+from __future__ import annotations
+
+from relax_mlir.frontend.torch.torch_types import Node, Size
+
+_CHECKS = (
+    "aten._assert_tensor_metadata.default",
+    "aten.sym_constrain_range.default",
+    "aten.sym_constrain_range_for_size.default",
+)
+"""Checks of torch's that hold wherever shapes, dtypes and guards do."""
+
+_EFFECTS = ("aten._assert_scalar.default", "aten._local_scalar_dense.default")
+"""Ops without tensors among their results that have rules."""
+
+
+def is_ignored(node: Node) -> bool:
+    """Whether nothing is emitted for a node."""
+    name = str(node.target)
+    if name in _CHECKS:
+        return True
+    return name not in _EFFECTS and _is_number(node.meta.get("val"))
+
+
+def _is_number(value: Size) -> bool:
+    return isinstance(value, bool | int | float) or type(value).__name__ in ("SymInt", "SymFloat", "SymBool")

@@ -1,0 +1,1 @@
+"""How ops of PyTorch are imported: one file per family of ops."""

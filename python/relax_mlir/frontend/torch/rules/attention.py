@@ -1,0 +1,99 @@
+"""Attention as one op."""
+
+from __future__ import annotations
+
+import math
+
+from relax_mlir import op as R
+from relax_mlir import symbolic, topi
+from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.torch.op_call import OpCall, constant
+from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.torch_types import Argument
+from relax_mlir.symbolic import Dim
+
+
+@rule("scaled_dot_product_attention.default")
+def attention(
+    call: OpCall,
+    query: Value,
+    key: Value,
+    value: Value,
+    mask: Value | None = None,
+    dropout: float = 0.0,
+    causal: bool = False,
+    *,
+    scale: Argument = None,
+    enable_gqa: bool = False,
+) -> Value:
+    """Torch has (batch, heads, sequence, size), this project (batch, sequence, heads, size).
+
+    A query that sees no key gives zeros in torch, and NaN in `relax.nn.attention`.
+    """
+    if dropout > 0:
+        raise call.unsupported("attention with dropout of training; export the module after module.eval()")
+    if scale is not None and not isinstance(scale, int | float):
+        raise call.unsupported("attention whose scale is computed")
+    shapes = [call.importer.shape(call.argument(i).shape) for i in range(3)]
+    lead = call.shape[:-2]
+    parts = [
+        _four(v, _spread(shape, lead, grouped=enable_gqa))
+        for v, shape in zip((query, key, value), shapes, strict=True)
+    ]
+    scores = [*_lead(lead), shapes[0][-2], shapes[1][-2]]
+    bias = None
+    unseen = None
+    if mask is not None:
+        bias, unseen = _bias(call, mask, scores)
+    q, k, v = (R.permute_dims(part, [0, 2, 1, 3]) for part in parts)
+    found = R.nn.attention(
+        q, k, v, bias, None if scale is None else float(scale), "TopLeft" if causal else None
+    )
+    if unseen is not None:
+        found = R.where(R.permute_dims(unseen, [0, 2, 1, 3]), constant(0, call.dtype), found)
+    return R.reshape(R.permute_dims(found, [0, 2, 1, 3]), call.shape)
+
+
+def _lead(lead: list[Dim]) -> list[Dim]:
+    """The dimensions before the matrices as two: batch and heads."""
+    if len(lead) >= 2:
+        return [symbolic.product(lead[:-1]), lead[-1]]
+    return [*lead, *[1] * (2 - len(lead))]
+
+
+def _spread(shape: list[Dim], lead: list[Dim], *, grouped: bool) -> tuple[list[Dim], list[Dim]]:
+    """What a tensor of this shape is broadcast to, and its shape with four dimensions."""
+    own = list(lead)
+    if grouped and own:
+        own[-1] = shape[-3]
+    return [*own, *shape[-2:]], [*_lead(own), *shape[-2:]]
+
+
+def _four(value: Value, shapes: tuple[list[Dim], list[Dim]]) -> Value:
+    whole, four = shapes
+    info = value.struct_info
+    known = getattr(info, "shape", None)
+    if known is None or len(known) != len(whole) or any(a != b for a, b in zip(known, whole, strict=True)):
+        value = R.broadcast_to(value, whole)
+    return value if len(whole) == 4 else R.reshape(value, four)
+
+
+def _bias(call: OpCall, mask: Value, scores: list[Dim]) -> tuple[Value, Value]:
+    """What is added to the scores, and whether a query sees no key, (batch, heads, queries, 1)."""
+    own = call.importer.shape(call.argument(3).shape)
+    if len(call.shape) == 3:
+        four = [own[0], 1, *own[1:]] if len(own) == 3 else [*[1] * (4 - len(own)), *own]
+    elif len(own) <= 4:
+        four = [*[1] * (4 - len(own)), *own]
+    else:
+        mask = R.broadcast_to(mask, [*call.shape[:-2], *scores[2:]])
+        four = scores
+    if four != own:
+        mask = R.reshape(mask, four)
+    if mask.dtype == "bool":
+        seen = call.te(topi.any, mask, axis=3, keepdims=True)
+        zero, least = constant(0, call.dtype), constant(-math.inf, call.dtype)
+        return R.where(mask, zero, least), R.logical_not(seen)
+    bias = mask if mask.dtype == call.dtype else R.astype(mask, call.dtype)
+    best = R.max(bias, [3], True)
+    return bias, R.equal(best, constant(-math.inf, call.dtype))

@@ -1,0 +1,177 @@
+"""Reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from relax_mlir import op as R
+from relax_mlir import symbolic, topi
+from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.torch.op_call import OpCall, Operand, constant
+from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.torch_types import Argument
+
+
+def axes_of(call: OpCall, axes: Argument) -> list[int] | None:
+    """The axes that are reduced, counted from the front; None: all."""
+    rank = len(call.argument(0).shape)
+    if axes is None or (isinstance(axes, list | tuple) and not axes):
+        return None
+    listed = axes if isinstance(axes, list | tuple) else [axes]
+    return [axis % rank for axis in listed] if rank else None
+
+
+def _reduced(function: Callable[..., Value], value: Value, axes: list[int] | None, keepdim: bool) -> Value:
+    return function(value, axes, keepdim) if value.ndim else value
+
+
+@rule("sum.default", "sum.dim_IntList")
+def sum_(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    return _reduced(R.sum, call.tensor(x), axes_of(call, axes), keepdim)
+
+
+@rule("mean.default", "mean.dim")
+def mean(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    return _reduced(R.mean, call.tensor(x), axes_of(call, axes), keepdim)
+
+
+@rule("prod.default", "prod.dim_int")
+def prod(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    return _reduced(R.prod, call.tensor(x), axes_of(call, axes), keepdim)
+
+
+@rule("amax.default", "max.default")
+def amax(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    return _extreme(call, x, axes_of(call, axes), keepdim, R.max)
+
+
+@rule("amin.default", "min.default")
+def amin(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    return _extreme(call, x, axes_of(call, axes), keepdim, R.min)
+
+
+def _extreme(
+    call: OpCall, x: Value, axes: list[int] | None, keepdim: bool, function: Callable[..., Value]
+) -> Value:
+    if x.dtype == "bool":
+        return R.astype(_reduced(function, R.astype(x, "uint8"), axes, keepdim), "bool")
+    return _reduced(function, x, axes, keepdim)
+
+
+@rule("max.dim", "min.dim")
+def extreme_with_index(call: OpCall, x: Value, axis: int, keepdim: bool = False) -> list[Value]:
+    largest = str(call.node.target).startswith("aten.max")
+    if not call.argument(0).ndim:
+        return [x, R.const(0, "int64")]
+    axes = axes_of(call, axis)
+    assert axes is not None
+    plain = R.astype(x, "uint8") if x.dtype == "bool" else x
+    values = _extreme(call, x, axes, keepdim, R.max if largest else R.min)
+    places = (R.argmax if largest else R.argmin)(plain, axes[0], keepdim)
+    return [values, _as_int64(places)]
+
+
+def _as_int64(places: Value) -> Value:
+    return places if places.dtype == "int64" else R.astype(places, "int64")
+
+
+@rule("argmax.default", "argmin.default")
+def argmax(call: OpCall, x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
+    function = R.argmax if "argmax" in str(call.node.target) else R.argmin
+    if not call.argument(0).ndim:
+        return R.const(0, "int64")
+    axes = axes_of(call, axis)
+    return _as_int64(function(x, None if axes is None else axes[0], keepdim))
+
+
+@rule("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
+def any_all(call: OpCall, x: Value, axes: Argument = None, keepdim: bool = False) -> Value:
+    function = topi.any if "aten.any" in str(call.node.target) else topi.all
+    flags = x if x.dtype == "bool" else R.astype(x, "bool")
+    if x.ndim:
+        flags = call.te(function, flags, axes_of(call, axes), keepdim)
+    return flags if call.dtype == "bool" else R.astype(flags, call.dtype)
+
+
+@rule("logsumexp.default")
+def logsumexp(call: OpCall, x: Value, axes: Sequence[int], keepdim: bool = False) -> Value:
+    value = call.tensor(x)
+    return call.te(topi.logsumexp, value, axes_of(call, axes), keepdim) if value.ndim else value
+
+
+@rule("var.correction", "std.correction", "var.dim", "std.dim", "var.default", "std.default")
+def variance(
+    call: OpCall,
+    x: Value,
+    axes: Argument = None,
+    *rest: Argument,
+    correction: Operand | None = None,
+    keepdim: bool = False,
+) -> Value:
+    axes, correction, keepdim = _options(call, axes, rest, correction, keepdim)
+    found = _variance(call, x, axes_of(call, axes), correction, keepdim)
+    return R.sqrt(found) if str(call.node.target).startswith("aten.std") else found
+
+
+def _options(
+    call: OpCall, axes: Argument, rest: Sequence[Argument], correction: Operand | None, keepdim: bool
+) -> tuple[Argument, Operand, bool]:
+    """Axes, correction and `keepdim`, whichever of the three forms the op has."""
+    name = str(call.node.target)
+    if name.endswith(".default"):
+        return None, int(axes is None or axes), False
+    if name.endswith(".dim"):
+        unbiased, kept = (list(rest) + [True, False][len(rest) :])[:2]
+        return axes, int(unbiased), kept
+    return axes, 1 if correction is None else correction, keepdim
+
+
+@rule(
+    "var_mean.correction",
+    "std_mean.correction",
+    "var_mean.dim",
+    "std_mean.dim",
+    "var_mean.default",
+    "std_mean.default",
+)
+def variance_and_mean(
+    call: OpCall,
+    x: Value,
+    axes: Argument = None,
+    *rest: Argument,
+    correction: Operand | None = None,
+    keepdim: bool = False,
+) -> list[Value]:
+    axes, correction, keepdim = _options(call, axes, rest, correction, keepdim)
+    over = axes_of(call, axes)
+    found = _variance(call, x, over, correction, keepdim)
+    if "std_mean" in str(call.node.target):
+        found = R.sqrt(found)
+    return [found, R.mean(x, over, keepdim)]
+
+
+def _variance(call: OpCall, x: Value, axes: list[int] | None, correction: Operand, keepdim: bool) -> Value:
+    shape = call.importer.shape(call.argument(0).shape)
+    over = range(len(shape)) if axes is None else axes
+    value = x if x.ndim else R.reshape(x, [1])
+    found = R.variance(value, axes, keepdim) if x.ndim else R.reshape(R.variance(value, None), [])
+    if correction == 0:
+        return found
+    count = call.tensor(symbolic.product([shape[axis] for axis in over]))
+    divisor = R.maximum(R.subtract(count, call.tensor(correction)), constant(0, call.dtype))
+    return R.divide(R.multiply(found, count), divisor)
+
+
+@rule("norm.ScalarOpt_dim", "norm.Scalar")
+def norm(
+    call: OpCall, x: Value, order: float | None = None, axes: Argument = None, keepdim: bool = False
+) -> Value:
+    from relax_mlir.frontend.torch.rules.normalization import vector_norm
+
+    return vector_norm(call, x, 2 if order is None else order, axes, keepdim)
+
+
+@rule("count_nonzero.dim_IntList", "count_nonzero.default")
+def count_nonzero(call: OpCall, x: Value, axes: Argument = None) -> Value:
+    flags = R.astype(x if x.dtype == "bool" else R.astype(x, "bool"), "int64")
+    return _reduced(R.sum, flags, axes_of(call, axes), False)

@@ -1,0 +1,78 @@
+"""Sorting, and places in sorted sequences."""
+
+from __future__ import annotations
+
+from relax_mlir import op as R
+from relax_mlir import topi
+from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.torch.op_call import OpCall
+from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.torch_types import Argument
+
+
+@rule("sort.default", "sort.stable")
+def sort(call: OpCall, x: Value, *args: Argument, **rest: Argument) -> list[Value]:
+    if str(call.node.target).endswith("stable"):
+        axis, descending = _options(call)
+    else:
+        axis, descending = (list(args) + [-1, False][len(args) :])[:2]
+    if not call.rank:
+        return [x, R.const(0, "int64")]
+    axis = call.axis(axis, call.rank)
+    places = R.argsort(x, axis, descending, "int64")
+    return [R.sort(x, axis, descending), places]
+
+
+def _options(call: OpCall) -> tuple[int, bool]:
+    """`dim` and `descending`, which follow the keyword `stable` in the schema."""
+    given = {p.name: p.default_value for p in call.node.target._schema.arguments}
+    given |= dict(zip((p.name for p in call.node.target._schema.arguments), call.node.args, strict=False))
+    given |= call.node.kwargs
+    return given["dim"], given["descending"]
+
+
+@rule("argsort.default", "argsort.stable")
+def argsort(call: OpCall, x: Value, *args: Argument, **rest: Argument) -> Value:
+    if str(call.node.target).endswith("stable"):
+        axis, descending = _options(call)
+    else:
+        axis, descending = (list(args) + [-1, False][len(args) :])[:2]
+    return R.argsort(x, call.axis(axis, call.rank), descending, "int64") if call.rank else R.const(0, "int64")
+
+
+@rule("topk.default")
+def topk(
+    call: OpCall, x: Value, k: Argument, axis: int = -1, largest: bool = True, ordered: bool = True
+) -> list[Value]:
+    if not call.rank:
+        return [x, R.const(0, "int64")]
+    axis = call.axis(axis, call.rank)
+    if isinstance(k, int) and k > 0:
+        both = R.topk(x, k, axis, "both", largest, "int64")
+        return [R.tuple_get_item(both, 0), R.tuple_get_item(both, 1)]
+    places = R.argsort(x, axis, largest, "int64")
+    return [R.strided_slice(v, [axis], [0], [k], [1]) for v in (R.sort(x, axis, largest), places)]
+
+
+@rule("bucketize.Tensor")
+def bucketize(
+    call: OpCall, x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False
+) -> Value:
+    return call.te(topi.bucketize, x, boundaries, right, call.dtype)
+
+
+@rule("searchsorted.Tensor")
+def searchsorted(
+    call: OpCall,
+    sequence: Value,
+    values: Value,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: Argument = None,
+    sorter: Argument = None,
+) -> Value:
+    if sorter is not None:
+        raise call.unsupported("searchsorted with a sorter")
+    at_right = right or side == "right"
+    return call.te(topi.searchsorted, sequence, values, at_right, call.dtype)

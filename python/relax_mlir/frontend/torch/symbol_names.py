@@ -1,0 +1,123 @@
+"""Names and meanings of the symbols of an exported program: users' `Dim`s, and expressions that guards give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import RelaxError
+from relax_mlir.frontend.torch.guards import Guard
+from relax_mlir.frontend.torch.program_signature import ProgramSignature
+from relax_mlir.frontend.torch.sizes import NoDimension, Sizes
+from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor
+from relax_mlir.symbolic import Dim, Expr
+
+TRACED = 2
+"""Torch traces with sizes of two or more, whatever the bounds of a `Dim` are."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def named_sizes(
+    program: ExportedProgram,
+    signature: ProgramSignature,
+    names: Mapping[str, str],
+) -> Sizes:
+    """Sizes whose symbols have the names of `Dim`s. `names` gives symbols of torch other names, and wins."""
+    chosen: dict[str, str] = {}
+    for text, expression in _debug_names(program, signature):
+        symbols = sorted(map(str, expression.free_symbols))
+        words = list(dict.fromkeys(_WORD.findall(text)))
+        if len(symbols) == len(words) == 1 and symbols[0] not in chosen and words[0] not in chosen.values():
+            chosen[symbols[0]] = words[0]
+    chosen.update(names)
+    usable = {symbol: name for symbol, name in chosen.items() if symbolic.is_identifier(name)}
+    return Sizes({symbol: symbolic.symbol(name) for symbol, name in usable.items()})
+
+
+def _debug_names(program: ExportedProgram, signature: ProgramSignature) -> Iterator[tuple[str, Any]]:
+    """What users call sizes of arguments (``batch``, ``4*height``), with torch's expressions of them."""
+    for leaf in signature.leaves:
+        value: FakeTensor = leaf.node.meta.get("val") if leaf.node is not None else None
+        if not hasattr(value, "shape") or not hasattr(value, "fake_mode"):
+            continue
+        environment = value.fake_mode.shape_env
+        known = getattr(environment, "source_name_to_debug_name", {}) if environment is not None else {}
+        for axis, size in enumerate(value.shape):
+            for path in leaf.paths:
+                text = known.get(f"{path}.size()[{axis}]")
+                if text is not None and not isinstance(size, int):
+                    yield text, size.node.expr
+
+
+def eliminate(sizes: Sizes, guards: list[Guard], defined: set[str]) -> list[Guard]:
+    """Let symbols that an equality gives stand for the other side: ``total == past + length`` at every place.
+
+    `defined` are the symbols that arguments define by being a dimension alone. Returns the guards that are left.
+    """
+    left: list[Guard] = []
+    for guard in guards:
+        guard = guard.substituted(sizes)
+        found = _definition(guard, defined)
+        if found is None:
+            left.append(guard)
+            continue
+        name, meaning = found
+        replacement = {name: meaning}
+        defined.discard(name)
+        for symbol, old in list(sizes.meanings.items()):
+            sizes.meanings[symbol] = symbolic.substitute(old, replacement)
+        sizes.meanings.setdefault(name, meaning)
+    return [guard for guard in (item.substituted(sizes) for item in left) if not guard.holds]
+
+
+def _definition(guard: Guard, defined: set[str]) -> tuple[str, Dim] | None:
+    """The symbol that an equality gives, and what it stands for, made of symbols that arguments define."""
+    if guard.relation != "==":
+        return None
+    for one, other in ((guard.left, guard.right), (guard.right, guard.left)):
+        if not isinstance(one, Expr) or not isinstance(other, Expr | int):
+            continue
+        name = str(one)
+        used = set() if isinstance(other, int) else set(symbolic.symbols(other))
+        if symbolic.is_identifier(name) and name in defined and name not in used and used <= defined:
+            return name, other
+    return None
+
+
+def bounds_of(
+    program: ExportedProgram, sizes: Sizes, defined: set[str]
+) -> tuple[dict[str, tuple[int, int | None]], list[Guard]]:
+    """Bounds of the symbols of the arguments, and guards for ranges of expressions.
+
+    A size that has no `Dim` may be 0 and 1: the lower bound of `TRACED` that torch gives it is that of its tracing.
+    """
+    unnamed = {name for name, meaning in sizes.meanings.items() if str(meaning) == name}
+    unnamed |= {str(key) for key in program.range_constraints if str(key) not in sizes.meanings}
+    bounds: dict[str, tuple[int, int | None]] = {}
+    guards: list[Guard] = []
+    for key, values in program.range_constraints.items():
+        try:
+            dim = sizes.expression(key)
+        except (NoDimension, RelaxError):
+            continue
+        low = _number(values.lower)
+        high = _number(values.upper)
+        if low is None or low < 0 or (low <= TRACED and str(dim) in unnamed):
+            low = 0
+        if isinstance(dim, int):
+            continue
+        if str(dim) in defined:
+            bounds[str(dim)] = (low, high)
+        elif set(symbolic.symbols(dim)) <= defined:
+            if low > 0:
+                guards.append(Guard(dim, ">=", low))
+            if high is not None:
+                guards.append(Guard(dim, "<=", high))
+    return bounds, guards
+
+
+def _number(bound: Argument) -> int | None:
+    text = str(bound)
+    return None if "oo" in text else int(bound)

@@ -1,0 +1,43 @@
+"""PyTorch's dtypes and tensors as this project has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relax_mlir.dialects.torch_tensors import from_torch
+from relax_mlir.error import DTypeError, UnsupportedError
+from relax_mlir.frontend.torch.torch_types import Argument, TorchTensor
+
+DTYPES = (
+    "bool",
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64"),
+)
+"""The dtypes that PyTorch and this project share, with their names."""
+
+
+def dtype_name(dtype: Argument) -> str:
+    """The name of a dtype of PyTorch. Raises `DTypeError` for one that this project does not have."""
+    name = str(dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise DTypeError(f"dtype {dtype} is not supported; supported are {', '.join(DTYPES)}")
+    return name
+
+
+def array(tensor: TorchTensor, name: str, copy: bool) -> np.ndarray[Any, Any]:
+    """The elements of a tensor, in its memory where it is contiguous, else (and with `copy`) in memory of their own.
+
+    Raises:
+        DTypeError: a dtype that this project does not have.
+        UnsupportedError: a tensor that has no memory on the CPU.
+    """
+    dtype_name(tensor.dtype)
+    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
+        raise UnsupportedError(
+            f"tensor '{name}' is on device {tensor.device} with layout {tensor.layout}; "
+            "this project takes dense tensors on the CPU: move the module there before it is exported"
+        )
+    found = from_torch(tensor)
+    return found.copy() if copy else found
