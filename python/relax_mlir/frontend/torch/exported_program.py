@@ -14,6 +14,7 @@ from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.frontend.torch.decompositions import decomposed
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
 from relax_mlir.frontend.torch.guards import Guard, UnknownGuard, read_guards
+from relax_mlir.frontend.torch.module_tensors import Weights
 from relax_mlir.frontend.torch.program_signature import (
     ProgramSignature,
     Tree,
@@ -27,7 +28,6 @@ from relax_mlir.frontend.torch.requirement import require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
 from relax_mlir.frontend.torch.symbol_names import bounds_of, eliminate, named_sizes
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor, TreeSpec
-from relax_mlir.frontend.torch.weights import Weights
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.ir_module import IRModule
 from relax_mlir.symbolic import Expr
