@@ -171,6 +171,11 @@ class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):
 
 def _reduce(cls: type[RelaxOp], x: Value, axis: Axis, keepdims: bool) -> Value:
     name = cls.OPERATION_NAME.removeprefix("relax.")
+    return create_one(cls, [x], reduce_attributes(name, x, axis, keepdims))
+
+
+def reduce_attributes(name: str, x: Value, axis: Axis, keepdims: bool) -> dict[str, ir.Attribute]:
+    """The attributes of the reduction `name` of `x`."""
     require_insertion_point(name)
     expect(f"{name}: operand 'x'", x, Value, "a Relax value")
     attribute: ir.Attribute = ir.UnitAttr.get()
@@ -179,7 +184,7 @@ def _reduce(cls: type[RelaxOp], x: Value, axis: Axis, keepdims: bool) -> Value:
         if x.ndim is not None:
             axes = sorted(normalize_axes(name, axes, x.ndim))
         attribute = ints_attr(axes, f"{name}: 'axis'")
-    return create_one(cls, [x], {"axis": attribute, "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'")})
+    return {"axis": attribute, "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'")}
 
 
 def _arg_reduce(cls: type[RelaxOp], x: Value, axis: int | None, keepdims: bool) -> Value:

@@ -185,6 +185,16 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @bucketize {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(input_tensor: %0, boundaries: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"out_int32" = %2, "right" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
     irdl.operation @call {
       %0 = irdl.any
       irdl.operands(args: %0)
@@ -267,6 +277,20 @@ module {
       %9 = irdl.any
       irdl.results(result: %9)
     }
+    irdl.operation @collapse_sum_like {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, collapse_target: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @collapse_sum_to {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, shape: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
     irdl.operation @concat {
       %0 = irdl.any
       irdl.operands(tensors: %0)
@@ -348,6 +372,14 @@ module {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x1: %0, x2: %1)
+      %2 = irdl.any
+      irdl.results(result: %2)
+    }
+    irdl.operation @einsum {
+      %0 = irdl.any
+      irdl.operands(tensors: %0)
+      %1 = irdl.base "#builtin.string" 
+      irdl.attributes {"subscripts" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
     }
@@ -496,6 +528,18 @@ module {
       irdl.operands(x1: %0, x2: %1)
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @hamming_window {
+      %0 = irdl.base "#builtin.string" 
+      %1 = irdl.base "#builtin.integer" 
+      %2 = irdl.any_of(%0, %1) 
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.float" 
+      %5 = irdl.base "#builtin.float" 
+      %6 = irdl.base "#builtin.type" 
+      irdl.attributes {"window_size" = %2, "periodic" = %3, "alpha" = %4, "beta" = %5, "dtype" = %6}
+      %7 = irdl.any
+      irdl.results(result: %7)
     }
     irdl.operation @image_affine_grid {
       %0 = irdl.any
@@ -728,6 +772,17 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @logsumexp {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
     irdl.operation @make_closure {
       %0 = irdl.any
       irdl.operands(captured: %0)
@@ -780,6 +835,17 @@ module {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.base "#builtin.array" 
+      %2 = irdl.base "#builtin.unit" 
+      %3 = irdl.any_of(%1, %2) 
+      %4 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @median {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.integer" 
       %2 = irdl.base "#builtin.unit" 
       %3 = irdl.any_of(%1, %2) 
       %4 = irdl.base "#builtin.integer" 
@@ -866,6 +932,16 @@ module {
       irdl.operands(x1: %0, x2: %1)
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @multinomial_from_uniform {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(prob: %0, uniform_sample: %1, sample_indices: %2)
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @multiply {
       %0 = irdl.any
@@ -1605,6 +1681,16 @@ module {
       irdl.operands(data: %0, indices: %1, updates: %2)
       %3 = irdl.base "#builtin.string" 
       irdl.attributes {"reduction" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @searchsorted {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(sorted_sequence: %0, values: %1)
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"right" = %2, "dtype" = %3}
       %4 = irdl.any
       irdl.results(result: %4)
     }

@@ -135,6 +135,19 @@ def legalize_sum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return _reduce(lz, op, lambda prim, r, wide: _sum(prim, r, wide, arithmetic.add))
 
 
+def summed(lz: Legalizer, op: OpCall, axes: Sequence[int]) -> Sequence[Arg]:
+    """The sum of the operand over `axes`, which the result does not have."""
+    x = op.operands[0]
+    reduction = Reduction(len(x.shape), tuple(axes), keepdims=False, dtype=dtype_of(x))
+    wide = compute_dtype(reduction.dtype)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        return store(prim, reduction.dtype, _sum(prim, reduction, wide, arithmetic.add))
+
+    name = prim_name(op, reduction.dtype)
+    return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=reduction.key)
+
+
 @legalization("relax.prod")
 def legalize_prod(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return _reduce(

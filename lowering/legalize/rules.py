@@ -49,6 +49,7 @@ FAMILIES: tuple[str, ...] = (
     "stacking",
     "one_hot",
     "shape_values",
+    "collapse",
     "nn",
     "activations",
     "rearrange",

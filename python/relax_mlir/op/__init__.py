@@ -36,6 +36,10 @@ from relax_mlir.dialects.cast import (
     astype,
 )
 from relax_mlir.dialects.closures import invoke_closure, invoke_pure_closure
+from relax_mlir.dialects.collapse import (
+    collapse_sum_like,
+    collapse_sum_to,
+)
 from relax_mlir.dialects.comparison import (
     equal,
     greater,
@@ -61,6 +65,9 @@ from relax_mlir.dialects.data_dependent import (
     unique,
 )
 from relax_mlir.dialects.effects import assert_op, print
+from relax_mlir.dialects.einsum import (
+    einsum,
+)
 from relax_mlir.dialects.extern_func import ExternFunc, extern_func
 from relax_mlir.dialects.gather import gather_elements, gather_nd, index_tensor
 from relax_mlir.dialects.infer_rules import (
@@ -138,6 +145,9 @@ from relax_mlir.dialects.shape_values import (
     size,
     tensor_to_shape,
 )
+from relax_mlir.dialects.signal import (
+    hamming_window,
+)
 from relax_mlir.dialects.slice_updates import (
     slice_scatter,
 )
@@ -146,6 +156,13 @@ from relax_mlir.dialects.stacking import (
     meshgrid,
     outer,
     stack,
+)
+from relax_mlir.dialects.statistics import (
+    bucketize,
+    logsumexp,
+    median,
+    multinomial_from_uniform,
+    searchsorted,
 )
 from relax_mlir.dialects.structure import (
     constant,
@@ -242,6 +259,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "broadcast_to",
+    "bucketize",
     "call_dps_packed",
     "call_packed",
     "call_prim",
@@ -251,6 +269,8 @@ __all__ = [
     "call_tir_inplace",
     "ceil",
     "clip",
+    "collapse_sum_like",
+    "collapse_sum_to",
     "concat",
     "const",
     "constant",
@@ -261,6 +281,7 @@ __all__ = [
     "dequantize",
     "divide",
     "dot",
+    "einsum",
     "equal",
     "erf",
     "ewise_add",
@@ -283,6 +304,7 @@ __all__ = [
     "gather_nd",
     "greater",
     "greater_equal",
+    "hamming_window",
     "if_then_else",
     "image",
     "index_put",
@@ -307,6 +329,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logsumexp",
     "make_tuple",
     "match_cast",
     "match_shape",
@@ -314,11 +337,13 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "median",
     "memory",
     "meshgrid",
     "min",
     "minimum",
     "mod",
+    "multinomial_from_uniform",
     "multiply",
     "negative",
     "nn",
@@ -346,6 +371,7 @@ __all__ = [
     "rsqrt",
     "scatter_elements",
     "scatter_nd",
+    "searchsorted",
     "shape_equal",
     "shape_expr",
     "shape_of",

@@ -40,7 +40,13 @@ _BUILT_IN = {
     **{f"relax.nn_max_pool{rank}d": ("pooling_schedules", "max_pool") for rank in (1, 2, 3)},
     **{f"relax.nn_avg_pool{rank}d": ("pooling_schedules", "avg_pool") for rank in (1, 2, 3)},
     **{f"relax.{name}": ("sorting", name) for name in ("argsort", "sort", "topk")},
-    "relax.reverse_sequence": ("sequences", "reverse_sequence"),
+    "relax.reverse_sequence": ("reverse_sequence", "reverse_sequence"),
+    "relax.einsum": ("einsum", "einsum"),
+    "relax.hamming_window": ("signal", "hamming_window"),
+    **{
+        f"relax.{name}": ("statistics", name)
+        for name in ("bucketize", "logsumexp", "median", "multinomial_from_uniform", "searchsorted")
+    },
     **{f"relax.{name}": ("gather", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
     "relax.nn_pad": ("padding", "pad"),

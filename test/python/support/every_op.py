@@ -158,6 +158,12 @@ def replaced(x: Array, at: tuple[Array | slice, ...], new: Array) -> Array:
     return found
 
 
+def drawn(prob: Array, sample: Array, rows: Array) -> Array:
+    """For each number the class up to which the probabilities of its row add up to more, else the last one."""
+    sums = np.cumsum(prob, 1)[rows[:, 0]]
+    return np.minimum((sums <= sample).sum(1, keepdims=True), prob.shape[1] - 1)
+
+
 def attention(q: Array, k: Array, v: Array, bias: Array | float = 0.0) -> Array:
     scores = np.einsum("bshd,bthd->bhst", q, k) / np.sqrt(q.shape[-1]) + bias
     return np.einsum("bhst,bthe->bshe", softmax(scores), v)
@@ -392,6 +398,59 @@ def movement() -> dict[str, Spec]:
                 [_convolved(x[:, i : i + 1, :, 0], w[i : i + 1, :, :, 0])[:, :, :, None] for i in (0, 1)], 1
             ),
             [[floats(1, 2, 3, 1, 4), floats(2, 1, 2, 1, 3)]],
+        ),
+        "einsum": (
+            lambda x, y: R.einsum([x, y], "...ij,...jk->...ik"),
+            lambda x, y: np.einsum("...ij,...jk->...ik", x, y),
+            [[floats(2, 3), floats(3, 4)], [floats(5, 2, 3, dtype="f8"), floats(1, 3, 2, dtype="f8")]],
+        ),
+        "einsum:three": (
+            lambda x, y, z: R.einsum([x, y, z], "ij,j,kj->ki"),
+            lambda x, y, z: np.einsum("ij,j,kj->ki", x, y, z),
+            [[floats(2, 3), floats(3), floats(4, 3)], [integers(2, 1), integers(1), integers(3, 1)]],
+        ),
+        "logsumexp": (
+            lambda x: R.logsumexp(x, 0),
+            lambda x: special.logsumexp(x, 0) if x.size else np.full(x.shape[1:], -np.inf),
+            [[floats(2, 3)], [floats(4, 1, dtype="f8")], [floats(3, dtype="f2")]],
+        ),
+        "median": (
+            lambda x: R.median(x, 0),
+            lambda x: [
+                np.sort(x, 0)[(len(x) - 1) // 2],
+                np.argsort(x, 0, kind="stable")[(len(x) - 1) // 2],
+            ],
+            any_dtype,
+        ),
+        "median:all": (
+            R.median,
+            lambda x: np.sort(x.reshape(-1))[(x.size - 1) // 2],
+            [*any_dtype, [floats()]],
+        ),
+        "searchsorted": (
+            lambda x, y: R.searchsorted(x, y, True),
+            lambda x, y: np.asarray(np.searchsorted(np.sort(x), y, "right"), np.int64),
+            [[np.sort(floats(5)), floats(2, 3)], [np.sort(integers(4)), integers()]],
+        ),
+        "bucketize": (
+            lambda x, y: R.bucketize(x, y, out_int32=True),
+            lambda x, y: np.asarray(np.searchsorted(np.sort(y), x, "left"), np.int32),
+            [[floats(2, 3), np.sort(floats(5))], [integers(3), np.sort(integers(7))]],
+        ),
+        "multinomial_from_uniform": (
+            R.multinomial_from_uniform,
+            lambda p, u, i: drawn(p, u, i),
+            [[floats(7, 3), floats(4, 1), integers(4, 1)], [floats(8, 1), floats(2, 1), integers(2, 1)]],
+        ),
+        "collapse_sum_like": (
+            R.collapse_sum_like,
+            lambda x, y: x.sum((0, 1), dtype=x.dtype)[None],
+            [[floats(5, 2, 3), floats(1, 3)], [integers(4, 3, 1), integers(1, 1)]],
+        ),
+        "collapse_sum_to": (
+            lambda x, y: R.collapse_sum_to(x, R.shape_of(y)),
+            lambda x, y: x.sum(0, dtype=x.dtype),
+            [[floats(5, 2), floats(2)], [integers(4, 3), integers(3)]],
         ),
         "stack": (
             lambda x, y: R.stack([x, y], 1),

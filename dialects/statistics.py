@@ -1,0 +1,200 @@
+"""Order and chance: median, searchsorted, bucketize, multinomial_from_uniform; and logsumexp."""
+
+from typing import Any
+
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.cast import dtype_attr, dtype_of
+from relax_mlir.dialects.create import arange
+from relax_mlir.dialects.dtypes import DType, promote
+from relax_mlir.dialects.gather import check_equal, index_operand
+from relax_mlir.dialects.number_attributes import bool_attr, maybe_int_attr
+from relax_mlir.dialects.reduce import Axis, ReduceFloatOp, reduce_attributes
+from relax_mlir.dialects.types import Tensor, Tuple
+from relax_mlir.dialects.value import (
+    Value,
+    ValueLike,
+    as_value,
+    as_values,
+    create_one,
+    require_insertion_point,
+)
+from relax_mlir.dialects.views import expand_dims
+from relax_mlir.error import DTypeError, ShapeError
+from relax_mlir.mlir import ext, ir
+
+
+class LogsumexpOp(ReduceFloatOp, name="logsumexp", traits=[ext.Pure]):
+    """``log(sum(exp(x)))`` without overflow; -inf of no elements, NaN if one is NaN.
+
+    Example: ``[1000.0, 1000.0]`` gives ``1000.6931``.
+    """
+
+
+class MedianOp(RelaxOp, name="median", traits=[ext.Pure]):
+    """The lower one of the middle elements, as torch's: of all elements, or along `axis`, where its index comes along.
+
+    With `axis` the result is a tuple of the elements and their indices (int64), without (``unit``) a tensor. NaN if one
+    is NaN, the first one. Of no elements it fails at run time.
+
+    Example: ``[4, 1, 3, 2]`` gives ``2``, along axis 0 ``(2, 3)``.
+    """
+
+    data: ext.Operand[Any]
+    axis: ir.IntegerAttr | ir.UnitAttr
+    keepdims: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        data, keeps = args.tensor(0), args.bool_attr("keepdims")
+        if args.is_unit("axis"):
+            if keeps and data.ndim is None:
+                return Tensor(None, data.dtype)
+            return Tensor([1] * (data.ndim or 0) if keeps else [], data.dtype)
+        if data.shape is None:
+            return Tuple([Tensor(None, data.dtype), Tensor(None, "int64")])
+        axis = normalize_axis(args.op, args.int_attr("axis"), len(data.shape))
+        shape = [*data.shape[:axis], *([1] if keeps else []), *data.shape[axis + 1 :]]
+        return Tuple([Tensor(shape, data.dtype), Tensor(shape, "int64")])
+
+
+class SearchsortedOp(RelaxOp, name="searchsorted", traits=[ext.Pure]):
+    """How many elements of the ascending vector `sorted_sequence` are less than each of `values`; integers of `dtype`.
+
+    With `right`, how many are not greater. Where a vector is not sorted, or holds NaN, the numbers are between 0 and
+    its length. Example: ``[1, 3, 5]`` and ``[3, 6]`` give ``[1, 3]``, with `right` ``[2, 3]``.
+    """
+
+    sorted_sequence: ext.Operand[Any]
+    values: ext.Operand[Any]
+    right: ir.IntegerAttr
+    dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.bool_attr("right")
+        sequence, values, dtype = args.tensor(0), args.tensor(1), dtype_of(args, "dtype")
+        if sequence.ndim not in (None, 1):
+            raise ShapeError(f"{args.op}: operand 'sorted_sequence' is {sequence}, expected a vector")
+        if sequence.dtype is not None and values.dtype is not None:
+            promote(sequence.dtype, values.dtype, args.op)
+        if not dtype.is_integer:
+            raise DTypeError(f"{args.op}: dtype is {dtype}, expected integers for indices")
+        return Tensor(values.shape, dtype)
+
+
+class BucketizeOp(RelaxOp, name="bucketize", traits=[ext.Pure]):
+    """In which interval between ascending `boundaries` each element of `input_tensor` is: int64, or int32.
+
+    A boundary belongs to the interval before it, with `right` to the one behind it: the number is how many boundaries
+    are less than the element, with `right` how many are not greater. Example: ``[3, 6, 9]`` with boundaries
+    ``[1, 3, 5, 7, 9]`` gives ``[1, 3, 4]``.
+    """
+
+    input_tensor: ext.Operand[Any]
+    boundaries: ext.Operand[Any]
+    out_int32: ir.IntegerAttr
+    right: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.bool_attr("right")
+        given, boundaries = args.tensor(0), args.tensor(1)
+        if boundaries.ndim not in (None, 1):
+            raise ShapeError(f"{args.op}: operand 'boundaries' is {boundaries}, expected a vector")
+        if given.dtype is not None and boundaries.dtype is not None:
+            promote(given.dtype, boundaries.dtype, args.op)
+        return Tensor(given.shape, "int32" if args.bool_attr("out_int32") else "int64")
+
+
+class MultinomialFromUniformOp(RelaxOp, name="multinomial_from_uniform", traits=[ext.Pure]):
+    """For each uniform number from 0 to 1, an index drawn from the row of `prob` that `sample_indices` says.
+
+    `prob` is ``(rows, classes)``, the other two ``(samples, 1)``, and so is the result, integers of `dtype`: the first
+    class up to which the probabilities add up to more than the number, else the last one. They are added in float64. A
+    row that does not exist, or has no classes, fails at run time.
+
+    Example: ``[[0.2, 0.3, 0.5]]`` with ``[[0.4]]`` and ``[[0]]`` gives ``[[1]]``.
+    """
+
+    prob: ext.Operand[Any]
+    uniform_sample: ext.Operand[Any]
+    sample_indices: ext.Operand[Any]
+    dtype: ir.TypeAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        dtype = dtype_of(args, "dtype")
+        if not dtype.is_integer:
+            raise DTypeError(f"{args.op}: dtype is {dtype}, expected integers for indices")
+        for index in (0, 1):
+            args.require_dtype(index, lambda d: d.is_float, "a float")
+        prob, sample, rows = args.tensor(0), args.tensor(1), index_operand(args, 2)
+        for index, tensor in enumerate((prob, sample, rows)):
+            width = tensor.shape[1] if tensor.shape is not None and len(tensor.shape) == 2 else None
+            if tensor.ndim not in (None, 2) or (index and width not in (None, 1)):
+                wanted = "(samples, 1)" if index else "(rows, classes)"
+                raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {tensor}, expected {wanted}")
+        counts = [None if tensor.shape is None else tensor.shape[0] for tensor in (sample, rows)]
+        check_equal(args, "the samples of 'uniform_sample' and 'sample_indices'", counts[0], counts[1])
+        return Tensor((counts[1] if counts[0] is None else counts[0], 1), dtype)
+
+
+def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """``log(sum(exp(x)))`` along `axis` (see `LogsumexpOp`)."""
+    return create_one(LogsumexpOp, [x], reduce_attributes("logsumexp", x, axis, keepdims))
+
+
+def median(data: ValueLike, axis: int | None = None, keepdims: bool = False) -> Value:
+    """The middle element, with `axis` a tuple of elements and indices (see `MedianOp`)."""
+    require_insertion_point("median")
+    attributes = {
+        "axis": maybe_int_attr(axis, "median: 'axis'"),
+        "keepdims": bool_attr(keepdims, "median: 'keepdims'"),
+    }
+    return create_one(MedianOp, [as_value(data)], attributes)
+
+
+def searchsorted(
+    sorted_sequence: ValueLike, values: ValueLike, right: bool = False, dtype: str | DType = "int64"
+) -> Value:
+    """How many elements of a sorted vector are less than each value (see `SearchsortedOp`)."""
+    require_insertion_point("searchsorted")
+    attributes = {"right": bool_attr(right, "searchsorted: 'right'"), "dtype": dtype_attr(dtype)}
+    return create_one(SearchsortedOp, as_values(sorted_sequence, values), attributes)
+
+
+def bucketize(
+    input_tensor: ValueLike, boundaries: ValueLike, out_int32: bool = False, right: bool = False
+) -> Value:
+    """In which interval each element is (see `BucketizeOp`)."""
+    require_insertion_point("bucketize")
+    attributes = {
+        "out_int32": bool_attr(out_int32, "bucketize: 'out_int32'"),
+        "right": bool_attr(right, "bucketize: 'right'"),
+    }
+    return create_one(BucketizeOp, as_values(input_tensor, boundaries), attributes)
+
+
+def multinomial_from_uniform(
+    prob: Value, uniform_sample: Value, sample_indices: Value | None = None, dtype: str | DType = "int64"
+) -> Value:
+    """Indices drawn from rows of probabilities (see `MultinomialFromUniformOp`); without rows, one of each.
+
+    Raises:
+        ShapeError: no `sample_indices`, and the number of samples is not known.
+    """
+    require_insertion_point("multinomial_from_uniform")
+    if sample_indices is None:
+        shape = uniform_sample.tensor_info.shape
+        if not shape or shape[0] is None:
+            raise ShapeError(
+                f"multinomial_from_uniform: operand 'uniform_sample' is {uniform_sample.tensor_info}, whose first "
+                "dimension is not known; give 'sample_indices'"
+            )
+        sample_indices = expand_dims(arange(shape[0], dtype="int64"), 1)
+    operands = [prob, uniform_sample, sample_indices]
+    return create_one(MultinomialFromUniformOp, operands, {"dtype": dtype_attr(dtype)})
