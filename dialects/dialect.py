@@ -52,7 +52,7 @@ FAMILIES = (
     "one_hot",
     "reverse_sequence",
     "einsum",
-    "statistics",
+    "quantiles",
     "collapse",
     "signal",
     "nn",

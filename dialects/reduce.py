@@ -118,6 +118,13 @@ class ArgminOp(ArgReduceOp, name="argmin", traits=[ext.Pure]):
     """
 
 
+class LogsumexpOp(ReduceFloatOp, name="logsumexp", traits=[ext.Pure]):
+    """``log(sum(exp(x)))`` without overflow; -inf of no elements, NaN if one is NaN.
+
+    Example: ``[1000.0, 1000.0]`` gives ``1000.6931``.
+    """
+
+
 class MaxOp(ReduceOp, name="max", traits=[ext.Pure]):
     """The greatest element; NaN if one is NaN. Over no elements it fails at run time.
 
@@ -171,11 +178,6 @@ class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):
 
 def _reduce(cls: type[RelaxOp], x: Value, axis: Axis, keepdims: bool) -> Value:
     name = cls.OPERATION_NAME.removeprefix("relax.")
-    return create_one(cls, [x], reduce_attributes(name, x, axis, keepdims))
-
-
-def reduce_attributes(name: str, x: Value, axis: Axis, keepdims: bool) -> dict[str, ir.Attribute]:
-    """The attributes of the reduction `name` of `x`."""
     require_insertion_point(name)
     expect(f"{name}: operand 'x'", x, Value, "a Relax value")
     attribute: ir.Attribute = ir.UnitAttr.get()
@@ -184,7 +186,7 @@ def reduce_attributes(name: str, x: Value, axis: Axis, keepdims: bool) -> dict[s
         if x.ndim is not None:
             axes = sorted(normalize_axes(name, axes, x.ndim))
         attribute = ints_attr(axes, f"{name}: 'axis'")
-    return {"axis": attribute, "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'")}
+    return create_one(cls, [x], {"axis": attribute, "keepdims": bool_attr(keepdims, f"{name}: 'keepdims'")})
 
 
 def _arg_reduce(cls: type[RelaxOp], x: Value, axis: int | None, keepdims: bool) -> Value:
@@ -215,6 +217,11 @@ def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
 def argmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
     """Position of the least element along `axis` (see `ArgminOp`)."""
     return _arg_reduce(ArgminOp, x, axis, keepdims)
+
+
+def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """``log(sum(exp(x)))`` along `axis` (see `LogsumexpOp`)."""
+    return _reduce(LogsumexpOp, x, axis, keepdims)
 
 
 def max(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:

@@ -104,12 +104,19 @@ from relax_mlir.dialects.memory import (
 from relax_mlir.dialects.one_hot import (
     one_hot,
 )
+from relax_mlir.dialects.quantiles import (
+    bucketize,
+    median,
+    multinomial_from_uniform,
+    searchsorted,
+)
 from relax_mlir.dialects.quantization import dequantize, quantize
 from relax_mlir.dialects.reduce import (
     argmax,
     argmin,
     logical_all,
     logical_any,
+    logsumexp,
     max,
     mean,
     min,
@@ -156,13 +163,6 @@ from relax_mlir.dialects.stacking import (
     meshgrid,
     outer,
     stack,
-)
-from relax_mlir.dialects.statistics import (
-    bucketize,
-    logsumexp,
-    median,
-    multinomial_from_uniform,
-    searchsorted,
 )
 from relax_mlir.dialects.structure import (
     constant,

@@ -42,10 +42,11 @@ _BUILT_IN = {
     **{f"relax.{name}": ("sorting", name) for name in ("argsort", "sort", "topk")},
     "relax.reverse_sequence": ("reverse_sequence", "reverse_sequence"),
     "relax.einsum": ("einsum", "einsum"),
+    "relax.logsumexp": ("reduce", "logsumexp"),
     "relax.hamming_window": ("signal", "hamming_window"),
     **{
-        f"relax.{name}": ("statistics", name)
-        for name in ("bucketize", "logsumexp", "median", "multinomial_from_uniform", "searchsorted")
+        f"relax.{name}": ("quantiles", name)
+        for name in ("bucketize", "median", "multinomial_from_uniform", "searchsorted")
     },
     **{f"relax.{name}": ("gather", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},

@@ -1,4 +1,4 @@
-"""logsumexp, median, searchsorted, bucketize and multinomial_from_uniform against NumPy and SciPy."""
+"""median, searchsorted, bucketize and multinomial_from_uniform; logsumexp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order and chance, by topi."""
+"""Places in an order, or a distribution, by topi."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ from relax_mlir.expr import Attrs
 from relax_mlir.strategy.implementations.expressions import by_expression
 from relax_mlir.te import Tensor
 from relax_mlir.topi.chance import multinomial_from_uniform as drawn
-
-
-@by_expression
-def logsumexp(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """16-bit floats are computed in float32."""
-    (x,) = inputs
-    if x.dtype not in ("float16", "bfloat16"):
-        return topi.logsumexp(x, attrs.axis, attrs.keepdims)
-    return topi.cast(topi.logsumexp(topi.cast(x, "float32"), attrs.axis, attrs.keepdims), x.dtype)
 
 
 @by_expression

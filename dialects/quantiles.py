@@ -1,4 +1,4 @@
-"""Order and chance: median, searchsorted, bucketize, multinomial_from_uniform; and logsumexp."""
+"""Places in an order, or a distribution: median, searchsorted, bucketize, multinomial_from_uniform."""
 
 from typing import Any
 
@@ -8,7 +8,6 @@ from relax_mlir.dialects.create import arange
 from relax_mlir.dialects.dtypes import DType, promote
 from relax_mlir.dialects.gather import check_equal, index_operand
 from relax_mlir.dialects.number_attributes import bool_attr, maybe_int_attr
-from relax_mlir.dialects.reduce import Axis, ReduceFloatOp, reduce_attributes
 from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import (
     Value,
@@ -21,13 +20,6 @@ from relax_mlir.dialects.value import (
 from relax_mlir.dialects.views import expand_dims
 from relax_mlir.error import DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
-
-
-class LogsumexpOp(ReduceFloatOp, name="logsumexp", traits=[ext.Pure]):
-    """``log(sum(exp(x)))`` without overflow; -inf of no elements, NaN if one is NaN.
-
-    Example: ``[1000.0, 1000.0]`` gives ``1000.6931``.
-    """
 
 
 class MedianOp(RelaxOp, name="median", traits=[ext.Pure]):
@@ -141,11 +133,6 @@ class MultinomialFromUniformOp(RelaxOp, name="multinomial_from_uniform", traits=
         counts = [None if tensor.shape is None else tensor.shape[0] for tensor in (sample, rows)]
         check_equal(args, "the samples of 'uniform_sample' and 'sample_indices'", counts[0], counts[1])
         return Tensor((counts[1] if counts[0] is None else counts[0], 1), dtype)
-
-
-def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """``log(sum(exp(x)))`` along `axis` (see `LogsumexpOp`)."""
-    return create_one(LogsumexpOp, [x], reduce_attributes("logsumexp", x, axis, keepdims))
 
 
 def median(data: ValueLike, axis: int | None = None, keepdims: bool = False) -> Value:
