@@ -173,6 +173,14 @@ class RelaxOp(Relax.Operation):
         return True
 
     @classmethod
+    def multiply_adds(cls, args: OpArgs) -> symbolic.Dim | None:
+        """How many products a call adds up, as torch's FLOP counter counts them: those of contractions.
+
+        None where sizes are not known.
+        """
+        return 0
+
+    @classmethod
     def check_declared(cls, args: OpArgs) -> None:
         """Raise `ArgumentError` unless the op has the attributes and the number of operands that it declares.
 

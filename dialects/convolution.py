@@ -32,6 +32,15 @@ class ConvolutionOp(RelaxOp):
     def infer(cls, args: OpArgs) -> Inferred:
         return Convolution.of(args).result
 
+    @classmethod
+    def multiply_adds(cls, args: OpArgs) -> Dim | None:
+        found, weight = Convolution.of(args), args.tensor(1).known_shape
+        result = found.result.known_shape
+        if weight is None or result is None:
+            return None
+        each = [dim for letter, dim in zip(found.kernel, weight, strict=True) if letter != "O"]
+        return symbolic.product(result) * symbolic.product(each)
+
 
 class Conv1dOp(ConvolutionOp, name="nn_conv1d", traits=[ext.Pure]):
     """The convolution of `data` (batch, channels, width) with `weight`; see `Conv2dOp`.

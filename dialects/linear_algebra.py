@@ -46,6 +46,14 @@ class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure, MultipliesMatrices]):
             )
         return Tensor(_matmul_shape(args.op, x1.shape, x2.shape), dtype)
 
+    @classmethod
+    def multiply_adds(cls, args: OpArgs) -> symbolic.Dim | None:
+        x1, x2 = args.tensor(0).known_shape, args.tensor(1).known_shape
+        if x1 is None or x2 is None:
+            return None
+        result = Tensor(_matmul_shape(args.op, x1, x2)).known_shape
+        return None if result is None else symbolic.product(result) * x1[-1]
+
 
 def _wider(op: str, dtype: DType | None, wanted: DType) -> DType:
     if dtype is not None and (dtype.kind != wanted.kind or wanted.bits < dtype.bits):

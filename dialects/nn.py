@@ -219,6 +219,13 @@ class AttentionBase(RelaxOp):
             _check_bias(args, infos[3].shape, (query[0], query[2], query[1], key[1]))
         return Tensor((*query[:3], value[3]), result_dtype)
 
+    @classmethod
+    def multiply_adds(cls, args: OpArgs) -> Dim | None:
+        query, key, value = (args.tensor(i).known_shape for i in range(3))
+        if query is None or key is None or value is None:
+            return None
+        return symbolic.product([*query[:3], key[1]]) * (query[3] + value[3])
+
 
 def _attention_shape(args: OpArgs, index: int) -> tuple[Dim | None, ...] | None:
     shape = args.tensor(index).shape

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         VarBinding,
     )
     from relax_mlir.expr_functor import PyExprMutator, PyExprVisitor
+    from relax_mlir.frontend.load import load
     from relax_mlir.ir_module import IRModule
     from relax_mlir.module_functions import GlobalVar
     from relax_mlir.runtime.build import CompileReport, build
@@ -94,6 +95,7 @@ _HOMES = {
     "VirtualMachine": "relax_mlir.vm.machine",
     "assert_structural_equal": "relax_mlir.analysis.structural_equal",
     "build": "relax_mlir.runtime.build",
+    "load": "relax_mlir.frontend.load",
     "structural_equal": "relax_mlir.analysis.structural_equal",
     "structural_hash": "relax_mlir.analysis.structural_hash",
     "te_tensor": "relax_mlir.te.emit_te",
@@ -188,6 +190,7 @@ __all__ = [
     "__version__",
     "assert_structural_equal",
     "build",
+    "load",
     "structural_equal",
     "structural_hash",
     "te_tensor",

@@ -6,6 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.syntax import Syntax
@@ -27,6 +28,9 @@ from relax_mlir.module_functions import (
 )
 from relax_mlir.module_text import PrintOptions, module_text
 from relax_mlir.value_names import keep_names
+
+if TYPE_CHECKING:
+    from relax_mlir.analysis.module_summary import ModuleSummary
 
 
 def _parse(text: str, name: str) -> ir.Module:
@@ -242,6 +246,16 @@ class IRModule:
             for named in self.mlir.operation.attributes:
                 copy.operation.attributes[named] = self.mlir.operation.attributes[named]
         return IRModule(copy)
+
+    def summary(self, *, memory: bool = True) -> ModuleSummary:
+        """Ops, weights, dynamic dimensions, FLOPs and memory of the functions; `str` gives a table.
+
+        Args:
+            memory: also plan the memory of a call, for which a copy of the module is legalised.
+        """
+        from relax_mlir.analysis.module_summary import summarize  # not needed to build or to compile
+
+        return summarize(self, memory=memory)
 
     def verify(self) -> None:
         """Raise `VerifyError` with the diagnostics unless the module is valid MLIR and a well-formed Relax module."""

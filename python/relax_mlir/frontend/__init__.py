@@ -1,1 +1,4 @@
-"""Programs of other frameworks as modules of this project: one file per framework, which need not be installed."""
+"""Programs of other frameworks, and files, as modules of this project.
+
+One file or folder per framework, which need not be installed.
+"""

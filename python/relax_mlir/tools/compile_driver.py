@@ -10,6 +10,7 @@ from pathlib import Path
 from relax_mlir.error import ArgumentError, ParseError
 from relax_mlir.export import CompiledCode, cross_build, export_library, inspect_library
 from relax_mlir.export.weights import FILE_ENDING
+from relax_mlir.frontend.load import read_module
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.pipeline import PREFIX, SUMMARIES, pipeline
 from relax_mlir.module_text import write_atomically
@@ -19,7 +20,7 @@ from relax_mlir.target import Target
 from relax_mlir.tools import emit_code
 from relax_mlir.tools.compile_command import ENDINGS, TOOL
 from relax_mlir.tools.compile_report import Report
-from relax_mlir.tools.module_input import keep_entries, read_module
+from relax_mlir.tools.module_input import keep_entries
 from relax_mlir.tools.output_file import require_folder
 from relax_mlir.tools.tuned_option import load_strategies, tuned_schedules
 from relax_mlir.transform import PassContext

@@ -12,6 +12,7 @@ from pathlib import Path
 from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
+from relax_mlir.frontend.load import ARCHIVE, BYTECODE, is_python, read_module
 from relax_mlir.instrument import PassInstrument, PassStatistics, PassTimingInstrument
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import module_text, write_atomically
@@ -21,11 +22,10 @@ from relax_mlir.strategy.report import StrategyReport, explain_strategy
 from relax_mlir.tools import opt_watchers
 from relax_mlir.tools.colour import error_line, is_coloured
 from relax_mlir.tools.expectations import compare, read_expectations
-from relax_mlir.tools.module_input import ARCHIVE, is_python, read_module
 from relax_mlir.tools.opt_flags import EMITTED
 from relax_mlir.tools.opt_options import Options, pipeline_elements
 from relax_mlir.tools.output_file import require_folder
-from relax_mlir.tools.roundtrip import MAGIC, bytecode_of, verify_roundtrip
+from relax_mlir.tools.roundtrip import bytecode_of, verify_roundtrip
 from relax_mlir.tools.shown_diagnostics import show
 from relax_mlir.tools.supervise import note
 from relax_mlir.tools.tuned_option import tuned_schedules
@@ -191,7 +191,7 @@ class Driver:
             except ParseError as error:
                 diagnostics.append(Diagnostic("error", "unknown", str(error)))
                 return None
-            if not part.text.startswith(MAGIC):
+            if not part.text.startswith(BYTECODE):
                 name_source(module, self.source)
                 keep_names(module, part.text, self.source, "-")
             if self.options.on("verify-roundtrip"):

@@ -9,9 +9,6 @@ from relax_mlir.diagnostics import of_error, parse_module
 from relax_mlir.error import VerifyError
 from relax_mlir.mlir import ir
 
-MAGIC = b"ML\xefR"
-"""How MLIR's bytecode begins."""
-
 
 def bytecode_of(module: ir.Module) -> bytes:
     """A module as MLIR's bytecode."""

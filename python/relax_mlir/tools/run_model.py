@@ -16,12 +16,12 @@ from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, Unsupp
 from relax_mlir.export import inspect_library
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.metadata import function_facts
+from relax_mlir.frontend.load import read_module
 from relax_mlir.profiler import profile_library
 from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.build import build
 from relax_mlir.target import Target
 from relax_mlir.thread_teams import limit_threads, teams
-from relax_mlir.tools.module_input import read_module
 from relax_mlir.tools.tuned_option import tuned_schedules
 
 if TYPE_CHECKING:

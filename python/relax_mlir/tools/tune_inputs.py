@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
+from relax_mlir.frontend.load import is_python, python_globals, read_module
 from relax_mlir.target import Target
-from relax_mlir.tools.module_input import is_python, python_globals, read_module
 from relax_mlir.tuning import Task, extract_tasks
 
 _TIME = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")

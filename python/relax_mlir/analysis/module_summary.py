@@ -1,0 +1,222 @@
+"""What a module is made of, at a glance: ops, weights, dynamic dimensions, arithmetic and memory as formulas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from relax_mlir import symbolic
+from relax_mlir.analysis.memory_estimate import ALLOC_STORAGE, MemoryEstimate, estimate_memory
+from relax_mlir.analysis.well_formed import parameter_names
+from relax_mlir.dialects.base import op_class
+from relax_mlir.dialects.bounds import bounds_around
+from relax_mlir.dialects.memory import bytes_of
+from relax_mlir.dialects.structure import ConstantOp
+from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
+from relax_mlir.error import RelaxError, UnknownNameError
+from relax_mlir.ir_queries import entry_block
+from relax_mlir.mlir import func, ir
+from relax_mlir.symbolic import Dim
+from relax_mlir.terminal import lines_of, width, wrapped
+
+if TYPE_CHECKING:
+    from relax_mlir.ir_module import IRModule
+
+STRUCTURE = frozenset(
+    f"relax.{name}"
+    for name in ("constant", "dataflow", "output", "shape_expr", "prim_value", "tuple_get_item", "yield")
+)
+"""Ops that say how a program is put together, which are not listed."""
+
+
+@dataclass(frozen=True)
+class OpCount:
+    """How often an op occurs, and what its calls multiply and add up (None: not known), ops in loops once."""
+
+    op: str
+    calls: int
+    multiply_adds: Dim | None
+
+
+@dataclass(frozen=True)
+class FunctionSummary:
+    """One Relax function. Ops in loops, and in both ways of a branch, count once.
+
+    Attributes:
+        name: its name.
+        signature: parameters and result, as scripts write them.
+        symbols: its dynamic dimensions with their bounds; None: no limit.
+        weights: number of constants, of their elements, and of their bytes.
+        ops: the ops, the most frequent first.
+        flops: floating-point operations of contractions, two for each multiply-add, as a formula; None: not known.
+        memory: the memory that a call allocates; a text says why it is not known.
+    """
+
+    name: str
+    signature: str
+    symbols: tuple[tuple[str, int, int | None], ...]
+    weights: tuple[int, int, int]
+    ops: tuple[OpCount, ...]
+    flops: Dim | None
+    memory: MemoryEstimate | str
+
+    def __str__(self) -> str:
+        """The facts, one in a line, and a table of ops."""
+        tensors, elements, size = self.weights
+        facts = [
+            ("dynamic", ", ".join(_bounded(*symbol) for symbol in self.symbols) or "nothing"),
+            ("weights", f"{tensors} tensors, {elements:,} elements, {size:,} bytes"),
+            ("FLOPs", "not known" if self.flops is None else _dim_text(self.flops)),
+            ("memory", self._memory_text()),
+        ]
+        rows = [("op", "calls", "multiply-adds")]
+        for count in self.ops:
+            adds = "not known" if count.multiply_adds is None else _dim_text(count.multiply_adds)
+            rows.append((count.op, str(count.calls), "" if adds == "0" else adds))
+        lines = [f"{self.name}{self.signature}"]
+        for name, text in facts:
+            lines += wrapped(f"  {name:<8} ", text, width(), 11)
+        return "\n".join([*lines, *(f"  {line}" for line in lines_of(rows, width() - 2, 2))])
+
+    def _memory_text(self) -> str:
+        if isinstance(self.memory, str):
+            return f"not known: {self.memory}"
+        return f"{_dim_text(self.memory.peak)} bytes at once, {self.memory.tensors} tensors"
+
+
+@dataclass(frozen=True)
+class ModuleSummary:
+    """The Relax functions of a module; see `summarize`."""
+
+    functions: tuple[FunctionSummary, ...]
+
+    def __getitem__(self, name: str) -> FunctionSummary:
+        """The summary of one function; raises UnknownNameError."""
+        for each in self.functions:
+            if each.name == name:
+                return each
+        raise UnknownNameError("function", name, [each.name for each in self.functions])
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.functions)) or "no Relax functions"
+
+
+def summarize(mod: IRModule, *, memory: bool = True) -> ModuleSummary:
+    """What each public Relax function of `mod` is made of; `IRModule.summary` calls it.
+
+    Args:
+        mod: a module of Relax ops, which is not changed.
+        memory: also plan the memory of a call, for which a copy of the module is legalised.
+    """
+    from relax_mlir.transform import relax_functions
+
+    estimates = _estimates(mod) if memory else "not asked for"
+    with mod.context:
+        found = [
+            _summary(function, estimates)
+            for function in relax_functions(mod.mlir)
+            if "sym_visibility" not in function.attributes
+        ]
+    return ModuleSummary(tuple(found))
+
+
+def _estimates(mod: IRModule) -> dict[str, MemoryEstimate] | str:
+    from relax_mlir.transform import create_pass
+
+    work = mod.clone()
+    try:
+        with work.context, ir.Location.unknown():
+            if not any(
+                op.name == ALLOC_STORAGE for f in work.mlir.body.operations for op in _inside(f.operation)
+            ):
+                create_pass("legalize-ops")(work.mlir)
+        return {each.function: each for each in estimate_memory(work)}
+    except RelaxError as error:
+        return str(error).splitlines()[0]
+
+
+def _summary(function: func.FuncOp, estimates: dict[str, MemoryEstimate] | str) -> FunctionSummary:
+    from relax_mlir.passes.memory.static_plan_block_memory import symbol_bounds
+
+    name = str(function.name.value)
+    ops = list(_inside(function.operation))
+    infos = [struct_info(op.results[0].type) for op in ops if op.name == ConstantOp.OPERATION_NAME]
+    tensors = [info for info in infos if isinstance(info, Tensor)]
+    calls: Counter[str] = Counter()
+    adds: dict[str, Dim | None] = {}
+    with symbolic.assuming(bounds_around(entry_block(function).operations[0].operation)):
+        for op in ops:
+            if not op.name.startswith("relax.") or op.name in STRUCTURE:
+                continue
+            calls[op.name] += 1
+            adds[op.name] = _sum([adds.get(op.name, 0), _multiply_adds(op)])
+    total = _sum(list(adds.values()))
+    params = [struct_info(argument.type) for argument in entry_block(function).arguments]
+    bounds = symbol_bounds(function)
+    return FunctionSummary(
+        name,
+        _signature(function, params),
+        tuple((symbol, *bounds.get(symbol, (0, None))) for symbol in _symbols(params)),
+        (len(tensors), sum(map(_elements, tensors)), sum(map(_bytes, tensors))),
+        tuple(OpCount(op, count, adds[op]) for op, count in calls.most_common()),
+        None if total is None else 2 * total,
+        estimates if isinstance(estimates, str) else estimates.get(name, "the function is planned elsewhere"),
+    )
+
+
+def _inside(op: ir.Operation) -> Iterator[ir.Operation]:
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield view.operation
+                yield from _inside(view.operation)
+
+
+def _multiply_adds(op: ir.Operation) -> Dim | None:
+    cls = op_class(op)
+    try:
+        return 0 if cls is None else cls.multiply_adds(cls.args_of(op))
+    except RelaxError:
+        return None
+
+
+def _sum(dims: Sequence[Dim | None]) -> Dim | None:
+    total: Dim = 0
+    for dim in dims:
+        if dim is None:
+            return None
+        total = total + dim
+    return total
+
+
+def _elements(info: Tensor) -> int:
+    count = symbolic.product(info.known_shape or ())
+    return count if isinstance(count, int) else 0
+
+
+def _bytes(info: Tensor) -> int:
+    size = bytes_of(info)
+    return size if isinstance(size, int) else 0
+
+
+def _symbols(params: Sequence[StructInfo]) -> list[str]:
+    return list(dict.fromkeys(name for info in params for name in info.symbols()))
+
+
+def _signature(function: func.FuncOp, params: Sequence[StructInfo]) -> str:
+    results = [struct_info(type_) for type_ in function.type.results]
+    names = parameter_names(function)
+    given = ", ".join(f"{name}: {info}" for name, info in zip(names, params, strict=True))
+    return f"({given}) -> {', '.join(map(str, results)) or 'None'}"
+
+
+def _bounded(symbol: str, low: int, high: int | None) -> str:
+    if high is None:
+        return f"{symbol}" if low == 0 else f"{symbol} >= {low}"
+    return f"{symbol} in {low} to {high}"
+
+
+def _dim_text(dim: Dim) -> str:
+    return f"{dim:,}" if isinstance(dim, int) else str(dim)

@@ -1,0 +1,117 @@
+"""Models in files: modules of IR, saved ones, Python files that define one, and those of other frameworks."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from relax_mlir.diagnostics import of_error, parse_module
+from relax_mlir.dialects import dialect
+from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError, expect
+from relax_mlir.ir_module import IRModule
+from relax_mlir.mlir import ir
+
+ARCHIVE = b"PK"
+"""How a file that `IRModule.save` has written begins."""
+BYTECODE = b"ML\xefR"
+"""How MLIR bytecode begins."""
+
+
+def load(path: str | Path) -> IRModule:
+    """The module in a file, whatever made it; the tools read their models by it.
+
+    Args:
+        path: by its ending, ``.onnx``: a model of ONNX (`relax_mlir.frontend.onnx.from_onnx` has options);
+            ``.pt2``: a program that ``torch.export.save`` has written (`relax_mlir.frontend.torch`);
+            ``.py``: a Python file, which is run, and its module taken, ``model.py:Name`` says which.
+            Any other file is IR as text or MLIR bytecode, or what `IRModule.save` has written.
+
+    Raises:
+        ParseError: the file cannot be read, or is no module. UnknownNameError: the Python file has no such module.
+        ArgumentError: the Python file raises an error, or has no module, or several.
+        UnsupportedError: the model has ops that cannot be imported; lists them.
+    """
+    expect("load: 'path'", path, str | Path, "a path")
+    return read_module(str(path))
+
+
+def is_python(text: str) -> bool:
+    """Whether a command line names a Python file: ``model.py``, ``model.py:Name``."""
+    return text.endswith(".py") or ".py:" in text
+
+
+def read_module(text: str, variables: Mapping[str, Any] | None = None) -> IRModule:
+    """The module in a file, as `load`; `variables`: the globals of a Python file that has been run already."""
+    path, _, name = text.partition(":") if ".py:" in text else (text, "", "")
+    if not Path(path).is_file():
+        raise ParseError(f"cannot open input file {path!r}: there is no such file")
+    if path.endswith(".py"):
+        return _from_python(path, name, python_globals(path) if variables is None else variables)
+    if path.endswith(".onnx"):
+        from relax_mlir.frontend.onnx import from_onnx  # it needs onnx
+
+        return from_onnx(path)
+    if path.endswith(".pt2"):
+        return _from_torch(path)
+    with open(path, "rb") as stream:
+        head = stream.read(max(len(ARCHIVE), len(BYTECODE)))
+    if head.startswith(BYTECODE):
+        return _from_bytecode(path)
+    return IRModule.load(path) if head.startswith(ARCHIVE) else IRModule.read(path)
+
+
+def _from_torch(path: str) -> IRModule:
+    import torch
+
+    from relax_mlir.frontend.torch import from_exported_program  # it needs torch
+
+    try:
+        program = torch.export.load(path)
+    except Exception as error:  # torch raises of all kinds for files that are damaged
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ParseError(f"{path}: no program that torch.export.load reads: {reason}") from error
+    return from_exported_program(program)
+
+
+def _from_bytecode(path: str) -> IRModule:
+    try:
+        return IRModule(parse_module(Path(path).read_bytes(), dialect.context()))
+    except ir.MLIRError as error:
+        reasons = "; ".join(found.message for found in of_error(error)) or str(error)
+        raise ParseError(f"{path}: no MLIR bytecode that can be read: {reasons}") from None
+
+
+def python_globals(path: str) -> dict[str, Any]:
+    """Run a Python file, and give its globals; raises ParseError, ArgumentError."""
+    if not Path(path).is_file():
+        raise ParseError(f"cannot open input file {path!r}: there is no such file")
+    folder = str(Path(path).parent)
+    sys.path.insert(0, folder)
+    try:
+        return runpy.run_path(path, run_name=Path(path).stem)
+    except RelaxError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ArgumentError(f"{path}: the file raises {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(folder)
+
+
+def _from_python(path: str, name: str, variables: Mapping[str, Any]) -> IRModule:
+    modules = {key: value for key, value in variables.items() if isinstance(value, IRModule)}
+    if name:
+        if name not in modules:
+            raise UnknownNameError(f"module of {path}", name, modules)
+        return modules[name]
+    different = {id(value): key for key, value in modules.items()}
+    if not different:
+        raise ArgumentError(
+            f"{path}: defines no module: a class with @I.ir_module, or an IRModule, as a global"
+        )
+    if len(different) > 1:
+        listed = ", ".join(f"{path}:{key}" for key in different.values())
+        raise ArgumentError(f"{path}: defines {len(different)} modules; say which: {listed}")
+    return next(iter(modules.values()))

@@ -1,0 +1,67 @@
+"""`relax_mlir.load`: files of all kinds as modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+from relax_mlir import op as R
+from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
+
+
+def scaled() -> rx.IRModule:
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 64), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(R.multiply(x, bb.const(np.full(64, 3, "float32"))))
+    return bb.get()
+
+
+SCRIPT = """
+from relax_mlir.script import ir as I, relax as R
+
+@I.ir_module
+class Doubled:
+    @R.function
+    def main(x: R.Tensor(("n", 64), "float32")) -> R.Tensor(("n", 64), "float32"):
+        return R.add(x, x)
+
+Other = Doubled.clone()
+"""
+
+
+def result(module: rx.IRModule) -> np.ndarray:
+    x = np.arange(128, dtype="float32").reshape(2, 64)
+    return np.from_dlpack(rx.build(module)["main"](x)) / np.maximum(x, 1)
+
+
+def test_ir_saved_modules_bytecode_and_python(tmp_path: Path) -> None:
+    module = scaled()
+    module.save(tmp_path / "model.rx")
+    (tmp_path / "model.mlir").write_text(module.asm(elide_above=None))
+    with open(tmp_path / "model.mlirbc", "wb") as stream:
+        module.mlir.operation.write_bytecode(stream)
+    (tmp_path / "model.py").write_text(SCRIPT)
+    for name, factor in (("model.rx", 3), ("model.mlir", 3), ("model.mlirbc", 3), ("model.py:Doubled", 2)):
+        found = result(rx.load(tmp_path / name))
+        np.testing.assert_array_equal(found.reshape(-1)[1:], np.full(127, factor, "float32"))
+
+
+def test_what_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(SCRIPT)
+    (tmp_path / "broken.mlirbc").write_bytes(b"ML\xefR cut off")
+    (tmp_path / "text.mlir").write_text("no module")
+    with pytest.raises(ParseError, match="there is no such file"):
+        rx.load(tmp_path / "missing.mlir")
+    with pytest.raises(ArgumentError, match="defines 2 modules; say which"):
+        rx.load(tmp_path / "model.py")
+    with pytest.raises(UnknownNameError, match="Trebled"):
+        rx.load(f"{tmp_path}/model.py:Trebled")
+    with pytest.raises(ParseError, match="no MLIR bytecode that can be read"):
+        rx.load(tmp_path / "broken.mlirbc")
+    with pytest.raises(ParseError, match="not a valid module"):
+        rx.load(tmp_path / "text.mlir")
+    with pytest.raises(ArgumentError, match="'path'"):
+        rx.load(3)  # type: ignore[arg-type]  # that is what is tested
