@@ -67,7 +67,10 @@ class FunctionSummary:
         tensors, elements, size = self.weights
         facts = [
             ("dynamic", ", ".join(_bounded(*symbol) for symbol in self.symbols) or "nothing"),
-            ("weights", f"{tensors} tensors, {elements:,} elements, {size:,} bytes"),
+            (
+                "weights",
+                f"{_count(tensors, 'tensor')}, {_count(elements, 'element')}, {_count(size, 'byte')}",
+            ),
             ("FLOPs", "not known" if self.flops is None else _dim_text(self.flops)),
             ("memory", self._memory_text()),
         ]
@@ -83,7 +86,7 @@ class FunctionSummary:
     def _memory_text(self) -> str:
         if isinstance(self.memory, str):
             return f"not known: {self.memory}"
-        return f"{_dim_text(self.memory.peak)} bytes at once, {self.memory.tensors} tensors"
+        return f"{_dim_text(self.memory.peak)} bytes at once, {_count(self.memory.tensors, 'tensor')}"
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,10 @@ def _bounded(symbol: str, low: int, high: int | None) -> str:
     if high is None:
         return f"{symbol}" if low == 0 else f"{symbol} >= {low}"
     return f"{symbol} in {low} to {high}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _dim_text(dim: Dim) -> str:

@@ -31,7 +31,7 @@ def load(path: str | Path) -> IRModule:
 
     Raises:
         ParseError: the file cannot be read, or is no module. UnknownNameError: the Python file has no such module.
-        ArgumentError: the Python file raises an error, or has no module, or several.
+        ArgumentError: the file is no model of ONNX; the Python file raises an error, or has no module, or several.
         UnsupportedError: the model has ops that cannot be imported; lists them.
     """
     expect("load: 'path'", path, str | Path, "a path")

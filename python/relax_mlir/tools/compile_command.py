@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     model = found.add_argument(
         "input",
-        help="IR text, a module that IRModule.save has written, or a Python file that defines a module "
+        help="IR text, a module that IRModule.save has written, .onnx, .pt2, or a Python file that defines a module "
         "(file.py:Name if it defines several); with --inspect, a library",
     )
     output = found.add_argument(

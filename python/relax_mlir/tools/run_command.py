@@ -29,7 +29,8 @@ def parser() -> argparse.ArgumentParser:
     )
     model = found.add_argument(
         "model",
-        help="a library (.so), bytecode (.vmexec), IR text, a saved module, or a Python file (file.py:Name)",
+        help="a library (.so), bytecode (.vmexec), IR text, a saved module, .onnx, .pt2, or a Python file "
+        "(file.py:Name)",
     )
     found.add_argument("function", nargs="?", help="the function to call (default: the only one)")
     given = found.add_argument_group("inputs")

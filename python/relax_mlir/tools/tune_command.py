@@ -31,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
     )
     model = found.add_argument(
         "input",
-        help="IR text, a module that IRModule.save has written, or a Python file that defines a module, or tasks of "
+        help="IR text, a module that IRModule.save has written, .onnx, .pt2, or a Python file that defines a module, "
+        "or tasks of "
         "relax_mlir.tuning (file.py:Name if it defines several modules)",
     )
     add_strategies(found)

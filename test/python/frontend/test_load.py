@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import relax_mlir as rx
+import torch
+import tvm_ffi
+from onnx import TensorProto, helper, save
 from relax_mlir import op as R
-from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
+from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError
 
 
 def scaled() -> rx.IRModule:
@@ -47,6 +51,36 @@ def test_ir_saved_modules_bytecode_and_python(tmp_path: Path) -> None:
     for name, factor in (("model.rx", 3), ("model.mlir", 3), ("model.mlirbc", 3), ("model.py:Doubled", 2)):
         found = result(rx.load(tmp_path / name))
         np.testing.assert_array_equal(found.reshape(-1)[1:], np.full(127, factor, "float32"))
+
+
+def test_models_of_onnx_and_torch(tmp_path: Path) -> None:
+    shape = ["n", 64]
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "x"], ["y"])],
+        "doubled",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+    )
+    save(helper.make_model(graph), tmp_path / "model.onnx")
+
+    class Doubled(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + x
+
+    sizes = {"x": {0: torch.export.Dim("n")}}
+    program = torch.export.export(Doubled(), (torch.ones(3, 64),), dynamic_shapes=sizes)
+    torch.export.save(program, tmp_path / "model.pt2")
+    for name in ("model.onnx", "model.pt2"):
+        module = rx.load(tmp_path / name)
+        x = np.arange(128, dtype="float32").reshape(2, 64)
+        found = rx.build(module)["main"](x)
+        found = found[0] if isinstance(found, tuple | tvm_ffi.Array) else found
+        np.testing.assert_array_equal(np.from_dlpack(found), 2 * x)
+        assert re.search(r"dynamic  \w+\n", str(module.summary()))
+    for name in ("damaged.onnx", "damaged.pt2"):
+        (tmp_path / name).write_bytes(b"PK this is no model")
+        with pytest.raises(RelaxError, match=name):
+            rx.load(tmp_path / name)
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
