@@ -66,6 +66,8 @@ FAMILIES = (
     "quantization",
     "image",
     "grid_sample",
+    "regions",
+    "boxes",
     "group_norm",
     "batch_norm",
     "convolution",

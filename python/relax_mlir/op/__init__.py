@@ -223,6 +223,7 @@ from relax_mlir.op import (
     image,
     memory,
     nn,
+    vision,
     vm,
 )
 from relax_mlir.op.op_registry import Op, infer_rule, register_op_attr, unregister_op
@@ -407,6 +408,7 @@ __all__ = [
     "unregister_infer",
     "unregister_op",
     "variance",
+    "vision",
     "vm",
     "where",
     "while_loop",

@@ -51,6 +51,13 @@ _BUILT_IN = {
     **{f"relax.{name}": ("gather", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
     "relax.nn_pad": ("padding", "pad"),
+    **{
+        f"relax.vision_{name}": ("boxes", name)
+        for name in (
+            *("all_class_non_max_suppression", "get_valid_counts", "multibox_transform_loc"),
+            *("non_max_suppression", "roi_align", "roi_pool"),
+        )
+    },
     **{f"relax.image_resize{rank}d": ("image", "resize") for rank in (2, 3)},
     **{f"relax.image_{name}": ("image", name) for name in ("affine_grid", "grid_sample")},
     **{f"relax.nn_{name}": ("rearrange", name) for name in ("pixel_shuffle", "pixel_unshuffle")},

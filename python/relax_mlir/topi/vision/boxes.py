@@ -78,6 +78,7 @@ class _Rules:
     coord_start: int
     score_index: int
     id_index: int
+    score_threshold: float
 
 
 def non_max_suppression(
@@ -94,6 +95,7 @@ def non_max_suppression(
     return_indices: bool = True,
     invalid_to_bottom: bool = False,
     soft_nms_sigma: float = 0.0,
+    score_threshold: float = 0.0,
 ) -> Tensor | list[Tensor]:
     """The boxes of falling scores that do not overlap one before by `iou_threshold` or more.
 
@@ -104,7 +106,8 @@ def non_max_suppression(
         force_suppress: boxes of other classes (of number `id_index`) suppress each other, too.
         top_k: how many boxes of the largest scores take part, for 0 and less all.
         coord_start: the first of the four numbers that are two corners.
-        score_index, id_index: as for `get_valid_counts`; boxes of scores that are not above 0 do not count.
+        score_index, id_index: as for `get_valid_counts`.
+        score_threshold: boxes whose scores are not above it do not count.
         return_indices: where the boxes that are left stood, before -1, and how many they are, of the shape
             ``(batch, 1)``; else the boxes by falling scores, with -1 for those that are left out.
         invalid_to_bottom: without indices: those that are left out are last.
@@ -122,7 +125,14 @@ def non_max_suppression(
     if not all(isinstance(n, int) for n in (max_output_size, top_k, coord_start, score_index, id_index)):
         raise ArgumentError(f"{what}: sizes and places of numbers are integers")
     rules = _Rules(
-        max_output_size, float(iou_threshold), force_suppress, top_k, coord_start, score_index, id_index
+        max_output_size,
+        float(iou_threshold),
+        force_suppress,
+        top_k,
+        coord_start,
+        score_index,
+        id_index,
+        float(score_threshold),
     )
     scores = _valid_scores(tensor, counts, score_index)
     order = argsort(scores, 1, False, "int64")
@@ -153,6 +163,7 @@ def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> lis
         b, i, j, k, at = (fresh(n) for n in "bijkp")
         keep, union, common = fresh("keep"), fresh("union"), fresh("common")
         zero, minus = _number(0, kind), _number(-1, kind)
+        least = _number(rules.score_threshold, kind)
         top = f"T.min({keep}, {rules.top_k})" if rules.top_k > 0 else keep
         room = f" and {number}[{b}, 0] < {rules.max_output_size}" if rules.max_output_size > 0 else ""
         own_class = rules.id_index >= 0 and not rules.force_suppress
@@ -176,10 +187,10 @@ def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> lis
             f"        for {k} in range({width}):",
             f"            {out}[{b}, {i}, {k}] = {boxes}[{b}, {at}, {k}]",
             f"    for {i} in range({top}):",
-            f"        if {out}[{b}, {i}, {score}] > {zero}{room}:",
+            f"        if {out}[{b}, {i}, {score}] > {least} and {places}[{b}, {i}] >= 0{room}:",
             f"            {number}[{b}, 0] = {number}[{b}, 0] + 1",
             f"            for {j} in range({i} + 1, {top}):",
-            f"                if {out}[{b}, {j}, {score}] > {zero}{same}:",
+            f"                if {out}[{b}, {j}, {score}] > {least} and {places}[{b}, {j}] >= 0{same}:",
             *(
                 f"                    {line}"
                 for line in overlap_lines(
@@ -284,9 +295,9 @@ def _moved_up(kept: Tensor, score_index: int) -> Tensor:
 def all_class_non_max_suppression(
     boxes: Tensor,
     scores: Tensor,
-    max_output_boxes_per_class: int,
-    iou_threshold: float,
-    score_threshold: float,
+    max_output_boxes_per_class: int | Tensor,
+    iou_threshold: float | Tensor,
+    score_threshold: float | Tensor,
 ) -> list[Tensor]:
     """ONNX's NonMaxSuppression: for every class the boxes of falling scores that do not overlap one before.
 
@@ -295,6 +306,8 @@ def all_class_non_max_suppression(
         scores: ``(batch, classes, boxes)``; those that count are above `score_threshold`.
         max_output_boxes_per_class: how many boxes of each class there are at most.
         iou_threshold: boxes that overlap by more, as a share of the area of both, are left out.
+
+    The last three may be tensors of one element.
 
     Returns:
         ``(batch * classes * boxes, 3)``, int64: the entry of the batch, the class and the box, before rows of -1; and
@@ -308,17 +321,33 @@ def all_class_non_max_suppression(
             f"{what}: {tensor} and {weight} are not (batch, boxes, 4) and (batch, classes, boxes)"
         )
     require_equal(f"{what}: 'scores'", (weight.shape[0], weight.shape[2]), tensor.shape[:2])
-    if isinstance(max_output_boxes_per_class, bool) or not isinstance(max_output_boxes_per_class, int):
+    if isinstance(max_output_boxes_per_class, bool) or not isinstance(
+        max_output_boxes_per_class, int | Tensor
+    ):
         raise ArgumentError(
             f"{what}: 'max_output_boxes_per_class' is {max_output_boxes_per_class!r}, expected an integer"
         )
     order = argsort(weight, 2, False, "int64")
     batch, classes, count = weight.shape
     kind = tensor.dtype
+    limits = [
+        item if isinstance(item, int | float) else _one(what, item, dtype)
+        for item, dtype in (
+            (max_output_boxes_per_class, "int64"),
+            (iou_threshold, kind),
+            (score_threshold, weight.dtype),
+        )
+    ]
+    given = [item for item in limits if isinstance(item, Tensor)]
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        box, score, sorted_ = ins
+        box, score, sorted_, *numbers = ins
         found, number = outs
+        rest = iter(numbers)
+        most, overlap, least = (
+            f"{next(rest)}[0]" if isinstance(item, Tensor) else _literal(item, dtype)
+            for item, dtype in zip(limits, ("", kind, weight.dtype), strict=True)
+        )
         b, c, i, j, k = (fresh(n) for n in "bcijk")
         own, other, before = fresh("own"), fresh("other"), fresh("before")
         alive, common, union, to = fresh("alive"), fresh("common"), fresh("union"), fresh("to")
@@ -335,9 +364,9 @@ def all_class_non_max_suppression(
             f"        for {i} in range({count}):",
             f"            {own} = T.index({sorted_}[{b}, {c}, {i}])",
             f"            {alive}[0] = 1",
-            f"            if not {score}[{b}, {c}, {own}] > {_number(score_threshold, weight.dtype)}:",
+            f"            if not {score}[{b}, {c}, {own}] > {least}:",
             f"                {alive}[0] = 0",
-            f"            if {number}[0] - {before}[0] >= {max_output_boxes_per_class}:",
+            f"            if {number}[0] - {before}[0] >= {most}:",
             f"                {alive}[0] = 0",
             f"            if {alive}[0] == 1:",
             f"                for {j} in range(T.index({before}[0]), T.index({number}[0])):",
@@ -352,7 +381,7 @@ def all_class_non_max_suppression(
                     zero,
                 )
             ),
-            f"                    if {union} > {zero} and {common} / {union} > {_number(iou_threshold, kind)}:",
+            f"                    if {union} > {zero} and {common} / {union} > {overlap}:",
             f"                        {alive}[0] = 0",
             f"            if {alive}[0] == 1:",
             f"                {to} = T.index({number}[0])",
@@ -363,7 +392,7 @@ def all_class_non_max_suppression(
         ]
 
     return LoopOp(
-        [tensor, weight, order],
+        [tensor, weight, order, *given],
         [(batch * classes * count, 3), (1,)],
         ["int64", "int64"],
         body,
@@ -383,3 +412,17 @@ def _boxes(what: str, data: Tensor, least: int) -> Tensor:
 
 def _number(value: float, dtype: str) -> str:
     return f"T.{dtype}({float(value)!r})"
+
+
+def _literal(value: float, dtype: str) -> str:
+    """A number as text; without a dtype an integer."""
+    return _number(value, dtype) if dtype else str(int(value))
+
+
+def _one(what: str, tensor: Tensor, dtype: str) -> Tensor:
+    """A tensor of one element as a vector of a dtype."""
+    if tensor.ndim > 1 or (tensor.ndim == 1 and tensor.shape[0] != 1):
+        raise ShapeError(f"{what}: {tensor} is not one number")
+    return computed(
+        (1,), lambda i: (tensor(0) if tensor.ndim else tensor()).astype(dtype), "T_nms_number", BOXES
+    )

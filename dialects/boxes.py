@@ -1,0 +1,311 @@
+"""Boxes of object detection: those that count, and of those that overlap the best."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.dtypes import promote
+from relax_mlir.dialects.image import floats_of
+from relax_mlir.dialects.losses import require_same
+from relax_mlir.dialects.nn import float_tensor
+from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr
+from relax_mlir.dialects.types import Tensor, Tuple
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError, UnsupportedError, expect
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+
+def _dims(args: OpArgs, index: int, what: str, rank: int) -> tuple[Dim | None, ...]:
+    """The dimensions of an operand, of which there are `rank`: `what` says them."""
+    given = args.tensor(index)
+    if given.ndim is not None and given.ndim != rank:
+        raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected {what}")
+    return given.shape or (None,) * rank
+
+
+def _boxes(args: OpArgs, least: int) -> tuple[Dim | None, ...]:
+    float_tensor(args)
+    dims = _dims(args, 0, "(batch, boxes, numbers)", 3)
+    if dims[2] is not None and not (isinstance(dims[2], int) and dims[2] >= least):
+        raise ShapeError(
+            f"{args.op}: operand 'data' is {args.tensor(0)}, expected (batch, boxes, {least} numbers or more)"
+        )
+    return dims
+
+
+class GetValidCountsOp(RelaxOp, name="vision_get_valid_counts", traits=[ext.Pure]):
+    """The boxes whose score is above `score_threshold`, in order, before rows of -1.
+
+    `data` is ``(batch, boxes, numbers)``, floats. Number `score_index` of a box is its score, and number `id_index` its
+    class, which is 0 or more for boxes that count; -1: there is none. The result is a tuple: how many count, int32 of
+    shape ``(batch,)``, the boxes, and where they stood, int32 of shape ``(batch, boxes)``, -1 for the others.
+
+    Example: shape ``(n, 100, 6)`` gives ``(n,)``, ``(n, 100, 6)`` and ``(n, 100)``.
+    """
+
+    data: ext.Operand[Any]
+    score_threshold: ir.FloatAttr
+    id_index: ir.IntegerAttr
+    score_index: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.float_attr("score_threshold")
+        class_, score = args.int_attr("id_index"), args.int_attr("score_index")
+        if score < 0 or class_ < -1:
+            raise ArgumentError(
+                f"{args.op}: score_index is {score}, id_index {class_}, expected places, or -1 for no class"
+            )
+        batch, boxes, _ = dims = _boxes(args, max(class_, score) + 1)
+        return Tuple(
+            [Tensor((batch,), "int32"), Tensor(dims, args.tensor(0).dtype), Tensor((batch, boxes), "int32")]
+        )
+
+
+class NonMaxSuppressionOp(RelaxOp, name="vision_non_max_suppression", traits=[ext.Pure]):
+    """The boxes of falling scores that do not overlap one before by `iou_threshold` or more, as a share of both areas.
+
+    `data`, `valid_count` and `indices` are as `GetValidCountsOp` gives them; the numbers of a box from `coord_start` on
+    are two corners. `max_output_size`: how many boxes are left at most; `top_k`: how many of the greatest scores take
+    part; 0 and less: all. Boxes suppress those of the same class (number `id_index`), with `force_suppress` all.
+    Scores that are not above `score_threshold` do not count. With `return_indices` the result is a tuple: where the
+    boxes that are left stood, int32 of shape ``(batch, boxes)``, before -1, and how many they are, ``(batch, 1)``; else
+    it is the boxes by falling scores, -1 for those that are left out, which are last with `invalid_to_bottom`.
+
+    Example: shapes ``(n, 100, 6)``, ``(n,)`` and ``(n, 100)`` give ``(n, 100)`` and ``(n, 1)``.
+    """
+
+    data: ext.Operand[Any]
+    valid_count: ext.Operand[Any]
+    indices: ext.Operand[Any]
+    max_output_size: ir.IntegerAttr
+    iou_threshold: ir.FloatAttr
+    force_suppress: ir.IntegerAttr
+    top_k: ir.IntegerAttr
+    coord_start: ir.IntegerAttr
+    score_index: ir.IntegerAttr
+    id_index: ir.IntegerAttr
+    return_indices: ir.IntegerAttr
+    invalid_to_bottom: ir.IntegerAttr
+    soft_nms_sigma: ir.FloatAttr
+    score_threshold: ir.FloatAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        for name in ("iou_threshold", "score_threshold"):
+            args.float_attr(name)
+        for name in ("max_output_size", "top_k"):
+            args.int_attr(name)
+        for name in ("force_suppress", "invalid_to_bottom"):
+            args.bool_attr(name)
+        if args.float_attr("soft_nms_sigma"):
+            raise UnsupportedError(
+                f"{args.op}: soft_nms_sigma is {args.float_attr('soft_nms_sigma')}; scores are not lowered by "
+                "overlaps: give 0"
+            )
+        corner, score, class_ = (args.int_attr(name) for name in ("coord_start", "score_index", "id_index"))
+        if corner < 0 or score < 0 or class_ < -1:
+            raise ArgumentError(
+                f"{args.op}: coord_start is {corner}, score_index {score}, id_index {class_}, expected places, or -1 "
+                "for no class"
+            )
+        batch, boxes, _ = dims = _boxes(args, max(corner + 4, score + 1, class_ + 1))
+        for index, wanted in ((1, (batch,)), (2, (batch, boxes))):
+            args.require_dtype(index, lambda d: d.is_integer, "integers")
+            require_same(args, index, wanted, "the boxes of 'data'")
+        if args.bool_attr("return_indices"):
+            return Tuple([Tensor((batch, boxes), "int32"), Tensor((batch, 1), "int32")])
+        return Tensor(dims, args.tensor(0).dtype)
+
+
+class AllClassNonMaxSuppressionOp(RelaxOp, name="vision_all_class_non_max_suppression", traits=[ext.Pure]):
+    """For every class the boxes of falling scores that do not overlap one before: ONNX's NonMaxSuppression.
+
+    `boxes` is ``(batch, boxes, 4)``, two corners of each, and `scores` ``(batch, classes, boxes)``, floats. The others
+    are one number each: how many boxes of a class there are at most; boxes that overlap by more than `iou_threshold`,
+    as a share of the area of both, are left out; scores that count are above `score_threshold`. The result is a tuple:
+    the entry of the batch, the class and the box, int64 of shape ``(batch * classes * boxes, 3)``, before rows of -1;
+    and how many they are, int64 of shape ``(1,)``.
+
+    Example: shapes ``(1, 9, 4)`` and ``(1, 2, 9)`` give ``(18, 3)`` and ``(1,)``.
+    """
+
+    boxes: ext.Operand[Any]
+    scores: ext.Operand[Any]
+    max_output_boxes_per_class: ext.Operand[Any]
+    iou_threshold: ext.Operand[Any]
+    score_threshold: ext.Operand[Any]
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        for index in (0, 1, 3, 4):
+            float_tensor(args, index)
+        args.require_dtype(2, lambda d: d.is_integer, "an integer")
+        for index in (2, 3, 4):
+            given = args.tensor(index)
+            if given.ndim not in (None, 0) and tuple(given.shape or (None,)) not in ((1,), (None,)):
+                raise ShapeError(
+                    f"{args.op}: operand '{args.name_of(index)}' is {given}, expected one number"
+                )
+        boxes, scores = args.tensor(0), args.tensor(1)
+        if boxes.dtype is not None and scores.dtype is not None:
+            promote(boxes.dtype, scores.dtype, f"{args.op}: 'boxes' and 'scores'")
+        batch, count, width = _dims(args, 0, "(batch, boxes, 4)", 3)
+        images, classes, scored = _dims(args, 1, "(batch, classes, boxes)", 3)
+        if width not in (None, 4):
+            raise ShapeError(f"{args.op}: operand 'boxes' is {boxes}, expected (batch, boxes, 4)")
+        require_same(args, 1, (batch, classes, count), "'boxes' with the classes")
+        known = [images if batch is None else batch, classes, scored if count is None else count]
+        sizes = [dim for dim in known if dim is not None]
+        rows = symbolic.product(sizes) if len(sizes) == 3 else None
+        return Tuple([Tensor((rows, 3), "int64"), Tensor((1,), "int64")])
+
+
+class MultiboxTransformLocOp(RelaxOp, name="vision_multibox_transform_loc", traits=[ext.Pure]):
+    """Boxes of anchors that are moved and stretched, and their scores.
+
+    `cls_pred` is ``(batch, classes, anchors)``: the scores are its softmax along the classes. `loc_pred` is
+    ``(batch, 4 * anchors)``: how far each anchor is moved, x and y, of its size, and the logarithms of how far it is
+    stretched, width and height, each times one of the `variances`. `anchor` is ``(1, anchors, 4)``: left, top, right
+    and bottom. With `clip` corners are held between 0 and 1. Scores below `threshold` are 0, and those of class 0
+    without `keep_background`. The result is a tuple of ``(batch, anchors, 4)``: top, left, bottom, right; and the
+    scores.
+
+    Example: shapes ``(n, 21, 9)``, ``(n, 36)`` and ``(1, 9, 4)`` give ``(n, 9, 4)`` and ``(n, 21, 9)``.
+    """
+
+    cls_pred: ext.Operand[Any]
+    loc_pred: ext.Operand[Any]
+    anchor: ext.Operand[Any]
+    clip: ir.IntegerAttr
+    threshold: ir.FloatAttr
+    variances: ir.ArrayAttr
+    keep_background: ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        args.bool_attr("clip"), args.bool_attr("keep_background"), args.float_attr("threshold")
+        factors = floats_of(args, "variances")
+        if factors is None or len(factors) != 4:
+            raise ArgumentError(f"{args.op}: variances is {factors}, expected four numbers")
+        for index in (0, 1, 2):
+            float_tensor(args, index)
+        dtypes = [info.dtype for info in args.tensors() if info.dtype is not None]
+        for other in dtypes[1:]:
+            promote(dtypes[0], other, args.op)
+        batch, classes, anchors = _dims(args, 0, "(batch, classes, anchors)", 3)
+        require_same(
+            args, 1, (batch, None if anchors is None else anchors * 4), "four numbers for each anchor"
+        )
+        require_same(args, 2, (1, anchors, 4), "the anchors of 'cls_pred'")
+        dtype = dtypes[0] if dtypes else None
+        return Tuple([Tensor((batch, anchors, 4), dtype), Tensor((batch, classes, anchors), dtype)])
+
+
+# -- builders --------------------------------------------------------------------------------------------------
+
+
+def get_valid_counts(
+    data: ValueLike, score_threshold: float = 0.0, id_index: int = 0, score_index: int = 1
+) -> Value:
+    """The boxes that count, and how many there are (see `GetValidCountsOp`): a tuple of three."""
+    require_insertion_point("vision.get_valid_counts")
+    attributes = {
+        "score_threshold": double_attr(score_threshold, "get_valid_counts: 'score_threshold'"),
+        "id_index": int_attr(id_index, "get_valid_counts: 'id_index'"),
+        "score_index": int_attr(score_index, "get_valid_counts: 'score_index'"),
+    }
+    return create_one(GetValidCountsOp, [as_value(data)], attributes)
+
+
+def non_max_suppression(
+    data: ValueLike,
+    valid_count: ValueLike,
+    indices: ValueLike,
+    max_output_size: int = -1,
+    iou_threshold: float = 0.5,
+    force_suppress: bool = False,
+    top_k: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = 0,
+    return_indices: bool = True,
+    invalid_to_bottom: bool = False,
+    soft_nms_sigma: float = 0.0,
+    score_threshold: float = 0.0,
+) -> Value:
+    """The best of boxes that overlap (see `NonMaxSuppressionOp`)."""
+    what = "non_max_suppression"
+    require_insertion_point(f"vision.{what}")
+    integers = {
+        "max_output_size": max_output_size,
+        "top_k": top_k,
+        "coord_start": coord_start,
+        "score_index": score_index,
+        "id_index": id_index,
+    }
+    floats = {
+        "iou_threshold": iou_threshold,
+        "soft_nms_sigma": soft_nms_sigma,
+        "score_threshold": score_threshold,
+    }
+    flags = {
+        "force_suppress": force_suppress,
+        "return_indices": return_indices,
+        "invalid_to_bottom": invalid_to_bottom,
+    }
+    attributes: dict[str, ir.Attribute] = {
+        **{name: int_attr(value, f"{what}: '{name}'") for name, value in integers.items()},
+        **{name: double_attr(value, f"{what}: '{name}'") for name, value in floats.items()},
+        **{name: bool_attr(value, f"{what}: '{name}'") for name, value in flags.items()},
+    }
+    return create_one(NonMaxSuppressionOp, [as_value(v) for v in (data, valid_count, indices)], attributes)
+
+
+def all_class_non_max_suppression(
+    boxes: ValueLike,
+    scores: ValueLike,
+    max_output_boxes_per_class: ValueLike,
+    iou_threshold: ValueLike,
+    score_threshold: ValueLike,
+) -> Value:
+    """The best of boxes that overlap, of every class (see `AllClassNonMaxSuppressionOp`): a tuple of two."""
+    require_insertion_point("vision.all_class_non_max_suppression")
+    threshold = Tensor((), "float32")
+    operands = [
+        as_value(boxes),
+        as_value(scores),
+        as_value(max_output_boxes_per_class, Tensor((), "int64")),
+        as_value(iou_threshold, threshold),
+        as_value(score_threshold, threshold),
+    ]
+    return create_one(AllClassNonMaxSuppressionOp, operands)
+
+
+def multibox_transform_loc(
+    cls_pred: ValueLike,
+    loc_pred: ValueLike,
+    anchor: ValueLike,
+    clip: bool = False,
+    threshold: float = 0.0,
+    variances: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+    keep_background: bool = True,
+) -> Value:
+    """Boxes of anchors and their scores (see `MultiboxTransformLocOp`): a tuple of two."""
+    what = "multibox_transform_loc"
+    require_insertion_point(f"vision.{what}")
+    expect(f"{what}: 'variances'", variances, list | tuple, "four numbers")
+    factors = [double_attr(item, f"{what}: 'variances'[{i}]") for i, item in enumerate(variances)]
+    attributes = {
+        "clip": bool_attr(clip, f"{what}: 'clip'"),
+        "threshold": double_attr(threshold, f"{what}: 'threshold'"),
+        "variances": ir.ArrayAttr.get(factors),
+        "keep_background": bool_attr(keep_background, f"{what}: 'keep_background'"),
+    }
+    return create_one(MultiboxTransformLocOp, [as_value(v) for v in (cls_pred, loc_pred, anchor)], attributes)

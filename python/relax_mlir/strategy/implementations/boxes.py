@@ -1,0 +1,82 @@
+"""Object detection by topi."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import topi
+from relax_mlir.dialects.types import StructInfo
+from relax_mlir.expr import Attrs
+from relax_mlir.strategy.implementations.expressions import by_expression
+from relax_mlir.te import Tensor
+
+
+@by_expression
+def roi_align(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
+    """Samples of the cells of regions."""
+    data, rois = inputs
+    return topi.vision.roi_align(
+        data,
+        rois,
+        attrs.pooled_size,
+        attrs.spatial_scale,
+        attrs.mode,
+        attrs.sample_ratio,
+        attrs.aligned,
+        attrs.layout,
+    )
+
+
+@by_expression
+def roi_pool(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
+    """The greatest elements of the cells of regions."""
+    data, rois = inputs
+    return topi.vision.roi_pool(data, rois, attrs.pooled_size, attrs.spatial_scale, attrs.layout)
+
+
+@by_expression
+def get_valid_counts(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
+    """The boxes that count."""
+    return topi.vision.get_valid_counts(inputs[0], attrs.score_threshold, attrs.id_index, attrs.score_index)
+
+
+@by_expression
+def non_max_suppression(
+    attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo
+) -> Sequence[Tensor] | Tensor:
+    """The best of boxes that overlap."""
+    data, valid_count, indices = inputs
+    return topi.vision.non_max_suppression(
+        data,
+        valid_count,
+        indices,
+        attrs.max_output_size,
+        attrs.iou_threshold,
+        attrs.force_suppress,
+        attrs.top_k,
+        attrs.coord_start,
+        attrs.score_index,
+        attrs.id_index,
+        attrs.return_indices,
+        attrs.invalid_to_bottom,
+        attrs.soft_nms_sigma,
+        attrs.score_threshold,
+    )
+
+
+@by_expression
+def all_class_non_max_suppression(
+    attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo
+) -> Sequence[Tensor]:
+    """The best of boxes that overlap, of every class."""
+    boxes, scores, most, overlap, least = inputs
+    return topi.vision.all_class_non_max_suppression(boxes, scores, most, overlap, least)
+
+
+@by_expression
+def multibox_transform_loc(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
+    """Boxes of anchors and their scores."""
+    classes, moves, anchors = inputs
+    return topi.vision.multibox_transform_loc(
+        classes, moves, anchors, attrs.variances, attrs.clip, attrs.threshold, attrs.keep_background
+    )
