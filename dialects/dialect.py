@@ -68,6 +68,7 @@ FAMILIES = (
     "grid_sample",
     "regions",
     "boxes",
+    "gradients",
     "group_norm",
     "batch_norm",
     "convolution",

@@ -174,7 +174,7 @@ class Pooling:
     @classmethod
     def of(cls, args: OpArgs) -> "Pooling":
         """The pooling of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
-        count = {"1": 1, "2": 2, "3": 3}[args.op[-2]]
+        count = next(int(c) for c in args.op if c.isdigit())
         spatial = SPATIAL[count]
         if "avg" in args.op:
             args.require_dtype(0, lambda d: d.is_float, "a float")
@@ -325,15 +325,25 @@ def _pooling(
     layouts: tuple[str, str | None],
 ) -> Value:
     require_insertion_point(what)
+    return create_one(cls, [as_value(data)], pooling_attributes(what, cls.count, numbers, flags, layouts))
+
+
+def pooling_attributes(
+    what: str,
+    count: int,
+    numbers: tuple[Ints, Ints, Ints, Ints],
+    flags: tuple[bool, bool],
+    layouts: tuple[str, str | None],
+) -> dict[str, ir.Attribute]:
+    """The attributes of a pooling in `count` dimensions, and of its gradient."""
     pool_size, strides, padding, dilation = numbers
-    attributes = {
-        "pool_size": ints_attr(repeated(pool_size, what, "pool_size", cls.count), f"{what}: 'pool_size'"),
-        "strides": ints_attr(repeated(strides, what, "strides", cls.count), f"{what}: 'strides'"),
-        "padding": ints_attr(both_sides(padding, what, cls.count), f"{what}: 'padding'"),
-        "dilation": ints_attr(repeated(dilation, what, "dilation", cls.count), f"{what}: 'dilation'"),
+    return {
+        "pool_size": ints_attr(repeated(pool_size, what, "pool_size", count), f"{what}: 'pool_size'"),
+        "strides": ints_attr(repeated(strides, what, "strides", count), f"{what}: 'strides'"),
+        "padding": ints_attr(both_sides(padding, what, count), f"{what}: 'padding'"),
+        "dilation": ints_attr(repeated(dilation, what, "dilation", count), f"{what}: 'dilation'"),
         "ceil_mode": bool_attr(flags[0], f"{what}: 'ceil_mode'"),
         "count_include_pad": bool_attr(flags[1], f"{what}: 'count_include_pad'"),
         "layout": text_attr(layouts[0], f"{what}: 'layout'"),
         "out_layout": text_attr(layouts[1] or layouts[0], f"{what}: 'out_layout'"),
     }
-    return create_one(cls, [as_value(data)], attributes)

@@ -1,4 +1,4 @@
-"""Legalisation of what leaves elements in their order: batch_flatten and dropout."""
+"""Legalisation of what leaves elements in their order: batch_flatten, dropout, and the marks of gradients."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from relax_mlir.scalars.arithmetic import const
 @legalization("relax.nn_batch_flatten")
 def legalize_batch_flatten(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return [reshaped(op.operands[0], op.results[0].known_shape or ())]
+
+
+@legalization("relax.grad_no_grad", "relax.grad_start_checkpoint", "relax.grad_end_checkpoint")
+def legalize_mark(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    return op.operands
 
 
 @legalization("relax.nn_dropout")

@@ -220,6 +220,7 @@ from relax_mlir.dialects.unary import (
 )
 from relax_mlir.dialects.views import expand_dims, flatten, reshape, squeeze
 from relax_mlir.op import (
+    grad,
     image,
     memory,
     nn,
@@ -303,6 +304,7 @@ __all__ = [
     "full_like",
     "gather_elements",
     "gather_nd",
+    "grad",
     "greater",
     "greater_equal",
     "hamming_window",

@@ -52,6 +52,10 @@ _BUILT_IN = {
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
     "relax.nn_pad": ("padding", "pad"),
     **{
+        f"relax.grad_{name}": ("gradients", name)
+        for name in ("avg_pool2d_backward", "max_pool2d_backward", "nll_loss_backward", "take_backward")
+    },
+    **{
         f"relax.vision_{name}": ("boxes", name)
         for name in (
             *("all_class_non_max_suppression", "get_valid_counts", "multibox_transform_loc"),

@@ -165,5 +165,97 @@ def images() -> dict[str, Spec]:
     }
 
 
+def detection() -> dict[str, Spec]:
+    """Regions and boxes."""
+    image, region = floats(1, 2, 4, 4), np.array([[0, 0, 0, 3, 3]], np.float32)
+    box = np.array([[0, 0.9, 0, 0, 2, 2], [0, 0.3, 0, 0, 1, 1], [0, 0.7, 5, 5, 6, 6]], np.float32)[None]
+    kept = np.array([[0, 2, -1]], np.int32)
+    counts, places = np.array([3], np.int32), np.array([[0, 1, 2]], np.int32)
+    best = np.array([[0, 0, 0], [0, 0, 2], [-1, -1, -1]])
+    return {
+        # One cell of one sample: the middle of the region, between four elements.
+        "vision.roi_align": (
+            lambda x, r: R.vision.roi_align(x, r, 1, 1.0, 1),
+            lambda x, r: x[:, :, 1:3, 1:3].mean((2, 3), keepdims=True),
+            [[image, region]],
+        ),
+        "vision.roi_pool": (
+            lambda x, r: R.vision.roi_pool(x, r, 2, 1.0),
+            lambda x, r: x.reshape(1, 2, 2, 2, 2, 2).max((3, 5)),
+            [[image, region]],
+        ),
+        "vision.get_valid_counts": (
+            lambda x: R.vision.get_valid_counts(x, 0.5),
+            lambda x: [
+                np.array([2], np.int32),
+                np.concatenate([x[:, [0, 2]], np.full((1, 1, 6), -1, x.dtype)], 1),
+                kept,
+            ],
+            [[box]],
+        ),
+        "vision.non_max_suppression": (
+            lambda x, c, i: R.vision.non_max_suppression(x, c, i, iou_threshold=0.2, score_threshold=0.5),
+            lambda x, c, i: [kept, np.array([[2]], np.int32)],
+            [[box, counts, places]],
+        ),
+        "vision.all_class_non_max_suppression": (
+            R.vision.all_class_non_max_suppression,
+            lambda b, s, *numbers: [best, np.array([2])],
+            [
+                [
+                    np.ascontiguousarray(box[..., 2:]),
+                    np.ascontiguousarray(box[:, None, :, 1]),
+                    np.array([3]),
+                    np.array([0.2], np.float32),
+                    np.array([0.5], np.float32),
+                ]
+            ],
+        ),
+        "vision.multibox_transform_loc": (
+            R.vision.multibox_transform_loc,
+            lambda c, m, a: [a[..., [1, 0, 3, 2]], np.exp(c) / np.exp(c).sum(1, keepdims=True)],
+            [[floats(1, 3, 2), np.zeros((1, 8), np.float32), floats(1, 2, 4)]],
+        ),
+    }
+
+
+def gradients() -> dict[str, Spec]:
+    """Gradients, and marks of who makes them."""
+    pooled, data = floats(1, 1, 2, 2), floats(1, 1, 4, 4)
+
+    def greatest(g: Array, x: Array) -> Array:
+        spread = x.reshape(2, 2, 2, 2).max((1, 3)).repeat(2, 0).repeat(2, 1)
+        return np.where(x == spread, g.repeat(2, 2).repeat(2, 3), 0)
+
+    marks = {f"grad.{name}": (getattr(R.grad, name), lambda x: x, [[floats(2, 3)]]) for name in MARKS}
+    return {
+        **marks,
+        "grad.max_pool2d_backward": (
+            lambda g, x: R.grad.max_pool2d_backward(g, x, 2, 2),
+            greatest,
+            [[pooled, data]],
+        ),
+        "grad.avg_pool2d_backward": (
+            lambda g, x: R.grad.avg_pool2d_backward(g, x, 2, 2),
+            lambda g, x: g.repeat(2, 2).repeat(2, 3) / 4,
+            [[pooled, data]],
+        ),
+        "grad.nll_loss_backward": (
+            lambda g, x, t, w: R.grad.nll_loss_backward(g, x, t, w, "none"),
+            lambda g, x, t, w: -np.eye(3)[t] * (g * w[t])[:, None],
+            [[floats(4), floats(4, 3), integers(4), floats(3)]],
+        ),
+        "grad.take_backward": (
+            lambda g, x, i: R.grad.take_backward(g, x, i, 0),
+            lambda g, x, i: np.eye(3)[i].T @ g,
+            [[floats(4, 2), floats(3, 2), integers(4)]],
+        ),
+    }
+
+
+MARKS = ("no_grad", "start_checkpoint", "end_checkpoint")
+
+
 def networks() -> dict[str, Spec]:
-    return activations() | moved() | windows() | losses() | quantization() | images()
+    found = activations() | moved() | windows() | losses() | quantization() | images()
+    return found | detection() | gradients()

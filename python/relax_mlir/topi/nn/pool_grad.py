@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.symbolic import Dim
 from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import require, require_equal, require_float
@@ -25,11 +26,13 @@ def pool_grad(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     layout: str = "NCHW",
+    dilation: Amount = 1,
+    counts: Sequence[Dim] | None = None,
 ) -> Tensor:
     """The gradient of `pool2d` of `data`, of the gradient of its result.
 
     That of a maximum goes to the first largest element of a window, that of a mean to all of its elements alike. The
-    arguments are those of `pool2d`; the layout is NCHW.
+    arguments are those of `pool2d`; the layout is NCHW. `counts`: how many windows there are, for callers who know.
     """
     what = "topi.nn.pool_grad"
     given, tensor = require(f"{what}: 'grads'", grads), require(f"{what}: 'data'", data)
@@ -43,14 +46,15 @@ def pool_grad(
     sizes = [kernel] * 2 if isinstance(kernel, int) else list(kernel)
     if len(sizes) != 2 or not all(isinstance(n, int) and n > 0 for n in sizes):
         raise ArgumentError(f"{what}: 'kernel' is {kernel!r}, expected one or two integers from 1 on")
-    windows = windows_of(what, sizes, stride, padding)
+    windows = windows_of(what, sizes, stride, padding, dilation)
     lengths = tensor.shape[2:]
-    counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
+    if counts is None:
+        counts = [w.count(length, ceil_mode=ceil_mode) for w, length in zip(windows, lengths, strict=True)]
     require_equal(f"{what}: 'grads'", given.shape, [*tensor.shape[:2], *counts])
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         grad, source = ins
-        n, c, oy, ox, y, x = (fresh(name) for name in ("n", "c", "oy", "ox", "y", "x"))
+        n, c, oy, ox, v, u, y, x = (fresh(name) for name in ("n", "c", "oy", "ox", "v", "u", "y", "x"))
         whole = [fresh("i") for _ in range(4)]
         lines = [
             grid(whole, tensor.shape),
@@ -59,17 +63,29 @@ def pool_grad(
         ]
         begin, end = [fresh("begin") for _ in "yx"], [fresh("end") for _ in "yx"]
         spans: list[str] = []
+        firsts: list[str] = []
         for axis, (at, window, length) in enumerate(zip((oy, ox), windows, lengths, strict=True)):
             first = f"({at} * {window.stride} - {window.before})"
+            apart = window.dilation
+
+            def taps_up_to(place: str, first: str = first, apart: int = apart) -> str:
+                """How many elements of the window are before a place."""
+                room = f"{place} - {first}"
+                return f"({room})" if apart == 1 else f"(({room} + {apart - 1}) // {apart})"
+
+            size = window.size
             lines += [
-                f"    {begin[axis]} = T.max({first}, 0)",
-                f"    {end[axis]} = T.min({first} + {window.size}, {length})",
+                f"    {begin[axis]} = T.max({taps_up_to('0')}, 0)",
+                f"    {end[axis]} = T.min({taps_up_to(str(length))}, {size})",
             ]
-            padded = f"T.min({first} + {window.size}, {length} + {window.after}) - {first}"
-            spans.append(f"({padded})" if count_include_pad else f"({end[axis]} - {begin[axis]})")
+            padded = f"T.min({taps_up_to(f'{length} + {window.after}')}, {size})"
+            spans.append(padded if count_include_pad else f"({end[axis]} - {begin[axis]})")
+            firsts.append(first)
         loops = [
-            f"    for {y} in range({begin[0]}, {end[0]}):",
-            f"        for {x} in range({begin[1]}, {end[1]}):",
+            f"    for {v} in range({begin[0]}, {end[0]}):",
+            f"        for {u} in range({begin[1]}, {end[1]}):",
+            f"            {y} = {firsts[0]} + {v} * {windows[0].dilation}",
+            f"            {x} = {firsts[1]} + {u} * {windows[1].dilation}",
         ]
         own = f"{grad}[{n}, {c}, {oy}, {ox}]"
         target = f"{outs[0]}[{n}, {c}, {y}, {x}]"
@@ -88,8 +104,8 @@ def pool_grad(
             *loops,
             f"            if {place}[0] < 0 or {item} > {best}[0] or (T.isnan({item}) and not T.isnan({best}[0])):",
             f"                {best}[0] = {item}",
-            f"                {place}[0] = {y}",
-            f"                {place}[1] = {x}",
+            f"                {place}[0] = T.cast({y}, 'int64')",
+            f"                {place}[1] = T.cast({x}, 'int64')",
             f"    if {place}[0] >= 0:",
             f"        {chosen} = {chosen} + {own}",
         ]
