@@ -515,6 +515,80 @@ module {
       %3 = irdl.any
       irdl.results(result: %3)
     }
+    irdl.operation @grad_avg_pool2d_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(output_grad: %0, data: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.integer" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %2, "strides" = %3, "padding" = %4, "dilation" = %5, "ceil_mode" = %6, "count_include_pad" = %7, "layout" = %8, "out_layout" = %9}
+      %10 = irdl.any
+      irdl.results(result: %10)
+    }
+    irdl.operation @grad_end_checkpoint {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_max_pool2d_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(output_grad: %0, data: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.array" 
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.integer" 
+      %8 = irdl.base "#builtin.string" 
+      %9 = irdl.base "#builtin.string" 
+      irdl.attributes {"pool_size" = %2, "strides" = %3, "padding" = %4, "dilation" = %5, "ceil_mode" = %6, "count_include_pad" = %7, "layout" = %8, "out_layout" = %9}
+      %10 = irdl.any
+      irdl.results(result: %10)
+    }
+    irdl.operation @grad_nll_loss_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.operands(output_grad: %0, predictions: %1, targets: %2, weights: %3)
+      %4 = irdl.base "#builtin.string" 
+      %5 = irdl.base "#builtin.integer" 
+      irdl.attributes {"reduction" = %4, "ignore_index" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
+    irdl.operation @grad_no_grad {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_start_checkpoint {
+      %0 = irdl.any
+      irdl.operands(input: %0)
+      %1 = irdl.any
+      irdl.results(result: %1)
+    }
+    irdl.operation @grad_take_backward {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(output_grad: %0, x: %1, indices: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.unit" 
+      %5 = irdl.any_of(%3, %4) 
+      irdl.attributes {"axis" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
+    }
     irdl.operation @greater {
       %0 = irdl.any
       %1 = irdl.any
@@ -1966,6 +2040,84 @@ module {
       %3 = irdl.any_of(%1, %2) 
       %4 = irdl.base "#builtin.integer" 
       irdl.attributes {"axis" = %3, "keepdims" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @vision_all_class_non_max_suppression {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.operands(boxes: %0, scores: %1, max_output_boxes_per_class: %2, iou_threshold: %3, score_threshold: %4)
+      %5 = irdl.any
+      irdl.results(result: %5)
+    }
+    irdl.operation @vision_get_valid_counts {
+      %0 = irdl.any
+      irdl.operands(data: %0)
+      %1 = irdl.base "#builtin.float" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"score_threshold" = %1, "id_index" = %2, "score_index" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
+    irdl.operation @vision_multibox_transform_loc {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(cls_pred: %0, loc_pred: %1, anchor: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.float" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.integer" 
+      irdl.attributes {"clip" = %3, "threshold" = %4, "variances" = %5, "keep_background" = %6}
+      %7 = irdl.any
+      irdl.results(result: %7)
+    }
+    irdl.operation @vision_non_max_suppression {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.operands(data: %0, valid_count: %1, indices: %2)
+      %3 = irdl.base "#builtin.integer" 
+      %4 = irdl.base "#builtin.float" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.integer" 
+      %7 = irdl.base "#builtin.integer" 
+      %8 = irdl.base "#builtin.integer" 
+      %9 = irdl.base "#builtin.integer" 
+      %10 = irdl.base "#builtin.integer" 
+      %11 = irdl.base "#builtin.integer" 
+      %12 = irdl.base "#builtin.float" 
+      %13 = irdl.base "#builtin.float" 
+      irdl.attributes {"max_output_size" = %3, "iou_threshold" = %4, "force_suppress" = %5, "top_k" = %6, "coord_start" = %7, "score_index" = %8, "id_index" = %9, "return_indices" = %10, "invalid_to_bottom" = %11, "soft_nms_sigma" = %12, "score_threshold" = %13}
+      %14 = irdl.any
+      irdl.results(result: %14)
+    }
+    irdl.operation @vision_roi_align {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, rois: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.float" 
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.base "#builtin.integer" 
+      %6 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.string" 
+      irdl.attributes {"pooled_size" = %2, "spatial_scale" = %3, "sample_ratio" = %4, "aligned" = %5, "layout" = %6, "mode" = %7}
+      %8 = irdl.any
+      irdl.results(result: %8)
+    }
+    irdl.operation @vision_roi_pool {
+      %0 = irdl.any
+      %1 = irdl.any
+      irdl.operands(data: %0, rois: %1)
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.float" 
+      %4 = irdl.base "#builtin.string" 
+      irdl.attributes {"pooled_size" = %2, "spatial_scale" = %3, "layout" = %4}
       %5 = irdl.any
       irdl.results(result: %5)
     }
