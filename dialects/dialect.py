@@ -52,6 +52,8 @@ FAMILIES = (
     "one_hot",
     "reverse_sequence",
     "einsum",
+    "dynamic_slices",
+    "layout_transform",
     "quantiles",
     "collapse",
     "signal",

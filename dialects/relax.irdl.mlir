@@ -375,6 +375,15 @@ module {
       %2 = irdl.any
       irdl.results(result: %2)
     }
+    irdl.operation @dynamic_strided_slice {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.operands(x: %0, begin: %1, end: %2, strides: %3)
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
     irdl.operation @einsum {
       %0 = irdl.any
       irdl.operands(tensors: %0)
@@ -744,6 +753,18 @@ module {
     irdl.operation @lambda_return {
       %0 = irdl.any
       irdl.operands(value: %0)
+    }
+    irdl.operation @layout_transform {
+      %0 = irdl.any
+      irdl.operands(x: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.base "#builtin.float" 
+      %4 = irdl.base "#builtin.unit" 
+      %5 = irdl.any_of(%2, %3, %4) 
+      irdl.attributes {"index_map" = %1, "pad_value" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
     }
     irdl.operation @left_shift {
       %0 = irdl.any

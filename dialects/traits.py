@@ -100,6 +100,10 @@ class PassesOn(OpTrait):
     """The results are the operands, with more known of them; names of unknown dimensions gain them nothing."""
 
 
+class SizedByData(OpTrait):
+    """How large the result is depends on elements of operands; native code finds it out where it knows their shapes."""
+
+
 class OnFunctionValues(OpTrait):
     """The op makes or calls a function as a value; `lambda-lift` and `specialize-closures` replace it."""
 

@@ -50,6 +50,7 @@ FAMILIES: tuple[str, ...] = (
     "one_hot",
     "shape_values",
     "collapse",
+    "dynamic_slices",
     "nn",
     "activations",
     "rearrange",

@@ -12,7 +12,7 @@ from relax_mlir import symbolic
 from relax_mlir.diagnostics import where
 from relax_mlir.dialects.base import RelaxOp, ir_fields
 from relax_mlir.dialects.structure import ShapeExprOp, unpack
-from relax_mlir.dialects.traits import IsView, has_trait, ops_with
+from relax_mlir.dialects.traits import IsView, SizedByData, has_trait, ops_with
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, struct_info
 from relax_mlir.lowering.legalize.packed import call_runtime
 from relax_mlir.mlir import ir
@@ -49,7 +49,8 @@ def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
         place = [ir.StringAttr.get(where(op))]
         return None if known else call_runtime(function, list(op.operands), place, op.results[0].type)
     is_view = has_trait(op, IsView)
-    known = _is_view(infos[0], result) if is_view else all(map(_is_known, [*infos, result]))
+    needed = infos if has_trait(op, SizedByData) else [*infos, result]
+    known = _is_view(infos[0], result) if is_view else all(map(_is_known, needed))
     return None if known else _run(op, cls, infos)
 
 

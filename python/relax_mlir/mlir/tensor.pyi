@@ -70,6 +70,15 @@ def from_elements(
     loc: ir.Location | None = ...,
     ip: ir.InsertionPoint | None = ...,
 ) -> ir.OpResult: ...
+def insert(
+    scalar: ir.Value,
+    dest: ir.Value,
+    indices: Sequence[ir.Value],
+    *,
+    results: Sequence[ir.Type] | None = ...,
+    loc: ir.Location | None = ...,
+    ip: ir.InsertionPoint | None = ...,
+) -> ir.OpResult: ...
 def insert_slice(
     source: ir.Value,
     dest: ir.Value,

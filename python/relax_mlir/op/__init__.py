@@ -64,6 +64,9 @@ from relax_mlir.dialects.data_dependent import (
     nonzero,
     unique,
 )
+from relax_mlir.dialects.dynamic_slices import (
+    dynamic_strided_slice,
+)
 from relax_mlir.dialects.effects import assert_op, print
 from relax_mlir.dialects.einsum import (
     einsum,
@@ -77,6 +80,9 @@ from relax_mlir.dialects.infer_rules import (
 from relax_mlir.dialects.inplace import call_tir_inplace
 from relax_mlir.dialects.integers import (
     prim_to_tensor,
+)
+from relax_mlir.dialects.layout_transform import (
+    layout_transform,
 )
 from relax_mlir.dialects.linear_algebra import (
     matmul,
@@ -283,6 +289,7 @@ __all__ = [
     "dequantize",
     "divide",
     "dot",
+    "dynamic_strided_slice",
     "einsum",
     "equal",
     "erf",
@@ -318,6 +325,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "layout_transform",
     "left_shift",
     "less",
     "less_equal",

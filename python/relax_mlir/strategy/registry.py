@@ -43,6 +43,7 @@ _BUILT_IN = {
     "relax.reverse_sequence": ("reverse_sequence", "reverse_sequence"),
     "relax.einsum": ("einsum", "einsum"),
     "relax.logsumexp": ("reduce", "logsumexp"),
+    "relax.layout_transform": ("layout_transform", "layout_transform"),
     "relax.hamming_window": ("signal", "hamming_window"),
     **{
         f"relax.{name}": ("quantiles", name)

@@ -452,6 +452,19 @@ def movement() -> dict[str, Spec]:
             lambda x, y: x.sum(0, dtype=x.dtype),
             [[floats(5, 2), floats(2)], [integers(4, 3), integers(3)]],
         ),
+        "dynamic_strided_slice": (
+            R.dynamic_strided_slice,
+            lambda x, b, e, s: x[tuple(slice(*at) for at in zip(b, e, s, strict=True))],
+            [
+                [floats(7, 3), np.array([-2, 0]), np.array([-7, -1]), np.array([-2, 1])],
+                [flags(9), integers(1), integers(1) + 3, integers(1, dtype="u1")],
+            ],
+        ),
+        "layout_transform": (
+            lambda x: R.layout_transform(x, lambda i, j: (j // 2, i, j % 2), 0),
+            lambda x: np.pad(x, ((0, 0), (0, x.shape[1] % 2))).reshape(len(x), -1, 2).swapaxes(0, 1),
+            any_dtype,
+        ),
         "stack": (
             lambda x, y: R.stack([x, y], 1),
             lambda x, y: np.stack([x, y], 1),

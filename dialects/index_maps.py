@@ -1,0 +1,195 @@
+"""Maps of indices that can be turned round: sums of quotients and remainders of indices."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.error import ArgumentError, expect
+from relax_mlir.symbolic import Dim
+
+
+@dataclass(frozen=True)
+class Digit:
+    """The part ``index // lower % extent * scale`` of an index; without an extent, there is no remainder."""
+
+    axis: int
+    lower: int = 1
+    extent: int | None = None
+    scale: int = 1
+
+
+@dataclass(frozen=True)
+class IndexMap:
+    """For each result the digits that it is the sum of, that of the largest scale first.
+
+    The digits of each index are all there, once, so that each place of the result tells the index of its element.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    results: tuple[tuple[Digit, ...], ...]
+
+    def digits(self, axis: int) -> list[Digit]:
+        """The digits of an index, the lowest one first."""
+        found = [digit for digits in self.results for digit in digits if digit.axis == axis]
+        return sorted(found, key=lambda digit: digit.lower)
+
+    def shape(self, given: Sequence[Dim | None]) -> list[Dim | None]:
+        """The sizes of the results, for indices of these sizes."""
+        return [_size_of(digits, given) for digits in self.results]
+
+    def limit(self, axis: int) -> int | None:
+        """How large the dimension of an index may be; None: there is no limit."""
+        top = self.digits(axis)[-1]
+        return None if top.extent is None else top.lower * top.extent
+
+    def is_full(self, axis: int, dim: Dim) -> bool:
+        """Whether there is an element for each place that the index of a dimension of this size leads to."""
+        limit = self.limit(axis)
+        if limit is None:
+            return symbolic.prove_divisible(dim, self.digits(axis)[-1].lower)
+        return symbolic.prove_equal(dim, limit)
+
+
+def _size_of(digits: Sequence[Digit], given: Sequence[Dim | None]) -> Dim | None:
+    if not digits:
+        return 1
+    top = digits[0]
+    if top.extent is not None:
+        return top.extent * top.scale
+    dim = given[top.axis]
+    return None if dim is None else symbolic.ceildiv(dim, top.lower) * top.scale
+
+
+def index_map_text(what: str, given: str | Callable[..., Any]) -> str:
+    """The text of a map that is given as a function of indices, or as text."""
+    if isinstance(given, str):
+        return parse_index_map(what, given).text
+    if not callable(given):
+        raise ArgumentError(
+            f"{what}: 'index_map' is {given!r:.60}, expected a function of indices, or its text"
+        )
+    parameters = list(inspect.signature(given).parameters.values())
+    kinds = {parameter.kind for parameter in parameters}
+    if kinds - {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
+        raise ArgumentError(
+            f"{what}: 'index_map' takes {inspect.signature(given)}, expected one name for each dimension"
+        )
+    names = [parameter.name for parameter in parameters]
+    found = given(*map(symbolic.symbol, names))
+    results = list(found) if isinstance(found, list | tuple) else [found]
+    for item in results:
+        expect(f"{what}: a result of 'index_map'", item, int | symbolic.Expr, "an expression of the indices")
+    text = f"lambda {', '.join(names)}: ({''.join(f'{item}, ' for item in results)})"
+    return parse_index_map(what, text).text
+
+
+@functools.lru_cache(maxsize=256)
+def parse_index_map(what: str, text: str) -> IndexMap:
+    """The map that a text says.
+
+    Raises:
+        ArgumentError: it is no function of indices, or none that can be turned round.
+    """
+    where = f"{what}: index_map is '{text}'"
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ArgumentError(f"{where}, which is no expression of Python: {error.msg}") from None
+    if not isinstance(tree, ast.Lambda) or not tree.args.args:
+        raise ArgumentError(f"{where}, expected a lambda of indices: lambda i, j: (j, i)")
+    names = tuple(argument.arg for argument in tree.args.args)
+    items = list(tree.body.elts) if isinstance(tree.body, ast.Tuple | ast.List) else [tree.body]
+    results: list[tuple[Digit, ...]] = []
+    for item in items:
+        digits = _digits(where, names, item)
+        results.append(_told_apart(where, item, digits))
+    shown = ", ".join(map(ast.unparse, items))
+    found = IndexMap(
+        f"lambda {', '.join(names)}: ({shown}{',' if len(items) == 1 else ''})", names, tuple(results)
+    )
+    _check_inputs(where, found)
+    return found
+
+
+def _digits(where: str, names: Sequence[str], node: ast.expr) -> list[Digit]:
+    """The digits that an expression is the sum of."""
+    if isinstance(node, ast.Name) and node.id in names:
+        return [Digit(names.index(node.id))]
+    if isinstance(node, ast.Constant) and node.value == 0:
+        return []
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Add):
+            return [*_digits(where, names, node.left), *_digits(where, names, node.right)]
+        left, right = node.left, node.right
+        if isinstance(node.op, ast.Mult) and isinstance(left, ast.Constant):
+            left, right = right, left
+        if isinstance(right, ast.Constant) and type(right.value) is int and right.value > 0:
+            found = _combined(node.op, _digits(where, names, left), right.value)
+            if found is not None:
+                return found
+    raise ArgumentError(
+        f"{where}: '{ast.unparse(node)}' is no sum of indices, their quotients and remainders by numbers, times factors"
+    )
+
+
+def _combined(operator: ast.operator, digits: list[Digit], number: int) -> list[Digit] | None:
+    """Digits times a number, or one digit divided by it; None where that gives no digits."""
+    if isinstance(operator, ast.Mult):
+        return [replace(digit, scale=digit.scale * number) for digit in digits]
+    if not digits:
+        return []
+    if len(digits) > 1 or digits[0].scale != 1:
+        return None
+    (digit,) = digits
+    extent = digit.extent
+    if isinstance(operator, ast.FloorDiv):
+        if extent is not None and extent % number:
+            return None
+        return [
+            replace(digit, lower=digit.lower * number, extent=None if extent is None else extent // number)
+        ]
+    if not isinstance(operator, ast.Mod) or (extent is not None and extent % number):
+        return None
+    return [replace(digit, extent=number)]
+
+
+def _check_inputs(where: str, mapping: IndexMap) -> None:
+    """Raise `ArgumentError` unless the digits of each index tell it."""
+    for axis, name in enumerate(mapping.names):
+        lower = 1
+        digits = mapping.digits(axis)
+        for number, digit in enumerate(digits):
+            is_last = number == len(digits) - 1
+            if digit.lower != lower or (digit.extent is None and not is_last):
+                raise ArgumentError(f"{where}, which does not have each part of '{name}' just once")
+            lower *= digit.extent or 1
+        if not digits:
+            raise ArgumentError(f"{where}, which does not have '{name}'")
+
+
+def _told_apart(where: str, item: ast.expr, digits: Sequence[Digit]) -> tuple[Digit, ...]:
+    """The digits of one result, that of the largest scale first, with limits that make them differ in the sum.
+
+    Raises:
+        ArgumentError: there are none.
+    """
+    found: list[Digit] = []
+    for digit in sorted(digits, key=lambda digit: -digit.scale):
+        if found:
+            room, rest = divmod(found[-1].scale, digit.scale)
+            if rest or digit.extent not in (None, room):
+                raise ArgumentError(
+                    f"{where}: '{ast.unparse(item)}' gives one number for several indices, or leaves numbers out"
+                )
+            digit = replace(digit, extent=room)
+        found.append(digit)
+    if found and found[-1].scale != 1:
+        raise ArgumentError(f"{where}: '{ast.unparse(item)}' leaves numbers out")
+    return tuple(found)

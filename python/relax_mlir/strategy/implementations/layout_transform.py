@@ -1,0 +1,47 @@
+"""Elements in another layout, as a tensor expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.index_maps import parse_index_map
+from relax_mlir.dialects.types import StructInfo
+from relax_mlir.dialects.types import Tensor as TensorInfo
+from relax_mlir.expr import Attrs
+from relax_mlir.strategy.implementations.expressions import by_expression
+from relax_mlir.te import Tensor, functions
+from relax_mlir.te.expressions import Expr, as_expr
+from relax_mlir.topi.common import computed, size
+from relax_mlir.topi.tag import INJECTIVE
+
+
+@by_expression
+def layout_transform(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
+    """Each place of the result tells the index of its element; one that is out of range is padding."""
+    (x,) = inputs
+    mapping = parse_index_map("layout_transform", attrs.index_map)
+    assert isinstance(out_type, TensorInfo) and out_type.known_shape is not None
+
+    def value(*i: Expr) -> Expr:
+        places: list[Expr] = []
+        tests: list[Expr] = []
+        for axis, dim in enumerate(x.shape):
+            place: Expr = as_expr(0)
+            for result, digits in enumerate(mapping.results):
+                for digit in digits:
+                    if digit.axis != axis:
+                        continue
+                    part = i[result] if digit.scale == 1 else i[result] // digit.scale
+                    if digit is not digits[0]:
+                        part = part % (digit.extent or 1)
+                    place = place + part * digit.lower if digit.lower > 1 else place + part
+            places.append(place)
+            if not mapping.is_full(axis, dim):
+                tests.append(place < size(dim))
+        if not tests:
+            return x(*places)
+        return functions.if_then_else(
+            functions.all(*tests), x(*places), functions.const(attrs.pad_value, x.dtype)
+        )
+
+    return computed(out_type.known_shape, value, "T_layout_transform", INJECTIVE)
