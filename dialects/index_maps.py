@@ -184,7 +184,7 @@ def _told_apart(where: str, item: ast.expr, digits: Sequence[Digit]) -> tuple[Di
     for digit in sorted(digits, key=lambda digit: -digit.scale):
         if found:
             room, rest = divmod(found[-1].scale, digit.scale)
-            if rest or digit.extent not in (None, room):
+            if rest or room == 1 or digit.extent not in (None, room):
                 raise ArgumentError(
                     f"{where}: '{ast.unparse(item)}' gives one number for several indices, or leaves numbers out"
                 )

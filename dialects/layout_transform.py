@@ -19,8 +19,8 @@ class LayoutTransformOp(RelaxOp, name="layout_transform", traits=[ext.Pure]):
 
     The map is text, ``"lambda i, j: (i // 4, j, i % 4)"``. Each of its results is a sum of parts of indices, times
     factors: an index, its quotient by a number, the remainder of that; each index is told by its parts, so that every
-    place has at most one element. Places without one, which there are where a size is not a multiple of the numbers, get
-    `pad_value`; ``unit`` says that there are none, which must be known.
+    place has at most one element. Places without one, where a size is not a multiple of the numbers, get `pad_value`;
+    ``unit`` says that there are none, which must be known.
 
     Example: ``[1, 2, 3]`` with ``lambda i: (i // 2, i % 2)`` and pad_value 0 gives ``[[1, 2], [3, 0]]``.
     """
@@ -53,8 +53,8 @@ class LayoutTransformOp(RelaxOp, name="layout_transform", traits=[ext.Pure]):
                 )
             if args.is_unit("pad_value") and not mapping.is_full(axis, dim):
                 raise ShapeError(
-                    f"{args.op}: dimension {axis} of {x} is {dim}, which {mapping.text} is not known to fill all places "
-                    "with; give pad_value"
+                    f"{args.op}: dimension {axis} of {x} is {dim}, which {mapping.text} is not known to fill all "
+                    "places with; give pad_value"
                 )
         return Tensor(mapping.shape(x.shape), x.dtype)
 
@@ -87,7 +87,8 @@ def layout_transform(
     require_insertion_point("layout_transform")
     if axis_separators or input_axis_separators:
         raise UnsupportedError(
-            "layout_transform: axis separators are for memory of several dimensions, which CPUs do not have; leave them out"
+            "layout_transform: axis separators are for memory of several dimensions, which CPUs do not have; "
+            "leave them out"
         )
     padding: ir.Attribute = ir.UnitAttr.get()
     if pad_value is not None:
