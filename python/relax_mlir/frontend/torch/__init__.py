@@ -1,6 +1,11 @@
-"""Programs of PyTorch: `from_exported_program` makes a module of what ``torch.export`` gives."""
+"""Programs of PyTorch.
+
+`from_exported_program` makes a module of what ``torch.export`` gives, `compile_program` a function that is called as
+the module. ``torch.compile(model, backend="relax_mlir")`` is `dynamo_backend`; `compile_module` is short for it.
+"""
 
 from relax_mlir.frontend.torch.compiled_program import CompiledProgram, compile_program
+from relax_mlir.frontend.torch.dynamo import compile_module, dynamo_backend
 from relax_mlir.frontend.torch.exported_program import from_exported_program
 
-__all__ = ["CompiledProgram", "compile_program", "from_exported_program"]
+__all__ = ["CompiledProgram", "compile_module", "compile_program", "dynamo_backend", "from_exported_program"]

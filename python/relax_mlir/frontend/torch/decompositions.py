@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Container, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
@@ -45,7 +46,18 @@ def decompositions(ops: set[Any]) -> dict[Any, Any]:
     """Torch's decompositions of `ops`, of those that have one."""
     from torch._decomp import decomposition_table
 
-    return {op: decomposition_table[op] for op in ops if op in decomposition_table and not _is_prim(op)}
+    found = {op: decomposition_table[op] for op in ops if op in decomposition_table and not _is_prim(op)}
+    composite = {op for op in ops if op not in found and _is_composite(op)}
+    return found | {op: partial(_composed, op) for op in composite}
+
+
+def _is_composite(op: Argument) -> bool:
+    """Whether torch computes an op by others."""
+    return bool(getattr(op, "_can_decompose", bool)())
+
+
+def _composed(op: Argument, *args: Argument, **kwargs: Argument) -> Argument:
+    return op.decompose(*args, **kwargs)
 
 
 def _is_prim(op: Argument) -> bool:

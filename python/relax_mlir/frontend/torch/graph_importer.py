@@ -15,13 +15,14 @@ from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, CompileError, DTypeError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir.frontend.torch.custom_ops import call_custom, is_custom
 from relax_mlir.frontend.torch.ignored import is_ignored
 from relax_mlir.frontend.torch.op_call import OpCall
 from relax_mlir.frontend.torch.registry import Rule, rules
 from relax_mlir.frontend.torch.scalars import Scalars
 from relax_mlir.frontend.torch.sizes import NoDimension, Sizes
 from relax_mlir.frontend.torch.torch_arrays import dtype_name
-from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor, Graph, Node, Size
+from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor, Graph, GraphModule, Node, Size
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.symbolic import Dim
 
@@ -86,7 +87,7 @@ class GraphImporter:
                 return self.values[item]
             value = item.meta.get("val")
             if value is None and item.op == "get_attr":
-                return item
+                return getattr(item.graph.owning_module, item.target)
             return self.scalars.number(value)
         kind = type(item).__name__
         if kind == "dtype":
@@ -121,6 +122,8 @@ class GraphImporter:
         if name in self.extra:
             return self.extra[name](call, *map(self.argument, node.args), **_converted(self, node.kwargs))
         found = find_rule(node)
+        if found is None and is_custom(node.target):
+            return call_custom(call)
         if found is None:
             raise UnsupportedError("no rule")
         args, keywords = self._bound(node)
@@ -145,6 +148,17 @@ class GraphImporter:
         return args, keywords
 
     # -- results
+
+    def inlined(self, graph_module: GraphModule, arguments: Sequence[Argument]) -> list[Argument]:
+        """Emit the ops of a graph that control flow calls; its results."""
+        inner = GraphImporter(self.builder, self.sizes, self.unsupported, self.extra)
+        inner.scalars.known.update(self.scalars.known)
+        found = inner.run(graph_module.graph, arguments)
+        return list(found) if isinstance(found, list | tuple) else [found]
+
+    def conforming(self, value: Argument, fake: FakeTensor) -> Argument:
+        """A value with the shape and dtype that torch says."""
+        return self._one(value, fake)
 
     def _conforming(self, node: Node, found: Argument) -> Argument:
         """What a rule gave, checked against what torch deduced; sizes not proved equal are compared at run time."""

@@ -40,6 +40,11 @@ class Guard:
         )
 
     @property
+    def difference(self) -> Dim:
+        """What is not above 0 where a comparison by ``<=`` or ``>=`` holds."""
+        return self.left - self.right if self.relation == "<=" else self.right - self.left
+
+    @property
     def holds(self) -> bool:
         """Whether it is proved."""
         left, right = self.left, self.right

@@ -11,7 +11,7 @@ _CHECKS = (
 )
 """Checks of torch's that hold wherever shapes, dtypes and guards do."""
 
-_EFFECTS = ("aten._assert_scalar.default", "aten._local_scalar_dense.default")
+_EFFECTS = ("aten._assert_scalar.default", "aten._local_scalar_dense.default", "aten.item.default")
 """Ops without tensors among their results that have rules."""
 
 

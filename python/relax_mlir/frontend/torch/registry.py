@@ -17,6 +17,7 @@ FAMILIES = (
     "binary",
     "cast",
     "comparison",
+    "control",
     "convolution",
     "create",
     "indexing",
@@ -53,7 +54,10 @@ _loaded: list[str] = []
 
 
 def rule(*names: str) -> Callable[[F], F]:
-    """Register a function for ops of the namespace ``aten``: ``"add.Tensor"`` for an overload, ``"add"`` for all."""
+    """Register a function for ops of the namespace ``aten``: ``"add.Tensor"`` for an overload, ``"add"`` for all.
+
+    Ops of other namespaces have it in front: ``"prims::abs.default"``, ``"higher_order::cond"``.
+    """
 
     def register(function: F) -> F:
         parameters = inspect.signature(function).parameters.values()
@@ -72,6 +76,9 @@ def _overloads(name: str) -> Iterator[str]:
     """Full names (``aten.add.Tensor``) of the overloads that `name` stands for and that this version of torch has."""
     ops = require_torch().ops
     space, dot, rest = name.partition("::")
+    if space == "higher_order":
+        yield rest
+        return
     if not dot:
         space, rest = "aten", name
     packet_name, _, overload = rest.partition(".")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
@@ -12,10 +12,12 @@ from relax_mlir.frontend.torch.guards import Guard
 from relax_mlir.frontend.torch.program_signature import ProgramSignature
 from relax_mlir.frontend.torch.sizes import NoDimension, Sizes
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor
-from relax_mlir.symbolic import Dim, Expr
+from relax_mlir.symbolic import Dim
 
 TRACED = 2
 """Torch traces with sizes of two or more, whatever the bounds of a `Dim` are."""
+_UNNAMED = re.compile(r"s\d+")
+"""Names that torch gives sizes."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -57,7 +59,7 @@ def eliminate(sizes: Sizes, guards: list[Guard], defined: set[str]) -> list[Guar
     `defined` are the symbols that arguments define by being a dimension alone. Returns the guards that are left.
     """
     left: list[Guard] = []
-    for guard in guards:
+    for guard in with_equalities(guards):
         guard = guard.substituted(sizes)
         found = _definition(guard, defined)
         if found is None:
@@ -72,17 +74,31 @@ def eliminate(sizes: Sizes, guards: list[Guard], defined: set[str]) -> list[Guar
     return [guard for guard in (item.substituted(sizes) for item in left) if not guard.holds]
 
 
+def with_equalities(guards: Sequence[Guard]) -> list[Guard]:
+    """`guards`, where two that say ``a <= b`` and ``b <= a`` are one equality."""
+    differences = {guard.difference for guard in guards if guard.relation in ("<=", ">=")}
+    found: list[Guard] = []
+    for guard in guards:
+        both = guard.relation in ("<=", ">=") and -guard.difference in differences
+        found.append(Guard(guard.left, "==", guard.right) if both else guard)
+    return found
+
+
 def _definition(guard: Guard, defined: set[str]) -> tuple[str, Dim] | None:
     """The symbol that an equality gives, and what it stands for, made of symbols that arguments define."""
     if guard.relation != "==":
         return None
-    for one, other in ((guard.left, guard.right), (guard.right, guard.left)):
-        if not isinstance(one, Expr) or not isinstance(other, Expr | int):
-            continue
-        name = str(one)
-        used = set() if isinstance(other, int) else set(symbolic.symbols(other))
-        if symbolic.is_identifier(name) and name in defined and name not in used and used <= defined:
-            return name, other
+    difference = guard.left - guard.right
+    if isinstance(difference, int):
+        return None
+    names = sorted(set(symbolic.symbols(difference)), key=lambda name: (not _UNNAMED.fullmatch(name), name))
+    if not set(names) <= defined:
+        return None
+    for name in names:
+        symbol = symbolic.symbol(name)
+        for meaning in (symbol - difference, symbol + difference):
+            if isinstance(meaning, int) or name not in symbolic.symbols(meaning):
+                return name, meaning
     return None
 
 

@@ -9,7 +9,7 @@ from relax_mlir import symbolic, topi
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, constant
 from relax_mlir.frontend.torch.registry import rule
-from relax_mlir.frontend.torch.torch_types import Argument
+from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor
 from relax_mlir.symbolic import Dim
 
 
@@ -54,6 +54,25 @@ def attention(
     return R.reshape(R.permute_dims(found, [0, 2, 1, 3]), call.shape)
 
 
+@rule("_scaled_dot_product_flash_attention_for_cpu.default")
+def flash_attention(
+    call: OpCall,
+    query: Value,
+    key: Value,
+    value: Value,
+    dropout: float = 0.0,
+    causal: bool = False,
+    *,
+    attn_mask: Value | None = None,
+    scale: Argument = None,
+) -> list[Value | None]:
+    """The form that torch gives attention below autograd; its second result is for gradients."""
+    if any(user.args[1] == 1 and user.users for user in call.node.users):
+        raise call.unsupported("the logarithms of sums of attention, which are for gradients")
+    found = attention(call, query, key, value, attn_mask, dropout, causal, scale=scale)
+    return [found, None]
+
+
 def _lead(lead: list[Dim]) -> list[Dim]:
     """The dimensions before the matrices as two: batch and heads."""
     if len(lead) >= 2:
@@ -78,9 +97,15 @@ def _four(value: Value, shapes: tuple[list[Dim], list[Dim]]) -> Value:
     return value if len(whole) == 4 else R.reshape(value, four)
 
 
+def _mask_of(call: OpCall) -> FakeTensor:
+    """What torch knows of the mask, which is given by position or by keyword."""
+    node = call.node.kwargs.get("attn_mask")
+    return call.argument(3) if node is None else node.meta["val"]
+
+
 def _bias(call: OpCall, mask: Value, scores: list[Dim]) -> tuple[Value, Value]:
     """What is added to the scores, and whether a query sees no key, (batch, heads, queries, 1)."""
-    own = call.importer.shape(call.argument(3).shape)
+    own = call.importer.shape(_mask_of(call).shape)
     if len(call.shape) == 3:
         four = [own[0], 1, *own[1:]] if len(own) == 3 else [*[1] * (4 - len(own)), *own]
     elif len(own) <= 4:

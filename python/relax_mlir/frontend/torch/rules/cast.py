@@ -45,7 +45,7 @@ def copy(call: OpCall, x: Value, source: Operand, *rest: object) -> Value:
     return R.broadcast_to(call.tensor(source), call.shape)
 
 
-@rule("_local_scalar_dense.default")
+@rule("_local_scalar_dense.default", "item.default")
 def local_scalar(call: OpCall, x: Value) -> None:
     """``x.item()``: an integer becomes a symbol, a float or flag a tensor of rank 0 that its symbol stands for."""
     number = call.node.meta["val"]

@@ -124,7 +124,10 @@ def narrow(call: OpCall, x: Value, axis: int, start: Argument, length: Argument)
 def select(call: OpCall, x: Value, axis: int, index: Argument) -> Value:
     axis = call.axis(axis, call.rank + 1)
     place = _place(call, axis, index)
-    return R.squeeze(R.strided_slice(x, [axis], [place], [place + 1], [1]), [axis])
+    part = R.strided_slice(x, [axis], [place], [place + 1], [1])
+    whole = list(call.shape)
+    whole.insert(axis, 1)
+    return R.squeeze(R.match_shape(part, whole), [axis])  # an index out of range is an error of the call
 
 
 def _place(call: OpCall, axis: int, index: Argument) -> Dim:
@@ -375,3 +378,25 @@ def meshgrid(call: OpCall, tensors: Sequence[Value], *, indexing: str = "ij") ->
         spread = [shape[axis] if a == axis else 1 for a in range(len(shape))]
         found.append(R.broadcast_to(R.reshape(tensor, spread), shape))
     return found
+
+
+@rule("diff.default")
+def diff(
+    call: OpCall,
+    x: Value,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Value | None = None,
+    append: Value | None = None,
+) -> Value:
+    """Differences of neighbours, `n` times."""
+    axis = call.axis(axis, call.rank)
+    parts = [part for part in (prepend, x, append) if part is not None]
+    whole = R.concat(parts, axis) if len(parts) > 1 else x
+    count: Dim = call.shape[axis] + n
+    for _ in range(n):
+        after = R.strided_slice(whole, [axis], [1], [count], [1])
+        before = R.strided_slice(whole, [axis], [0], [count - 1], [1])
+        whole = R.not_equal(after, before) if call.dtype == "bool" else R.subtract(after, before)
+        count = count - 1
+    return whole

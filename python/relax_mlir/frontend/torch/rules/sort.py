@@ -76,3 +76,20 @@ def searchsorted(
         raise call.unsupported("searchsorted with a sorter")
     at_right = right or side == "right"
     return call.te(topi.searchsorted, sequence, values, at_right, call.dtype)
+
+
+@rule("histc.default")
+def histc(call: OpCall, x: Value, bins: int = 100, low: float = 0, high: float = 0) -> Value:
+    """How many elements lie in each of `bins` parts of ``low..high``; the last one has its upper end, too."""
+    if low >= high:
+        raise call.unsupported("histc whose range is that of the data; give min and max")
+    dtype = "float64"
+    flat = R.astype(R.flatten(x), dtype)
+    least, most, last = (R.const(float(v), dtype) for v in (low, high, bins - 1))
+    place = R.floor(
+        R.divide(R.multiply(R.subtract(flat, least), R.const(float(bins), dtype)), R.subtract(most, least))
+    )
+    inside = R.logical_and(R.greater_equal(flat, least), R.less_equal(flat, most))
+    wanted = R.arange(0.0, float(bins), 1.0, dtype)
+    there = R.equal(R.expand_dims(R.minimum(place, last), 1), wanted)
+    return R.sum(R.astype(R.logical_and(there, R.expand_dims(inside, 1)), call.dtype), [0])

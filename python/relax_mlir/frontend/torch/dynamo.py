@@ -1,0 +1,170 @@
+"""``torch.compile(model, backend="relax_mlir")``: graphs that Dynamo finds are compiled by this project.
+
+Torch handles graph breaks, guards, mutation and aliases; parameters are arguments of the compiled code, so that it
+sees every change of the module. Graphs for training are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from typing import Any
+
+from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.structure import prim_value
+from relax_mlir.dialects.types import Prim
+from relax_mlir.dialects.value import Value, Var
+from relax_mlir.error import UnsupportedError
+from relax_mlir.frontend.torch.decompositions import decompositions
+from relax_mlir.frontend.torch.graph_importer import GraphImporter
+from relax_mlir.frontend.torch.program_signature import tensor_info
+from relax_mlir.frontend.torch.registry import rules
+from relax_mlir.frontend.torch.requirement import require_torch
+from relax_mlir.frontend.torch.sizes import Sizes
+from relax_mlir.frontend.torch.torch_types import Argument, GraphModule, Node
+from relax_mlir.frontend.unsupported import UnsupportedOps
+from relax_mlir.ir_module import IRModule
+from relax_mlir.runtime.build import build
+from relax_mlir.symbolic import Expr
+
+__all__ = ["compile_module", "dynamo_backend"]
+
+ADVICE = "Let torch run these parts: torch.compiler.disable, or torch._dynamo.graph_break() around them."
+
+
+def dynamo_backend(
+    graph_module: GraphModule, example_inputs: Sequence[Argument], **options: Argument
+) -> Callable[..., Argument]:
+    """The backend: compiles one graph of Dynamo. `options` are those of `relax_mlir.build`.
+
+    Raises:
+        UnsupportedError: a graph for training; all ops that are not supported, with counts and lines.
+    """
+    import torch
+    from torch._dynamo.backends.common import aot_autograd
+
+    if torch.is_grad_enabled() and any(getattr(item, "requires_grad", False) for item in example_inputs):
+        raise UnsupportedError(
+            "backend 'relax_mlir' compiles for inference, and this graph has gradients; call the model under "
+            "torch.no_grad() or torch.inference_mode()"
+        )
+
+    def compile_forward(graph: GraphModule, inputs: Sequence[Argument]) -> Callable[..., Argument]:
+        return _compiled(graph, options.get("options") or {})
+
+    compiler = aot_autograd(fw_compiler=compile_forward, decompositions=_table())
+    found: Callable[..., Argument] = compiler(graph_module, example_inputs)
+    return found
+
+
+def compile_module(
+    module: Callable[..., Argument], *, fullgraph: bool = False, **options: Argument
+) -> Callable[..., Argument]:
+    """``torch.compile(module, backend="relax_mlir", dynamic=True)`` whose sizes may be 0 and 1 without compiling again.
+
+    By itself torch compiles anew where a size is 0 or 1 for the first time. `options` are those of `relax_mlir.build`.
+    """
+    torch = require_torch()
+    from torch.fx.experimental import _config
+
+    compiled = torch.compile(
+        module, backend=dynamo_backend, dynamic=True, fullgraph=fullgraph, options=options or None
+    )
+
+    @wraps(module.forward if isinstance(module, torch.nn.Module) else module)
+    def run(*args: Argument, **kwargs: Argument) -> Argument:
+        with _config.patch(backed_size_oblivious=True):
+            return compiled(*args, **kwargs)
+
+    return run
+
+
+@cache
+def _table() -> dict[Any, Any]:
+    """Torch's decompositions of all ops that have no rule."""
+    from torch._decomp import decomposition_table
+
+    return decompositions(
+        {op for op in decomposition_table if hasattr(op, "_schema") and str(op) not in rules()}
+    )
+
+
+def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..., Argument]:
+    """A function of a list of arguments that runs one functional graph."""
+    nodes = list(graph_module.graph.nodes)
+    inputs = [node for node in nodes if node.op == "placeholder"]
+    (results,) = next(node for node in nodes if node.op == "output").args
+    used = [index for index, node in enumerate(inputs) if _is_value(node)]
+    given = {inputs[index]: index for index in used}
+    kept = [item for item in results if item is not None and item not in given and not isinstance(item, int)]
+    if not kept:
+        return _boxed(lambda *args: tuple(args[given[i]] if i in given else i for i in results))
+    main = build(graph_to_module(graph_module), **options)["main"]
+
+    def run(*args: Argument) -> tuple[Argument, ...]:
+        found = iter(main(*(args[index] for index in used)))
+        return tuple(
+            args[given[item]]
+            if item in given
+            else item
+            if item is None or isinstance(item, int)
+            else next(found)
+            for item in results
+        )
+
+    return _boxed(run)
+
+
+def _boxed(function: Callable[..., Argument]) -> Callable[..., Argument]:
+    """`function` as torch calls it, with a list of arguments."""
+    from torch._functorch.aot_autograd import make_boxed_func
+
+    boxed: Callable[..., Argument] = make_boxed_func(function)
+    return boxed
+
+
+def graph_to_module(graph_module: GraphModule) -> IRModule:
+    """The module of a functional graph: ``main`` takes its placeholders and returns a tuple of what it computes.
+
+    Results that are placeholders, numbers or None are left out.
+
+    Raises:
+        UnsupportedError: all ops that are not supported.
+    """
+    sizes = Sizes()
+    unsupported = UnsupportedOps("the graph of torch.compile")
+    builder = BlockBuilder()
+    nodes = [node for node in graph_module.graph.nodes if node.op == "placeholder" and _is_value(node)]
+    params = [Var(node.name, _info(node, sizes)) for node in nodes]
+    with builder.function("main", params):
+        importer = GraphImporter(builder, sizes, unsupported, values=_tensors(nodes, params))
+        importer.run(graph_module.graph)
+        if unsupported:
+            raise unsupported.error(ADVICE)
+        (results,) = next(node for node in graph_module.graph.nodes if node.op == "output").args
+        kept = [
+            item for item in results if item is not None and item not in nodes and not isinstance(item, int)
+        ]
+        builder.emit_func_output([_as_value(importer.argument(item)) for item in kept])
+    return builder.get()
+
+
+def _is_value(node: Node) -> bool:
+    """Whether a placeholder is a tensor or an integer."""
+    value = node.meta.get("val")
+    return hasattr(value, "shape") or type(value).__name__ == "SymInt"
+
+
+def _info(node: Node, sizes: Sizes) -> Any:  # noqa: ANN401 - a struct info
+    value = node.meta["val"]
+    return tensor_info(value, sizes) if hasattr(value, "shape") else Prim("int64", value=sizes.dim(value))
+
+
+def _tensors(nodes: Sequence[Node], params: Sequence[Var]) -> dict[Any, Any]:
+    """The parameters that are tensors; integers are symbols."""
+    pairs = zip(nodes, params, strict=True)
+    return {node: param for node, param in pairs if hasattr(node.meta["val"], "shape")}
+
+
+def _as_value(item: Argument) -> Value:
+    return item if isinstance(item, Value) else prim_value(item if isinstance(item, Expr) else int(item))

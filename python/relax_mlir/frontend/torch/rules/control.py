@@ -1,0 +1,117 @@
+"""Control flow: ``torch.cond``, ``while_loop``, ``scan`` and ``map``, whose bodies are graphs of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir import op as R
+from relax_mlir import topi
+from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.torch.op_call import OpCall, Operand
+from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.torch_types import Argument, GraphModule
+from relax_mlir.symbolic import Dim, Expr
+
+
+@rule("higher_order::cond")
+def cond(
+    call: OpCall,
+    condition: Operand,
+    then: GraphModule,
+    otherwise: GraphModule,
+    operands: Sequence[Argument] = (),
+) -> list[Value]:
+    """Both branches give what torch says of the results."""
+
+    def branch(graph: GraphModule) -> Value:
+        found = call.importer.inlined(graph, operands)
+        return R.make_tuple(*_conforming(call, found))
+
+    chosen = R.if_then_else(call.tensor(condition, "bool"), lambda: branch(then), lambda: branch(otherwise))
+    return [R.tuple_get_item(chosen, index) for index in range(len(call.results))]
+
+
+def _conforming(call: OpCall, values: Sequence[Argument]) -> list[Value]:
+    pairs = zip(values, call.results, strict=True)
+    return [call.importer.conforming(_tensor(call, value, fake), fake) for value, fake in pairs]
+
+
+def _tensor(call: OpCall, value: Argument, fake: Argument) -> Value:
+    if not hasattr(fake, "shape"):
+        raise call.unsupported("control flow that gives a number instead of a tensor")
+    return call.tensor(value, str(fake.dtype).removeprefix("torch."))
+
+
+@rule("higher_order::while_loop")
+def while_loop(
+    call: OpCall,
+    condition: GraphModule,
+    body: GraphModule,
+    carried: Sequence[Argument],
+    others: Sequence[Argument] = (),
+) -> list[Value]:
+    init = _conforming(call, carried)
+
+    def goes_on(*values: Value) -> Value:
+        (found,) = call.importer.inlined(condition, [*values, *others])
+        return R.reshape(found, ())
+
+    def step(*values: Value) -> list[Value]:
+        return _conforming(call, call.importer.inlined(body, [*values, *others]))
+
+    return list(R.while_loop(goes_on, step, init))
+
+
+@rule("higher_order::scan")
+def scan(
+    call: OpCall,
+    combine: GraphModule,
+    init: Sequence[Value],
+    items: Sequence[Value],
+    others: Sequence[Argument] = (),
+) -> list[Value]:
+    """``combine(*carried, *item)`` for each item along the first axis; what it gives besides is stacked."""
+    count = len(init)
+    return _loop(call, combine, init, items, others, count)
+
+
+@rule("higher_order::map_impl")
+def map_(
+    call: OpCall, body: GraphModule, items: Sequence[Value], others: Sequence[Argument] = ()
+) -> list[Value]:
+    return _loop(call, body, [], items, others, 0)
+
+
+def _loop(
+    call: OpCall,
+    body: GraphModule,
+    init: Sequence[Value],
+    items: Sequence[Value],
+    others: Sequence[Argument],
+    carried: int,
+) -> list[Value]:
+    """A loop over the first axis of `items`; its results are the carried values, and stacked ones."""
+    fakes = call.results
+    size = call.importer.dim(
+        call.node.args[2 if carried or len(call.node.args) > 3 else 1][0].meta["val"].shape[0]
+    )
+    stacked = [
+        R.zeros(call.importer.shape(f.shape), str(f.dtype).removeprefix("torch.")) for f in fakes[carried:]
+    ]
+
+    def step(place: Expr, *values: Value) -> list[Value]:
+        index = R.prim_to_tensor(place)
+        taken = [R.take(item, index, 0) for item in items]
+        found = call.importer.inlined(body, [*values[:carried], *taken, *others])
+        kept = [call.importer.conforming(v, f) for v, f in zip(found[:carried], fakes, strict=False)]
+        pairs = zip(values[carried:], found[carried:], strict=True)
+        return [*kept, *(_put(call, whole, part, place) for whole, part in pairs)]
+
+    first = [call.importer.conforming(v, f) for v, f in zip(init, fakes, strict=False)]
+    return list(R.for_loop(0, size, step, [*first, *stacked]))
+
+
+def _put(call: OpCall, whole: Value, part: Value, place: Dim) -> Value:
+    """`whole` with `part` at a place of the first axis."""
+    index = R.reshape(R.prim_to_tensor(place), [1])
+    return call.te(topi.index_put, whole, [index], R.expand_dims(part, 0))

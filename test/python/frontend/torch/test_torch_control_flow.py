@@ -1,0 +1,146 @@
+"""Control flow and ops of users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import relax_mlir as rx
+import torch
+from relax_mlir.error import CheckError, ShapeError
+from relax_mlir.frontend.torch import from_exported_program
+from torch import nn
+from torch._higher_order_ops import map as torch_map
+from torch._higher_order_ops import scan, while_loop
+from torch.export import Dim
+from torch_programs import check, exported
+
+SIZES = ((1, 1), (5, 2), (2, 7), (1, 4))
+MATRIX = ({0: Dim("n"), 1: Dim("m")},)
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own prototypes
+
+
+def matrix(n: int, m: int) -> tuple[torch.Tensor]:
+    return (torch.randn(n, m),)
+
+
+class Cond(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.cond(
+            x.sum() > 0, lambda x: (x.sin() + 1, x.sum(0)), lambda x: (x.cos(), x.amax(0)), (x,)
+        )
+
+
+class CondOfSizes(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.cond(x.shape[0] > 3, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+class While(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (torch.tensor(0), x))
+
+
+class Scan(nn.Module):
+    def forward(self, x: Any, first: Any) -> Any:
+        def step(carried: Any, item: Any) -> Any:
+            total = carried * 0.5 + item
+            return total, total.sin()
+
+        return scan(step, first, x)
+
+
+class Map(nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        return torch_map(lambda a, y: a.sin() @ y, x, y)
+
+
+def test_cond() -> None:
+    check(Cond(), matrix, (*SIZES, *SIZES), MATRIX, example=(3, 4))
+
+
+def test_a_condition_on_sizes() -> None:
+    check(CondOfSizes(), matrix, SIZES, MATRIX, example=(3, 4))
+
+
+def test_while_loop() -> None:
+    check(While(), matrix, SIZES, MATRIX, example=(3, 4))
+
+
+def test_scan() -> None:
+    n, m = Dim("n"), Dim("m")
+    shapes = ({0: n, 1: m}, {0: m})
+    check(Scan(), lambda n, m: (torch.randn(n, m), torch.randn(m)), SIZES, shapes, example=(3, 4))
+
+
+def test_map() -> None:
+    n, m = Dim("n"), Dim("m")
+    shapes = ({0: n, 1: m}, {1: m})
+    check(Map(), lambda n, m: (torch.randn(n, m, 4), torch.randn(4, m)), SIZES, shapes, example=(3, 4))
+
+
+@torch.library.custom_op("relax_mlir_test::twice_plus", mutates_args=())
+def twice_plus(x: torch.Tensor, n: int, factor: float = 1.0) -> torch.Tensor:
+    return x * 2 + n * factor
+
+
+@twice_plus.register_fake
+def _(x: torch.Tensor, n: int, factor: float = 1.0) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("relax_mlir_test::extremes", mutates_args=())
+def extremes(parts: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    whole = torch.cat(parts)
+    return whole.amin(0), whole.amax(0)
+
+
+@extremes.register_fake
+def _(parts: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.empty_like(parts[0][0]), torch.empty_like(parts[0][0])
+
+
+class CustomOps(nn.Module):
+    def forward(self, x: Any) -> Any:
+        y = twice_plus(x.sin(), x.shape[0], 2.5) + 1
+        return y, *extremes([x, y])
+
+
+def test_ops_of_users_are_packed_calls() -> None:
+    check(CustomOps(), matrix, SIZES, MATRIX, example=(3, 4))
+
+
+class Item(nn.Module):
+    """A size and a number that elements tell."""
+
+    def forward(self, x: Any, count: Any) -> Any:
+        n = count.item()
+        torch._check(n >= 1)
+        torch._check(n <= x.shape[0])
+        return x[:n] * 2, torch.zeros(n, 3)
+
+
+def test_sizes_that_elements_tell() -> None:
+    program = exported(Item(), (torch.randn(8), torch.tensor(3)), ({0: Dim("n", min=1)}, None))
+    main = rx.build(from_exported_program(program))["main"]
+    for n, count in ((8, 3), (1, 1), (5, 5)):
+        x = torch.randn(n)
+        first, second = main(x, torch.tensor(count))
+        torch.testing.assert_close(first, x[:count] * 2)
+        assert second.shape == (count, 3)
+    with pytest.raises((CheckError, ShapeError)):
+        main(torch.randn(4), torch.tensor(5))
+
+
+class Nonzero(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.nonzero(), x[x > 0] * 2
+
+
+def test_places_of_elements() -> None:
+    program = exported(Nonzero(), (torch.randn(3, 4),), MATRIX)
+    main = rx.build(from_exported_program(program))["main"]
+    for n, m in ((3, 4), (1, 1), (0, 2), (2, 9)):
+        x = torch.randn(n, m)
+        for got, wanted in zip(main(x), Nonzero()(x), strict=True):
+            torch.testing.assert_close(got, wanted)
