@@ -105,7 +105,8 @@ class GraphImporter:
         with self._located(node):
             try:
                 found = self._emitted(node)
-                self.values[node] = self._conforming(node, found)
+                if found is not None:  # what gives numbers alone is in the shapes
+                    self.values[node] = self._conforming(node, found)
             except UnsupportedError as error:
                 self.unsupported.add(op_name(node), str(error), place_of(node))
                 self.values[node] = self._stand_in(node)
