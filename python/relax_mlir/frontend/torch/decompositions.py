@@ -47,17 +47,23 @@ def decompositions(ops: set[Any]) -> dict[Any, Any]:
     from torch._decomp import decomposition_table
 
     found = {op: decomposition_table[op] for op in ops if op in decomposition_table and not _is_prim(op)}
-    composite = {op for op in ops if op not in found and _is_composite(op)}
+    composite = {op for op in ops if op not in found and hasattr(op, "_schema") and _is_composite(op)}
     return found | {op: partial(_composed, op) for op in composite}
 
 
 def _is_composite(op: Argument) -> bool:
-    """Whether torch computes an op by others."""
-    return bool(getattr(op, "_can_decompose", bool)())
+    """Whether torch computes an op by others, in a kernel for all devices."""
+    import torch
+
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key))
 
 
 def _composed(op: Argument, *args: Argument, **kwargs: Argument) -> Argument:
-    return op.decompose(*args, **kwargs)
+    """Run that kernel. (`op.decompose` would ask for the decomposition that is being made.)"""
+    import torch
+
+    return op._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
 
 
 def _is_prim(op: Argument) -> bool:
