@@ -32,6 +32,10 @@ from relax_mlir.dialects.calls import (
     call_packed,
     call_pure_packed,
 )
+from relax_mlir.dialects.calls_of_python import (
+    call_inplace_packed,
+    call_py_func,
+)
 from relax_mlir.dialects.cast import (
     astype,
 )
@@ -269,9 +273,11 @@ __all__ = [
     "broadcast_to",
     "bucketize",
     "call_dps_packed",
+    "call_inplace_packed",
     "call_packed",
     "call_prim",
     "call_pure_packed",
+    "call_py_func",
     "call_tir",
     "call_tir_dyn",
     "call_tir_inplace",

@@ -29,6 +29,7 @@ from relax_mlir.dialects.types import StructInfo, Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, UnsupportedError, expect
 from relax_mlir.mlir import func, ir
+from relax_mlir.op.elsewhere import ELSEWHERE
 
 PREFIX = "relax."
 FAMILIES = ("grad", "image", "memory", "nn", "vision", "vm")
@@ -67,13 +68,16 @@ class Op:
         """The op called `name`, with or without ``relax.``.
 
         Raises:
-            UnknownNameError: there is no such op. UnsupportedError: it is about devices.
+            UnknownNameError: there is no such op. UnsupportedError: it is one of TVM's that is none here, such as those
+                about devices; the message says what to do instead.
         """
         expect("Op.get: 'name'", name, str, "the name of an op")
         if written_name(name) in DEVICE_OPS:
             raise UnsupportedError(f"Op.get: '{name}' is about devices; there is one, the CPU: leave it out")
         if op_class_of(name) is not None:
             return Op(PREFIX + written_name(name))
+        if (instead := ELSEWHERE.get(name.removeprefix(PREFIX))) is not None:
+            raise UnsupportedError(f"Op.get: '{name}' is no op here: {instead}")
         if rule_of(name) is None and name not in _given:
             hint = "register_op_attr(name, 'FInferShape', rule) makes an op of a packed function"
             raise UnknownNameError("op", name, [PREFIX + item for item in _all_names()], hint)

@@ -20,8 +20,9 @@ from relax_mlir.dialects.closures import InvokeClosureOp, InvokePureClosureOp
 from relax_mlir.dialects.structure import constant, make_tuple, prim_value, shape_expr
 from relax_mlir.dialects.types import StructInfo, Tuple
 from relax_mlir.dialects.value import Value, create, create_one
-from relax_mlir.error import DTypeError, UnknownNameError
+from relax_mlir.error import DTypeError, UnknownNameError, UnsupportedError
 from relax_mlir.mlir import func, ir
+from relax_mlir.op.elsewhere import ELSEWHERE
 from relax_mlir.script import memory_calls, tvm_spellings
 from relax_mlir.script.annotations import KINDS
 from relax_mlir.script.builtin_calls import as_op
@@ -89,10 +90,12 @@ class Calls:
 
     @staticmethod
     def op(path: str) -> Callable[..., Any]:
-        """The op builder called `path` ("add", "nn.softmax"); raises `UnknownNameError`."""
+        """The op builder called `path` ("add", "nn.softmax"); raises `UnknownNameError` or `UnsupportedError`."""
         found: Any = op
         for part in ALIASES.get(path, path).split("."):
             found = getattr(found, part, None) if isinstance(found, ModuleType) else None
+        if not callable(found) and path in ELSEWHERE:
+            raise UnsupportedError(f"R.{path} is no op here: {ELSEWHERE[path]}")
         if not callable(found):
             raise UnknownNameError("op", f"R.{path}", [f"R.{name}" for name in op_names()])
         return found  # type: ignore[no-any-return]  # callable, as has been checked
@@ -130,7 +133,7 @@ class Calls:
             raise Problem(node, f"R.{name}(...) is an annotation, not a value")
         try:
             builder = self.op(name)
-        except UnknownNameError as error:
+        except (UnknownNameError, UnsupportedError) as error:
             raise Problem.of(node.func, error) from None
         args, kwargs = arguments(expressions, node)
         check_arguments(node, f"R.{name}", builder, args, kwargs)

@@ -37,6 +37,22 @@ SAME = {
         'return R.call_tir_with_grad(cls.twice, (x,), R.Tensor((n, 4), "float32"), te_grad_name="g", te_grad_kwargs={"a": 1})',
         'return R.call_tir(cls.twice, (x,), R.Tensor((n, 4), "float32"))',
     ),
+    "parameters and marks": (
+        "a = R.wrap_param(x)\nreturn R.exp(R.builtin.stop_lift_params(a))",
+        "return R.exp(x)",
+    ),
+    "packed function that changes its argument": (
+        'return R.call_inplace_packed("f", x, 3, inplace_indices=[0], sinfo_args=(R.Tensor((n, 4), "float32"),))',
+        'return R.call_packed("f", x, 3, out=R.Tensor((n, 4), "float32"))',
+    ),
+    "Python function": (
+        'return R.call_py_func("f", (x, 3), out_ty=R.Tensor((n, 4), "float32"))',
+        'return R.call_packed("f", x, 3, out=R.Tensor((n, 4), "float32"))',
+    ),
+    "layout": (
+        "return R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=None, axis_separators=[], input_axis_separators=[])",
+        'return R.layout_transform(x, "lambda i, j: (j, i)")',
+    ),
     "list of one result": (
         'return R.call_tir(cls.twice, (x,), [R.Tensor((n, 4), "float32")])',
         'return R.call_tir(cls.twice, (x,), R.Tensor((n, 4), "float32"))',
@@ -104,6 +120,10 @@ def test_same_module(name: str) -> None:
 REFUSED = {
     "return R.grad.start_checkpoint(t)": "R.grad.start_checkpoint takes a tensor",
     "return R.null_value(x)": "takes ()",
+    'return R.call_builtin_with_ctx("f", (x,))': "R.call_builtin_with_ctx is no op here: the virtual machine",
+    'return R.call_inplace_packed("f", x, inplace_indices=[0])': "argument 'out' is missing",
+    'return R.call_inplace_packed("f", x, inplace_indices=[1], out=R.Tensor((n, 4)))': "result 0 is argument 1, but there are 1 arguments",
+    'return R.call_inplace_packed("f", x, inplace_indices=[0], out=R.Tensor((n, 5)))': "but argument 0 is",
     "return R.match_cast(x, R.Tuple(R.Tensor((n, 4))))": "which is no tuple of 1 fields",
     'return R.call_packed("f", x, ty_args=[k.shape])': "expected an annotation",
     "y = 3\nreturn R.call_tir(cls.twice, (x,), y.ty)": "only values have a `.ty`",

@@ -1,0 +1,79 @@
+"""Calls of packed functions that say more than `call_packed`: which results are arguments, and Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.dialects.base import implies
+from relax_mlir.dialects.calls import StaticArg, call_packed
+from relax_mlir.dialects.extern_func import ExternFunc
+from relax_mlir.dialects.inplace import FRESH
+from relax_mlir.dialects.number_attributes import integers
+from relax_mlir.dialects.types import StructInfo, Tuple
+from relax_mlir.dialects.value import Value, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError, expect
+
+
+def call_inplace_packed(
+    func: str | ExternFunc,
+    *args: Value | StaticArg,
+    inplace_indices: int | Sequence[int],
+    out: StructInfo | Sequence[StructInfo],
+) -> Value:
+    """Call the packed function registered as `func`, which changes arguments in place and returns them.
+
+    It is a `call_packed`: what follows sees the change in the arguments too, and it does not stand in a dataflow block.
+
+    Args:
+        func: the function's name.
+        args: values and literals.
+        inplace_indices: per result the number of the argument that it is, or -1 for a new one.
+        out: what it returns; a result that is an argument is what that is.
+
+    Raises:
+        ArgumentError: the indices do not fit the results or the arguments. ShapeError: a result is not what its
+            argument is.
+    """
+    what = "call_inplace_packed"
+    require_insertion_point(what)
+    infos = [out] if isinstance(out, StructInfo) else list(out)
+    results = list(infos[0].fields) if len(infos) == 1 and isinstance(infos[0], Tuple) else infos
+    indices = integers(inplace_indices, f"{what}: 'inplace_indices'")
+    if len(indices) != len(results):
+        raise ArgumentError(f"{what}: {len(indices)} inplace_indices for {len(results)} results")
+    if all(index == FRESH for index in indices):
+        raise ArgumentError(f"{what}: no result is an argument; that is a call_packed")
+    for number, (index, result) in enumerate(zip(indices, results, strict=True)):
+        if index == FRESH:
+            continue
+        if not 0 <= index < len(args):
+            raise ArgumentError(
+                f"{what}: result {number} is argument {index}, but there are {len(args)} arguments"
+            )
+        given = args[index]
+        if not isinstance(given, Value):
+            raise ArgumentError(
+                f"{what}: result {number} is argument {index}, which is the literal {given!r}"
+            )
+        if indices.count(index) > 1:
+            raise ArgumentError(f"{what}: two results are argument {index}")
+        if not implies(given.struct_info, result):
+            raise ShapeError(
+                f"{what}: result {number} is {result}, but argument {index} is {given.struct_info}"
+            )
+    found = call_packed(func, *args, out=infos[0] if len(infos) == 1 else Tuple(infos))
+    assert found is not None, "it has a result"
+    return found
+
+
+def call_py_func(func_name: str, args: Sequence[Value | StaticArg], out: StructInfo) -> Value:
+    """Call the Python function that is registered as `func_name` (`tvm_ffi.register_global_func`), which gives `out`.
+
+    It is a `call_packed`: the function may have any effect.
+    """
+    expect("call_py_func: 'func_name'", func_name, str, "the name of a registered function")
+    expect("call_py_func: 'args'", args, list | tuple, "a list of values and literals")
+    expect("call_py_func: 'out'", out, StructInfo, "a StructInfo")
+    found = call_packed(func_name, *args, out=out)
+    assert found is not None, "it has a result"
+    return found

@@ -1,0 +1,16 @@
+"""Ops of TVM's Relax that are no ops here, and what does what they do."""
+
+from __future__ import annotations
+
+ELSEWHERE = {
+    "builtin.alloc_tensor": "memory.alloc_storage and memory.alloc_tensor make a tensor in explicit memory",
+    "builtin.stop_lift_params": "it marks where a pass stops that is not here; leave it out",
+    "call_builtin_with_ctx": "the virtual machine gives its builtins what they need; the ops R.vm.… call them",
+    "call_inplace_packed": "op.call_inplace_packed makes a call_packed, which may change its arguments",
+    "call_py_func": "op.call_py_func makes a call_packed of the registered function",
+    "call_tir_with_grad": "call_tir computes the same; gradients of programs are not made here",
+    "memory.ensure_zero_offset": "tensors begin where their memory does; leave it out",
+    "null_value": "an argument that is not given is None",
+    "wrap_param": "constants and parameters are values as any other; leave it out",
+}
+"""By the name in TVM, without ``relax.``, a sentence."""
