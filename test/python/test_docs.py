@@ -39,7 +39,17 @@ def test_generated_pages_are_current() -> None:
         "README.md",
         *(
             f"docs/{n}.md"
-            for n in ("tutorial", "writing-passes", "effects", "te", "topi", "tir", "tuning", "from-tvm")
+            for n in (
+                "tutorial",
+                "writing-passes",
+                "effects",
+                "te",
+                "topi",
+                "tir",
+                "tuning",
+                "from-tvm",
+                "torch",
+            )
         ),
     ],
 )

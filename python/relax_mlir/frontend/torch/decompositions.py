@@ -9,6 +9,7 @@ from typing import Any
 
 from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
 from relax_mlir.frontend.torch.ignored import is_ignored
+from relax_mlir.frontend.torch.refused_ops import REFUSED
 from relax_mlir.frontend.torch.registry import rules
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, GraphModule
 
@@ -46,6 +47,7 @@ def decompositions(ops: set[Any]) -> dict[Any, Any]:
     """Torch's decompositions of `ops`, of those that have one."""
     from torch._decomp import decomposition_table
 
+    ops = {op for op in ops if str(op) not in REFUSED}
     found = {op: decomposition_table[op] for op in ops if op in decomposition_table and not _is_prim(op)}
     composite = {op for op in ops if op not in found and hasattr(op, "_schema") and _is_composite(op)}
     return found | {op: partial(_composed, op) for op in composite}

@@ -15,6 +15,7 @@ from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, CompileError, DTypeError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir.frontend.torch import refused_ops
 from relax_mlir.frontend.torch.custom_ops import call_custom, is_custom
 from relax_mlir.frontend.torch.ignored import is_ignored
 from relax_mlir.frontend.torch.op_call import OpCall
@@ -126,7 +127,7 @@ class GraphImporter:
         if found is None and is_custom(node.target):
             return call_custom(call)
         if found is None:
-            raise UnsupportedError("no rule")
+            raise UnsupportedError(refused_ops.reason(name, node.meta.get("val")))
         args, keywords = self._bound(node)
         return found.function(call, *args, **{k: v for k, v in keywords.items() if k in found.keywords})
 

@@ -20,6 +20,7 @@ FAMILIES = (
     "control",
     "convolution",
     "create",
+    "distance",
     "indexing",
     "linear",
     "manipulate",

@@ -122,3 +122,48 @@ def _bias(call: OpCall, mask: Value, scores: list[Dim]) -> tuple[Value, Value]:
     bias = mask if mask.dtype == call.dtype else R.astype(mask, call.dtype)
     best = R.max(bias, [3], True)
     return bias, R.equal(best, constant(-math.inf, call.dtype))
+
+
+@rule("_transformer_encoder_layer_fwd.default")
+def encoder_layer(
+    call: OpCall,
+    x: Value,
+    size: int,
+    heads: int,
+    qkv_weight: Value,
+    qkv_bias: Value,
+    projection_weight: Value,
+    projection_bias: Value,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    *rest: Argument,
+) -> Value:
+    """`torch.nn.TransformerEncoderLayer` where torch runs it as one op: in evaluation mode without gradients."""
+    scale1, shift1, scale2, shift2, weight1, bias1, weight2, bias2, *masks = rest
+    if any(mask is not None for mask in masks):
+        raise call.unsupported(
+            "an encoder layer with a mask as one op; torch.backends.mha.set_fastpath_enabled(False)"
+        )
+
+    def norm(data: Value, scale: Value, shift: Value) -> Value:
+        return R.nn.layer_norm(data, scale, shift, [-1], eps)
+
+    def attend(data: Value) -> Value:
+        batch, length, _ = call.shape
+        whole = R.add(R.matmul(data, R.permute_dims(qkv_weight)), qkv_bias)
+        parts = (R.strided_slice(whole, [2], [i * size], [(i + 1) * size], [1]) for i in range(3))
+        query, key, value = (R.reshape(part, [batch, length, heads, size // heads]) for part in parts)
+        found = R.reshape(R.nn.attention(query, key, value), [batch, length, size])
+        return R.add(R.matmul(found, R.permute_dims(projection_weight)), projection_bias)
+
+    def feed_forward(data: Value) -> Value:
+        inner = R.add(R.matmul(data, R.permute_dims(weight1)), bias1)
+        active = R.nn.gelu(inner) if use_gelu else R.nn.relu(inner)
+        return R.add(R.matmul(active, R.permute_dims(weight2)), bias2)
+
+    if norm_first:
+        x = R.add(x, attend(norm(x, scale1, shift1)))
+        return R.add(x, feed_forward(norm(x, scale2, shift2)))
+    x = norm(R.add(x, attend(x)), scale1, shift1)
+    return norm(R.add(x, feed_forward(x)), scale2, shift2)

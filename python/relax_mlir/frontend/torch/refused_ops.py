@@ -1,0 +1,41 @@
+"""Ops of torch's core ATen that this importer refuses, with the reason; the others have rules, or are decomposed."""
+
+from __future__ import annotations
+
+from relax_mlir.frontend.torch.torch_types import FakeTensor
+
+_GRADIENT = "an op of gradients; programs for inference are supported"
+_RANDOM = "random numbers of torch's generator; make them outside, and pass them as an argument"
+_COMPLEX = "it has complex numbers, which this project does not have"
+_MEMORY = (
+    "it says where elements lie in memory, which values here do not have; use slices, views and transposes"
+)
+
+REFUSED = {
+    "aten._adaptive_avg_pool2d_backward.default": _GRADIENT,
+    "aten.avg_pool2d_backward.default": _GRADIENT,
+    "aten.convolution_backward.default": _GRADIENT,
+    "aten._fft_c2r.default": _COMPLEX,
+    "aten._fft_r2c.default": _COMPLEX,
+    "aten.rand.default": _RANDOM,
+    "aten.randn.default": _RANDOM,
+    "aten.randint.low": _RANDOM,
+    "aten.randint.default": _RANDOM,
+    "aten.rand_like.default": _RANDOM,
+    "aten.randn_like.default": _RANDOM,
+    "aten.randperm.default": _RANDOM,
+    "aten.bernoulli.default": _RANDOM,
+    "aten.multinomial.default": _RANDOM,
+    "aten.normal_functional.default": _RANDOM,
+    "aten.as_strided.default": _MEMORY,
+    "aten.atan2.out": "it writes into its argument `out`; functional programs have aten.atan2.default",
+    "aten._embedding_bag.default": "bags of embeddings; use embedding, and a sum or mean",
+    "aten._pdist_forward.default": "distances of all pairs of rows; use cdist",
+}
+"""The reason by the name of the op."""
+
+
+def reason(name: str, result: FakeTensor) -> str:
+    """Why there is no rule for an op that gives `result`."""
+    known = _COMPLEX if getattr(getattr(result, "dtype", None), "is_complex", False) else "no rule"
+    return REFUSED.get(name, known)
