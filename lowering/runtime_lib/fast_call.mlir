@@ -182,18 +182,22 @@ llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !ll
   %as_pointer = llvm.load %p_as_pointer : !llvm.ptr -> !llvm.ptr
   %few = arith.cmpi sle, %count, %most : i64
   %end = arith.select %few, %count, %zero : i64
-  %converted = scf.for %i = %zero to %end step %one iter_args(%so_far = %few) -> (i1) : i64 {
-    %next = scf.if %so_far -> i1 {
+  %view_kind = arith.constant ${DLTENSOR} : i64
+  %converted, %arrays = scf.for %i = %zero to %end step %one iter_args(%so_far = %few, %seen = %no) -> (i1, i1) : i64 {
+    %next, %any_array = scf.if %so_far -> (i1, i1) {
       %p_object = llvm.getelementptr %args[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
       %object = llvm.load %p_object : !llvm.ptr -> !llvm.ptr
       %any = llvm.getelementptr %anys[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<${ANY_BYTES} x i8>
       %view = llvm.getelementptr %views[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<${DL_BYTES} x i8>
       %fine = llvm.call @convert(%object, %any, %view) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
-      scf.yield %fine : i1
+      %kind = llvm.load %any : !llvm.ptr -> i64
+      %is_array = arith.cmpi eq, %kind, %view_kind : i64
+      %either = arith.ori %seen, %is_array : i1
+      scf.yield %fine, %either : i1, i1
     } else {
-      scf.yield %no : i1
+      scf.yield %no, %seen : i1, i1
     }
-    scf.yield %next : i1
+    scf.yield %next, %any_array : i1, i1
   }
   %offset = llvm.ptrtoint %entry_offset : !llvm.ptr to i64
   %p_entry = llvm.getelementptr %self[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
@@ -207,11 +211,11 @@ llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !ll
     %tag = arith.andi %word, %machine_bit : i64
     %is_native = arith.cmpi eq, %tag, %zero : i64
     %value = scf.if %is_native -> !llvm.ptr {
-      %of_native = llvm.call @enter(%tagged, %anys, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+      %of_native = llvm.call @enter(%tagged, %anys, %count, %arrays) : (!llvm.ptr, !llvm.ptr, i64, i1) -> !llvm.ptr
       scf.yield %of_native : !llvm.ptr
     } else {
-      %of_machine = llvm.call @enter_machine(%tagged, %anys, %args, %count)
-        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+      %of_machine = llvm.call @enter_machine(%tagged, %anys, %args, %count, %arrays)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i1) -> !llvm.ptr
       scf.yield %of_machine : !llvm.ptr
     }
     %outcome = llvm.call @or_refused(%value, %self, %args, %count)
@@ -247,10 +251,12 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
   %objects = llvm.alloca %objects_bytes x i8 {alignment = 16 : i64} : (i64) -> !llvm.ptr
   "llvm.intr.memset"(%objects, %null8, %objects_bytes) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
   %start = arith.select %few, %direct, %care : i32
-  %seen, %torch = scf.for %i = %zero to %end step %one iter_args(%so_far = %start, %last = %null)
-    -> (i32, !llvm.ptr) : i64 {
+  %no = arith.constant false
+  %deep = arith.constant ${DEPTH} : i64
+  %seen, %torch, %arrays = scf.for %i = %zero to %end step %one
+    iter_args(%so_far = %start, %last = %null, %before = %no) -> (i32, !llvm.ptr, i1) : i64 {
     %goes_on = arith.cmpi ne, %so_far, %care : i32
-    %next, %latest = scf.if %goes_on -> (i32, !llvm.ptr) {
+    %next, %latest, %any_array = scf.if %goes_on -> (i32, !llvm.ptr, i1) {
       %p_object = llvm.getelementptr %args[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
       %object = llvm.load %p_object : !llvm.ptr -> !llvm.ptr
       %any = llvm.getelementptr %anys[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<${ANY_BYTES} x i8>
@@ -260,11 +266,13 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
       %worst = arith.minui %found, %so_far : i32
       %is_torch = arith.cmpi eq, %found, %direct_torch : i32
       %tensor = llvm.select %is_torch, %object, %last : i1, !llvm.ptr
-      scf.yield %worst, %tensor : i32, !llvm.ptr
+      %holds = llvm.call @holds_array(%object, %deep) : (!llvm.ptr, i64) -> i1
+      %either = arith.ori %before, %holds : i1
+      scf.yield %worst, %tensor, %either : i32, !llvm.ptr, i1
     } else {
-      scf.yield %so_far, %last : i32, !llvm.ptr
+      scf.yield %so_far, %last, %before : i32, !llvm.ptr, i1
     }
-    scf.yield %next, %latest : i32, !llvm.ptr
+    scf.yield %next, %latest, %any_array : i32, !llvm.ptr, i1
   }
   %is_set = llvm.icmp "ne" %number, %null : !llvm.ptr
   %all_direct = arith.cmpi eq, %seen, %direct : i32
@@ -276,12 +284,12 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
     %tag = arith.andi %word, %object_bits : i64
     %takes_views = arith.cmpi eq, %tag, %zero : i64
     %value = scf.if %takes_views -> !llvm.ptr {
-      %of_views = llvm.call @enter_either(%entry, %anys, %count, %torch)
-        : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+      %of_views = llvm.call @enter_either(%entry, %anys, %count, %torch, %arrays)
+        : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i1) -> !llvm.ptr
       scf.yield %of_views : !llvm.ptr
     } else {
-      %of_objects = llvm.call @enter_objects(%entry, %anys, %args, %count, %torch, %objects)
-        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+      %of_objects = llvm.call @enter_objects(%entry, %anys, %args, %count, %torch, %objects, %arrays)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i1) -> !llvm.ptr
       scf.yield %of_objects : !llvm.ptr
     }
     %outcome = llvm.call @or_refused(%value, %self, %args, %count)
@@ -294,7 +302,8 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
       scf.yield %of_any : !llvm.ptr
     } else {
       %of_ffi = llvm.call @call_ffi(%self, %args, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
-      scf.yield %of_ffi : !llvm.ptr
+      %held = llvm.call @numpy_made(%of_ffi, %arrays) : (!llvm.ptr, i1) -> !llvm.ptr
+      scf.yield %held : !llvm.ptr
     }
     scf.yield %value : !llvm.ptr
   }

@@ -8,7 +8,8 @@ with arrays that are not plain (other strides, byte orders, dtypes, read-only), 
 code has seen that no torch tensor among them needs care, else to the method `SLOW`.
 What a call gives back, an error too, goes to Python by `finish`, a function of the FFI that takes the address of the
 outcome and, where a torch tensor was given, that one, by which the FFI knows that results are to be torch tensors. None
-and single tensors are made here.
+and single tensors are made here. Where a NumPy array was given, and no torch tensor, tensors become NumPy arrays
+(`fast_call_numpy.mlir`).
 
 All that is used of CPython and NumPy is in their stable ABIs (PyObject, PyArrayObject, PyArray_Descr of 64-bit
 systems; `runtime/object_layouts.py` checks them), or is given by address in the state, which `runtime/fast_call.py`
@@ -49,7 +50,10 @@ _PYTHON = {
 """Offsets in the objects of CPython and NumPy. At the items' stand those of a tuple, the address of those of a list;
 byte order and type number are the descriptor's."""
 
-_PARTS = ("fast_call", "fast_call_torch", "fast_call_values", "fast_call_objects", "fast_call_probe")
+_PARTS = (
+    *("fast_call", "fast_call_torch", "fast_call_values", "fast_call_objects", "fast_call_numpy"),
+    "fast_call_probe",
+)
 
 _PLAIN_FLAGS = 0x1 | 0x100 | 0x400
 """C-contiguous, aligned and writeable."""
@@ -60,11 +64,23 @@ _ALLOCATOR_TYPE = "(!llvm.ptr, i32, !llvm.ptr) -> i32"
 
 _ENTER = {
     "name": "enter",
-    "parameter": "",
+    "parameter": ", %arrays: i1",
     "before": "",
     "after": "",
     "second": "      %given = arith.constant 1 : i64\n",
-    "tensor_result": "tensor_result",
+    "tensor_result": """\
+      %tensor = scf.if %arrays -> !llvm.ptr {
+        %array = llvm.call @numpy_result(%handle) : (!llvm.ptr) -> !llvm.ptr
+        scf.yield %array : !llvm.ptr
+      } else {
+        %of_ffi = llvm.call @tensor_result(%handle) : (!llvm.ptr) -> !llvm.ptr
+        scf.yield %of_ffi : !llvm.ptr
+      }
+""",
+    "made_result": """\
+      %held = llvm.call @numpy_made(%made, %arrays) : (!llvm.ptr, i1) -> !llvm.ptr
+      scf.yield %held : !llvm.ptr
+""",
     "inlining": "alwaysinline",
 }
 
@@ -87,7 +103,8 @@ _ENTER_TORCH = {
       llvm.store %torch, %to_second : !llvm.ptr, !llvm.ptr
       %given = arith.constant 2 : i64
 """,
-    "tensor_result": "torch_result",
+    "tensor_result": "      %tensor = llvm.call @torch_result(%handle) : (!llvm.ptr) -> !llvm.ptr\n",
+    "made_result": "      scf.yield %made : !llvm.ptr\n",
     "inlining": "noinline",
 }
 """What a call with tensors of torch does beside. As in calls by the FFI, packed functions that it calls make their
@@ -108,7 +125,7 @@ def _values() -> dict[str, object]:
     first_kind = first_dtype + words.DTYPES
     agreed = (
         *("CARE", "NO_CARE", "DIRECT", "DIRECT_TORCH", "DEPTH", "DTYPES", "KINDS", "MACHINE_BIT"),
-        *("MAX_ARGUMENTS", "PROBE_FACTOR", "SHORT_BIT", "SHORT_ELEMENTS", "STATE"),
+        *("MAX_ARGUMENTS", "MAX_RANK", "PROBE_FACTOR", "SHORT_BIT", "SHORT_ELEMENTS", "STATE"),
     )
     fields = ("DATA", "DEVICE", "NDIM", "DTYPE", "SHAPE", "STRIDES", "BYTE_OFFSET", "BYTES")
     return {
@@ -137,6 +154,7 @@ def _values() -> dict[str, object]:
         "PLAIN_FLAGS": _PLAIN_FLAGS,
         "POINTERS_BYTES": words.MAX_ARGUMENTS * _POINTER_BYTES,
         "SHAPE": SHAPE,
+        "STRIDES_BYTES": words.MAX_RANK * _POINTER_BYTES,
         "SHAPE_NUMBERS": OBJECT_BYTES + 16,
         "SOURCE": OBJECT_BYTES + DL.BYTES,
         "TENSOR": TENSOR,

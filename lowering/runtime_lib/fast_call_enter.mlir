@@ -1,5 +1,6 @@
 // Call the packed interface of an FFI entry point; the result as a Python object, null with an exception set. There are
-// two such functions: `before`, `after` and `second` are what the one for arguments with tensors of torch does beside.
+// two such functions: `before`, `after` and `second` are what the one for arguments with tensors of torch does beside; the
+// other one makes NumPy arrays of tensors where `arrays` says that an argument was one.
 llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${parameter}) -> !llvm.ptr
     attributes {passthrough = ["${inlining}"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
@@ -97,16 +98,14 @@ ${after}  %status = llvm.load %to_status : !llvm.ptr -> i32
   } else {
     %of_value = scf.if %is_tensor -> !llvm.ptr {
       %handle = llvm.load %to_empty : !llvm.ptr -> !llvm.ptr
-      %tensor = llvm.call @${tensor_result}(%handle) : (!llvm.ptr) -> !llvm.ptr
-      scf.yield %tensor : !llvm.ptr
+${tensor_result}      scf.yield %tensor : !llvm.ptr
     } else {
       %number = llvm.call %from_pointer(%outcome) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
       llvm.store %number, %p_number : !llvm.ptr, !llvm.ptr
 ${second}      %made = llvm.call %vectorcall(%finish, %p_number, %given, %null)
         : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
       llvm.call %decrement(%number) : !llvm.ptr, (!llvm.ptr) -> ()
-      scf.yield %made : !llvm.ptr
-    }
+${made_result}    }
     scf.yield %of_value : !llvm.ptr
   }
   llvm.return %value : !llvm.ptr

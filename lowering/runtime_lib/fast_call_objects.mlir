@@ -277,12 +277,13 @@ llvm.func internal @drop_objects(%objects: !llvm.ptr, %count: i64) {
 
 // A call with arguments that are values of the FFI, for a function that gets tensors as objects.
 llvm.func internal @enter_objects(%tagged: !llvm.ptr, %anys: !llvm.ptr, %args: !llvm.ptr, %count: i64, %torch: !llvm.ptr,
-                                  %objects: !llvm.ptr) -> !llvm.ptr attributes {passthrough = ["noinline"]} {
+                                  %objects: !llvm.ptr, %arrays: i1) -> !llvm.ptr attributes {passthrough = ["noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
   %owned = llvm.call @own_views(%anys, %args, %count, %objects) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i1
   %result = scf.if %owned -> !llvm.ptr {
-    %value = llvm.call @enter_either(%tagged, %anys, %count, %torch) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+    %value = llvm.call @enter_either(%tagged, %anys, %count, %torch, %arrays)
+      : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i1) -> !llvm.ptr
     scf.yield %value : !llvm.ptr
   } else {
     %p_no_memory = llvm.getelementptr %state[${at_no_memory}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -293,30 +294,31 @@ llvm.func internal @enter_objects(%tagged: !llvm.ptr, %anys: !llvm.ptr, %args: !
   llvm.return %result : !llvm.ptr
 }
 
-// The same for any function; `torch`: a tensor of torch among the arguments, or null.
-llvm.func internal @enter_either(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64, %torch: !llvm.ptr) -> !llvm.ptr {
+// The same for any function; `torch`: a tensor of torch among the arguments, or null; `arrays`: NumPy arrays are among them.
+llvm.func internal @enter_either(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64, %torch: !llvm.ptr, %arrays: i1)
+    -> !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
   %with_torch = llvm.icmp "ne" %torch, %null : !llvm.ptr
   %result = scf.if %with_torch -> !llvm.ptr {
     %value = llvm.call @enter_torch(%tagged, %anys, %count, %torch) : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
     scf.yield %value : !llvm.ptr
   } else {
-    %value = llvm.call @enter(%tagged, %anys, %count) : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+    %value = llvm.call @enter(%tagged, %anys, %count, %arrays) : (!llvm.ptr, !llvm.ptr, i64, i1) -> !llvm.ptr
     scf.yield %value : !llvm.ptr
   }
   llvm.return %result : !llvm.ptr
 }
 
 // A call of a function of a machine with arrays and FFI tensors.
-llvm.func internal @enter_machine(%tagged: !llvm.ptr, %anys: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr
-    attributes {passthrough = ["noinline"]} {
+llvm.func internal @enter_machine(%tagged: !llvm.ptr, %anys: !llvm.ptr, %args: !llvm.ptr, %count: i64, %arrays: i1)
+    -> !llvm.ptr attributes {passthrough = ["noinline"]} {
   %null = llvm.mlir.zero : !llvm.ptr
   %null8 = arith.constant 0 : i8
   %bytes = arith.constant ${POINTERS_BYTES} : i64
   %objects = llvm.alloca %bytes x i8 {alignment = 16 : i64} : (i64) -> !llvm.ptr
   "llvm.intr.memset"(%objects, %null8, %bytes) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
-  %value = llvm.call @enter_objects(%tagged, %anys, %args, %count, %null, %objects)
-    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  %value = llvm.call @enter_objects(%tagged, %anys, %args, %count, %null, %objects, %arrays)
+    : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr, i1) -> !llvm.ptr
   llvm.call @drop_objects(%objects, %count) : (!llvm.ptr, i64) -> ()
   llvm.return %value : !llvm.ptr
 }

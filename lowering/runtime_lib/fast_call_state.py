@@ -33,6 +33,7 @@ FIELDS = (
     *("tensor_view", "tensor_new", "no_arguments"),
     *("slow_name", "refused_name", "ffi_offset", "machine_entry"),
     *("save_thread", "restore_thread", "call_method", "vectorcall", "from_pointer", "as_pointer"),
+    *("array_new", "array_set_base", "numpy_results", "sequence_type"),
     *("increment", "decrement", "fetch_error", "normalize_error", "set_traceback"),
     *("is_initialized", "ensure_gil", "release_gil", "no_memory"),
     *("int_type", "float_type", "bool_type", "shape_type", "true", "int_value", "float_value"),
@@ -45,6 +46,8 @@ DTYPES = 24
 """How many of NumPy's type numbers have a dtype (code, bits and lanes of DLPack, 0: none) in the state."""
 
 MAX_ARGUMENTS = 16
+MAX_RANK = 32
+"""Results of more dimensions become NumPy arrays in Python."""
 
 CARE, NO_CARE, DIRECT, DIRECT_TORCH = range(4)
 """What is found of an argument: it may be, or hold, a torch tensor that needs care; it does not, but goes by the FFI;

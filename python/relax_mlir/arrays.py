@@ -137,8 +137,24 @@ class _Memory:
         }
 
 
+def holds_array(value: object) -> bool:
+    """Whether an argument is a NumPy array, or a tuple or list that holds one."""
+    if isinstance(value, tuple | list):
+        return any(map(holds_array, value))
+    return isinstance(value, np.ndarray)
+
+
+def numpy_results(value: Any) -> Any:  # noqa: ANN401 - whatever a function returns
+    """A result with NumPy arrays in place of FFI tensors; arrays of the FFI are tuples then."""
+    if isinstance(value, tvm_ffi.Tensor):
+        return to_numpy(value)
+    return tuple(map(numpy_results, value)) if isinstance(value, tvm_ffi.Array) else value
+
+
 def to_numpy(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - anything with DLPack
     """A result as a NumPy array over the same memory; bfloat16 comes out as `ml_dtypes.bfloat16`."""
+    if isinstance(tensor, np.ndarray):
+        return tensor
     if isinstance(tensor, tvm_ffi.Tensor) and str(tensor.dtype) == "bfloat16":
         import ml_dtypes  # here alone: who runs libraries without bfloat16 need not have it
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import DLPACK_CODES
+from relax_mlir.arrays import DLPACK_CODES, numpy_results
 from relax_mlir.lowering.runtime_lib.fast_call import fast_call_text
 from relax_mlir.lowering.runtime_lib.fast_call_state import (
     DTYPES,
@@ -181,6 +181,8 @@ def _filled_state(found: Layouts) -> _State:
     state.set_traceback, state.no_memory = address("PyException_SetTraceback"), address("PyErr_NoMemory")
     state.is_initialized = address("Py_IsInitialized")
     state.ensure_gil, state.release_gil = address("PyGILState_Ensure"), address("PyGILState_Release")
+    state.array_new, state.array_set_base = object_layouts.array_functions()
+    state.numpy_results, state.sequence_type = id(numpy_results), id(tvm_ffi.Array)
     state.int_type, state.float_type, state.bool_type = id(int), id(float), id(bool)
     state.shape_type, state.true = id(tvm_ffi.Shape), id(True)
     state.int_value, state.float_value = address("PyLong_AsLongLongAndOverflow"), address("PyFloat_AsDouble")

@@ -61,7 +61,11 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> s
             same = isinstance(found, tuple) and len(found) == 2 and found[0] is mark
             if not same or len(found[1]) != len(arguments) or any(map(_differ, found[1], arguments)):
                 return f"a call with {_text(arguments)} does not go through the FFI as it should"
-    return _wrong_refusal(function, call) or _wrong_result(function, call, give)
+    return (
+        _wrong_refusal(function, call)
+        or _wrong_result(function, call, give)
+        or _wrong_array(function, call, give)
+    )
 
 
 def _wrong_result(function: Any, call: Callable[..., Any], give: int) -> str | None:  # noqa: ANN401 - an instance of a class
@@ -79,6 +83,28 @@ def _wrong_result(function: Any, call: Callable[..., Any], give: int) -> str | N
         return "a tensor that a call gives has other elements"
     del found
     return None if counts.value == before else "a tensor that a call gives is not given up"
+
+
+def _wrong_array(function: Any, call: Callable[..., Any], give: int) -> str | None:  # noqa: ANN401 - an instance of a class
+    """What is wrong with a NumPy array that a call gives back where it was given one beside a tensor."""
+    setattr(function, ENTRY, give)
+    for dtype in map(np.dtype, PLAIN_TYPES):
+        for array in (np.ones((2, 3), dtype), np.ones((), dtype), np.ones((2, 0), dtype)):
+            tensor = tvm_ffi.from_dlpack(array)
+            counts = ctypes.c_uint32.from_address(tensor.__chandle__())
+            before, given = counts.value, np.zeros(1)
+            held = sys.getrefcount(given)
+            found = call(function, tensor, given)
+            if type(found) is not np.ndarray or type(found.base) is not tvm_ffi.Tensor:
+                return f"a call gives {type(found).__name__} instead of an array"
+            if (found.dtype, found.shape) != (array.dtype, array.shape) or not np.array_equal(found, array):
+                return f"an array that a call gives is {found!r} instead of {array!r}"
+            if counts.value != before + 1 or (array.size and found.ctypes.data != array.ctypes.data):
+                return "an array that a call gives does not share the memory of its tensor"
+            del found
+            if counts.value != before or sys.getrefcount(given) != held:
+                return "an array that a call gives is not given up"
+    return None
 
 
 def _wrong_refusal(function: Any, call: Callable[..., Any]) -> str | None:  # noqa: ANN401 - an instance of a class

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.arrays import needs_help, to_ffi
+from relax_mlir.arrays import holds_array, needs_help, numpy_results, to_ffi
 from relax_mlir.error import ArgumentError
 from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
@@ -41,7 +41,8 @@ class NativeFunction:
         """Call through the FFI with any arguments."""
         args = plain_torch_tensors(self.name, args, self.inputs)
         try:
-            return self.ffi(*args)
+            result = self.ffi(*args)
+            return numpy_results(result) if any(map(holds_array, args)) else result
         except BaseException as error:
             raised = error
         # Outside of the handler, so that the error does not become the context of what is raised.
@@ -61,7 +62,8 @@ class NativeFunction:
             raise error
         self._check_results(args[self.inputs :])
         try:
-            return self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
+            result = self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
+            return numpy_results(result) if any(map(holds_array, args)) else result
         except BaseException as another:
             raised = another
         live = live_error(raised)

@@ -22,6 +22,8 @@ METHOD_WITH_ARRAY = 0x0080
 """METH_FASTCALL."""
 _TP_NEW = 65
 """Py_tp_new."""
+_ARRAY_NEW, _ARRAY_SET_BASE = 93, 282
+"""Places of PyArray_New and PyArray_SetBaseObject in the table of NumPy's C API."""
 
 
 class Method(ctypes.Structure):
@@ -167,6 +169,16 @@ def constructor(cls: type) -> int:
     if not found:
         raise UnknownLayoutError(f"{cls.__name__} has no constructor")
     return found
+
+
+def array_functions() -> tuple[int, int]:
+    """The addresses of PyArray_New and PyArray_SetBaseObject of NumPy's C API."""
+    core = np.core if np.__version__.startswith("1.") else np._core
+    table = ctypes.pythonapi.PyCapsule_GetPointer
+    table.restype, table.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    address = table(core._multiarray_umath._ARRAY_API, None)
+    words = (ctypes.c_size_t * (_ARRAY_SET_BASE + 1)).from_address(address)
+    return words[_ARRAY_NEW], words[_ARRAY_SET_BASE]
 
 
 def _place(instance: object, size: int, word: int, what: str) -> int:

@@ -22,7 +22,7 @@ SHAPES = ((0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 2), ())
 
 def runtime(name: str, *arguments: object) -> list[Array]:
     found = tvm_ffi.get_global_func(f"relax_mlir.run.{name}")(*map(to_ffi, arguments))
-    return [to_numpy(t) for t in (found if isinstance(found, tvm_ffi.Array) else [found])]
+    return [to_numpy(t) for t in (found if isinstance(found, tuple | tvm_ffi.Array) else [found])]
 
 
 def comparable(array: Array) -> Array:

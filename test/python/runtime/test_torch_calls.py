@@ -82,7 +82,8 @@ def test_kinds_of_tensors(module: rx.Executable, first: str, second: str) -> Non
     x, y = matrices()[first], matrices()[second]
     result = module["add"](x, y)
     is_torch = isinstance(x, torch.Tensor) or isinstance(y, torch.Tensor)
-    assert type(result) is (torch.Tensor if is_torch else tvm_ffi.Tensor)
+    is_numpy = isinstance(x, np.ndarray) or isinstance(y, np.ndarray)
+    assert type(result) is (torch.Tensor if is_torch else np.ndarray if is_numpy else tvm_ffi.Tensor)
     np.testing.assert_array_equal(np.from_dlpack(result), 2 * np.arange(12, dtype="float32").reshape(3, 4))
 
 

@@ -428,8 +428,8 @@ def test_impure_call_in_dataflow() -> None:
         bb.get()
 
 
-def test_results_are_ffi_tensors(compiled: Any) -> None:
-    assert isinstance(compiled["returned"](np.ones(2, "float32"), np.ones(2, "float32")), tvm_ffi.Tensor)
+def test_results_are_arrays_where_arguments_are(compiled: Any) -> None:
+    assert isinstance(compiled["returned"](np.ones(2, "float32"), np.ones(2, "float32")), np.ndarray)
 
 
 CAPTURED_TUPLES = """

@@ -45,6 +45,6 @@ def from_ffi(value: Any) -> Any:
     """Tensors as NumPy arrays, arrays and shapes as tuples."""
     if isinstance(value, tvm_ffi.Tensor):
         return to_numpy(value)
-    if isinstance(value, tvm_ffi.Array | tvm_ffi.Shape):
+    if isinstance(value, tuple | tvm_ffi.Array | tvm_ffi.Shape):
         return tuple(map(from_ffi, value))
     return value

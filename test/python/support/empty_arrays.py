@@ -164,7 +164,7 @@ def check(case: Case, executable: rx.Executable) -> str:
         return "refused"
     if expected is None or not is_representable:
         return "more than NumPy"
-    fields = list(result) if isinstance(result, tvm_ffi.Array) else [result]
+    fields = list(result) if isinstance(result, tuple | tvm_ffi.Array) else [result]
     for have, (small, shape) in zip(map(to_numpy, fields), expected, strict=True):
         assert have.shape == shape, f"{have.shape} is not {shape}"
         if small.shape == shape:

@@ -116,7 +116,7 @@ CALLS: list[tuple[str, tuple[int, int], int, Any]] = [
 
 def plain(value: Any) -> Any:
     """The shapes of tensors; the elements of those of rank 0."""
-    if isinstance(value, tvm_ffi.Array):
+    if isinstance(value, tuple | tvm_ffi.Array):
         return tuple(map(plain, value))
     array = to_numpy(value)
     return array.shape if array.ndim else NAN if np.isnan(array) else array.item()

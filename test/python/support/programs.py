@@ -38,7 +38,7 @@ def numpy(value: Any) -> Any:
     """Results as NumPy arrays, tuples as tuples; integers as they are."""
     if isinstance(value, int):
         return value
-    if isinstance(value, tvm_ffi.Array):
+    if isinstance(value, tuple | tvm_ffi.Array):
         return tuple(numpy(item) for item in value)
     return np.from_dlpack(value)
 

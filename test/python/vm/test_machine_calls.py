@@ -75,7 +75,7 @@ ARRAYS: dict[str, Callable[[], Any]] = {
 def test_arrays(vm: rx.vm.VirtualMachine, kind: str) -> None:
     array = ARRAYS[kind]()
     result = vm["same"](array)
-    assert type(result) is tvm_ffi.Tensor
+    assert type(result) is (np.ndarray if isinstance(array, np.ndarray) else tvm_ffi.Tensor)
     wanted = array if isinstance(array, np.ndarray) else np.from_dlpack(array)
     given = rx.runtime.to_numpy(result)
     assert (given.dtype, given.shape) == (wanted.dtype, wanted.shape)
@@ -91,7 +91,7 @@ def test_read_only_arrays(vm: rx.vm.VirtualMachine) -> None:
 
 def test_steps_of_results(vm: rx.vm.VirtualMachine) -> None:
     result = vm["same"](np.zeros((4, 3, 5)))
-    assert tuple(result.strides) == (15, 5, 1)
+    assert result.strides == (120, 40, 8)
 
 
 VALUES = [
