@@ -7,9 +7,11 @@ TORCH_FIELDS = (
     *("torch_to_dltensor", "torch_from_managed", "clear_error", "allocator"),
     *("impl_offset", "keys_offset", "storage_offset", "start_offset", "bytes_offset"),
     *("plain_keys", "inference_keys"),
+    *("gradient_offset", "required_offset", "node_offset", "is_recording"),
 )
 """Words of the state: types; functions of torch's DLPack interface, CPython and the FFI; offsets in objects of torch;
-the sets of dispatch keys of plain tensors."""
+the sets of dispatch keys of plain tensors; where the block of facts for gradients is, and the two facts in it; the
+function ``torch.is_grad_enabled``."""
 
 KINDS = 10
 """The number of types besides tensors, tuples and lists that are known to hold no torch tensor."""

@@ -2,7 +2,7 @@
 //
 // DLPack says where the elements of a tensor are. It says neither that they count with another sign than the one in
 // memory (torch's negative and conjugate bits), nor how large the storage is, which may have been resized under the
-// tensor. Both are read where torch keeps them. runtime/torch_layouts.py finds the places in this process and tests what
+// tensor, nor whether torch records what becomes of it for a gradient. All are read where torch keeps them. runtime/torch_layouts.py finds the places in this process and tests what
 // this code sees there; without it, and for all tensors that are not plain, runtime/torch_tensors.py asks torch.
 
 llvm.func @TVMFFITensorToDLPackVersioned(!llvm.ptr, !llvm.ptr) -> i32
@@ -49,7 +49,15 @@ llvm.func internal @torch_view(%object: !llvm.ptr, %view: !llvm.ptr) -> i1 {
   %keys = llvm.load %p_keys : !llvm.ptr -> !llvm.ptr
   %is_plain = llvm.icmp "eq" %keys, %plain_keys : !llvm.ptr
   %is_inference = llvm.icmp "eq" %keys, %inference_keys : !llvm.ptr
-  %known = arith.ori %is_plain, %is_inference : i1
+  %is_known = arith.ori %is_plain, %is_inference : i1
+  %known = scf.if %is_known -> i1 {
+    %tracked = llvm.call @is_tracked(%impl) : (!llvm.ptr) -> i1
+    %yes = arith.constant true
+    %untracked = arith.xori %tracked, %yes : i1
+    scf.yield %untracked : i1
+  } else {
+    scf.yield %false : i1
+  }
   %result = scf.if %known -> i1 {
     %status = llvm.call %torch_to_dltensor(%object, %view) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> i32
     %ok = arith.constant 0 : i32
@@ -67,6 +75,65 @@ llvm.func internal @torch_view(%object: !llvm.ptr, %view: !llvm.ptr) -> i1 {
     scf.yield %fits : i1
   } else {
     scf.yield %false : i1
+  }
+  llvm.return %result : i1
+}
+
+// Whether torch would record for a gradient what becomes of a tensor: it, or what it was computed from, requires one, and
+// torch records at present. Tensors that nothing has ever been recorded of have no block of facts for gradients.
+llvm.func internal @is_tracked(%impl: !llvm.ptr) -> i1 {
+  %state = llvm.mlir.addressof @state : !llvm.ptr
+  %null = llvm.mlir.zero : !llvm.ptr
+  %zero = arith.constant 0 : i64
+  %no = arith.constant false
+  %p_facts_offset = llvm.getelementptr %state[${at_gradient_offset}] : (!llvm.ptr) -> !llvm.ptr, i8
+  %facts_offset = llvm.load %p_facts_offset : !llvm.ptr -> i64
+  %p_facts = llvm.getelementptr %impl[%facts_offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %facts = llvm.load %p_facts : !llvm.ptr -> !llvm.ptr
+  %has_facts = llvm.icmp "ne" %facts, %null : !llvm.ptr
+  %result = scf.if %has_facts -> i1 {
+    %p_flag_offset = llvm.getelementptr %state[${at_required_offset}] : (!llvm.ptr) -> !llvm.ptr, i8
+    %flag_offset = llvm.load %p_flag_offset : !llvm.ptr -> i64
+    %p_flag = llvm.getelementptr %facts[%flag_offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %flag = llvm.load %p_flag : !llvm.ptr -> i8
+    %p_node_offset = llvm.getelementptr %state[${at_node_offset}] : (!llvm.ptr) -> !llvm.ptr, i8
+    %node_offset = llvm.load %p_node_offset : !llvm.ptr -> i64
+    %p_node = llvm.getelementptr %facts[%node_offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %node = llvm.load %p_node : !llvm.ptr -> !llvm.ptr
+    %unset = arith.constant 0 : i8
+    %is_required = arith.cmpi ne, %flag, %unset : i8
+    %is_computed = llvm.icmp "ne" %node, %null : !llvm.ptr
+    %either = arith.ori %is_required, %is_computed : i1
+    %recorded = scf.if %either -> i1 {
+      %p_recording = llvm.getelementptr %state[${at_is_recording}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %recording = llvm.load %p_recording : !llvm.ptr -> !llvm.ptr
+      %p_vectorcall = llvm.getelementptr %state[${at_vectorcall}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %vectorcall = llvm.load %p_vectorcall : !llvm.ptr -> !llvm.ptr
+      %p_decrement = llvm.getelementptr %state[${at_decrement}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %decrement = llvm.load %p_decrement : !llvm.ptr -> !llvm.ptr
+      %p_clear_error = llvm.getelementptr %state[${at_clear_error}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %clear_error = llvm.load %p_clear_error : !llvm.ptr -> !llvm.ptr
+      %p_true = llvm.getelementptr %state[${at_true}] : (!llvm.ptr) -> !llvm.ptr, i8
+      %true = llvm.load %p_true : !llvm.ptr -> !llvm.ptr
+      %answer = llvm.call %vectorcall(%recording, %null, %zero, %null)
+        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+      %is_there = llvm.icmp "ne" %answer, %null : !llvm.ptr
+      %records = scf.if %is_there -> i1 {
+        %is_true = llvm.icmp "eq" %answer, %true : !llvm.ptr
+        llvm.call %decrement(%answer) : !llvm.ptr, (!llvm.ptr) -> ()
+        scf.yield %is_true : i1
+      } else {
+        llvm.call %clear_error() : !llvm.ptr, () -> ()
+        %care = arith.constant true
+        scf.yield %care : i1
+      }
+      scf.yield %records : i1
+    } else {
+      scf.yield %no : i1
+    }
+    scf.yield %recorded : i1
+  } else {
+    scf.yield %no : i1
   }
   llvm.return %result : i1
 }

@@ -30,12 +30,14 @@ DEFAULT_OPT_LEVEL = 2
 class CompiledFunction(NativeFunction):
     """A function of an executable.
 
-    Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack. Results are torch tensors where an argument
-    was one, else NumPy arrays where one was (several results are a tuple then), else FFI tensors, which
-    `np.from_dlpack` and `torch.from_dlpack` share without a copy. With as many arrays more as the function has results, it writes its results into those, which must be contiguous and
-    not overlap each other, and returns None; that is, where all results are tensors whose sizes are formulas of the
-    arguments'. Parameters of type `Object` take any value of the FFI. Inputs with other strides, at odd addresses, and
-    those that a result overlaps are copied for the call.
+    Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack. Results are torch tensors where an
+    argument was one, else NumPy arrays where one was (several results are a tuple then), else FFI tensors, which
+    `np.from_dlpack` and `torch.from_dlpack` share without a copy. Torch tensors that require a gradient are refused
+    while torch records: no gradient flows through a call. With as many arrays more as the function has results, it
+    writes its results into those, which must be contiguous and not overlap each other, and returns None; that is,
+    where all results are tensors whose sizes are formulas of the arguments'. Parameters of type `Object` take any
+    value of the FFI. Inputs with other strides, at odd addresses, and those that a result overlaps are copied for
+    the call.
 
     `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
     read-only and bfloat16 NumPy arrays, inside tuples too, and that it trusts torch tensors: it does not

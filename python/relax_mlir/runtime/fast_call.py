@@ -142,7 +142,7 @@ def _with_torch(cls: type, state: _State) -> FastCalls:
         return FastCalls(False, f"torch {torch.__version__}: {error}")
     for name, word in asdict(found).items():
         setattr(state, name, word)
-    state.clear_error = object_layouts.address("PyErr_Clear")
+    state.clear_error, state.is_recording = object_layouts.address("PyErr_Clear"), id(torch.is_grad_enabled)
     state.parameter_type, state.torch_type = id(torch.nn.Parameter), id(torch.Tensor)
     try:
         wrong = wrong_torch_calls(cls, cls.__call__, state.probe, state.give)

@@ -16,6 +16,8 @@ _WITH_CARE, _WITHOUT = "with care", "without"
 
 def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> str | None:
     """What is wrong with calls by `call` with torch tensors, as in `fast_call_test.wrong_calls`; None if nothing is."""
+    import torch
+
     methods = {"__slots__": (), SLOW: lambda *_: _WITH_CARE}
     functions: list[Any] = [object.__new__(type("Probe", (cls,), methods)) for _ in range(2)]
     for function, bits in zip(functions, (0, HANDLE_BIT), strict=True):
@@ -34,6 +36,13 @@ def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int, give: int
         return "a tensor of torch becomes another object than that of the FFI"
     if sys.getrefcount(tensor) != references:
         return "a call changes how often a tensor of torch is referred to"
+    for name, tensor in _tracked().items():
+        with torch.no_grad():
+            unrecorded = call(direct, tensor)
+        with torch.inference_mode(False), torch.enable_grad():
+            recorded = call(direct, tensor)
+        if not isinstance(unrecorded, int) or recorded != _WITH_CARE:
+            return f"it is not seen whether torch records what becomes of a tensor ({name})"
     for name, tensor in _others().items():
         for arguments in ((tensor,), (3, (tensor,)), (_plain()["rank 2"], [tensor])):
             if call(direct, *arguments) != _WITH_CARE:
@@ -67,12 +76,24 @@ def _plain() -> dict[str, Any]:
             "the end of another": base[3:],
             "with steps": base.t()[::2],
             "expanded": base[0].expand(5, 6),
-            "that requires a gradient": torch.zeros(3, device="cpu", requires_grad=True),
-            "a parameter": torch.nn.Parameter(torch.zeros(3, device="cpu")),
         }
     with torch.inference_mode():
         tensors["of inference"] = torch.zeros(3, device="cpu")
     return tensors
+
+
+def _tracked() -> dict[str, Any]:
+    """Tensors that a gradient is to be computed of."""
+    import torch
+
+    with torch.inference_mode(False), torch.enable_grad():
+        leaf = torch.zeros(3, device="cpu", requires_grad=True)
+        return {
+            "leaf": leaf,
+            "computed": 2 * leaf,
+            "view": leaf[1:],
+            "parameter": torch.nn.Parameter(leaf.detach()),
+        }
 
 
 def _others() -> dict[str, Any]:

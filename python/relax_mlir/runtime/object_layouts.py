@@ -7,9 +7,11 @@ at objects whose contents are known; that the code sees what it should is tested
 from __future__ import annotations
 
 import ctypes
+import importlib
 import sys
 import sysconfig
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import tvm_ffi
@@ -173,7 +175,7 @@ def constructor(cls: type) -> int:
 
 def array_functions() -> tuple[int, int]:
     """The addresses of PyArray_New and PyArray_SetBaseObject of NumPy's C API."""
-    core = np.core if np.__version__.startswith("1.") else np._core
+    core: Any = importlib.import_module("numpy.core" if np.__version__.startswith("1.") else "numpy._core")
     table = ctypes.pythonapi.PyCapsule_GetPointer
     table.restype, table.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     address = table(core._multiarray_umath._ARRAY_API, None)

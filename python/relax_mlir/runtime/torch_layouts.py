@@ -20,7 +20,7 @@ from relax_mlir.runtime.object_layouts import UnknownLayoutError
 if TYPE_CHECKING:
     import torch
 
-_IMPL_WORDS, _STORAGE_WORDS = 32, 12
+_IMPL_WORDS, _STORAGE_WORDS, _FACTS_WORDS = 32, 12, 24
 _DLPACK_MAJOR = 1
 
 
@@ -53,6 +53,9 @@ class TorchLayouts:
     bytes_offset: int
     plain_keys: int
     inference_keys: int
+    gradient_offset: int
+    required_offset: int
+    node_offset: int
 
 
 class NotNowError(Exception):
@@ -101,7 +104,51 @@ def torch_layouts() -> TorchLayouts:
         ),
         plain_keys=keys[0],
         inference_keys=keys[3],
+        **_gradient_offsets(),
     )
+
+
+def _gradient_offsets() -> dict[str, int]:
+    """Where a tensor has its block of facts for gradients, and where that says that one is required, or of what.
+
+    Each is what changes when the fact does.
+    """
+    import torch
+
+    with torch.inference_mode(False), torch.enable_grad():
+        leaf = torch.zeros(3, device="cpu")
+        before = _read(leaf._cdata, _IMPL_WORDS)
+        leaf.requires_grad_(True)
+        after = _read(leaf._cdata, _IMPL_WORDS)
+        block = _one(
+            [8 * i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a == 0 != b], "facts"
+        )
+        address = after[block // 8]
+        with_flag = _bytes(address)
+        leaf.requires_grad_(False)
+        without = _bytes(address)
+        flag = _one(
+            [i for i, (a, b) in enumerate(zip(with_flag, without, strict=True)) if (a, b) == (1, 0)], "flag"
+        )
+        computed = torch.zeros(3, device="cpu", requires_grad=True) * 2
+        address = _read(computed._cdata, _IMPL_WORDS)[block // 8]
+        with_node = _read(address, _FACTS_WORDS)
+        computed.detach_()
+        changed = zip(with_node, _read(address, _FACTS_WORDS), strict=True)
+        node = _one([8 * i for i, (a, b) in enumerate(changed) if a != 0 == b], "node")
+    return {"gradient_offset": block, "required_offset": flag, "node_offset": node}
+
+
+def _bytes(address: int) -> bytes:
+    return struct.pack(f"<{_FACTS_WORDS}Q", *_read(address, _FACTS_WORDS))
+
+
+def _one(places: Sequence[int], what: str) -> int:
+    if len(places) != 1:
+        raise UnknownLayoutError(
+            f"the {what} for gradients is not where it is looked for in torch ({len(places)} places found)"
+        )
+    return places[0]
 
 
 def _keys(tensor: torch.Tensor) -> int:

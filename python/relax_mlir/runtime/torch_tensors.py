@@ -2,6 +2,7 @@
 
 DLPack gives an address, sizes and steps. It knows neither torch's negative and conjugate bits, by which elements count
 with another sign than the one in memory, nor how large the storage is, which may have been resized under the tensor.
+Nor does what happens by way of memory become part of a gradient.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def plain_torch_tensors(name: str, args: tuple[object, ...], inputs: int) -> tup
     """The arguments of the function `name`, in which elements of torch tensors are what memory says.
 
     Arguments with a negative or conjugate bit are replaced by tensors without. Arguments beyond `inputs` are results
-    to be written. Raises ArgumentError for a tensor without dense memory of its size, DeviceError for one on "meta".
+    to be written. Raises ArgumentError for a tensor without dense memory of its size, and for one that requires a
+    gradient while torch records; DeviceError for one on "meta".
     """
     for arg in args:
         if not _is_plain(arg):
@@ -51,13 +53,18 @@ def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any argument
         return all(map(_is_plain, value)) if kind is tuple or kind is list else True
     fast_call.install_torch()
     try:
-        if value.is_neg() or value.is_conj():
+        if value.is_neg() or value.is_conj() or _is_recorded(value):
             return False
         have, need = value.untyped_storage().nbytes(), value.nbytes
         offset = value.storage_offset()
         return bool(value.is_contiguous() and need + (offset and offset * value.itemsize) <= have)
     except RuntimeError:
         return False
+
+
+def _is_recorded(tensor: torch.Tensor) -> bool:
+    """Whether torch would record for a gradient what becomes of a tensor."""
+    return bool(tensor.requires_grad and sys.modules["torch"].is_grad_enabled())
 
 
 REFUSALS = (RuntimeError, BufferError, ArgumentError)
@@ -92,6 +99,11 @@ def _plain(role: str, value: Any, written: bool) -> object:  # noqa: ANN401 - an
             f"{role} is a torch tensor ({value.layout}) whose memory cannot be used: {reason}; "
             "convert it to a dense tensor first"
         ) from error
+    if _is_recorded(value):
+        raise ArgumentError(
+            f"{role} is a torch tensor that requires a gradient, which compiled functions do not compute: call under "
+            "torch.no_grad(), or give its detach()"
+        )
     if not has_bits:
         return value
     if written:

@@ -34,9 +34,10 @@ class VMFunction(NativeFunction):
     """A function of a virtual machine.
 
     Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, shapes (tuples of integers), numbers,
-    strings, functions, and tuples of such values; gives FFI values, with torch tensors or NumPy arrays where such came in. `ffi` is
-    the bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay valid without the
-    machine. A prim func takes what it writes among its arguments, as in native mode: `written` are their numbers.
+    strings, functions, and tuples of such values; gives FFI values, with torch tensors or NumPy arrays where such
+    came in. `ffi` is the bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay
+    valid without the machine. A prim func takes what it writes among its arguments, as in native mode: `written` are
+    their numbers.
 
     A call raises ArgumentError for another number of arguments, or one that the FFI cannot convert; RecursionError
     where too many calls are active at a time; BytecodeError where an instruction cannot do what it says with the values

@@ -101,7 +101,10 @@ def test_unknown_dimensions(group: int) -> None:
 
 
 def check(name: str, arrays: Sequence[Array], result: Any) -> None:
-    found, want = list(result) if isinstance(result, tuple | tvm_ffi.Array) else [result], expected(name, arrays)
+    found, want = (
+        list(result) if isinstance(result, tuple | tvm_ffi.Array) else [result],
+        expected(name, arrays),
+    )
     context = f"{name} on {', '.join(f'{a.dtype}{a.shape}' for a in arrays)}"
     assert len(found) == len(want), context
     for have, wanted in zip(map(to_numpy, found), want, strict=True):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
-import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps

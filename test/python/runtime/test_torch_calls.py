@@ -80,7 +80,8 @@ def matrices() -> dict[str, Any]:
 @pytest.mark.parametrize("first", matrices())
 def test_kinds_of_tensors(module: rx.Executable, first: str, second: str) -> None:
     x, y = matrices()[first], matrices()[second]
-    result = module["add"](x, y)
+    with torch.no_grad():
+        result = module["add"](x, y)
     is_torch = isinstance(x, torch.Tensor) or isinstance(y, torch.Tensor)
     is_numpy = isinstance(x, np.ndarray) or isinstance(y, np.ndarray)
     assert type(result) is (torch.Tensor if is_torch else np.ndarray if is_numpy else tvm_ffi.Tensor)
@@ -98,6 +99,24 @@ def test_results_to_write_to(module: rx.Executable) -> None:
     with pytest.raises(ArgumentError, match="negative or conjugate bit"):
         module["add"](x, x, torch._neg_view(x))
     assert x.eq(1).all()
+
+
+def test_gradients_are_not_lost(module: rx.Executable) -> None:
+    """A result that no gradient flows through is refused where torch records, as torch refuses to export the tensor."""
+    plain = torch.ones(2, 2)
+    leaf = torch.nn.Parameter(plain.clone())
+    for tensor in (leaf, 2 * leaf, leaf[:2]):
+        for arguments in ((tensor, plain), (plain, tensor), (plain, plain, tensor)):
+            number = next(i for i, each in enumerate(arguments) if each is tensor)
+            with pytest.raises(
+                ArgumentError, match=rf"argument {number} is a torch tensor that requires a gradient"
+            ):
+                module["add"](*arguments)
+        with torch.no_grad():
+            assert not module["add"](tensor, plain).requires_grad
+        assert module["add"](tensor.detach(), plain).shape == (2, 2)
+    with pytest.raises(ArgumentError, match=r"argument 0\[1\] is a torch tensor that requires a gradient"):
+        module["add"]((plain, leaf), plain)
 
 
 def test_several_results(module: rx.Executable) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
-import tvm_ffi
 from programs import numpy, register
 from relax_mlir import op as R
 from relax_mlir.analysis import structural_equal
