@@ -13,6 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import relax_mlir as rx
+from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 from scipy import special
 
@@ -208,12 +209,8 @@ def _results(result: Any) -> list[Any]:
 
 
 def as_numpy(item: Any) -> Any:
-    """A result as an array; NumPy's DLPack knows no bfloat16."""
-    if str(item.dtype) == "bfloat16":
-        import torch
-
-        return torch.from_dlpack(item).view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return np.from_dlpack(item)
+    """A result as an array."""
+    return to_numpy(item)
 
 
 def check(
