@@ -68,7 +68,7 @@ FAMILIES = (
     "quantization",
     "image",
     "grid_sample",
-    "regions",
+    "image_regions",
     "boxes",
     "gradients",
     "group_norm",

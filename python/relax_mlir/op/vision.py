@@ -6,7 +6,7 @@ from relax_mlir.dialects.boxes import (
     multibox_transform_loc,
     non_max_suppression,
 )
-from relax_mlir.dialects.regions import roi_align, roi_pool
+from relax_mlir.dialects.image_regions import roi_align, roi_pool
 
 __all__ = [
     "all_class_non_max_suppression",
