@@ -71,6 +71,7 @@ FAMILIES = (
     "image_regions",
     "boxes",
     "gradients",
+    "recurrent",
     "group_norm",
     "batch_norm",
     "convolution",

@@ -46,6 +46,8 @@ from relax_mlir.dialects.pooling import (
     max_pool3d,
 )
 from relax_mlir.dialects.rearrange import batch_flatten, pixel_shuffle, pixel_unshuffle
+from relax_mlir.dialects.recurrent import gru_steps, lstm_steps, rnn_steps
+from relax_mlir.dialects.recurrent_layers import gru, lstm, rnn
 from relax_mlir.dialects.transposed_convolution import (
     conv1d_transpose,
     conv2d_transpose,
@@ -78,12 +80,16 @@ __all__ = [
     "gelu",
     "gelu_tanh",
     "group_norm",
+    "gru",
+    "gru_steps",
     "hardsigmoid",
     "hardswish",
     "instance_norm",
     "layer_norm",
     "leakyrelu",
     "log_softmax",
+    "lstm",
+    "lstm_steps",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
@@ -96,6 +102,8 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "rnn",
+    "rnn_steps",
     "selu",
     "silu",
     "softmax",

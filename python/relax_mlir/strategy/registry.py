@@ -52,6 +52,7 @@ _BUILT_IN = {
     **{f"relax.{name}": ("gather", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
     "relax.nn_pad": ("padding", "pad"),
+    **{f"relax.nn_{name}_steps": ("recurrent", f"{name}_steps") for name in ("gru", "lstm", "rnn")},
     **{
         f"relax.grad_{name}": ("gradients", name)
         for name in ("avg_pool2d_backward", "max_pool2d_backward", "nll_loss_backward", "take_backward")

@@ -269,3 +269,27 @@ def test_mistakes() -> None:
     for make, error, message in cases:
         with pytest.raises(error, match=message):
             make()
+
+
+def test_sums_of_16_bit_floats() -> None:
+    """4,096 products of 1 and 2^-11 are 2 in all: in float16 a sum of them stays at 1."""
+    x, wi = te.placeholder((1, 1, 4), "float16", "x"), te.placeholder((4, 4), "float16", "wi")
+    wh, h = te.placeholder((4, 4096), "float16", "wh"), te.placeholder((1, 4096), "float16", "h")
+    proj = te.placeholder((4096, 1), "float16", "proj")
+    cases: dict[str, Any] = {
+        "lstm": (
+            lambda x, wi, wh, h, proj: topi.nn.lstm(
+                x, wi, wh, None, None, h, None, proj, f_act=lambda v: v, g_act=lambda v: v, h_act=lambda v: v
+            )[1],
+            # The cell is the product of two gates, each the sum of 4,096 products.
+            lambda x, wi, wh, h, proj: np.full((1, 1, 1), float((wh[0].astype("f8") * h[0]).sum()) ** 2),
+        )
+    }
+    arrays = [
+        np.zeros((1, 1, 4)),
+        np.zeros((4, 4)),
+        np.full((4, 4096), 2.0**-11),
+        np.ones((1, 4096)),
+        np.ones((4096, 1)),
+    ]
+    check([x, wi, wh, h, proj], cases, [[a.astype("f2") for a in arrays]], rtol=2e-3, atol=0)

@@ -13,6 +13,7 @@ from relax_mlir.te.expressions import Expr, as_expr
 from relax_mlir.te.recurrence import scan
 from relax_mlir.te.tensors import Tensor, placeholder
 from relax_mlir.topi.common import computed, require, require_equal, require_float, size
+from relax_mlir.topi.elementwise import cast
 
 Activation = Callable[[Expr], Expr]
 RECURRENT = "recurrent"
@@ -40,7 +41,7 @@ def lstm(
     """The hidden states and the cells after every step.
 
     Args:
-        Xs: ``(steps, batch, inputs)``, floats.
+        Xs: ``(steps, batch, inputs)``, floats; those of 16 bits are computed in float32.
         Wi, Wh: ``(4 * hidden, inputs)`` and ``(4 * hidden, hidden or projection)``: the gates one after the other.
         Bi, Bh: ``(4 * hidden,)``, added to the gates.
         h_init, c_init: ``(batch, hidden or projection)`` and ``(batch, hidden)``; 0 by default.
@@ -86,6 +87,31 @@ def lstm(
         if tensor.dtype != inputs.dtype:
             raise DTypeError(f"{what}: '{name}' has dtype {tensor.dtype}, and 'Xs' {inputs.dtype}")
     kind = inputs.dtype
+    if kind in ("float16", "bfloat16"):
+
+        def wide(tensor: Tensor | None) -> Tensor | None:
+            return None if tensor is None else cast(tensor, "float32")
+
+        own = [cast(tensor, "float32") for tensor in (inputs, weights, recurrent)]
+        states = lstm(
+            own[0],
+            own[1],
+            own[2],
+            wide(Bi),
+            wide(Bh),
+            wide(h_init),
+            wide(c_init),
+            wide(proj),
+            wide(p_i),
+            wide(p_f),
+            wide(p_o),
+            f_act,
+            g_act,
+            h_act,
+            reverse,
+            weight_layout,
+        )
+        return [cast(state, kind) for state in states]
     feature = reductions.reduce_axis((0, features), "k")
     given = computed(
         (steps, batch, 4, hidden),
@@ -143,7 +169,7 @@ def lstm(
             lambda t, b, j: reductions.sum(inner(t, b, tap) * whole(j, tap), tap),
             "h_projected",
         )
-    states = scan([h_first, c_first], [h_next, c_next], [h_state, c_state], name="T_lstm")
+    found = scan([h_first, c_first], [h_next, c_next], [h_state, c_state], name="T_lstm")
 
     def after(state: Tensor, name: str) -> Tensor:
         return computed(
@@ -153,4 +179,4 @@ def lstm(
             RECURRENT,
         )
 
-    return [after(states[0], "T_lstm_hidden"), after(states[1], "T_lstm_cells")]
+    return [after(found[0], "T_lstm_hidden"), after(found[1], "T_lstm_cells")]

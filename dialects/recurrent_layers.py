@@ -1,0 +1,172 @@
+"""Recurrent layers of inputs and weights: one product for all steps, then the steps."""
+
+from collections.abc import Sequence
+
+from relax_mlir import symbolic
+from relax_mlir.dialects.binary import add
+from relax_mlir.dialects.create import zeros
+from relax_mlir.dialects.linear_algebra import matmul
+from relax_mlir.dialects.manipulate import concat, permute_dims, split
+from relax_mlir.dialects.recurrent import Activation, gru_steps, lstm_steps, rnn_steps
+from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
+from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.symbolic import Dim
+
+
+def lstm(
+    data: ValueLike,
+    weight: ValueLike,
+    recurrent: ValueLike,
+    bias: ValueLike | None = None,
+    recurrent_bias: ValueLike | None = None,
+    hidden: ValueLike | None = None,
+    cell: ValueLike | None = None,
+    lengths: ValueLike | None = None,
+    peepholes: ValueLike | None = None,
+    activations: Sequence[Activation] = ("sigmoid", "tanh", "tanh"),
+    clip: float | None = None,
+    reverse: bool = False,
+    input_forget: bool = False,
+    gate_order: str = "ifgo",
+) -> Value:
+    """A long short-term memory of `data`, ``(steps, batch, inputs)``: a tuple of three, see `LstmStepsOp`.
+
+    `weight` is ``(4 * hidden, inputs)``, `recurrent` ``(4 * hidden, hidden)``, the biases ``(4 * hidden,)``, with the
+    gates in the order `gate_order` (torch's, ONNX's is ``iofg``). `hidden` and `cell` are 0 unless given.
+    """
+    require_insertion_point("nn.lstm")
+    layer = _Layer("lstm", as_value(data), as_value(weight), as_value(recurrent), "ifgo", gate_order)
+    gates = layer.gates([bias, recurrent_bias])
+    none = zeros([0, layer.hidden], layer.dtype)
+    return lstm_steps(
+        gates,
+        layer.in_order(layer.recurrent),
+        layer.state(hidden),
+        layer.state(cell),
+        layer.lengths(lengths),
+        none if peepholes is None else peepholes,
+        activations,
+        clip,
+        reverse,
+        input_forget,
+    )
+
+
+def gru(
+    data: ValueLike,
+    weight: ValueLike,
+    recurrent: ValueLike,
+    bias: ValueLike | None = None,
+    recurrent_bias: ValueLike | None = None,
+    hidden: ValueLike | None = None,
+    lengths: ValueLike | None = None,
+    activations: Sequence[Activation] = ("sigmoid", "tanh"),
+    clip: float | None = None,
+    reverse: bool = False,
+    reset_after: bool = True,
+    gate_order: str = "rzn",
+) -> Value:
+    """Gated recurrent units of `data`, ``(steps, batch, inputs)``: a tuple of two, see `GruStepsOp`.
+
+    Weights and biases as those of `lstm`, of three gates (`gate_order`: torch's, ONNX's is ``zrn``). torch has
+    `reset_after`, ONNX calls it ``linear_before_reset``.
+    """
+    require_insertion_point("nn.gru")
+    layer = _Layer("gru", as_value(data), as_value(weight), as_value(recurrent), "rzn", gate_order)
+    own = zeros([layer.hidden * 3], layer.dtype) if recurrent_bias is None else as_value(recurrent_bias)
+    return gru_steps(
+        layer.gates([bias]),
+        layer.in_order(layer.recurrent),
+        layer.in_order(own),
+        layer.state(hidden),
+        layer.lengths(lengths),
+        activations,
+        clip,
+        reverse,
+        reset_after,
+    )
+
+
+def rnn(
+    data: ValueLike,
+    weight: ValueLike,
+    recurrent: ValueLike,
+    bias: ValueLike | None = None,
+    recurrent_bias: ValueLike | None = None,
+    hidden: ValueLike | None = None,
+    lengths: ValueLike | None = None,
+    activations: Sequence[Activation] = ("tanh",),
+    clip: float | None = None,
+    reverse: bool = False,
+) -> Value:
+    """A recurrent layer of `data`, ``(steps, batch, inputs)``: a tuple of two, see `RnnStepsOp`.
+
+    `weight` is ``(hidden, inputs)``, `recurrent` ``(hidden, hidden)``, the biases ``(hidden,)``.
+    """
+    require_insertion_point("nn.rnn")
+    layer = _Layer("rnn", as_value(data), as_value(weight), as_value(recurrent), "h", "h")
+    gates = layer.gates([bias, recurrent_bias])
+    return rnn_steps(
+        gates, layer.recurrent, layer.state(hidden), layer.lengths(lengths), activations, clip, reverse
+    )
+
+
+class _Layer:
+    """Operands of a layer, and what the steps are made of."""
+
+    def __init__(
+        self, what: str, data: Value, weight: Value, recurrent: Value, wanted: str, given: str
+    ) -> None:
+        if sorted(given) != sorted(wanted):
+            raise ArgumentError(
+                f"{what}: 'gate_order' is {given!r}, expected an order of the letters {wanted}"
+            )
+        self.what, self.data, self.weight, self.recurrent = what, data, weight, recurrent
+        self._order = [given.index(letter) for letter in wanted]
+        self.hidden = self._known("recurrent", recurrent, 2, 1)
+        self.batch = self._known("data", data, 3, 1)
+        info: Tensor = data.tensor_info
+        if info.dtype is None:
+            raise ShapeError(f"{what}: the dtype of 'data', {info}, is not known; match_shape it first")
+        self.dtype = info.dtype
+
+    def _known(self, name: str, value: Value, rank: int, axis: int) -> Dim:
+        shape = value.tensor_info.shape
+        dim = shape[axis] if shape is not None and len(shape) == rank else None
+        if dim is None:
+            raise ShapeError(
+                f"{self.what}: '{name}' is {value.tensor_info}, expected {rank} dimensions of which {axis} is known; "
+                "match_shape it first"
+            )
+        return dim
+
+    def in_order(self, value: Value) -> Value:
+        """Weights or biases of gates in the order of the steps."""
+        if self._order == sorted(self._order):
+            return value
+        shape = value.tensor_info.shape
+        size = None if not shape else shape[0]
+        if size is None or not symbolic.prove_equal(size, self.hidden * len(self._order)):
+            raise ShapeError(
+                f"{self.what}: {value.tensor_info} has not {len(self._order)} gates of {self.hidden} in its first "
+                "dimension"
+            )
+        parts = split(value, len(self._order), 0)
+        return concat([parts[number] for number in self._order], 0)
+
+    def gates(self, biases: Sequence[ValueLike | None]) -> Value:
+        """The products of all steps, and biases."""
+        found = matmul(self.data, permute_dims(self.in_order(self.weight), [1, 0]))
+        given = [self.in_order(as_value(bias)) for bias in biases if bias is not None]
+        for bias in given[1:]:
+            given = [add(given[0], bias)]
+        return add(found, given[0]) if given else found
+
+    def state(self, given: ValueLike | None) -> Value:
+        """A state, 0 unless it is given."""
+        return zeros([self.batch, self.hidden], self.dtype) if given is None else as_value(given)
+
+    def lengths(self, given: ValueLike | None) -> Value:
+        """How many steps each entry of the batch has: all, unless they are given."""
+        return zeros([0], "int32") if given is None else as_value(given)
