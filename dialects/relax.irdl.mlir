@@ -1383,6 +1383,25 @@ module {
       %9 = irdl.any
       irdl.results(result: %9)
     }
+    irdl.operation @nn_gru_steps {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.operands(gates: %0, recurrent: %1, bias: %2, hidden: %3, lengths: %4)
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.array" 
+      %7 = irdl.base "#builtin.array" 
+      %8 = irdl.base "#builtin.float" 
+      %9 = irdl.base "#builtin.unit" 
+      %10 = irdl.any_of(%8, %9) 
+      %11 = irdl.base "#builtin.integer" 
+      %12 = irdl.base "#builtin.integer" 
+      irdl.attributes {"activations" = %5, "alphas" = %6, "betas" = %7, "clip" = %10, "reverse" = %11, "reset_after" = %12}
+      %13 = irdl.any
+      irdl.results(result: %13)
+    }
     irdl.operation @nn_hardsigmoid {
       %0 = irdl.any
       irdl.operands(data: %0)
@@ -1440,6 +1459,26 @@ module {
       irdl.attributes {"axis" = %1}
       %2 = irdl.any
       irdl.results(result: %2)
+    }
+    irdl.operation @nn_lstm_steps {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      %5 = irdl.any
+      irdl.operands(gates: %0, recurrent: %1, hidden: %2, cell: %3, lengths: %4, peepholes: %5)
+      %6 = irdl.base "#builtin.array" 
+      %7 = irdl.base "#builtin.array" 
+      %8 = irdl.base "#builtin.array" 
+      %9 = irdl.base "#builtin.float" 
+      %10 = irdl.base "#builtin.unit" 
+      %11 = irdl.any_of(%9, %10) 
+      %12 = irdl.base "#builtin.integer" 
+      %13 = irdl.base "#builtin.integer" 
+      irdl.attributes {"activations" = %6, "alphas" = %7, "betas" = %8, "clip" = %11, "reverse" = %12, "input_forget" = %13}
+      %14 = irdl.any
+      irdl.results(result: %14)
     }
     irdl.operation @nn_max_pool1d {
       %0 = irdl.any
@@ -1561,6 +1600,23 @@ module {
       irdl.attributes {"axes" = %2, "epsilon" = %3}
       %4 = irdl.any
       irdl.results(result: %4)
+    }
+    irdl.operation @nn_rnn_steps {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.operands(gates: %0, recurrent: %1, hidden: %2, lengths: %3)
+      %4 = irdl.base "#builtin.array" 
+      %5 = irdl.base "#builtin.array" 
+      %6 = irdl.base "#builtin.array" 
+      %7 = irdl.base "#builtin.float" 
+      %8 = irdl.base "#builtin.unit" 
+      %9 = irdl.any_of(%7, %8) 
+      %10 = irdl.base "#builtin.integer" 
+      irdl.attributes {"activations" = %4, "alphas" = %5, "betas" = %6, "clip" = %9, "reverse" = %10}
+      %11 = irdl.any
+      irdl.results(result: %11)
     }
     irdl.operation @nn_selu {
       %0 = irdl.any
