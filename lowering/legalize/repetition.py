@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import flatten, reshape
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import Index, is_empty
+from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
 from relax_mlir.mlir import arith, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import Scalar
 from relax_mlir.scalars.linalg_builders import generic, identity
+from relax_mlir.symbolic import Dim
 
 Places = Callable[[PrimBody, Sequence[Index]], Sequence[Index]]
 """Where the element at some indices of the result lies in the input."""
@@ -44,23 +44,39 @@ def legalize_roll(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     totals: dict[int, int] = {}
     for axis, shift in zip(axes, shifts, strict=True):
         totals[axis] = totals.get(axis, 0) + shift
-
-    def places(prim: PrimBody, at: Sequence[Index]) -> Sequence[Index]:
-        found = list(at)
-        for axis, shift in totals.items():
-            size = x.shape[axis]
-            moved = arith.subi(at[axis], prim.index(symbolic.floormod(shift, symbolic.maximum(size, 1))))
-            behind = arith.addi(moved, prim.dim(prim.ins[0], axis))
-            is_before = arith.cmpi(arith.CmpIPredicate.slt, moved, prim.index(0))
-            found[axis] = arith.select(is_before, behind, moved)
-        return found
-
-    flat_result = replace(op, results=(x.info,))
-    found = _gathered(lz, flat_result, x, places, tuple(totals.items()))
+    for axis, shift in totals.items():
+        x = _rolled(lz, x, axis, shift)
     if not op.args.is_unit("axis"):
-        return [found]
-    view = reshape(Value(found.ssa), shape)
+        return [x]
+    view = reshape(Value(x.ssa), shape)
     return [Arg(view.ssa, op.results[0])]
+
+
+def _rolled(lz: Legalizer, x: Arg, axis: int, shift: int) -> Arg:
+    """The last elements along an axis, then the first ones: two copies."""
+    size = x.shape[axis]
+    moved = symbolic.floormod(shift, symbolic.maximum(size, 1))
+    if moved == 0 or is_empty(x.info):
+        return x
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        given, result = prim.ins[0], prim.outs[0]
+        for count, begin, to in ((size - moved, 0, moved), (moved, size - moved, 0)):
+            sizes = sizes_of(prim, given)
+            sizes[axis] = _number(prim, count)
+            source, target = Window(sizes), Window(sizes)
+            source.offsets[axis], target.offsets[axis] = _number(prim, begin), _number(prim, to)
+            shape = [d if isinstance(d, int) else ir.ShapedType.get_dynamic_size() for d in sizes]
+            part = ir.RankedTensorType.get(shape, ir.RankedTensorType(given.type).element_type)
+            copied = linalg.copy(source.extract(given, part), outs=[target.extract(result, part)])
+            result = target.insert(copied, result)
+        return [result]
+
+    return lz.prim("roll", [x], [x.info], body, pattern="opaque", key=(axis, shift))[0]
+
+
+def _number(prim: PrimBody, dim: Dim) -> int | Index:
+    return dim if isinstance(dim, int) else prim.index(dim)
 
 
 @legalization("relax.tile")

@@ -15,6 +15,7 @@ from relax_mlir.te.own_loops import Fresh, LoopOp, grid
 from relax_mlir.te.own_loops import element as text_of
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import computed, counted, index_tensor_of, require
+from relax_mlir.topi.part_loops import parts_taken
 from relax_mlir.topi.scatter import SCATTER, copied, counted_index
 from relax_mlir.topi.tag import INJECTIVE
 
@@ -35,6 +36,16 @@ def index_tensor(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
 def _taken(what: str, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     tensor, places, common = _checked(what, data, indices)
     width, count = len(common), len(places)
+    within = tensor.shape[count:]
+    if within:
+        return parts_taken(
+            tensor,
+            places,
+            common,
+            within,
+            lambda names, at, fresh: _found(names, places, tensor, common, at, fresh),
+            "T_adv_index",
+        )
 
     def value(*i: Expr) -> Expr:
         found: list[ExprLike] = [
@@ -64,25 +75,39 @@ def index_put(data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulat
         raise ShapeError(f"{what}: the values {new} do not broadcast to ({', '.join(map(str, whole))})")
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        at = [fresh("j") for _ in whole]
-        lines: list[str] = []
-        found: list[str] = []
-        for name, place, dim in zip(ins[1:-1], places, tensor.shape, strict=False):
-            more, index = counted_index(_broadcast_text(name, place, common, at[: len(common)]), dim, fresh)
-            lines += more
-            found.append(index)
-        target = text_of(outs[0], [*found, *at[len(common) :]])
-        item = _broadcast_text(ins[-1], new, whole, at)
+        at, inner = [fresh("j") for _ in common], [fresh("j") for _ in whole[len(common) :]]
+        lines, found = _found(ins[1:-1], places, tensor, common, at, fresh)
+        target = text_of(outs[0], [*found, *inner])
+        item = _broadcast_text(ins[-1], new, whole, [*at, *inner])
         return [
             *copied(ins[0], outs[0], tensor.shape, fresh),
-            grid(at, whole),
+            grid(at, common),
             *(f"    {line}" for line in lines),
-            f"    {target} = {f'{target} + {item}' if accumulate else item}",
+            f"    {grid(inner, whole[len(common) :])}",
+            f"        {target} = {f'{target} + {item}' if accumulate else item}",
         ]
 
     return LoopOp(
         [tensor, *places, new], [tensor.shape], [tensor.dtype], body, "T_index_put", SCATTER
     ).outputs[0]
+
+
+def _found(
+    names: Sequence[str],
+    places: Sequence[Tensor],
+    tensor: Tensor,
+    common: Sequence[Dim],
+    at: Sequence[str],
+    fresh: Fresh,
+) -> tuple[list[str], list[str]]:
+    """Statements that work out the indices at a place of the common shape, and their names."""
+    lines: list[str] = []
+    found: list[str] = []
+    for name, place, dim in zip(names, places, tensor.shape, strict=False):
+        more, index = counted_index(_broadcast_text(name, place, common, at), dim, fresh)
+        lines += more
+        found.append(index)
+    return lines, found
 
 
 def _broadcast_text(name: str, tensor: Tensor, shape: Sequence[Dim], at: Sequence[str]) -> str:

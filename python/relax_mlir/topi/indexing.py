@@ -6,13 +6,14 @@ a `BoundsError` of the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike
+from relax_mlir.te.own_loops import Fresh, element
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import (
     axis_of,
@@ -27,6 +28,8 @@ from relax_mlir.topi.common import (
     size,
     unflattened,
 )
+from relax_mlir.topi.part_loops import parts_taken
+from relax_mlir.topi.scatter import counted_index
 from relax_mlir.topi.tag import INJECTIVE
 
 
@@ -112,7 +115,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
     count = index.shape[0] if index.ndim else None
     rest = index.shape[1:]
-    return _vectors_taken(what, tensor, index, batch_dims, count, rest, lambda number, i: index(number, *i))
+    return _vectors_taken(what, tensor, index, batch_dims, count, rest, is_last=False)
 
 
 def gather_vectors(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
@@ -121,7 +124,7 @@ def gather_vectors(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
     count = index.shape[-1] if index.ndim else None
     rest = index.shape[:-1]
-    return _vectors_taken(what, tensor, index, batch_dims, count, rest, lambda number, i: index(*i, number))
+    return _vectors_taken(what, tensor, index, batch_dims, count, rest, is_last=True)
 
 
 def _vectors_taken(
@@ -131,9 +134,9 @@ def _vectors_taken(
     batch_dims: int,
     count: Dim | None,
     rest: Sequence[Dim],
-    place_of: Callable[[int, Sequence[Expr]], Expr],
+    is_last: bool,
 ) -> Tensor:
-    """The elements at vectors of `count` indices; `place_of` gives one of them, of the vector at a place in `rest`."""
+    """The elements at vectors of `count` indices, in the last dimension of `index` or in the first one."""
     if not isinstance(count, int) or not 0 <= batch_dims < index.ndim or batch_dims + count > tensor.ndim:
         raise ShapeError(
             f"{what}: the indices {index} do not name up to {tensor.ndim - batch_dims} dimensions of {tensor} by a "
@@ -141,12 +144,30 @@ def _vectors_taken(
         )
     require_equal(what, tensor.shape[:batch_dims], rest[:batch_dims])
     width = len(rest)
+    within = tensor.shape[batch_dims + count :]
+
+    def vector(number: Any, at: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - expressions, or texts
+        return [*at, number] if is_last else [number, *at]
+
+    def places(names: Sequence[str], at: Sequence[str], fresh: Fresh) -> tuple[list[str], list[str]]:
+        lines: list[str] = []
+        found = [*at[:batch_dims]]
+        for number in range(count):
+            dim = tensor.shape[batch_dims + number]
+            more, place = counted_index(element(names[0], vector(str(number), at)), dim, fresh)
+            lines += more
+            found.append(place)
+        return lines, found
+
+    if within:
+        return parts_taken(tensor, [index], rest, within, places, "T_gather_nd")
 
     def value(*i: Expr) -> Expr:
-        places: list[ExprLike] = [
-            counted(place_of(number, i[:width]), tensor.shape[batch_dims + number]) for number in range(count)
+        at: list[ExprLike] = [
+            counted(index(*vector(number, i[:width])), tensor.shape[batch_dims + number])
+            for number in range(count)
         ]
-        return tensor(*i[:batch_dims], *places, *i[width:])
+        return tensor(*i[:batch_dims], *at, *i[width:])
 
     return computed([*rest, *tensor.shape[batch_dims + count :]], value, "T_gather_nd", INJECTIVE)
 
