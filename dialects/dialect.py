@@ -72,6 +72,7 @@ FAMILIES = (
     "boxes",
     "gradients",
     "recurrent",
+    "attention_var_len",
     "group_norm",
     "batch_norm",
     "convolution",

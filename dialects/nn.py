@@ -210,11 +210,11 @@ class AttentionBase(RelaxOp):
                 f"{args.op}: causal_mask is {args.str_attr('causal_mask')!r}, expected one of {CAUSAL_MASKS}"
             )
         result_dtype = known[0] if known else None
-        shapes = [_attention_shape(args, i) for i in range(3)]
+        shapes = [attention_shape(args, i) for i in range(3)]
         if any(shape is None for shape in shapes):
             return Tensor((None,) * 4, result_dtype)
         query, key, value = (shape for shape in shapes if shape is not None)
-        _check_attention(args, query, key, value)
+        check_attention(args, query, key, value)
         if len(infos) > 3 and infos[3].shape is not None:
             _check_bias(args, infos[3].shape, (query[0], query[2], query[1], key[1]))
         return Tensor((*query[:3], value[3]), result_dtype)
@@ -227,7 +227,7 @@ class AttentionBase(RelaxOp):
         return symbolic.product([*query[:3], key[1]]) * (query[3] + value[3])
 
 
-def _attention_shape(args: OpArgs, index: int) -> tuple[Dim | None, ...] | None:
+def attention_shape(args: OpArgs, index: int) -> tuple[Dim | None, ...] | None:
     shape = args.tensor(index).shape
     if shape is not None and len(shape) != 4:
         raise ShapeError(
@@ -237,7 +237,7 @@ def _attention_shape(args: OpArgs, index: int) -> tuple[Dim | None, ...] | None:
     return shape
 
 
-def _check_attention(
+def check_attention(
     args: OpArgs,
     query: tuple[Dim | None, ...],
     key: tuple[Dim | None, ...],

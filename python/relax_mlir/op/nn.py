@@ -19,6 +19,7 @@ from relax_mlir.dialects.adaptive_pooling import (
     adaptive_max_pool2d,
     adaptive_max_pool3d,
 )
+from relax_mlir.dialects.attention_var_len import attention_var_len
 from relax_mlir.dialects.batch_norm import batch_norm
 from relax_mlir.dialects.convolution import conv1d, conv2d, conv3d
 from relax_mlir.dialects.dropout import dropout
@@ -63,6 +64,7 @@ __all__ = [
     "adaptive_max_pool3d",
     "attention",
     "attention_bias",
+    "attention_var_len",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",

@@ -52,6 +52,7 @@ _BUILT_IN = {
     **{f"relax.{name}": ("gather", name) for name in ("gather_elements", "gather_nd", "index_tensor")},
     **{f"relax.{name}": ("scatter", name) for name in ("index_put", "scatter_elements", "scatter_nd")},
     "relax.nn_pad": ("padding", "pad"),
+    "relax.nn_attention_var_len": ("attention_var_len", "attention_var_len"),
     **{f"relax.nn_{name}_steps": ("recurrent", f"{name}_steps") for name in ("gru", "lstm", "rnn")},
     **{
         f"relax.grad_{name}": ("gradients", name)

@@ -254,7 +254,7 @@ def gradients() -> dict[str, Spec]:
 
 
 def recurrent() -> dict[str, Spec]:
-    """Steps of recurrent layers, without lengths and peepholes."""
+    """Steps of recurrent layers, without lengths and peepholes; attention of several sequences."""
     none, nothing = np.zeros(0, np.int32), np.zeros((0, 2), np.float32)
 
     def sigmoid(x: Array) -> Array:
@@ -279,7 +279,20 @@ def recurrent() -> dict[str, Spec]:
         return sigmoid(o) * np.tanh(c), c
 
     h = floats(2, 2)
+    starts, longest = np.array([0, 2, 3], np.int32), np.array(2, np.int32)
+
+    def attention(q: Array, k: Array, v: Array, *numbers: Array) -> Array:
+        """Sequences of two, and of one, which sees itself alone."""
+        scores = np.exp(np.einsum("shd,thd->sht", q[0, :2], k[0, :2]) / np.sqrt(q.shape[-1]))
+        pair = np.einsum("sht,thd->shd", scores / scores.sum(-1, keepdims=True), v[0, :2])
+        return np.concatenate([pair, v[0, 2:]])[None]
+
     return {
+        "nn.attention_var_len": (
+            lambda q, k, v, s, m: R.nn.attention_var_len(q, k, v, s, m),
+            attention,
+            [[*(floats(1, 3, 2, 4) for _ in range(3)), starts, longest]],
+        ),
         "nn.rnn_steps": (
             R.nn.rnn_steps,
             lambda g, r, h, n: states(lambda own, h: (np.tanh(own + h @ r.T),), g, h),

@@ -1,0 +1,89 @@
+"""Attention of sequences one after the other, as loops over what each of them has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from relax_mlir.dialects.nn import head_group
+from relax_mlir.dialects.types import StructInfo
+from relax_mlir.expr import Attrs
+from relax_mlir.strategy.implementations.expressions import by_expression
+from relax_mlir.strategy.implementations.losses import narrowed, widened
+from relax_mlir.te import Tensor
+from relax_mlir.te.own_loops import Fresh, LoopOp, grid
+
+TAG = "attention"
+"""The tag of what it computes."""
+
+
+@by_expression
+def attention_var_len(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
+    """For each query of each sequence: scores of the keys that it sees, their exponentials, the weighted sum."""
+    query, key, value, starts, key_starts, *_ = inputs
+    wide = [widened(tensor) for tensor in (query, key, value)]
+    kind, causal = wide[0].dtype, attrs.causal_mask
+    _, rows, heads, width = query.shape
+    columns, depth = key.shape[1], value.shape[3]
+    group = head_group(heads, key.shape[2]) or 1
+    if attrs.scale is not None:
+        scale = f"T.{kind}({float(attrs.scale)!r})"
+    elif isinstance(width, int) and width > 0:
+        scale = f"T.{kind}({1 / math.sqrt(width)!r})"
+    else:
+        scale = f"T.rsqrt(T.cast({width}, '{kind}'))"
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        (q, k, v, q_at, k_at), (out, scores) = ins, outs
+        n, i, h, j, d = (fresh(name) for name in ("n", "i", "h", "j", "d"))
+        whole = [fresh("i") for _ in range(4)]
+        q_begin, q_end, k_begin, k_end, last = (
+            fresh(x) for x in ("q_begin", "q_end", "k_begin", "k_end", "last")
+        )
+        total, best, weight = fresh("total"), fresh("best"), fresh("weight")
+        seen = {
+            None: k_end,
+            "TopLeft": f"{k_begin} + {i} - {q_begin} + 1",
+            "BottomRight": f"{k_end} + {i} - {q_end} + 1",
+        }[causal]
+        shared = f"{h} // {group}" if group > 1 else h
+        return [
+            *(f"{name} = T.alloc_buffer((1,), '{kind}')" for name in (total, best, weight)),
+            grid(whole, [1, rows, heads, depth]),
+            f"    {out}[{', '.join(whole)}] = T.{kind}(0)",
+            f"for {n} in range({starts.shape[0] - 1}):",
+            f"    {q_begin} = T.max(T.min(T.index({q_at}[{n}]), {rows}), 0)",
+            f"    {q_end} = T.max(T.min(T.index({q_at}[{n} + 1]), {rows}), 0)",
+            f"    {k_begin} = T.max(T.min(T.index({k_at}[{n}]), {columns}), 0)",
+            f"    {k_end} = T.max(T.min(T.index({k_at}[{n} + 1]), {columns}), 0)",
+            f"    for {i} in range({q_begin}, {q_end}):",
+            f"        {last} = T.min({seen}, {k_end})",
+            f"        for {h} in range({heads}):",
+            f"            {best}[0] = -T.infinity('{kind}')",
+            f"            for {j} in range({k_begin}, {last}):",
+            f"                {total}[0] = T.{kind}(0)",
+            f"                for {d} in range({width}):",
+            f"                    {total}[0] = {total}[0] + {q}[0, {i}, {h}, {d}] * {k}[0, {j}, {shared}, {d}]",
+            f"                {scores}[{j}] = {total}[0] * {scale}",
+            f"                {best}[0] = T.max({best}[0], {scores}[{j}])",
+            f"            {total}[0] = T.{kind}(0)",
+            f"            for {j} in range({k_begin}, {last}):",
+            f"                {weight}[0] = T.exp({scores}[{j}] - {best}[0])",
+            f"                {total}[0] = {total}[0] + {weight}[0]",
+            f"                for {d} in range({depth}):",
+            f"                    {out}[0, {i}, {h}, {d}] = "
+            f"{out}[0, {i}, {h}, {d}] + {weight}[0] * {v}[0, {j}, {shared}, {d}]",
+            f"            if {last} > {k_begin}:",
+            f"                for {d} in range({depth}):",
+            f"                    {out}[0, {i}, {h}, {d}] = {out}[0, {i}, {h}, {d}] / {total}[0]",
+        ]
+
+    found = LoopOp(
+        [*wide, starts, key_starts],
+        [(1, rows, heads, depth), (columns,)],
+        [kind, kind],
+        body,
+        "T_attention_var_len",
+        TAG,
+    ).outputs[0]
+    return narrowed(found, query.dtype)
