@@ -1154,6 +1154,25 @@ module {
       %10 = irdl.any
       irdl.results(result: %10)
     }
+    irdl.operation @nn_attention_var_len {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      %5 = irdl.any
+      %6 = irdl.any
+      irdl.operands(query: %0, key: %1, value: %2, seqstart_q: %3, seqstart_k: %4, max_seqlen_q: %5, max_seqlen_k: %6)
+      %7 = irdl.base "#builtin.float" 
+      %8 = irdl.base "#builtin.unit" 
+      %9 = irdl.any_of(%7, %8) 
+      %10 = irdl.base "#builtin.string" 
+      %11 = irdl.base "#builtin.unit" 
+      %12 = irdl.any_of(%10, %11) 
+      irdl.attributes {"scale" = %9, "causal_mask" = %12}
+      %13 = irdl.any
+      irdl.results(result: %13)
+    }
     irdl.operation @nn_avg_pool1d {
       %0 = irdl.any
       irdl.operands(data: %0)
