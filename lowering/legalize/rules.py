@@ -15,9 +15,11 @@ from typing import Literal
 
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC
 from relax_mlir.dialects.base import OpArgs
+from relax_mlir.dialects.inplace import inplace_call
 from relax_mlir.dialects.kernel_seals import seal
 from relax_mlir.dialects.structure import pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, dims_attr, struct_info
+from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import fresh_name, symbol_names
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Dim
@@ -174,6 +176,27 @@ class Legalizer:
         prim = self._prims[signature]
         return call_prim(prim.symbol, ins, outs, prim.index_exprs)
 
+    def prim_inplace(self, name: str, ins: Sequence[Arg], body: Body, *, key: Hashable = ()) -> Arg:
+        """Call a prim func that leaves its one result in the memory of the first of `ins`, whose type it has.
+
+        `body` returns the first input, updated. Where its old elements are still needed, the call gets a copy.
+        """
+        in_infos = [arg.info for arg in ins]
+        signature = (name, "in place", *(_signature(info) for info in in_infos), key)
+        if signature not in self._prims:
+            self._prims[signature] = self._build(
+                name, in_infos, in_infos[:1], body, "opaque", None, {}, is_inplace=True
+            )
+        prim = self._prims[signature]
+        result = inplace_call(
+            prim.symbol,
+            Value(pack([arg.ssa for arg in ins], ir.Location.current)),
+            0,
+            ins[0].info,
+            prim.index_exprs,
+        )
+        return Arg(result.ssa, ins[0].info)
+
     def _build(
         self,
         name: str,
@@ -183,15 +206,17 @@ class Legalizer:
         pattern: Pattern,
         kernel: str | None,
         kernel_attrs: Mapping[str, ir.Attribute],
+        is_inplace: bool = False,
     ) -> _Prim:
+        """`is_inplace`: the function takes no tensors for its results."""
         symbol = fresh_name(name, self._used)
         self._used.add(symbol)
         out_types = [out.storage_type() for out in outs]
-        types = [info.storage_type() for info in ins] + out_types
+        types = [info.storage_type() for info in ins] + ([] if is_inplace else out_types)
         with ir.InsertionPoint(self.module.body):
             function = func.FuncOp(symbol, ir.FunctionType.get(types, out_types), visibility="private")
             block = function.add_entry_block()
-            prim_body = PrimBody(block, ins, outs)
+            prim_body = PrimBody(block, ins, [] if is_inplace else outs)
             with ir.InsertionPoint(block):
                 func.ReturnOp(list(body(prim_body)))
             inputs = [argument.type for argument in block.arguments]

@@ -1,6 +1,6 @@
-"""Legalisation of slice_scatter: a copy, and a copy into a slice of it.
+"""Legalisation of slice_scatter: a prim func that writes the slice in place.
 
-Bufferisation leaves the first copy out where nobody else reads the tensor.
+The call gets a copy of the tensor where its old elements are still needed: of a parameter, of one used later.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ def legalize_slice_scatter(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     assert part is not None
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        given, new = prim.ins
-        result = linalg.copy(given, outs=[prim.outs[0]])
-        if is_empty(src.info):
-            return [result]  # upstream refuses a slice that begins at the end
+        result, new = prim.ins
         window = Window(sizes_of(prim, new))
         window.offsets[axis] = part.begin if isinstance(part.begin, int) else prim.index(part.begin)
         window.strides[axis] = part.stride
         copied = linalg.copy(new, outs=[window.extract(result, new.type)])
         return [window.insert(copied, result)]
 
-    key = (axis, str(part.begin), part.stride)
-    return lz.prim(op.args.op, op.operands, op.results, body, pattern="opaque", key=key)
+    if is_empty(src.info):
+        return [whole]  # upstream refuses a slice that begins at the end
+    return [lz.prim_inplace(op.args.op, op.operands, body, key=(axis, str(part.begin), part.stride))]

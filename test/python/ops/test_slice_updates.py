@@ -109,6 +109,28 @@ def test_a_slice_that_does_not_fit_the_input() -> None:
         main(given, given)
 
 
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_old_elements_stay(mode: str) -> None:
+    """Slices are written in place where nobody reads the tensor later; values never change."""
+    bb = rx.BlockBuilder()
+    x, row = rx.Var("x", Tensor(("n", 4), "float32")), rx.Var("row", Tensor((1, 4), "float32"))
+    with bb.function("main", [x, row]):
+        with bb.dataflow():
+            first = bb.emit(R.slice_scatter(x, row, 0, 1))
+            again = bb.emit(R.add(x, x))
+            kept = bb.emit(R.slice_scatter(again, row, 1, 2))
+            chain = bb.emit(R.multiply(again, again))
+            for place in range(3):
+                chain = bb.emit(R.slice_scatter(chain, row, place, place + 1))
+            outputs = bb.emit_output([x, first, again, kept, chain])
+        bb.emit_func_output(outputs)
+    given, new = np.ones((3, 4), np.float32), np.full((1, 4), 9, np.float32)
+    found = rx.build(bb.finalize(), exec_mode=mode)["main"](given, new)
+    rows = [to_numpy(item)[:, 0].tolist() for item in found]
+    assert rows == [[1, 1, 1], [9, 1, 1], [2, 2, 2], [2, 9, 2], [9, 9, 9]]
+    assert (given == 1).all()
+
+
 X = rx.Tensor(("n", 4), "float32")
 
 
