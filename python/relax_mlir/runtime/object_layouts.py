@@ -175,7 +175,8 @@ def constructor(cls: type) -> int:
 
 def array_functions() -> tuple[int, int]:
     """The addresses of PyArray_New and PyArray_SetBaseObject of NumPy's C API."""
-    core: Any = importlib.import_module("numpy.core" if np.__version__.startswith("1.") else "numpy._core")
+    is_old = np.__version__.startswith("1.")
+    core: Any = importlib.import_module("numpy.core") if is_old else importlib.import_module("numpy._core")
     table = ctypes.pythonapi.PyCapsule_GetPointer
     table.restype, table.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     address = table(core._multiarray_umath._ARRAY_API, None)

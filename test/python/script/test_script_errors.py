@@ -36,7 +36,7 @@ MISTAKES = {
         "y = R.nn.sofmax(x)\nreturn y",
         [
             "1 mistake in the script",
-            "<script>:5:13: UnknownNameError: unknown op 'R.nn.sofmax'; did you mean 'R.nn.softmax' or 'R.nn.log_softmax' or 'R.max'?",
+            "<script>:5:13: UnknownNameError: unknown op 'R.nn.sofmax'; did you mean 'R.nn.softmax' or 'R.nn.log_softmax' or 'R.nn.lstm'?",
             "    5 |         y = R.nn.sofmax(x)",
             "      |             ^^^^^^^^^^^",
         ],
