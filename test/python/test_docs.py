@@ -68,7 +68,7 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     "name",
     [
         f"docs/{n}.md"
-        for n in ("vm", "deploy", "distributed", "strategies", "third-party-libraries", "schedules")
+        for n in ("vm", "deploy", "distributed", "strategies", "third-party-libraries", "schedules", "onnx")
     ],
 )
 def test_examples_print_what_stands_there(

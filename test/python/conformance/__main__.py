@@ -8,8 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from campaign import Outcome, run_cases
-from suites import KINDS, case_names
+import refused_cases
+from case_runner import Outcome, run_cases
+from onnx_suites import KINDS, case_names
 
 
 def main() -> int:
@@ -19,18 +20,27 @@ def main() -> int:
     parser.add_argument("--suite", choices=KINDS, action="append")
     parser.add_argument("--match", default="", help="only cases whose names contain this")
     parser.add_argument("--out", type=Path, help="write the outcomes there, a line each")
+    parser.add_argument("--write-refused", action="store_true", help="write the list in docs/onnx.md anew")
     options = parser.parse_args()
     cases = [
         (kind, name) for kind in options.suite or KINDS for name in case_names(kind) if options.match in name
     ]
-    outcomes = run_cases(cases, options.workers)
+    outcomes = run_cases(cases, options.workers, _show)
     if options.out:
         options.out.write_text("".join(f"{o.kind}\t{o.name}\t{o.verdict}\t{o.reason}\n" for o in outcomes))
-    for outcome in outcomes:
-        if outcome.verdict != "passed":
-            print(f"{outcome.verdict} {outcome.kind} {outcome.name}: {outcome.reason[:300]}")
     print(table(outcomes))
-    return 1 if any(outcome.verdict == "failed" for outcome in outcomes) else 0
+    if options.write_refused:
+        refused_cases.write(outcomes)
+    unlisted = refused_cases.surprises(outcomes)
+    for outcome in unlisted:
+        print(f"{outcome.kind} {outcome.name} is refused, but docs/onnx.md does not list it")
+    return 1 if unlisted or any(outcome.verdict == "failed" for outcome in outcomes) else 0
+
+
+def _show(outcome: Outcome) -> None:
+    """Print a case that did not pass."""
+    if outcome.verdict != "passed":
+        print(f"{outcome.verdict} {outcome.kind} {outcome.name}: {outcome.reason[:300]}", flush=True)
 
 
 def table(outcomes: list[Outcome]) -> str:

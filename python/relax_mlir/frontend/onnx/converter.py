@@ -28,6 +28,7 @@ from relax_mlir.frontend.onnx.items import (
     of_value,
 )
 from relax_mlir.frontend.onnx.names import identifier
+from relax_mlir.frontend.onnx.narrow import NARROW, refuse
 from relax_mlir.frontend.onnx.node import Node, place_of
 from relax_mlir.frontend.onnx.registry import find_rule, normal_domain
 from relax_mlir.frontend.onnx.used_names import needed_nodes, outer_names
@@ -35,6 +36,17 @@ from relax_mlir.symbolic import Dim, Expr
 
 _MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError)
 """What rules raise for a node that is not as ONNX defines it."""
+
+
+MOVES = frozenset(
+    (
+        *("Reshape", "Transpose", "Identity", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Slice", "Concat"),
+        *("Split", "Gather", "Tile", "DepthToSpace", "SpaceToDepth"),
+    )
+)
+"""Ops that only move elements, so that they may be of any dtype."""
+CONVERTS = frozenset(("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "Shape", "Size"))
+"""Ops that tell dtypes apart by themselves."""
 
 
 class Scope:
@@ -82,6 +94,9 @@ class Converter:
         self._taken: set[str] = set()
         self._made: list[dict[int, tuple[TensorItem, Value]]] = [{}]
         self._count = 0
+        self._reading: tuple[str, ...] = ()
+        self.open_inputs: set[str] = set()
+        """Inputs of the model whose values, which only a call tells, became symbols or decide a branch."""
 
     # -- values and symbols
 
@@ -118,6 +133,7 @@ class Converter:
 
     def dims_of(self, vector: Value) -> list[Dim]:
         """Fresh symbols for the elements of a vector of integers, none of which may be negative at run time."""
+        self.leave_open()
         info = vector.tensor_info
         if info.shape is None or len(info.shape) > 1 or not all(isinstance(dim, int) for dim in info.shape):
             raise ShapeError(f"the number of dimensions is not known at import: they are a tensor {info}")
@@ -132,6 +148,10 @@ class Converter:
         names = [self.fresh_symbol() for _ in range(count)]
         R.match_shape(R.tensor_to_shape(vector), names)
         return [symbolic.symbol(name) for name in names]
+
+    def leave_open(self) -> None:
+        """Note that the inputs that the node depends on are left to a call, though their values say what it does."""
+        self.open_inputs.update(self._reading)
 
     def with_symbols(self, value: Value) -> Value:
         """`value` with a fresh symbol for each dimension that nothing is known of."""
@@ -174,6 +194,7 @@ class Converter:
         with located_at(place, self._count, 0):
             try:
                 node = Node(proto, opsets, scope, self)
+                self._reading = _sources(node)
                 outputs = self._outputs(node)
                 self._bind(node, outputs)
             except RelaxError as error:
@@ -185,10 +206,19 @@ class Converter:
         folded = folding.fold(node)
         if folded is not None:
             return folded
+        narrow = [item.dtype for item in node.items if isinstance(item, TensorItem) and item.dtype in NARROW]
         rule = find_rule(node.proto.domain, node.op, node.opset)
+        if narrow and node.op not in MOVES | CONVERTS:
+            raise refuse(narrow[0], node.op)
         if rule is not None:
             result = rule(node)
-            return list(result) if isinstance(result, list | tuple) else [result]
+            results = list(result) if isinstance(result, list | tuple) else [result]
+            if narrow and node.op in MOVES:
+                return [
+                    TensorItem(narrow[0], output) if isinstance(output, Value) else output
+                    for output in results
+                ]
+            return results
         body = function_body(node, self._functions)
         if body is None:
             raise UnsupportedError(f"there is no rule for {node.op} of opset {node.opset}")
@@ -208,8 +238,7 @@ class Converter:
         return [inner.find(name) if name in wanted else None for name in body.output]
 
     def _bind(self, node: Node, outputs: Sequence[Any]) -> None:
-        read = [name for name in node.proto.input if name] + outer_names(node.proto)
-        sources = [source for name in read for source in node.scope.sources(name)]
+        sources = _sources(node)
         if len(outputs) < len([name for name in node.proto.output if name]):
             raise ArgumentError(
                 f"the node has {len(node.proto.output)} outputs, but the op has {len(outputs)}"
@@ -229,6 +258,12 @@ class Converter:
             return TensorItem(output.dtype, self.with_symbols(output.value), output.known)
         value = self.with_symbols(self.bb.emit(output, identifier(name)))
         return of_value(value)
+
+
+def _sources(node: Node) -> tuple[str, ...]:
+    """The inputs of the model that a node depends on."""
+    read = [name for name in node.proto.input if name] + outer_names(node.proto)
+    return tuple(dict.fromkeys(source for name in read for source in node.scope.sources(name)))
 
 
 def _given(item: Item | None, name: str) -> Item:

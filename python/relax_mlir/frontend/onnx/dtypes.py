@@ -8,6 +8,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from relax_mlir.error import UnsupportedError
+from relax_mlir.frontend.onnx.narrow import NARROW, NARROW_NAMES
 
 NAMES: dict[int, str] = {
     TensorProto.FLOAT: "float32",
@@ -23,6 +24,7 @@ NAMES: dict[int, str] = {
     TensorProto.UINT32: "uint32",
     TensorProto.UINT64: "uint64",
     TensorProto.BOOL: "bool",
+    **NARROW_NAMES,
 }
 """Names of dtypes by ONNX's numbers; types that are not here are not supported."""
 CODES = {name: code for code, name in NAMES.items()}
@@ -40,11 +42,13 @@ def dtype_name(code: int, what: str) -> str:
         )
     raise UnsupportedError(
         f"{what} has elements of type {known[code].lower()}, which is not supported; supported are "
-        f"{', '.join(NAMES.values())}: cast it in the model"
+        f"{', '.join(NAMES.values())}"
     )
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype of a dtype of this project."""
+    if name in NARROW:
+        return NARROW[name].numpy
     found: np.dtype[Any] = np.dtype(helper.tensor_dtype_to_np_dtype(CODES[name]))
     return found

@@ -13,6 +13,7 @@ import numpy as np
 
 from relax_mlir import symbolic
 from relax_mlir.frontend.onnx.items import MAX_FOLDED, TensorItem, elements
+from relax_mlir.frontend.onnx.narrow import NARROW
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import normal_domain
 from relax_mlir.symbolic import Dim, Expr
@@ -46,6 +47,8 @@ def fold(node: Node) -> list[TensorItem] | None:
     arrays: list[Array | None] = []
     for item in node.items:
         if item is not None and not (isinstance(item, TensorItem) and item.known is not None):
+            return None
+        if item is not None and item.dtype in NARROW:
             return None
         arrays.append(None if item is None else item.known)
     if sum(array.size for array in arrays if array is not None) > MAX_FOLDED:
@@ -200,7 +203,7 @@ def _cast(node: Node, x: Array) -> Any:  # noqa: ANN401 - an array or an item
     from relax_mlir.frontend.onnx.dtypes import NAMES, numpy_dtype
 
     wanted = NAMES.get(node.attr("to"))
-    if wanted is None:
+    if wanted is None or wanted in NARROW:
         return None
     if _is_symbolic(x):
         return TensorItem(wanted, None, x) if wanted in ("int64", "int32") else None

@@ -13,7 +13,7 @@ from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Var
-from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
+from relax_mlir.error import ArgumentError, RelaxError, ShapeError, UnknownNameError, expect
 from relax_mlir.frontend.onnx import unsupported_nodes
 from relax_mlir.frontend.onnx.converter import Converter, Scope
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
@@ -21,6 +21,7 @@ from relax_mlir.frontend.onnx.initializers import Arrays
 from relax_mlir.frontend.onnx.items import Item, OptionalItem, SequenceItem, TensorItem, of_array, of_value
 from relax_mlir.frontend.onnx.loading import ModelLike, load_model
 from relax_mlir.frontend.onnx.names import distinct, identifier, parsed_dim
+from relax_mlir.frontend.onnx.narrow import NARROW, storage_of
 from relax_mlir.frontend.onnx.node import ValueNeededError
 from relax_mlir.frontend.onnx.registry import normal_domain
 from relax_mlir.ir_module import IRModule
@@ -68,10 +69,25 @@ def from_onnx(
         inputs.bind(scope)
         converter.bind_initializers(proto.graph, scope)
         names = [output.name for output in proto.graph.output]
-        converter.convert_nodes(proto.graph.node, names, scope, opsets)
+        try:
+            converter.convert_nodes(proto.graph.node, names, scope, opsets)
+        except RelaxError as error:
+            raise _explained(error, converter, inputs) from error
         results = [_result(converter, scope.find(output), output) for output in names]
         bb.emit_func_output(results[0] if len(results) == 1 else results)
     return bb.get()
+
+
+def _explained(error: RelaxError, converter: Converter, inputs: _Inputs) -> RelaxError:
+    """The error, with the inputs whose values might help where the model does not go with symbols."""
+    names = [name for name in inputs.may_be_fixed() if name in converter.open_inputs]
+    if isinstance(error, ValueNeededError) or not names:
+        return error
+    shown = ", ".join(map(repr, names))
+    return ValueNeededError(
+        f"{error}\nThis depends on the value of {shown}: from_onnx(..., fixed={{name: value}}) makes a program for one",
+        names,
+    )
 
 
 def _result(converter: Converter, item: Item | None, name: str) -> Any:  # noqa: ANN401 - a value or a list of them
@@ -114,6 +130,10 @@ class _Inputs:
             else:
                 self._items[info.name] = self._declare(info, shapes.get(info.name), sequences.get(info.name))
 
+    def may_be_fixed(self) -> list[str]:
+        """Inputs whose values a program may reasonably depend on."""
+        return [info.name for info in self._infos if may_be_fixed(info.type)]
+
     def bind(self, scope: Scope) -> None:
         """Bind the names of the inputs to the parameters, inside of the function."""
         for name, item in self._items.items():
@@ -144,7 +164,7 @@ class _Inputs:
             raise ArgumentError(f"{what} is no tensor, which is not supported")
         dtype = dtype_name(type_.tensor_type.elem_type, what)
         dims = self._dims(name, type_.tensor_type, shape)
-        param = Var(distinct(name, self._taken), Tensor(dims, dtype))
+        param = Var(distinct(name, self._taken), Tensor(dims, storage_of(dtype)))
         self.params.append(param)
         return TensorItem(dtype, param)
 
@@ -176,6 +196,19 @@ class _Inputs:
         return symbolic.symbol(identifier(text))
 
 
+def may_be_fixed(type_: onnx.TypeProto) -> bool:
+    """Whether programs may depend on the value of an input: integers, small vectors, sequences, optionals."""
+    if not type_.HasField("tensor_type"):
+        return True
+    floats = (
+        onnx.TensorProto.FLOAT,
+        onnx.TensorProto.DOUBLE,
+        onnx.TensorProto.FLOAT16,
+        onnx.TensorProto.BFLOAT16,
+    )
+    return type_.tensor_type.elem_type not in floats or len(type_.tensor_type.shape.dim) <= 1
+
+
 def _plain_symbols(infos: Sequence[ValueInfoProto], shapes: Mapping[str, Shape]) -> set[str]:
     """Texts of dimensions that are identifiers: the symbols that others may be expressions of."""
     texts = {
@@ -194,11 +227,13 @@ def _fixed(info: ValueInfoProto, value: Any) -> Item:  # noqa: ANN401 - what a u
         return OptionalItem(None)
     if not info.type.HasField("tensor_type"):
         raise ArgumentError(f"fixed: the input '{info.name}' is no tensor")
-    dtype = numpy_dtype(dtype_name(info.type.tensor_type.elem_type, f"the input '{info.name}'"))
+    name = dtype_name(info.type.tensor_type.elem_type, f"the input '{info.name}'")
+    dtype = numpy_dtype(name)
     array = np.asarray(value)
     if array.dtype != dtype and not (isinstance(value, int | float | list | tuple | bool)):
         raise ArgumentError(f"fixed: the input '{info.name}' is of {dtype}, but the value of {array.dtype}")
-    return of_array(array.astype(dtype))
+    array = array.astype(dtype)
+    return of_array(NARROW[name].stored(array) if name in NARROW else array, name)
 
 
 def _bound(item: Item) -> Item:
@@ -207,4 +242,4 @@ def _bound(item: Item) -> Item:
         return SequenceItem(tuple(_bound(part) for part in item.items))
     if isinstance(item, OptionalItem):
         return OptionalItem(None if item.item is None else _bound(item.item))
-    return item if item.value is None else of_value(item.value)
+    return TensorItem(item.dtype, of_value(item.value).value) if item.value is not None else item

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from onnx import SparseTensorProto, TensorProto, numpy_helper
 
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.items import TensorItem
+from relax_mlir.frontend.onnx.narrow import NARROW
 
 
 class Arrays:
@@ -28,14 +29,17 @@ class Arrays:
         if any(dim < 0 for dim in shape):
             raise ArgumentError(f"{what} has the shape {shape}: a dimension is negative")
         if tensor.data_location == TensorProto.EXTERNAL:
-            return TensorItem(name, None, self._mapped(tensor, numpy_dtype(name), what))
+            if name in NARROW and NARROW[name].bits < 8:
+                raise UnsupportedError(f"{what} of {name} in a file of external data is not supported")
+            array = self._mapped(tensor, numpy_dtype(name), what)
+            return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array)
         if tensor.HasField("segment"):
             raise ArgumentError(f"{what} is stored in segments, which ONNX does not define further")
         try:
             array = numpy_helper.to_array(tensor)
         except (ValueError, TypeError) as error:
             raise ArgumentError(f"{what} cannot be read: {error}") from error
-        return TensorItem(name, None, array)
+        return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array)
 
     def of_sparse(self, sparse: SparseTensorProto) -> TensorItem:
         """The item of a sparse initializer, made dense."""

@@ -21,6 +21,7 @@ FAMILIES = (
     "create",
     "determinant",
     "elementwise",
+    "features",
     "gather",
     "loops",
     "matrix",
@@ -34,8 +35,10 @@ FAMILIES = (
     "resize",
     "sequence",
     "shape",
+    "signal",
     "slicing",
     "sorting",
+    "vision",
 )
 
 

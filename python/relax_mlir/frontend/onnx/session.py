@@ -15,9 +15,10 @@ from onnx import TypeProto, ValueInfoProto
 from relax_mlir.arrays import to_numpy
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
-from relax_mlir.frontend.onnx.importer import from_onnx
+from relax_mlir.frontend.onnx.importer import from_onnx, may_be_fixed
 from relax_mlir.frontend.onnx.items import MAX_FOLDED
 from relax_mlir.frontend.onnx.loading import ModelLike, load_model
+from relax_mlir.frontend.onnx.narrow import NARROW, NARROW_NAMES
 from relax_mlir.frontend.onnx.node import ValueNeededError
 from relax_mlir.runtime.build import build
 from relax_mlir.runtime.executable import Executable
@@ -92,7 +93,7 @@ class InferenceSession:
         """Make the program depend on the values of the inputs that an error names."""
         infos = {info.name: info for info in self._inputs}
         fresh = [name for name in error.inputs if name not in self._special]
-        if not fresh or not all(_may_be_fixed(infos[name].type) for name in fresh):
+        if not fresh or not all(may_be_fixed(infos[name].type) for name in fresh):
             raise error
         self._special += fresh
 
@@ -134,12 +135,14 @@ class InferenceSession:
             part
             for name, feed in feeds.items()
             if name not in self._special or isinstance(feed, list)
-            for part in (feed if isinstance(feed, list) else [feed])
+            for part in map(_stored, feed if isinstance(feed, list) else [feed])
         ]
         result = program["main"](*arguments)
         results = [result] if len(names) == 1 else list(result)
-        sequences = [info.type.HasField("sequence_type") for info in self._outputs]
-        found = dict(zip(names, map(_as_numpy, results, sequences), strict=True))
+        found = {
+            info.name: _as_numpy(result, info.type)
+            for info, result in zip(self._outputs, results, strict=True)
+        }
         return [found[name] for name in wanted]
 
     def _feed(self, info: ValueInfoProto, feeds: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an array or a list
@@ -176,19 +179,6 @@ class InferenceSession:
                 self._programs.popitem(last=False)
 
 
-def _may_be_fixed(type_: TypeProto) -> bool:
-    """Whether programs may depend on the value of an input: integers, small vectors, sequences, optionals."""
-    if not type_.HasField("tensor_type"):
-        return True
-    if type_.tensor_type.elem_type not in (
-        onnx.TensorProto.FLOAT,
-        onnx.TensorProto.DOUBLE,
-        onnx.TensorProto.FLOAT16,
-    ):
-        return True
-    return len(type_.tensor_type.shape.dim) <= 1
-
-
 def _key(feed: Any) -> Any:  # noqa: ANN401 - an array, a list of them, or None
     if isinstance(feed, list):
         return tuple(part.shape for part in feed)
@@ -207,10 +197,21 @@ def _array(value: Any, type_: TypeProto, what: str) -> np.ndarray[Any, Any]:  # 
     return array
 
 
-def _as_numpy(result: Any, is_sequence: bool) -> Any:  # noqa: ANN401 - arrays, tensors, or tuples of them
-    if is_sequence or isinstance(result, list | tuple):
-        return [_as_numpy(part, False) for part in result]
-    return result if isinstance(result, np.ndarray) else to_numpy(result)
+def _stored(feed: Any) -> Any:  # noqa: ANN401 - an array
+    """An argument as the program takes it."""
+    name = feed.dtype.name
+    return NARROW[name].stored(feed) if name in NARROW else feed
+
+
+def _as_numpy(result: Any, type_: TypeProto) -> Any:  # noqa: ANN401 - arrays, tensors, or tuples of them
+    """A result as an array of the dtype that the model says, or a list of them."""
+    if type_.HasField("optional_type"):
+        return _as_numpy(result, type_.optional_type.elem_type)
+    if type_.HasField("sequence_type"):
+        return [_as_numpy(part, type_.sequence_type.elem_type) for part in result]
+    array = result if isinstance(result, np.ndarray) else to_numpy(result)
+    name = NARROW_NAMES.get(type_.tensor_type.elem_type)
+    return array if name is None else NARROW[name].loaded(array)
 
 
 def _provider_name(provider: Any) -> str:  # noqa: ANN401 - a name, or a name with options

@@ -29,6 +29,7 @@ def _if(node: Node) -> list[Item]:
     if known is not None:
         taken = branches[0] if bool(known.reshape(-1)[0]) else branches[1]
         return node.converter.subgraph(taken, node.scope, node.opsets)
+    node.converter.leave_open()
     found = [probed(node, partial(_results, node, graph)) for graph in branches]
     if any(isinstance(info, str) for infos in found for info in infos):
         raise node.needs_value(0, "a branch gives a sequence or an optional, so that the value")

@@ -10,6 +10,8 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.onnx.aligned_operands import aligned
 from relax_mlir.frontend.onnx.bit_cast import bit_cast
 from relax_mlir.frontend.onnx.dtypes import FLOATS, dtype_name
+from relax_mlir.frontend.onnx.items import TensorItem
+from relax_mlir.frontend.onnx.narrow import NARROW, narrowed, widened
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import Rule, rule
 
@@ -178,13 +180,23 @@ def _identity(node: Node) -> object:
 
 
 @rule("Cast")
-def _cast(node: Node) -> Value:
-    return R.astype(node.tensor(0), dtype_name(node.required("to"), "the result"))
+def _cast(node: Node) -> object:
+    return converted(node, node.tensor(0), node.dtype(), dtype_name(node.required("to"), "the result"))
 
 
 @rule("CastLike")
-def _cast_like(node: Node) -> Value:
-    return R.astype(node.tensor(0), node.dtype(1))
+def _cast_like(node: Node) -> object:
+    return converted(node, node.tensor(0), node.dtype(), node.dtype(1))
+
+
+def converted(node: Node, x: Value, dtype: str, wanted: str) -> object:
+    """`x` of `dtype` as `wanted`; both may be narrow."""
+    if dtype in NARROW:
+        x, dtype = widened(x, dtype, "float32" if wanted in NARROW else wanted), "float32"
+    if wanted not in NARROW:
+        return R.astype(x, wanted)
+    rounding = node.attr("round_mode", "up")
+    return TensorItem(wanted, narrowed(node.bb, x, dtype, wanted, bool(node.attr("saturate", 1)), rounding))
 
 
 @rule("BitCast")

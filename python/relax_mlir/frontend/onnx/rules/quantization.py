@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import ml_dtypes
 import numpy as np
 
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
+from relax_mlir.frontend.onnx.items import TensorItem
+from relax_mlir.frontend.onnx.narrow import NARROW, narrowed, storage_of, widened
 from relax_mlir.frontend.onnx.node import Node, constant
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.frontend.onnx.rules.convolution import convolved, shifted
@@ -40,22 +45,26 @@ def _filled(node: Node, index: int, axis: int, rank: int) -> list[Dim]:
 
 def limits(dtype: str) -> tuple[int, int]:
     """The smallest and the largest number of an integer dtype."""
-    info = np.iinfo(numpy_dtype(dtype))
+    info: Any = ml_dtypes.iinfo(numpy_dtype(dtype)) if dtype in NARROW else np.iinfo(numpy_dtype(dtype))
     return int(info.min), int(info.max)
 
 
 @rule("QuantizeLinear")
-def _quantize(node: Node) -> Value:
+def _quantize(node: Node) -> object:
     block = node.attr("block_size", 0)
     code = node.attr("output_dtype", 0)
     target = node.dtype(2) if node.has(2) else dtype_name(code, "the result") if code else "uint8"
-    x, scale = node.tensor(0), spread(node, 1, block)
-    if node.dtype(0) == "int32" or node.dtype(1) != node.dtype(0):
-        x = R.astype(x, "float32")
-        scale = R.astype(scale, "float32")
-    whole = R.round(R.divide(x, scale))
+    precision = node.attr("precision", 0)
+    inner = dtype_name(precision, "precision") if precision else node.dtype(0)
+    inner = "float32" if inner == "int32" else inner
+    x, scale = R.astype(node.tensor(0), inner), R.astype(spread(node, 1, block), inner)
+    quotient = R.divide(x, scale)
+    if target in NARROW and NARROW[target].is_float:
+        saturate = bool(node.attr("saturate", 1))
+        return TensorItem(target, narrowed(node.bb, quotient, inner, target, saturate))
     point = spread(node, 2, block) if node.has(2) else None
-    return saturated(whole, point, target)
+    held = saturated(R.round(quotient), point, target)
+    return TensorItem(target, held) if target in NARROW else held
 
 
 def saturated(whole: Value, point: Value | None, target: str) -> Value:
@@ -66,19 +75,22 @@ def saturated(whole: Value, point: Value | None, target: str) -> Value:
     held = R.astype(R.maximum(R.minimum(wide, edge), R.negative(edge)), "int32")
     if point is not None:
         held = R.add(held, R.astype(point, "int32"))
-    return R.astype(R.maximum(R.minimum(held, constant(high, "int32")), constant(low, "int32")), target)
+    kept = R.maximum(R.minimum(held, constant(high, "int32")), constant(low, "int32"))
+    return R.astype(kept, storage_of(target))
 
 
 @rule("DequantizeLinear")
-def _dequantize(node: Node) -> Value:
+def _dequantize(node: Node) -> object:
     block = node.attr("block_size", 0)
     code = node.attr("output_dtype", 0)
     target = dtype_name(code, "the result") if code else node.dtype(1)
+    scale = R.astype(spread(node, 1, block), "float32")
+    if node.dtype() in NARROW and NARROW[node.dtype()].is_float:
+        return R.astype(R.multiply(widened(node.tensor(0), node.dtype(), "float32"), scale), target)
     wide = R.astype(node.tensor(0), "int32")
     if node.has(2):
         wide = R.subtract(wide, R.astype(spread(node, 2, block), "int32"))
-    product = R.multiply(R.astype(wide, "float32"), R.astype(spread(node, 1, block), "float32"))
-    return R.astype(product, target)
+    return R.astype(R.multiply(R.astype(wide, "float32"), scale), target)
 
 
 @rule("MatMulInteger")

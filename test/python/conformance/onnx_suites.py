@@ -8,6 +8,7 @@ from functools import cache
 
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
+from onnx_tolerances import TOLERANCES
 from relax_mlir.frontend.onnx.backend import RelaxBackend
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
@@ -26,7 +27,7 @@ def case_names(kind: str) -> list[str]:
 def _runner() -> Runner:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Runner(RelaxBackend, __name__)
+        return Runner(RelaxBackend, __name__, TOLERANCES)
 
 
 @cache

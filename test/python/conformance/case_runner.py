@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -27,8 +27,13 @@ class Outcome:
     reason: str
 
 
-def run_cases(cases: Sequence[tuple[str, str]], workers: int) -> list[Outcome]:
-    """Run cases, each given by suite and name, in some processes; the outcomes in the order of `cases`."""
+def run_cases(
+    cases: Sequence[tuple[str, str]], workers: int, seen: Callable[[Outcome], None] = lambda _: None
+) -> list[Outcome]:
+    """Run cases, each given by suite and name, in some processes; the outcomes in the order of `cases`.
+
+    `seen` gets each outcome when it is there.
+    """
     waiting: SimpleQueue[tuple[str, str]] = SimpleQueue()
     for case in cases:
         waiting.put(case)
@@ -43,6 +48,7 @@ def run_cases(cases: Sequence[tuple[str, str]], workers: int) -> list[Outcome]:
                 break
             child = child if child is not None and child.poll() is None else _start()
             found[kind, name] = _ask(child, kind, name)
+            seen(found[kind, name])
         if child is not None:
             child.kill()
             child.wait()
@@ -57,7 +63,7 @@ def run_cases(cases: Sequence[tuple[str, str]], workers: int) -> list[Outcome]:
 
 def _start() -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, str(HERE / "worker.py")],
+        [sys.executable, str(HERE / "case_worker.py")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -13,8 +13,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
+    from onnx_suites import run_case
     from relax_mlir.error import UnsupportedError
-    from suites import run_case
 
     for line in sys.stdin:
         kind, name = line.split()

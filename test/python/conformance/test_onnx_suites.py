@@ -1,0 +1,30 @@
+"""A sample of ONNX's suites in a child process; `make conformance` runs all of them."""
+
+from __future__ import annotations
+
+import pytest
+import refused_cases
+from case_runner import Outcome, run_cases
+from onnx_suites import KINDS, case_names
+
+EVERY = 16
+"""Of so many cases of the node suite one is run; it is another kind of case each time, as names are sorted."""
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    names = {kind: case_names(kind)[:: EVERY if kind == "node" else 3] for kind in KINDS}
+    return run_cases([(kind, name) for kind in KINDS for name in names[kind]], 1)
+
+
+def test_no_case_fails(outcomes: list[Outcome]) -> None:
+    assert [(o.name, o.reason) for o in outcomes if o.verdict == "failed"] == []
+
+
+def test_refused_cases_are_listed_with_a_reason(outcomes: list[Outcome]) -> None:
+    assert refused_cases.surprises(outcomes) == []
+    assert all(o.reason for o in outcomes if o.verdict == "refused")
+
+
+def test_most_cases_pass(outcomes: list[Outcome]) -> None:
+    assert sum(o.verdict == "passed" for o in outcomes) > 0.9 * len(outcomes)
