@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from relax_mlir import op as R
-from relax_mlir import topi
+from relax_mlir import te, topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.onnx.aligned_operands import aligned
+from relax_mlir.frontend.onnx.aligned_operands import aligned, broadcast_shape
 from relax_mlir.frontend.onnx.bit_cast import bit_cast
 from relax_mlir.frontend.onnx.dtypes import FLOATS, dtype_name
 from relax_mlir.frontend.onnx.items import TensorItem
@@ -119,10 +120,19 @@ def _divide(node: Node) -> Value:
 @rule("Mod")
 def _mod(node: Node) -> Value:
     first, second = operands(node)
-    if node.attr("fmod", 0):
+    if not node.attr("fmod", 0):
+        return R.floor_mod(first, second)
+    if node.dtype() not in FLOATS:
         result: Value = node.te(topi.trunc_mod, first, second)
         return result
-    return R.floor_mod(first, second)
+    shape = broadcast_shape(first.tensor_info.known_shape or (), second.tensor_info.known_shape or ())
+    result = node.te(_remainder, R.broadcast_to(first, shape), R.broadcast_to(second, shape))
+    return result
+
+
+def _remainder(x: Any, y: Any) -> Any:  # noqa: ANN401 - tensors of te
+    """What remains of a division that is rounded towards zero, with the sign of `x`."""
+    return te.compute(x.shape, lambda *i: te.fmod(x(*i), y(*i)), name="fmod")
 
 
 @rule("Pow")
@@ -202,6 +212,8 @@ def converted(node: Node, x: Value, dtype: str, wanted: str) -> object:
 @rule("BitCast")
 def _bit_cast(node: Node) -> Value:
     wanted = dtype_name(node.required("to"), "the result")
+    if "bool" in (wanted, node.dtype()):
+        return R.astype(node.tensor(0), wanted)
     if wanted == node.dtype():
         return node.tensor(0)
     result: Value = node.te(bit_cast, node.tensor(0), wanted)
