@@ -7,7 +7,6 @@ at objects whose contents are known; that the code sees what it should is tested
 from __future__ import annotations
 
 import ctypes
-import importlib
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -175,8 +174,7 @@ def constructor(cls: type) -> int:
 
 def array_functions() -> tuple[int, int]:
     """The addresses of PyArray_New and PyArray_SetBaseObject of NumPy's C API."""
-    is_old = np.__version__.startswith("1.")
-    core: Any = importlib.import_module("numpy.core") if is_old else importlib.import_module("numpy._core")
+    core: Any = vars(np)["core" if np.__version__.startswith("1.") else "_core"]
     table = ctypes.pythonapi.PyCapsule_GetPointer
     table.restype, table.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     address = table(core._multiarray_umath._ARRAY_API, None)
