@@ -56,7 +56,7 @@ def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: T
         conv.kernel.index("I"),
         conv.kernel.index("O"),
     ]
-    kernels = _permuted(lz, f"{_name(conv)}_kernels", weight, order, Tensor([*window, kernel["O"]], wide))
+    kernels = permuted(lz, f"{_name(conv)}_kernels", weight, order, Tensor([*window, kernel["O"]], wide))
     left = reshaped(patches, [symbolic.product(rows), symbolic.product(window)])
     right = reshaped(kernels, [symbolic.product(window), kernel["O"]])
     product = lz.prim(
@@ -64,7 +64,7 @@ def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: T
     )
     images = reshaped(product[0], [*rows, kernel["O"]])
     places = {"N": 0, "C": len(rows), **{letter: 1 + axis for axis, letter in enumerate(conv.spatial)}}
-    return _permuted(lz, f"{_name(conv)}_out", images, [places[letter] for letter in conv.out], result)
+    return permuted(lz, f"{_name(conv)}_out", images, [places[letter] for letter in conv.out], result)
 
 
 def _is_product(conv: Convolution, weight: Arg) -> bool:
@@ -109,7 +109,7 @@ def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor) -> Ar
     return lz.prim(f"{_name(conv)}_patches", [data], [patches], body, pattern="injective", key=key)[0]
 
 
-def _permuted(lz: Legalizer, name: str, value: Arg, order: Sequence[int], result: Tensor) -> Arg:
+def permuted(lz: Legalizer, name: str, value: Arg, order: Sequence[int], result: Tensor) -> Arg:
     """`value` with dimension ``order[i]`` as dimension i, in the dtype of `result`."""
     source, target, rank = _known(value.info.dtype), _known(result.dtype), len(order)
     if list(order) == list(range(rank)):

@@ -32,6 +32,7 @@ FAMILIES: tuple[str, ...] = (
     "group_norm",
     "batch_norm",
     "convolution",
+    "transposed_convolution",
     "pooling",
     "binary",
     "bitwise",

@@ -71,10 +71,6 @@ _BUILT_IN = {
     "relax.nn_cross_entropy_with_logits": ("losses", "cross_entropy"),
     "relax.nn_nll_loss": ("losses", "nll_loss"),
     **{
-        f"relax.nn_conv{rank}d_transpose": ("transposed_convolution", "transposed_convolution")
-        for rank in (1, 2, 3)
-    },
-    **{
         f"relax.nn_adaptive_{kind}_pool{rank}d": ("adaptive_pooling", f"{kind}_pool")
         for kind in ("avg", "max")
         for rank in (1, 2, 3)

@@ -117,6 +117,24 @@ def test_shapes() -> None:
         bb.emit_func_output(y)
 
 
+def test_no_rows() -> None:
+    """torch refuses them: sums of nothing are 0."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", Tensor((1, 2, "h", "w"), "float32"))
+    cases = ((4, 2, 1), (3, 1, 0))
+    for number, (size, stride, padding) in enumerate(cases):
+        w = rx.Var("w", Tensor((2, 3, size, size), "float32"))
+        with bb.function(f"conv_{number}", [x, w]):
+            bb.emit_func_output(R.nn.conv2d_transpose(x, w, stride, padding))
+    executable = rx.build(bb.get())
+    for number, shape in enumerate(((1, 3, 0, 6), (1, 3, 2, 5))):
+        size = cases[number][0]
+        found = executable[f"conv_{number}"](
+            np.ones((1, 2, 0, 3), np.float32), np.ones((2, 3, size, size), np.float32)
+        )
+        np.testing.assert_array_equal(to_numpy(found), np.zeros(shape, np.float32))
+
+
 def test_sizes_below_zero() -> None:
     bb = rx.BlockBuilder()
     x, w = rx.Var("x", Tensor((1, 1, "w"), "float32")), rx.Var("w", Tensor((1, 1, 1), "float32"))
