@@ -14,7 +14,7 @@ from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.prim_entries import SUFFIX, make_entry, on_memory
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
-from relax_mlir.ir_queries import callee_of, fresh_name, symbol_names
+from relax_mlir.ir_queries import callee_of, defining_op, fresh_name, symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, call_prim
 from relax_mlir.mlir import arith, func, ir, memref, scf
 from relax_mlir.module_functions import functions_of
@@ -87,7 +87,14 @@ class _Dispatcher:
         steps: list[_Step] = []
         *ops, last = [view.operation for view in way.block.operations]
         for op in ops:
+            if op.name in ("relax.tuple_get_item", "relax.call_tir") and op.operands[0] not in fields:
+                outside = defining_op(op.operands[0])  # CSE makes one tuple of equal ones, in front of the branch
+                if outside is None or outside.name != TUPLE or not numbers.keys() >= set(outside.operands):
+                    return None
+                fields[op.operands[0]] = tuple(numbers[v] for v in outside.operands)
             if op.name == TUPLE:
+                if not numbers.keys() >= set(op.operands):
+                    return None
                 fields[op.results[0]] = tuple(numbers[v] for v in op.operands)
             elif op.name == "relax.tuple_get_item":
                 numbers[op.results[0]] = fields[op.operands[0]][ir.IntegerAttr(op.attributes["index"]).value]

@@ -117,7 +117,8 @@ def _inputs(op: ir.Operation) -> Iterator[tuple[ir.Value, object]]:
     """What the calls in a conditional are passed from outside of it, each once."""
     inside = {result for inner in ops_of(op)[1:] for result in inner.results}
     found: dict[ir.Value, None] = {}
-    for packed in ops_of(op, TUPLE):
+    called = (defining_op(call.operands[0]) for call in ops_of(op, "relax.call_tir"))
+    for packed in (each for each in called if each is not None and each.name == TUPLE):
         found.update(dict.fromkeys(value for value in packed.operands if value not in inside))
     for value in found:
         yield value, struct_info(value.type)

@@ -5,6 +5,10 @@
 // CHECK-NOT: scf.if
 // CHECK: %[[R:[a-z0-9]+]] = "relax.call_tir"(%{{[a-z0-9]+}}) {callee = @exp_by_size, tir_vars = ["n"]}
 // CHECK: return %[[R]]
+// CHECK-LABEL: func.func @tuple_in_front(
+// CHECK-NOT: scf.if
+// CHECK: %[[T:[a-z0-9]+]] = "relax.call_tir"(%{{[a-z0-9]+}}) {callee = @shared_by_size, tir_vars = ["n"]}
+// CHECK: return %[[T]]
 // CHECK-LABEL: func.func @reshaped(
 // CHECK: scf.if
 // CHECK: "relax.reshape"
@@ -47,6 +51,21 @@ func.func @main(%x: !x) -> !x {
     } {relax.by_size = "exp"}
     scf.yield %2 : !x
   } {relax.by_size = "exp"}
+  return %1 : !x
+}
+
+func.func @tuple_in_front(%x: !x) -> !x {
+  %n = "relax.prim_value"() {value = "n"} : () -> i64
+  %four = "relax.prim_value"() {value = 4 : i64} : () -> i64
+  %few = arith.cmpi sle, %n, %four : i64
+  %a = builtin.unrealized_conversion_cast %x : !x to tuple<!x>
+  %1 = scf.if %few -> !x {
+    %b = "relax.call_tir"(%a) {callee = @twice, tir_vars = []} : (tuple<!x>) -> !x
+    scf.yield %b : !x
+  } else {
+    %b = "relax.call_tir"(%a) {callee = @exp, tir_vars = []} : (tuple<!x>) -> !x
+    scf.yield %b : !x
+  } {relax.by_size = "shared"}
   return %1 : !x
 }
 

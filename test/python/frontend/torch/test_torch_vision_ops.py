@@ -1,0 +1,80 @@
+"""Convolutions, poolings, images of another size, and norms of PyTorch, on dynamic heights and widths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.export import Dim
+from torch_programs import Calls, check
+
+SHAPES = ({0: Dim("b"), 2: Dim("h", min=7, max=200), 3: Dim("w", min=7, max=200)},)
+SIZES = ((1, 7, 7), (3, 9, 33), (1, 31, 8))
+torch.manual_seed(0)
+DENSE, GROUPED, TRANSPOSED, ROW = (
+    torch.randn(*shape) for shape in ((6, 4, 3, 3), (8, 1, 3, 3), (4, 5, 3, 2), (6, 4, 3))
+)
+BIAS = torch.randn(6)
+
+
+def image(b: int, h: int, w: int) -> tuple[torch.Tensor]:
+    return (torch.randn(b, 4, h, w),)
+
+
+def test_convolutions() -> None:
+    module = Calls(
+        lambda x: F.conv2d(x, DENSE, BIAS, padding=1),
+        lambda x: F.conv2d(x, DENSE, stride=2, padding=1, dilation=2),
+        lambda x: F.conv2d(x, GROUPED, groups=4, padding="same"),
+        lambda x: F.conv_transpose2d(x, TRANSPOSED, BIAS[:5], stride=2, padding=1, output_padding=1),
+        lambda x: F.conv1d(x[:, :, 0], ROW, padding=1),
+        lambda x: F.conv2d(x[0], DENSE),
+    )
+    shapes = ({0: Dim("b", min=1), 2: Dim("h", min=7, max=200), 3: Dim("w", min=7, max=200)},)
+    check(module, image, SIZES, shapes, example=(2, 16, 20))
+
+
+def test_poolings() -> None:
+    module = Calls(
+        lambda x: F.max_pool2d(x, 2),
+        lambda x: F.max_pool2d(x, 3, 2, 1),
+        lambda x: F.avg_pool2d(x, 2),
+        lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+        lambda x: F.adaptive_avg_pool2d(x, 1),
+        lambda x: F.adaptive_avg_pool2d(x, (3, 5)),
+        lambda x: F.adaptive_max_pool2d(x, 2),
+    )
+    check(module, image, SIZES, SHAPES, example=(2, 16, 20))
+
+
+def grid(x: Any) -> Any:
+    return torch.tanh(x[:, :2].permute(0, 2, 3, 1))
+
+
+def test_images_of_another_size() -> None:
+    module = Calls(
+        lambda x: F.interpolate(x, scale_factor=2),
+        lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+        lambda x: F.interpolate(x, size=(5, 9), mode="bilinear", align_corners=True),
+        lambda x: F.interpolate(x, size=(5, 9), mode="bicubic"),
+        lambda x: F.interpolate(x, size=(5, 9)),
+        lambda x: F.interpolate(x, size=(5, 9), mode="nearest-exact"),
+        lambda x: F.pixel_shuffle(x, 2),
+        lambda x: F.grid_sample(x, grid(x), align_corners=False),
+        lambda x: F.grid_sample(x, grid(x), mode="nearest", padding_mode="border", align_corners=True),
+    )
+    check(module, image, SIZES, SHAPES, example=(2, 16, 20))
+
+
+def test_norms_of_channels() -> None:
+    module = Calls(
+        lambda x: F.group_norm(x, 2),
+        F.instance_norm,
+        lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(4.0) + 1, torch.arange(4.0)),
+        lambda x: F.channel_shuffle(x, 2),
+        lambda x: F.rms_norm(x.permute(0, 2, 3, 1), (4,)),
+        lambda x: F.local_response_norm(x, 3),
+        lambda x: F.glu(x, 1),
+    )
+    check(module, image, SIZES, SHAPES, example=(2, 16, 20))
