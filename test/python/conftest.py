@@ -11,6 +11,7 @@ os.environ["RELAX_MLIR_CACHE"] = "0"
 
 FOLDER = Path(__file__).parent
 SLOWEST: tuple[str, ...] = (
+    "frontend/torch/test_language_models.py",
     "fuzz/test_mutants.py",
     "ops/test_unknown.py",
     "lowering/test_masked_features.py",
