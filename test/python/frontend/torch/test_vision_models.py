@@ -12,6 +12,8 @@ from torch.export import Dim
 from torch_programs import agree, compiled
 from vision_models import ConvNeXt, Detector, MobileNet, ResNet, UNet
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # of torch
+
 CASES: dict[str, tuple[Callable[[], nn.Module], int]] = {
     "resnet": (ResNet, 8),
     "mobilenet": (MobileNet, 8),
