@@ -2,8 +2,7 @@
 
 | TVM | Here |
 |---|---|
-| ``R.grad.start_checkpoint(x)``, ``R.grad.end_checkpoint(x)`` | ``x``: they mark what gradients compute twice |
-| ``R.call_tir_with_grad(cls.f, args, out, te_grad_name=…)`` | ``R.call_tir(cls.f, args, out)``: likewise |
+| ``R.call_tir_with_grad(cls.f, args, out, te_grad_name=…)`` | ``R.call_tir(cls.f, args, out)`` |
 | ``R.null_value()`` | None: an argument that is not given |
 | ``R.wrap_param(x)``, ``R.builtin.stop_lift_params(x)`` | ``x`` |
 | ``R.call_inplace_packed("f", x, inplace_indices=[0], out=…)`` | ``R.call_packed("f", x, out=…)``, checked |
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from relax_mlir.dialects.calls_of_python import call_inplace_packed, call_py_func
 from relax_mlir.dialects.layout_transform import layout_transform
 from relax_mlir.dialects.memory_view import view
-from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.script.call_arguments import (
     OUT,
@@ -43,15 +41,6 @@ if TYPE_CHECKING:
 VIEW = "runtime.TVMTensorCreateView"
 """The function of TVM's runtime that `memory.view` becomes there."""
 OF_GRADIENTS = ("te_grad_name", "te_grad_kwargs")
-
-
-def checkpoint(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.grad.start_checkpoint(x)``: the tensor itself."""
-    value = expressions.value(named_arguments(node, ("input",), 1)["input"])
-    if not isinstance(value.struct_info, Tensor):
-        message = f"{ast.unparse(node.func)} takes a tensor, not {value.struct_info}"
-        raise Problem(node, message, "ArgumentError")
-    return value
 
 
 def call_tir_with_grad(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
@@ -132,8 +121,6 @@ def view_of_runtime(expressions: Expressions, node: ast.Call) -> Value:
 
 
 READERS: dict[str, Callable[..., Any]] = {
-    "grad.start_checkpoint": checkpoint,
-    "grad.end_checkpoint": checkpoint,
     "call_tir_with_grad": call_tir_with_grad,
     "null_value": null_value,
     "wrap_param": itself("data"),

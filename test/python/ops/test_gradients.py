@@ -15,6 +15,7 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, BoundsError, DTypeError, RelaxError, ShapeError
 from relax_mlir.runtime import to_numpy
+from relax_mlir.script import parse
 from torch.nn import functional as F
 
 
@@ -198,6 +199,18 @@ def test_marks() -> None:
         for mark in (R.grad.no_grad, R.grad.start_checkpoint, R.grad.end_checkpoint):
             suite.add(dtype, mark, lambda x: x, [Tensor(("n", "m"), dtype)], sizes=({"n": 2, "m": 3},))
     suite.run()
+
+
+def test_marks_in_scripts() -> None:
+    """They stay in the program that a script says."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", Tensor(("n",), "float32"))
+    with bb.function("main", [x]):
+        y = R.exp(R.grad.start_checkpoint(x))
+        bb.emit_func_output(R.grad.no_grad(R.grad.end_checkpoint(y)))
+    text = bb.get().script()
+    assert all(f"R.grad.{name}(" in text for name in ("start_checkpoint", "end_checkpoint", "no_grad"))
+    assert parse(text).script() == text
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,6 @@ def module(body: str) -> rx.IRModule:
 
 
 SAME = {
-    "checkpoints": (
-        "y = R.grad.start_checkpoint(x)\nz = R.exp(y)\nreturn R.grad.end_checkpoint(z)",
-        "z = R.exp(x)\nreturn z",
-    ),
     "call with a gradient": (
         'return R.call_tir_with_grad(cls.twice, (x,), R.Tensor((n, 4), "float32"), te_grad_name="g", te_grad_kwargs={"a": 1})',
         'return R.call_tir(cls.twice, (x,), R.Tensor((n, 4), "float32"))',
@@ -118,7 +114,7 @@ def test_same_module(name: str) -> None:
 
 
 REFUSED = {
-    "return R.grad.start_checkpoint(t)": "R.grad.start_checkpoint takes a tensor",
+    "return R.grad.start_checkpoint(t)": "grad_start_checkpoint: operand 'input' is",
     "return R.null_value(x)": "takes ()",
     'return R.call_builtin_with_ctx("f", (x,))': "R.call_builtin_with_ctx is no op here: the virtual machine",
     'return R.call_inplace_packed("f", x, inplace_indices=[0])': "argument 'out' is missing",
