@@ -103,6 +103,35 @@ def _reduce(name: str) -> Semantics:
     return compute
 
 
+def _truth(function: Callable[..., Any]) -> Semantics:
+    def compute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
+        axes = _axes(args, "axis", values[0].ndim)
+        return np.asarray(function(values[0], axis=axes, keepdims=args.bool_attr("keepdims")))
+
+    return compute
+
+
+def _roll(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    shifts = tuple(args.ints_attr("shift"))
+    if args.is_unit("axis"):
+        return np.roll(values[0], shifts[0])
+    return np.roll(values[0], shifts, tuple(args.ints_attr("axis")))
+
+
+def _gather_elements(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
+    x, indices = values
+    axis = _axis(args.int_attr("axis"), x)
+    size, others = x.shape[axis], [slice(None)] * x.ndim
+    found = indices.astype(np.int64)
+    if ((found < -size) | (found >= size)).any():
+        raise FailsError("an index out of range")
+    for number, count in enumerate(indices.shape):
+        if number != axis and count > x.shape[number]:
+            raise UnknownMeaningError("more indices than elements")
+        others[number] = slice(None) if number == axis else slice(count)
+    return np.take_along_axis(x[tuple(others)], np.where(found < 0, found + size, found), axis)
+
+
 def _position(name: str) -> Semantics:
     def compute(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
         axis = None if args.is_unit("axis") else args.int_attr("axis")
@@ -297,7 +326,7 @@ def _elementwise() -> dict[str, Semantics]:
         references.INTEGER_BINARY,
     )
     named = {name.replace(".", "_"): _plain(f) for table in tables for name, f in table.items()}
-    more = ("sinh", "cosh", "tan")
+    more = ("sinh", "cosh", "tan", "expm1", "log1p", "log2", "log10")
     inverse = ("arcsin", "arccos", "arccosh", "arctanh")
     named |= {name: _plain(getattr(np, name)) for name in more}
     named |= {name.replace("arc", "a"): _plain(getattr(np, name)) for name in inverse}
@@ -322,6 +351,8 @@ SEMANTICS: dict[str, Semantics] = {
     "clip": _clip,
     "astype": lambda args, values, dim: references.convert(values[0], _dtype(args, "dtype")),
     **{name: _reduce(name) for name in ("sum", "max", "min", "prod", "mean", "variance", "std")},
+    "logical_any": _truth(np.any),
+    "logical_all": _truth(np.all),
     "argmax": _position("argmax"),
     "argmin": _position("argmin"),
     "cumsum": _scan("cumsum"),
@@ -351,6 +382,14 @@ SEMANTICS: dict[str, Semantics] = {
     "zeros_like": lambda args, values, dim: _zeros(values[0].shape, _dtype(args, "dtype"), 0),
     "arange": _arange,
     "eye": _eye,
+    "eye_like": lambda args, values, dim: np.eye(
+        *values[0].shape, max(min(args.int_attr("k"), values[0].shape[1]), -values[0].shape[0])
+    ),
+    "stack": lambda args, values, dim: np.stack(values[0], args.int_attr("axis")),
+    "outer": lambda args, values, dim: np.multiply.outer(*values),
+    "roll": _roll,
+    "size": lambda args, values, dim: np.asarray(values[0].size, np.int64),
+    "gather_elements": _gather_elements,
     "tril": _triangle("tril"),
     "triu": _triangle("triu"),
     "nonzero": lambda args, values, dim: (

@@ -141,6 +141,7 @@ FAMILIES = tuple(
     tuple(f"relax.{name}" for name in names.split())
     for names in (
         "abs negative square sign floor ceil round trunc nn_relu exp log sqrt rsqrt sigmoid tanh erf sin cos tan atan "
+        "expm1 log1p log2 log10 "
         "asin acos sinh cosh asinh acosh atanh nn_gelu nn_gelu_tanh nn_silu",
         "add subtract multiply divide maximum minimum floor_divide floor_mod mod power atan2 log_add_exp bitwise_and "
         "bitwise_or bitwise_xor left_shift right_shift",
@@ -149,6 +150,7 @@ FAMILIES = tuple(
         "isnan isinf isfinite logical_not",
         "sum max min mean prod variance std",
         "argmax argmin",
+        "logical_any logical_all",
         "tril triu",
         "cumsum cumprod",
         "nn_softmax nn_log_softmax",
