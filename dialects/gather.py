@@ -23,7 +23,9 @@ class GatherElementsOp(RelaxOp, name="gather_elements", traits=[ext.Pure]):
     """For each place of `indices`, the element of `data` at that place but for `axis`, where the index says it.
 
     `indices` have the rank of `data`, and outside of `axis` at most its sizes. It is ONNX's GatherElements, and torch's
-    gather. Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 0], [1, 0]]`` along axis 1 gives ``[[1, 1], [4, 3]]``.
+    gather. Indices below 0 count from the end; one out of range fails at run time.
+
+    Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 0], [1, 0]]`` along axis 1 gives ``[[1, 1], [4, 3]]``.
     """
 
     op_pattern = OpPatternKind.INJECTIVE
@@ -46,7 +48,9 @@ class GatherNdOp(RelaxOp, name="gather_nd", traits=[ext.Pure]):
     """The elements of `data`, or its parts, at the places that the vectors in the last dimension of `indices` are.
 
     Such a vector has the indices of the first dimensions of `data` behind `batch_dims` ones, which both have and which
-    are taken together. It is ONNX's GatherND. Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 1], [1, 0]]`` gives
+    are taken together. It is ONNX's GatherND. Indices below 0 count from the end; one out of range fails at run time.
+
+    Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 1], [1, 0]]`` gives
     ``[2, 3]``, with ``[[1]]`` it gives ``[[3, 4]]``.
     """
 
@@ -78,7 +82,9 @@ class GatherNdOp(RelaxOp, name="gather_nd", traits=[ext.Pure]):
 class IndexTensorOp(RelaxOp, name="index_tensor", traits=[ext.Pure]):
     """``data[i, j, …]`` for the tensors of a tuple, which are broadcast against each other, as in NumPy.
 
-    The result has their common shape, and then the dimensions of `data` behind those that are indexed.
+    The result has their common shape, and then the dimensions of `data` behind those that are indexed. Indices below 0
+    count from the end; one out of range fails at run time.
+
     Example: ``[[1, 2], [3, 4]]`` with indices ``([0, 1], [1, 0])`` gives ``[2, 3]``.
     """
 

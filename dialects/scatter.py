@@ -42,6 +42,9 @@ class ScatterElementsOp(RelaxOp, name="scatter_elements", traits=[ext.Pure]):
     `reduction`: ``update`` replaces elements; ``add``, ``mul``, ``min`` and ``max`` combine with them; ``mean`` gives
     the mean of the element and all its updates, of integers rounded down. It is ONNX's ScatterElements.
 
+    Updates are made in row-major order: of several of one place the last one stays. Indices below 0 count from the end;
+    one out of range fails at run time.
+
     Example: ``[1, 2, 3]`` with indices ``[2, 0]`` and updates ``[8, 9]`` gives ``[9, 2, 8]``, with ``add``
     ``[10, 2, 11]``.
     """
@@ -67,8 +70,8 @@ class ScatterNdOp(RelaxOp, name="scatter_nd", traits=[ext.Pure]):
     """`data` with `updates` at the places that the vectors in the last dimension of `indices` are.
 
     Such a vector has the indices of the first dimensions of `data`; `updates` have the other dimensions of `indices`,
-    and then those of `data` that are not indexed. `reduction` is that of `scatter_elements`, without ``mean``. It is
-    ONNX's ScatterND.
+    and then those of `data` that are not indexed. `reduction`, the order of updates and what indices mean are as in
+    `scatter_elements`, without ``mean``. It is ONNX's ScatterND.
 
     Example: ``[1, 2, 3]`` with indices ``[[2], [0]]`` and updates ``[8, 9]`` gives ``[9, 2, 8]``.
     """
@@ -96,7 +99,8 @@ class IndexPutOp(RelaxOp, name="index_put", traits=[ext.Pure]):
     """`data` after ``data[i, j, …] = values`` for the tensors of a tuple, which are broadcast against each other.
 
     `values` broadcast to their common shape and then the dimensions of `data` behind those that are indexed. With
-    `accumulate` they are added to the elements: ``numpy.add.at``.
+    `accumulate` they are added to the elements: ``numpy.add.at``. The order of updates and what indices mean are as in
+    `scatter_elements`.
 
     Example: ``[1, 2, 3]`` with indices ``([0, 0],)`` and values ``[7, 8]`` gives ``[8, 2, 3]``, and ``[16, 2, 3]`` with
     `accumulate`.
