@@ -42,7 +42,7 @@ def call_inplace_packed(
     if len(indices) != len(results):
         raise ArgumentError(f"{what}: {len(indices)} inplace_indices for {len(results)} results")
     if all(index == FRESH for index in indices):
-        raise ArgumentError(f"{what}: no result is an argument; that is a call_packed")
+        raise ArgumentError(f"{what}: no result is an argument, as of a call_packed")
     for number, (index, result) in enumerate(zip(indices, results, strict=True)):
         if index == FRESH:
             continue

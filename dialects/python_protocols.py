@@ -15,7 +15,6 @@ OTHER_NAMES = {
     "to": "op.astype(x, dtype)",
     "float": 'op.astype(x, "float32")',
     "int": 'op.astype(x, "int32")',
-    "size": "op.shape_of(x)",
     **dict.fromkeys(
         ("item", "numpy", "tolist"), "return the value from the function: it has no elements before"
     ),

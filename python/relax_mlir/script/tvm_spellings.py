@@ -73,7 +73,9 @@ def inplace_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> Va
     if unknown or not node.args:
         what = f"an argument '{min(unknown)}'" if unknown else "no name of a function"
         raise Problem(
-            node, f"R.call_inplace_packed(name, …, inplace_indices=, out=) has {what}", "ArgumentError"
+            node,
+            f"{ast.unparse(node.func)}: there is {what}; it takes (name, …, inplace_indices, out)",
+            "ArgumentError",
         )
     return expressions.apply(
         node,

@@ -8,6 +8,7 @@ import closure_rows
 import distributed_rows
 import export_rows
 import expression_rows
+import indexing_rows
 import library_rows
 import module_rows
 import pass_rows
@@ -32,6 +33,7 @@ from advice_rows import Table
 TABLES: dict[str, Table] = {
     "builder": builder_rows.TABLE,
     "builder-call": builder_call_rows.TABLE,
+    "indexing": indexing_rows.TABLE,
     "protocol": protocol_rows.TABLE,
     "script": script_rows.TABLE,
     "script-line": script_line_rows.TABLE,

@@ -114,7 +114,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "to": (lambda x, i: x.to("float16"), r"op.astype\(x, dtype\)", lambda x, i: op.astype(x, "float16")),
     "astype": (lambda x, i: x.astype("int8"), r"op.astype\(x, …\)", lambda x, i: op.astype(x, "int8")),
     "dot": (lambda x, i: x.dot(x), r"op.dot\(x, …\)", lambda x, i: op.dot(x, op.permute_dims(x))),
-    "size": (lambda x, i: x.size, r"op.shape_of\(x\)", lambda x, i: op.shape_to_tensor(op.shape_of(x))),
+    "size": (lambda x, i: x.size, r"op\.size\(x", lambda x, i: op.size(x)),
     "item": (lambda x, i: x.item(), "return the value from the function", lambda x, i: x),
     "numpy": (lambda x, i: x.numpy(), "return the value from the function", lambda x, i: x),
     "method": (lambda x, i: x.sum(), r"op.sum\(x, …\)", lambda x, i: op.sum(x)),

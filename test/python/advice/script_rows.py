@@ -72,11 +72,7 @@ CASES: dict[str, ScriptCase] = {
     "print": ("print(x)", "the op is R.print", "R.print(x)", first),
     "transposed": ("z = x.T", r"R.permute_dims\(x\)", "z = R.permute_dims(x)"),
     "last_transposed": ("z = x.mT", r"R.permute_dims\(x, axes\)", "z = R.permute_dims(x, (1, 0))"),
-    "size": (
-        "z = x.size",
-        r"R.prod\(R.shape_to_tensor\(R.shape_of\(x\)\)\)",
-        "z = R.prod(R.shape_to_tensor(R.shape_of(x)))",
-    ),
+    "size": ("z = x.size", r"R.size\(x, …\)", "z = R.size(x)"),
     "to": ('z = x.to("float16")', r"R.astype\(x, …\)", 'z = R.astype(x, "float16")'),
     "view": ("z = x.view(-1)", r"R.reshape\(x, …\)", "z = R.reshape(x, (-1,))"),
     "item": ("z = x.item()", "write x", "z = x"),

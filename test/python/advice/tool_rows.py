@@ -13,8 +13,8 @@ from unittest import mock
 
 from advice_rows import Row, Rows
 from relax_mlir.error import RelaxError
+from relax_mlir.frontend.load import BYTECODE
 from relax_mlir.tools import completion, opt, supervise
-from relax_mlir.tools.roundtrip import MAGIC
 from relax_mlir.transform import registry
 
 TEXT = "func.func @main(%x: i32) -> i32 {\n  return %x : i32\n}\n"
@@ -54,7 +54,7 @@ def _bytecode(with_file: bool) -> None:
     with _folder() as folder:
         output = [f"-o{folder / 'model.mlirbc'}"] if with_file else []
         _relax_opt(str(folder / "model.mlir"), "--emit-bytecode", *output, terminal=True)
-        assert (folder / "model.mlirbc").read_bytes().startswith(MAGIC)
+        assert (folder / "model.mlirbc").read_bytes().startswith(BYTECODE)
 
 
 def _tree(*dumps: str) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import indexing_semantics
 import numpy as np
 import paths  # noqa: F401 - the next imports need it
 import references
@@ -335,6 +336,7 @@ def _elementwise() -> dict[str, Semantics]:
 
 SEMANTICS: dict[str, Semantics] = {
     **_elementwise(),
+    **indexing_semantics.MEANINGS,
     "power": _plain(_power),
     "floor_mod": _plain(_mod),
     "mod": _plain(_mod),

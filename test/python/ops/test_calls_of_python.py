@@ -69,7 +69,7 @@ def changed(x: Any, *more: Any, indices: Any = 0, out: Any = VECTOR) -> Any:
     ("build", "message"),
     [
         (lambda x: changed(x, indices=[0, 0]), "2 inplace_indices for 1 results"),
-        (lambda x: changed(x, indices=-1), "no result is an argument; that is a call_packed"),
+        (lambda x: changed(x, indices=-1), "no result is an argument, as of a call_packed"),
         (lambda x: changed(x, indices=1), "result 0 is argument 1, but there are 1 arguments"),
         (lambda x: changed(x, 3, indices=1), "result 0 is argument 1, which is the literal 3"),
         (lambda x: changed(x, indices=[0, 0], out=[VECTOR] * 2), "two results are argument 0"),

@@ -1,0 +1,89 @@
+"""Advice in messages of ops of indexing, sums of products and layouts: what is wrong, the message, what follows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import relax_mlir as rx
+from advice_rows import BuilderCase, BuilderRows
+from relax_mlir import op
+
+INFOS = {
+    "x": rx.Tensor(("n", 4), "float32"),
+    "y": rx.Tensor(("m", 4), "float32"),
+    "v": rx.Tensor(("k",), "float32"),
+    "h": rx.Tensor(("n", 4), "float16"),
+    "i": rx.Tensor(("n", 4), "int64"),
+    "j": rx.Tensor((2, "r"), "int64"),
+    "b": rx.Tensor(("n", 4), "bool"),
+    "o": rx.Tensor((None, 1), "float32"),
+}
+SHAPE = ("n", 4)
+ROWS = np.array([[0], [1]])
+
+CASES: dict[str, BuilderCase] = {
+    "sizes_of_axes": (
+        lambda bb, p: op.einsum([p["x"], p["y"]], "ij,ij->i"),
+        "not known to be equal; match_shape one first",
+        lambda bb, p: op.einsum([p["x"], op.match_shape(p["y"], SHAPE)], "ij,ij->i"),
+    ),
+    "products_of_bools": (
+        lambda bb, p: op.einsum([p["b"]], "ij->i"),
+        "expected a number; use astype",
+        lambda bb, p: op.einsum([op.astype(p["b"], "float32")], "ij->i"),
+    ),
+    "updates": (
+        lambda bb, p: op.scatter_elements(p["x"], p["i"], p["y"]),
+        "not known to be equal; match_shape one first",
+        lambda bb, p: op.scatter_elements(p["x"], p["i"], op.match_shape(p["y"], SHAPE), 1),
+    ),
+    "length_of_vectors": (
+        lambda bb, p: op.gather_nd(p["x"], p["j"]),
+        "match_shape the indices first",
+        lambda bb, p: op.gather_nd(p["x"], op.match_shape(p["j"], (2, 2))),
+    ),
+    "dtype_of_updates": (
+        lambda bb, p: op.scatter_elements(p["x"], p["i"], p["h"]),
+        "'updates' has dtype float16, 'data' has float32; use astype",
+        lambda bb, p: op.scatter_elements(p["x"], p["i"], op.astype(p["h"], "float32"), 1),
+    ),
+    "values": (
+        lambda bb, p: op.index_put(p["x"], [ROWS], p["v"]),
+        "cannot tell whether k equals 4; match_shape one first",
+        lambda bb, p: op.index_put(p["x"], [ROWS], op.match_shape(p["v"], (4,))),
+    ),
+    "padding": (
+        lambda bb, p: op.layout_transform(p["x"], lambda i, j: (i // 2, j, i % 2)),
+        "is not known to fill all places with; give pad_value",
+        lambda bb, p: op.layout_transform(p["x"], lambda i, j: (i // 2, j, i % 2), 0.0),
+    ),
+    "axis_separators": (
+        lambda bb, p: op.layout_transform(p["x"], lambda i, j: (j, i), axis_separators=[1]),
+        "CPUs do not have; leave them out",
+        lambda bb, p: op.layout_transform(p["x"], lambda i, j: (j, i)),
+    ),
+    "samples": (
+        lambda bb, p: op.multinomial_from_uniform(p["x"], p["o"]),
+        "whose first dimension is not known; give 'sample_indices'",
+        lambda bb, p: op.multinomial_from_uniform(p["x"], op.match_shape(p["o"], (2, 1)), op.const(ROWS)),
+    ),
+}
+
+
+def arguments(name: str) -> dict[str, Any]:
+    """Of sizes for which what the right body asserts holds."""
+    x, y = np.random.default_rng(0).uniform(0.25, 2.0, (2, 3, 4)).astype(np.float32)
+    return {
+        "x": x,
+        "y": y,
+        "v": x[0].copy(),
+        "h": y.astype(np.float16),
+        "i": np.tile(np.array([3, 1, 0, 2]), (3, 1)),
+        "j": np.array([[0, 3], [2, 1]]),
+        "b": x > 1,
+        "o": np.array([[0.5], [1.5]], np.float32),
+    }
+
+
+TABLE = BuilderRows(INFOS, CASES, arguments)
