@@ -56,6 +56,7 @@ fuzz: $(STAMPS)/test
 	$(BIN)/python test/python/fuzz --count $(COUNT) $(if $(SEED),--seed $(SEED)) --workers $(WORKERS)
 	$(BIN)/python test/python/vm/mutated_executables.py --count $(COUNT) $(if $(SEED),--seed $(SEED))
 	$(BIN)/python test/python/vm/random_bytecode.py --count $(COUNT) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python test/python/frontend/onnx/mutated_models.py --count 500 $(if $(SEED),--seed $(SEED))
 
 conformance: $(STAMPS)/test
 	$(BIN)/python test/python/conformance --workers $(WORKERS)

@@ -36,6 +36,7 @@ def reason_of(outcome: Outcome) -> str:
     """The first sentence of an error, without the node."""
     reason = re.sub(r"node (of output )?'[^']*' ", "", outcome.reason)
     reason = re.sub(r"the model has nodes of \d+ unsupported ops?: (\d+ × )?", "no rule for ", reason)
+    reason = re.sub(r"^(\([\w.]+\): )+", "", reason)
     return reason.partition(": (")[0].split("; supported are")[0].replace("|", "/")[:160]
 
 

@@ -87,4 +87,5 @@ def _space_to_depth(node: Node) -> Value:
     size = node.required("blocksize")
     rows, columns = symbolic.floordiv(h, size), symbolic.floordiv(w, size)
     x = R.reshape(node.tensor(0), [b, c, rows, size, columns, size])
-    return R.reshape(R.permute_dims(x, [0, 3, 5, 1, 2, 4]), [b, c * (size * size), rows, columns])
+    order = [0, 3, 5, 1, 2, 4] if node.attr("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    return R.reshape(R.permute_dims(x, order), [b, c * (size * size), rows, columns])

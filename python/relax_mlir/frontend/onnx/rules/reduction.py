@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from relax_mlir import op as R
 from relax_mlir import topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.onnx.dtypes import FLOATS
+from relax_mlir.frontend.onnx.dtypes import FLOATS, numpy_dtype
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import rule
+from relax_mlir.symbolic import Dim
 
 Reduce = Callable[[Value, list[int], bool], Value]
 
@@ -57,9 +61,28 @@ def _reduce_min(node: Node) -> Value:
 
 
 def _extremum(node: Node, reduce: Reduce) -> Value:
+    axes, shape = reduced_axes(node), node.shape()
+    if any(shape[axis] == 0 for axis in axes):
+        return _of_nothing(node, axes)
     if node.dtype() != "bool":
         return _reduced(node, node.tensor(0), reduce)
     return R.astype(_reduced(node, R.astype(node.tensor(0), "uint8"), reduce), "bool")
+
+
+def _of_nothing(node: Node, axes: list[int]) -> Value:
+    """The extremum of no elements: the other end of the dtype's range."""
+    dtype, is_max = numpy_dtype(node.dtype()), node.op == "ReduceMax"
+    if node.dtype() == "bool":
+        number: Any = not is_max
+    elif node.dtype() in FLOATS:
+        number = -np.inf if is_max else np.inf
+    else:
+        number = np.iinfo(dtype).min if is_max else np.iinfo(dtype).max
+    keeps = bool(node.attr("keepdims", 1))
+    shape: list[Dim] = [
+        1 if axis in axes else dim for axis, dim in enumerate(node.shape()) if keeps or axis not in axes
+    ]
+    return R.full(shape, node.const(number)) if shape else node.const(number)
 
 
 @rule("ReduceL1")

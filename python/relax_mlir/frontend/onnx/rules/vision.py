@@ -66,6 +66,10 @@ def _corners(node: Node, boxes: Value) -> Value:
 
 @rule("RoiAlign")
 def _roi_align(node: Node) -> Value:
+    if node.attr("mode", "avg") != "avg":
+        raise node.unsupported(
+            "mode max, by which ONNX takes the largest weighted neighbour, not the largest sample,"
+        )
     places = R.expand_dims(R.astype(node.tensor(2), node.dtype(1)), 1)
     rois = R.concat([places, node.tensor(1)], 1)
     how = node.attr(
@@ -77,7 +81,7 @@ def _roi_align(node: Node) -> Value:
         rois,
         [node.attr("output_height", 1), node.attr("output_width", 1)],
         node.attr("spatial_scale", 1.0),
-        node.attr("mode", "avg"),
+        "avg",
         node.attr("sampling_ratio", 0),
         how == "half_pixel",
     )
