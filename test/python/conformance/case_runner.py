@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -46,12 +47,14 @@ def run_cases(
                 kind, name = waiting.get_nowait()
             except Empty:
                 break
-            child = child if child is not None and child.poll() is None else _start()
+            if child is not None and child.poll() is not None:
+                _end(child)
+                child = None
+            child = child or _start()
             found[kind, name] = _ask(child, kind, name)
             seen(found[kind, name])
         if child is not None:
-            child.kill()
-            child.wait()
+            _end(child)
 
     threads = [threading.Thread(target=work) for _ in range(workers)]
     for thread in threads:
@@ -70,6 +73,16 @@ def _start() -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
     )
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """End a child process and close its pipes."""
+    child.kill()
+    child.wait()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 def _ask(child: subprocess.Popen[str], kind: str, name: str) -> Outcome:
