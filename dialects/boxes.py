@@ -104,8 +104,8 @@ class NonMaxSuppressionOp(RelaxOp, name="vision_non_max_suppression", traits=[ex
             args.bool_attr(name)
         if args.float_attr("soft_nms_sigma"):
             raise UnsupportedError(
-                f"{args.op}: soft_nms_sigma is {args.float_attr('soft_nms_sigma')}; scores are not lowered by "
-                "overlaps: give 0"
+                f"{args.op}: soft_nms_sigma is {args.float_attr('soft_nms_sigma')}, expected 0 (scores are not lowered "
+                "by overlaps)"
             )
         corner, score, class_ = (args.int_attr(name) for name in ("coord_start", "score_index", "id_index"))
         if corner < 0 or score < 0 or class_ < -1:

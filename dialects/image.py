@@ -51,7 +51,7 @@ class ResizeOp(RelaxOp):
         ):
             require_one_of(args, name, known)
         if args.str_attr("method") != "nearest_neighbor":
-            args.require_dtype(0, lambda d: d.is_float, "a float; nearest_neighbor takes any dtype")
+            args.require_dtype(0, lambda d: d.is_float, "a float (nearest_neighbor alone takes any dtype)")
         for name, count in (("roi", 2 * cls.count), ("scales", cls.count)):
             numbers = floats_of(args, name)
             if numbers is not None and len(numbers) != count:

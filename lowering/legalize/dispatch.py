@@ -88,7 +88,9 @@ class _Dispatcher:
         *ops, last = [view.operation for view in way.block.operations]
         for op in ops:
             if op.name in ("relax.tuple_get_item", "relax.call_tir") and op.operands[0] not in fields:
-                outside = defining_op(op.operands[0])  # CSE makes one tuple of equal ones, in front of the branch
+                outside = defining_op(
+                    op.operands[0]
+                )  # CSE makes one tuple of equal ones, in front of the branch
                 if outside is None or outside.name != TUPLE or not numbers.keys() >= set(outside.operands):
                     return None
                 fields[op.operands[0]] = tuple(numbers[v] for v in outside.operands)

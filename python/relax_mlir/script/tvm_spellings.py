@@ -74,7 +74,7 @@ def inplace_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> Va
         what = f"an argument '{min(unknown)}'" if unknown else "no name of a function"
         raise Problem(
             node,
-            f"{ast.unparse(node.func)}: there is {what}; it takes (name, …, inplace_indices, out)",
+            f"{ast.unparse(node.func)} has {what}, expected (name, …, inplace_indices, out)",
             "ArgumentError",
         )
     return expressions.apply(

@@ -11,6 +11,7 @@ import expression_rows
 import indexing_rows
 import library_rows
 import module_rows
+import network_rows
 import pass_rows
 import prim_rows
 import prim_text_rows
@@ -34,6 +35,7 @@ TABLES: dict[str, Table] = {
     "builder": builder_rows.TABLE,
     "builder-call": builder_call_rows.TABLE,
     "indexing": indexing_rows.TABLE,
+    "network": network_rows.TABLE,
     "protocol": protocol_rows.TABLE,
     "script": script_rows.TABLE,
     "script-line": script_line_rows.TABLE,

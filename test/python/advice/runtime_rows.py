@@ -344,6 +344,11 @@ ROWS = {
     "llvmlite": Row(
         lambda: _llvmlite(True), r"pip install 'relax-mlir\[asm\]' brings it", lambda: _llvmlite(False)
     ),
+    "gradients": Row(
+        lambda: _call(torch.from_numpy(X).requires_grad_()),
+        "requires a gradient, which compiled functions do not compute: call under torch.no_grad",
+        lambda: same(_call(torch.from_numpy(X).requires_grad_().detach()), X + 1),
+    ),
     "sparse": Row(
         lambda: _call(torch.from_numpy(X).to_sparse()),
         "convert it to a dense tensor first",
