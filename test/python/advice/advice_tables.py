@@ -12,6 +12,7 @@ import indexing_rows
 import library_rows
 import module_rows
 import network_rows
+import onnx_rows
 import pass_rows
 import prim_rows
 import prim_text_rows
@@ -59,4 +60,5 @@ TABLES: dict[str, Table] = {
     "export": export_rows.TABLE,
     "distributed": distributed_rows.TABLE,
     "library": library_rows.TABLE,
+    "onnx": onnx_rows.TABLE,
 }

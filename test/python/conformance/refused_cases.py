@@ -37,7 +37,7 @@ def reason_of(outcome: Outcome) -> str:
     reason = re.sub(r"node (of output )?'[^']*' ", "", outcome.reason)
     reason = re.sub(r"the model has nodes of \d+ unsupported ops?: (\d+ × )?", "no rule for ", reason)
     reason = re.sub(r"^(\([\w.]+\): )+", "", reason)
-    return reason.partition(": (")[0].split("; supported are")[0].replace("|", "/")[:160]
+    return reason.partition(": (")[0].split("; expected one of")[0].replace("|", "/")[:160]
 
 
 def surprises(outcomes: Sequence[Outcome]) -> list[Outcome]:

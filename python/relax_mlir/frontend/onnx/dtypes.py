@@ -41,7 +41,7 @@ def dtype_name(code: int, what: str) -> str:
             f"{what} has the element type {code}, which this version of onnx does not know"
         )
     raise UnsupportedError(
-        f"{what} has elements of type {known[code].lower()}, which is not supported; supported are "
+        f"{what} has elements of type {known[code].lower()}, which is not supported; expected one of "
         f"{', '.join(NAMES.values())}"
     )
 

@@ -69,7 +69,7 @@ def check_opsets(proto: ModelProto, name: str) -> None:
             "install a newer onnx"
         )
     if versions.get("", 1) < 1:
-        raise ArgumentError(f"{name} is of opset {versions['']}; opsets count from 1")
+        raise ArgumentError(f"{name} is of opset {versions['']}; expected 1 or more")
 
 
 def _outline(proto: ModelProto) -> ModelProto:

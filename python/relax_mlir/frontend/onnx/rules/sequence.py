@@ -35,7 +35,7 @@ def _position(node: Node, index: int, length: int, default: int) -> int:
     place = int(node.scalar(index))
     found = place + length if place < 0 else place
     if not 0 <= found <= length:
-        raise BoundsError(f"place {place} is none of a sequence of {length} elements")
+        raise BoundsError(f"the sequence has {length} elements, but none at place {place}")
     return found
 
 
@@ -44,7 +44,7 @@ def _at(node: Node) -> Item:
     items = node.sequence(0).items
     place = _position(node, 1, len(items), 0)
     if place >= len(items):
-        raise BoundsError(f"place {place} is none of a sequence of {len(items)} elements")
+        raise BoundsError(f"the sequence has {len(items)} elements, but none at place {place}")
     return items[place]
 
 

@@ -1,0 +1,167 @@
+"""Advice of the importer of ONNX models: what is wrong, the message, and what follows it."""
+
+from __future__ import annotations
+
+import runpy
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import onnx
+import relax_mlir as rx
+import relax_mlir.frontend.onnx as importer
+from advice_rows import Row, Rows, same
+from onnx import TensorProto, helper, numpy_helper
+from onnx_models import model
+from relax_mlir.frontend.onnx import InferenceSession, from_onnx
+
+X = np.linspace(-1, 1, 6, dtype="f4").reshape(3, 2)
+AXES = np.array([1])
+RELU = "g (float[n, 2] x) => (float[n, 2] y) { y = Relu(x) }"
+SUM = "g (float[n, 2] x, int64[1] axes) => (float[n] y) { y = ReduceSum<keepdims = 0>(x, axes) }"
+ROUNDS = """g (float[n, 2] x, int64 count) => (float[n, 2] y) {
+    yes = Constant<value = bool {1}>()
+    y = Loop(count, yes, x) <
+        body = b (int64 i, bool c, float[n, 2] before) => (bool d, float[n, 2] after) {
+            d = Identity(c)
+            axes = AXES
+            sums = ReduceSum<keepdims = 1>(before, axes)
+            after = Sub(before, sums)
+        }
+    >
+}"""
+ROUND_AXES = ROUNDS.replace("AXES", "Identity(i)")
+CONSTANT_AXES = ROUNDS.replace("AXES", "Constant<value_ints = [1]>()")
+NARROW_SUM = "g (int4[n] x) => (int4[n] y) { y = Add(x, x) }"
+WIDE_SUM = "g (int4[n] x) => (float[n] y) { wide = Cast<to = 1>(x) y = Add(wide, wide) }"
+SQUEEZE = "g (float[n, m] x) => (float[n] y) { y = Squeeze(x) }"
+SQUEEZE_AXES = """g (float[n, m] x) => (float[n] y) {
+    axes = Constant<value_ints = [1]>()
+    y = Squeeze(x, axes)
+}"""
+
+
+def relu() -> np.ndarray:
+    return np.maximum(X, 0)
+
+
+def computes(text: str | onnx.ModelProto, given: Any, expected: Any, **options: Any) -> Callable[[], None]:
+    """The module of a model gives what NumPy does."""
+
+    def right() -> None:
+        proto = model(text) if isinstance(text, str) else text
+        arguments = given if isinstance(given, tuple) else (given,)
+        same(rx.build(from_onnx(proto, **options))["main"](*arguments), expected)
+
+    return right
+
+
+def without_rank() -> onnx.ModelProto:
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "xy")
+    return helper.make_model(helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y]))
+
+
+def of_sequence() -> onnx.ModelProto:
+    x = helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["k", 2])
+    node = helper.make_node("ConcatFromSequence", ["x"], ["y"], axis=0)
+    return helper.make_model(helper.make_graph([node], "g", [x], [y]))
+
+
+def with_files(use: Callable[[Path], Any]) -> Any:
+    """What `use` gives for the path of a model that multiplies by a matrix in the file ``m.data``."""
+    proto = model("g (float[n, 2] x) => (float[n, 3] y) { y = MatMul(x, w) }")
+    proto.graph.initializer.append(numpy_helper.from_array(X.T.copy(), "w"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m.onnx"
+        onnx.save(proto, path, save_as_external_data=True, location="m.data", size_threshold=0)
+        return use(path)
+
+
+def without_data(path: Path) -> Any:
+    (path.parent / "m.data").unlink()
+    return from_onnx(path)
+
+
+def data_beside_the_model(path: Path) -> Any:
+    data = (path.parent / "m.data").read_bytes()
+    (path.parent / "m.data").unlink()
+    (path.parent / "m.data").write_bytes(data)
+    return product(from_onnx(path))
+
+
+def product(module: rx.IRModule) -> None:
+    same(rx.build(module)["main"](X), X @ X.T)
+
+
+def path_or_loaded(path: Path) -> None:
+    product(from_onnx(path))
+    product(from_onnx(onnx.load(path)))
+
+
+def without_onnx() -> Any:
+    with mock.patch.dict("sys.modules", {"onnx": None}):
+        return runpy.run_path(str(importer.__file__))
+
+
+def of_an_older_onnx() -> Any:
+    with mock.patch("onnx.defs.onnx_opset_version", lambda: 17):
+        return from_onnx(model(RELU))
+
+
+def session(names: list[str]) -> list[Any]:
+    return list(InferenceSession(model(RELU)).run(names, {"x": X}))
+
+
+TABLE = Rows(
+    {
+        "not-installed": Row(
+            without_onnx, r"needs onnx: pip install 'relax-mlir\[onnx\]'", computes(RELU, X, relu())
+        ),
+        "opset": Row(of_an_older_onnx, "install a newer onnx", computes(RELU, X, relu())),
+        "rank": Row(
+            lambda: from_onnx(without_rank()),
+            "give its shape",
+            computes(without_rank(), X, relu(), shapes={"x": ("n", 2)}),
+        ),
+        "sequence": Row(
+            lambda: from_onnx(of_sequence()),
+            "give the shapes of its elements",
+            computes(of_sequence(), (X, X), np.vstack([X, X]), sequences={"x": [("n", 2), ("m", 2)]}),
+        ),
+        "external-data": Row(
+            lambda: with_files(lambda path: from_onnx(onnx.load(path, load_external_data=False))),
+            "give the path of the model, not the model itself, or load it with onnx.load",
+            lambda: with_files(path_or_loaded),
+        ),
+        "missing-file": Row(
+            lambda: with_files(without_data),
+            "copy it beside the model",
+            lambda: with_files(data_beside_the_model),
+        ),
+        "narrow": Row(
+            lambda: from_onnx(model(NARROW_SUM)),
+            "cast it to float32 or int8 first",
+            computes(WIDE_SUM, np.array([3, -8], "i1"), np.array([6, -16], "f4")),
+        ),
+        "value": Row(
+            lambda: from_onnx(model(SUM)),
+            r"give the values of 'axes' as from_onnx\(..., fixed=",
+            computes(SUM, X, X.sum(1), fixed={"axes": AXES}),
+        ),
+        "value-of-no-input": Row(
+            lambda: from_onnx(model(ROUND_AXES)),
+            "make them constants of the model",
+            computes(CONSTANT_AXES, (X, np.array(1)), X - X.sum(1, keepdims=True)),
+        ),
+        "squeeze": Row(
+            lambda: from_onnx(model(SQUEEZE)),
+            "is not known at import: give axes",
+            computes(SQUEEZE_AXES, X[:, :1].copy(), X[:, 0]),
+        ),
+        "output": Row(lambda: session(["z"]), "output of the model", lambda: same(session(["y"]), [relu()])),
+    }
+)
