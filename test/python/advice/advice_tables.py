@@ -27,6 +27,7 @@ import te_rows
 import tensorize_rows
 import text_rows
 import tool_rows
+import torch_rows
 import tune_command_rows
 import tuning_rows
 import vm_rows
@@ -61,4 +62,5 @@ TABLES: dict[str, Table] = {
     "distributed": distributed_rows.TABLE,
     "library": library_rows.TABLE,
     "onnx": onnx_rows.TABLE,
+    "torch": torch_rows.TABLE,
 }

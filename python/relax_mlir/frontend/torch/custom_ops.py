@@ -13,6 +13,7 @@ from relax_mlir.dialects.types import Tensor, Tuple
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnsupportedError
 from relax_mlir.frontend.torch.program_signature import tensor_info
+from relax_mlir.frontend.torch.refused_ops import CHANGES
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.symbolic import Expr
 
@@ -53,7 +54,7 @@ def call_custom(call: OpCall) -> Value:
     target = call.node.target
     schema = target._schema
     if schema.is_mutable:
-        raise UnsupportedError("an op of users that changes its arguments; give it a functional form")
+        raise UnsupportedError(CHANGES)
     fakes = call.results
     if not fakes or not all(hasattr(fake, "shape") for fake in fakes):
         raise UnsupportedError("an op of users that returns something else than tensors")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from relax_mlir.frontend.torch.torch_types import FakeTensor
 
-_GRADIENT = "an op of gradients; programs for inference are supported"
+_GRADIENT = "an op of gradients, which programs for inference do not have"
 _RANDOM = "random numbers of torch's generator; make them outside, and pass them as an argument"
+_BAGS = "bags of embeddings; use embedding, and a sum or mean"
+CHANGES = "an op of users that changes its arguments; give it a functional form"
 _COMPLEX = "it has complex numbers, which this project does not have"
 _MEMORY = (
     "it says where elements lie in memory, which values here do not have; use slices, views and transposes"
@@ -29,7 +31,8 @@ REFUSED = {
     "aten.normal_functional.default": _RANDOM,
     "aten.as_strided.default": _MEMORY,
     "aten.atan2.out": "it writes into its argument `out`; functional programs have aten.atan2.default",
-    "aten._embedding_bag.default": "bags of embeddings; use embedding, and a sum or mean",
+    "aten._embedding_bag.default": _BAGS,
+    "aten._embedding_bag_forward_only.default": _BAGS,
     "aten._pdist_forward.default": "distances of all pairs of rows; use cdist",
 }
 """The reason by the name of the op."""
@@ -38,4 +41,6 @@ REFUSED = {
 def reason(name: str, result: FakeTensor) -> str:
     """Why there is no rule for an op that gives `result`."""
     known = _COMPLEX if getattr(getattr(result, "dtype", None), "is_complex", False) else "no rule"
+    if name.startswith("auto_functionalized"):  # torch's op around one that changes its arguments
+        return CHANGES
     return REFUSED.get(name, known)

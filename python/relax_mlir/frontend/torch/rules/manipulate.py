@@ -132,8 +132,6 @@ def select(call: OpCall, x: Value, axis: int, index: Argument) -> Value:
 
 def _place(call: OpCall, axis: int, index: Argument) -> Dim:
     """A place on an axis, counted from the front."""
-    if isinstance(index, Value):
-        raise call.unsupported("an index that is computed; use index_select")
     place: Dim = index
     if isinstance(place, int) and place < 0:
         return call.importer.dim(call.argument(0).shape[axis]) + place

@@ -1,0 +1,343 @@
+"""Programs of PyTorch: what the importer and its compiled functions refuse, and what to do instead."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from advice_rows import Row, Rows, same
+from relax_mlir.error import RelaxError
+from relax_mlir.frontend.torch import compile_program, dynamo_backend, from_exported_program
+from relax_mlir.frontend.torch.requirement import require_torch
+from torch import nn
+from torch.nn import functional as F
+
+X = torch.linspace(-1, 1, 12).reshape(3, 4)
+IMAGE = torch.linspace(-1, 1, 150).reshape(2, 3, 5, 5)
+QUERY = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
+BAGS = torch.tensor([[0, 1], [2, 3]])
+SEQUENCE = torch.linspace(-1, 1, 48).reshape(2, 3, 8)
+PADDING = torch.tensor([[False, False, True], [False, True, True]])
+
+
+class Calls(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+class Flag(nn.Module):
+    """A module with an argument that is no tensor."""
+
+    def forward(self, x: Any, flag: bool) -> Any:
+        return x + 1 if flag else x - 1
+
+
+class Loss(nn.Module):
+    """A module with a weight and one number as its result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x).sum()
+
+
+class Norm(nn.Module):
+    """Batch norm whose statistics are those of the batch while it is trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.tensor([0.0, 0.5, 1.0]))
+        self.register_buffer("variance", torch.tensor([1.0, 2.0, 0.5]))
+
+    def forward(self, x: Any) -> Any:
+        return F.batch_norm(x, self.mean, self.variance, training=self.training)
+
+
+class Padded(nn.Module):
+    """A layer of an encoder with a mask."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+
+    def forward(self, x: Any, padding: Any) -> Any:
+        return self.layer(x, src_key_padding_mask=padding)
+
+
+@torch.library.custom_op("relax_mlir_advice::grow", mutates_args=("x",))
+def grow(x: torch.Tensor) -> None:
+    x.add_(1)
+
+
+@torch.library.custom_op("relax_mlir_advice::grown", mutates_args=())
+def grown(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+@grown.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+def grows(x: Any) -> Any:
+    y = x.clone()
+    grow(y)
+    return y
+
+
+def exported(what: Callable[..., Any], *args: Any, train: bool = False, strict: bool = False) -> Any:
+    """A module, or a function as one, exported without torch's warnings."""
+    module = what if isinstance(what, nn.Module) else Calls(what)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        return torch.export.export(module.train(train), args, strict=strict)
+
+
+def imported(program: Any, functional: bool = True) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return from_exported_program(program, run_ep_decomposition=functional)
+
+
+def run(program: Any, *args: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile_program(program)(*args)
+
+
+def row(
+    wrong: Callable[..., Any],
+    message: str,
+    right: Callable[..., Any],
+    *args: Any,
+    train: bool = False,
+    functional: bool = True,
+    wants: Callable[[], Any] | None = None,
+) -> Row:
+    """A program that is not imported, and one that computes what torch (or `wants`) does."""
+
+    def follow() -> None:
+        program = exported(right, *args)
+        with torch.no_grad():
+            wanted = wants() if wants else right(*args)
+        same(run(program, *args), wanted)
+
+    return Row(lambda: imported(exported(wrong, *args, train=train), functional), message, follow)
+
+
+def in_training(module: nn.Module, message: str, *args: Any, functional: bool = True) -> Row:
+    """A module that is exported while it is trained, and after ``eval()``."""
+    return row(module, message, module, *args, train=True, functional=functional)
+
+
+def compiled(function: Callable[..., Any], *args: Any) -> Any:
+    """What ``torch.compile`` gives; the error of the backend is raised as one of the project."""
+    torch.compiler.reset()
+    try:
+        return torch.compile(function, backend=dynamo_backend)(*args)
+    except torch._dynamo.exc.BackendCompilerFailed as error:
+        raise RelaxError(str(error)) from error
+
+
+@torch.no_grad()
+def compiled_without_gradients(function: Callable[..., Any], *args: Any) -> Any:
+    return compiled(function, *args)
+
+
+def agrees(function: Callable[..., Any], right: Callable[..., Any], *args: Any) -> None:
+    with torch.no_grad():
+        same(compiled(right, *args), function(*args))
+
+
+def joint() -> Any:
+    """A program that computes gradients."""
+    from torch.export.experimental import _export_forward_backward
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return imported(_export_forward_backward(torch.export.export(Loss(), (X,))))
+
+
+def forward() -> None:
+    module = Loss()
+    with torch.no_grad():
+        same(run(exported(module, X), X), module(X))
+
+
+def padded(fast: bool) -> Any:
+    """The exported layer; where torch may, it is one op."""
+    torch.manual_seed(0)
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(fast)
+    try:
+        module = Padded().requires_grad_(False)
+        return module, exported(module, SEQUENCE, PADDING, strict=True)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+def slow_path() -> None:
+    module, program = padded(fast=False)
+    found = run(program, SEQUENCE, PADDING)
+    with torch.no_grad():
+        seen = ~PADDING
+        same(found[seen], module(SEQUENCE, PADDING)[seen])
+
+
+def without_torch() -> Any:
+    kept = sys.modules["torch"]
+    sys.modules["torch"] = None  # type: ignore[assignment]  # as if it were not installed
+    try:
+        return require_torch()
+    finally:
+        sys.modules["torch"] = kept
+
+
+def with_torch() -> None:
+    assert require_torch() is torch
+
+
+def flagged(flag: bool) -> Any:
+    return run(torch.export.export(Flag(), (X, flag)), X, False)
+
+
+def on_meta() -> nn.Linear:
+    return nn.Linear(4, 2, device="meta")
+
+
+def moved() -> None:
+    module = on_meta().to_empty(device="cpu")
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.fill_(0.5)
+        same(run(exported(module, X), X), module(X))
+
+
+def of_cdist(x: Any) -> Any:
+    whole = torch.cdist(x, x)
+    above = np.triu_indices(3, 1)
+    return whole[torch.from_numpy(above[0]), torch.from_numpy(above[1])]
+
+
+def resized(**how: Any) -> Callable[[Any], Any]:
+    return lambda x: F.interpolate(x, mode="nearest", **how)
+
+
+def many(x: Any, new: Any) -> Any:
+    """As many values as places of a mask."""
+    return x.index_put((x > 0,), new.reshape(12)[6:])
+
+
+def attention(dropout: float) -> Callable[[Any], Any]:
+    return lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=dropout)
+
+
+LINEAR = nn.Linear(4, 2)
+BAG = nn.EmbeddingBag(5, 3, mode="sum").requires_grad_(False)
+EVAL = r"export the module after module.eval\(\)"
+
+TABLE = Rows(
+    {
+        "constant": Row(lambda: flagged(True), "which is part of it", lambda: same(flagged(False), X - 1)),
+        "changed-argument": row(grows, "give it a functional form", lambda x: grown(x), X),
+        "changed-argument-as-exported": row(
+            grows, "give it a functional form", lambda x: grown(x), X, functional=False
+        ),
+        "dynamo": Row(
+            lambda: compiled_without_gradients(torch.linalg.eigvalsh, torch.eye(3)),
+            "Let torch run these parts: torch.compiler.disable",
+            lambda: agrees(
+                lambda x: torch.linalg.eigvalsh(x).sin(),
+                lambda x: torch.compiler.disable(torch.linalg.eigvalsh)(x).sin(),
+                torch.eye(3),
+            ),
+        ),
+        "gradients": Row(
+            lambda: compiled(LINEAR, X),
+            r"call the model under torch.no_grad\(\)",
+            lambda: agrees(LINEAR, LINEAR, X),
+        ),
+        "joint-graph": Row(joint, EVAL + ", outside of training", forward),
+        "random": row(
+            lambda x, noise: x + torch.rand_like(x),
+            "make them outside, and pass them as an argument",
+            lambda x, noise: x + noise,
+            X,
+            torch.full((3, 4), 0.5),
+        ),
+        "strides": row(
+            lambda x: x.as_strided((2,), (5,)).clone(), "use slices, views", lambda x: x.view(12)[:6:5], X
+        ),
+        "out": row(
+            lambda x, out: torch.atan2(x, x, out=out),
+            "functional programs have aten.atan2.default",
+            lambda x, out: torch.atan2(x, x),
+            X,
+            torch.zeros(3, 4),
+            functional=False,
+        ),
+        "bags": row(
+            BAG,
+            "use embedding, and a sum or mean",
+            lambda bags: F.embedding(bags, BAG.weight).sum(1),
+            BAGS,
+            wants=lambda: BAG(BAGS),
+        ),
+        "distances": row(
+            lambda x: torch.ops.aten._pdist_forward(x, 2.0),
+            "use cdist",
+            of_cdist,
+            X,
+            wants=lambda: torch.pdist(X),
+        ),
+        "not-installed": Row(without_torch, "install it with: pip install", with_torch),
+        "slopes": in_training(nn.RReLU(), f"random slopes of training; {EVAL}", X),
+        "dropout": in_training(nn.Dropout(), f"random dropout of training; {EVAL}", X),
+        "attention": row(
+            attention(0.5), f"attention with dropout of training; {EVAL}", attention(0.0), QUERY
+        ),
+        "encoder": Row(
+            lambda: imported(padded(fast=True)[1]), r"mha.set_fastpath_enabled\(False\)", slow_path
+        ),
+        "mask": row(many, "use torch.where", lambda x, new: torch.where(x > 0, new, x), X, X + 2),
+        "batch-norm": in_training(Norm(), f"batch norm in training mode; {EVAL}", IMAGE, functional=False),
+        "resize": row(
+            resized(scale_factor=1.5),
+            "give size=, or recompute_scale_factor=True",
+            resized(size=(7, 7)),
+            IMAGE,
+        ),
+        "resize-recomputed": row(
+            resized(scale_factor=1.5),
+            "give size=, or recompute_scale_factor=True",
+            resized(scale_factor=1.5, recompute_scale_factor=True),
+            IMAGE,
+        ),
+        "histogram": row(
+            lambda x: torch.histc(x, 4), "give min and max", lambda x: torch.histc(x, 4, -1, 1), X
+        ),
+        "dtype": row(
+            lambda x: x.to(torch.float8_e5m2).float(),
+            "supported are bool, int8",
+            lambda x: x.to(torch.bfloat16).float(),
+            X,
+        ),
+        "device": Row(
+            lambda: imported(exported(on_meta(), torch.zeros(3, 4, device="meta"))),
+            "move the module there before it is exported",
+            moved,
+        ),
+    }
+)
