@@ -71,10 +71,10 @@ def inplace_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> Va
             raise Problem(node, f"R.call_inplace_packed: argument '{name}' is missing", "ArgumentError")
     unknown = given.keys() - {"inplace_indices", "out"}
     if unknown or not node.args:
-        what = f"an argument '{min(unknown)}'" if unknown else "no name of a function"
+        what = f"it has no argument '{min(unknown)}'" if unknown else "the name of the function is missing"
         raise Problem(
             node,
-            f"{ast.unparse(node.func)} has {what}, expected (name, …, inplace_indices, out)",
+            f"{ast.unparse(node.func)}: {what}; expected (function, …, inplace_indices, out)",
             "ArgumentError",
         )
     return expressions.apply(
