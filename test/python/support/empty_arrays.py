@@ -8,6 +8,7 @@ by a line before it runs; the last line says how many did what.
 from __future__ import annotations
 
 import itertools
+import re
 import resource
 import signal
 import sys
@@ -23,6 +24,7 @@ import tvm_ffi
 from every_op import FEW, Array, specs
 from relax_mlir.error import OutOfMemoryError, RelaxError
 from relax_mlir.runtime import to_numpy
+from relax_mlir.strategy.registry import built_in
 
 HUGE = 2**40
 SMALL = (8, 16)
@@ -32,6 +34,13 @@ SECONDS = 20
 """A call takes milliseconds; the rest is for a machine that is busy."""
 ADDRESS_SPACE = 2**36
 SPECS = specs()
+LOOPING = frozenset(
+    name
+    for name in SPECS
+    if built_in(f"relax.{name.partition(':')[0].replace('.', '_')}")
+    and not re.match(r"nn\.(conv|max_pool|avg_pool)\dd", name)
+)
+"""Ops by tensor expressions: some of them run through 2**40 rows without elements, which takes minutes."""
 PROGRAMS = Path(__file__).with_name("empty_programs.py")
 
 
@@ -83,7 +92,7 @@ class Case:
 
 def cases() -> list[Case]:
     """Each use of an op on some inputs; on more of them in `make soak`."""
-    return [case for name in SPECS for case in itertools.islice(cases_of(name), FEW)]
+    return [case for name in SPECS if name not in LOOPING for case in itertools.islice(cases_of(name), FEW)]
 
 
 def groups(mode: str) -> list[list[Case]]:
@@ -130,7 +139,7 @@ def reference(case: Case) -> list[tuple[Array, tuple[int, ...]]] | None:
         for length in SMALL:
             try:
                 result = SPECS[case.name][1](*case.arrays(length))
-            except (ValueError, IndexError):
+            except (ValueError, IndexError, RuntimeError):  # of NumPy, and of torch
                 return None
             found.append(list(map(np.asarray, result if isinstance(result, list | tuple) else [result])))
     first, second = SMALL
@@ -154,6 +163,10 @@ def check(case: Case, executable: rx.Executable) -> str:
         result: Any = executable[case.label](*case.arrays(HUGE))
     except RelaxError as error:
         result = error
+    except ValueError as error:  # of NumPy, which makes no such array for the result
+        assert "array is too big" in str(error), error
+        signal.alarm(0)
+        return "more than NumPy"
     signal.alarm(0)
     if isinstance(result, OutOfMemoryError):
         assert expected is None or any(np.prod(shape, dtype=float) > 2**32 for _, shape in expected), result
