@@ -27,7 +27,7 @@
 // CHECK-LABEL: llvm.func internal @call(
 // CHECK: %[[MOST:[A-Za-z0-9_]+]] = arith.constant 16 : i64
 // CHECK: %[[FEW:[A-Za-z0-9_]+]] = arith.cmpi sle, %{{[a-z0-9_]+}}, %[[MOST]]
-// CHECK: scf.for {{.*}} iter_args(%{{[A-Za-z0-9_]+}} = %[[FEW]])
+// CHECK: scf.for {{.*}} iter_args(%{{[A-Za-z0-9_]+}} = %[[FEW]], %{{[A-Za-z0-9_]+}} = %{{[A-Za-z0-9_]+}})
 // CHECK: scf.if
 // CHECK: %[[MACHINE:[A-Za-z0-9_]+]] = arith.constant 4611686018427387904 : i64
 // CHECK: %[[TAG:[A-Za-z0-9_]+]] = arith.andi %{{[a-z0-9_]+}}, %[[MACHINE]]
