@@ -12,6 +12,7 @@ from relax_mlir.lowering.abi.lower_packed_calls import LowerPackedCalls
 from relax_mlir.lowering.abi.mangle_names import MangleNames
 from relax_mlir.lowering.constants.lower_constants import LowerConstants
 from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits
+from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
 from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults
 from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
@@ -84,6 +85,7 @@ def flatten(target: str = "cpu", separate_support: bool = False) -> list[Pass]:
     """
     return [
         SkipEmptyResults(),
+        SkipEmptyLoops(),
         OutlineParallelLoops(target),
         *boundary(separate_support),
         *flat_control_flow(),

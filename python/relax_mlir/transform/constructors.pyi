@@ -35,6 +35,7 @@ from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps as LegalizeOps
 from relax_mlir.lowering.legalize.outline_branches import OutlineBranches as OutlineBranches
 from relax_mlir.lowering.loops.join_fused_indices import JoinFusedIndices as JoinFusedIndices
 from relax_mlir.lowering.loops.parallelize_loops import ParallelizeLoops as ParallelizeLoops
+from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops as SkipEmptyLoops
 from relax_mlir.lowering.loops.specialize_full_tiles import SpecializeFullTiles as SpecializeFullTiles
 from relax_mlir.lowering.loops.stack_buffers import StackBuffers as StackBuffers
 from relax_mlir.lowering.loops.unroll_loops import UnrollLoops as UnrollLoops
@@ -169,6 +170,7 @@ __all__ = [
     "RunCodegen",
     "SelectKernels",
     "SeparateEmpties",
+    "SkipEmptyLoops",
     "SkipEmptyResults",
     "SpecializeClosures",
     "SpecializeFullTiles",

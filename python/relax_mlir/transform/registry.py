@@ -88,6 +88,7 @@ PASSES: dict[str, str] = {
     "join-fused-indices": "relax_mlir.lowering.loops.join_fused_indices:JoinFusedIndices",
     "parallelize-loops": "relax_mlir.lowering.loops.parallelize_loops:ParallelizeLoops",
     "stack-buffers": "relax_mlir.lowering.loops.stack_buffers:StackBuffers",
+    "skip-empty-loops": "relax_mlir.lowering.loops.skip_empty_loops:SkipEmptyLoops",
     "skip-empty-results": "relax_mlir.lowering.memory.skip_empty_results:SkipEmptyResults",
     "remove-unused-outputs": "relax_mlir.passes.remove_unused_outputs:RemoveUnusedOutputs",
     "remove-unused-parameters": "relax_mlir.passes.remove_unused_parameters:RemoveUnusedParameters",

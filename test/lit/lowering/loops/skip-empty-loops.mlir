@@ -1,0 +1,107 @@
+// RUN: relax-opt --skip-empty-loops --split-input-file %s | filecheck %s
+
+// A long loop around a loop of length 0 ends at once; the innermost one decides for all, before the nest.
+// CHECK-LABEL: func.func private @nest(
+// CHECK-SAME: %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index, %[[K:[a-z]+]]: index)
+// CHECK: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[ZERO:[a-z0-9]+]], %[[K]] : index
+// CHECK: %[[MIDDLE:[A-Za-z0-9_]+]] = arith.select %[[SOME]], %[[M]], %[[ZERO]] : index
+// CHECK: %[[ANY:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[ZERO]], %[[MIDDLE]] : index
+// CHECK: %[[OUTER:[A-Za-z0-9_]+]] = arith.select %[[ANY]], %[[N]], %[[ZERO]] : index
+// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[OUTER]]
+// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[MIDDLE]]
+// CHECK: scf.for %{{.*}} = %[[ZERO]] to %[[K]]
+func.func private @nest(%x: memref<?x?x?xi64>, %n: index, %m: index, %k: index) attributes {relax.prim_func, relax.params = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 3 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      scf.for %l = %c0 to %k step %c1 {
+        memref.store %v, %x[%i, %j, %l] : memref<?x?x?xi64>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Rows that are cut into vectors and a rest: what says how long these are is worked out before.
+// CHECK-LABEL: func.func private @cut(
+// CHECK-SAME: %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
+// CHECK: %[[EIGHTS:[A-Za-z0-9_]+]] = arith.divui %[[M]]
+// CHECK: %[[MOST:[A-Za-z0-9_]+]] = arith.muli %[[EIGHTS]]
+// CHECK: %[[REST:[A-Za-z0-9_]+]] = arith.cmpi sgt, %[[M]], %[[MOST]] : index
+// CHECK: %[[VECTORS:[A-Za-z0-9_]+]] = arith.cmpi slt, %{{.*}}, %[[MOST]] : index
+// CHECK: %[[RUNS:[A-Za-z0-9_]+]] = arith.ori %[[VECTORS]], %[[REST]] : i1
+// CHECK: %[[END:[A-Za-z0-9_]+]] = arith.select %[[RUNS]], %[[N]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]]
+func.func private @cut(%x: memref<?x?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %v = arith.constant dense<3> : vector<8xi64>
+  %one = arith.constant 3 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    %eights = arith.divui %m, %c8 : index
+    %most = arith.muli %eights, %c8 : index
+    scf.for %j = %c0 to %most step %c8 {
+      vector.store %v, %x[%i, %j] : memref<?x?xi64>, vector<8xi64>
+    }
+    %rest = arith.cmpi sgt, %m, %most : index
+    scf.if %rest {
+      memref.store %one, %x[%i, %most] : memref<?x?xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+// What follows stays as it is: a loop that does something itself, one around a loop whose length it says, a short one, a
+// division that might be by 0, and functions that are no prim funcs of tensor expressions.
+// CHECK-LABEL: func.func private @stays(
+// CHECK-NOT: arith.select
+func.func private @stays(%x: memref<?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %v = arith.constant 3 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %x[%i] : memref<?xi64>
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %i to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %c0 to %c4 step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %part = arith.divui %n, %m : index
+    scf.for %j = %c0 to %part step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  return
+}
+
+// CHECK-LABEL: func.func private @other(
+// CHECK-NOT: arith.select
+func.func private @other(%x: memref<?xi64>, %n: index, %m: index) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 3 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  return
+}
