@@ -35,7 +35,7 @@ def write(outcomes: Sequence[Outcome]) -> None:
 def reason_of(outcome: Outcome) -> str:
     """The first sentence of an error, without the node."""
     reason = re.sub(r"node (of output )?'[^']*' ", "", outcome.reason)
-    reason = re.sub(r"the model has nodes of \d+ unsupported ops?: (\d+ × )?", "no rule for ", reason)
+    reason = re.sub(r"the model uses \d+ ops? .*?:\s+(.*? of opset \d+) \(.*", r"no rule for \1", reason)
     reason = re.sub(r"^(\([\w.]+\): )+", "", reason)
     return reason.partition(": (")[0].split("; expected one of")[0].replace("|", "/")[:160]
 

@@ -81,7 +81,7 @@ def _trilu(node: Node) -> Value:
         return (R.triu if upper else R.tril)(node.tensor(0), k)
 
     def kept(x: Any, k: Any) -> Any:  # noqa: ANN401 - tensors of te
-        def value(*i: Any) -> Any:  # noqa: ANN401
+        def value(*i: Any) -> Any:  # noqa: ANN401 - expressions of te
             offset = te.cast("int64", i[-1]) - te.cast("int64", i[-2])
             inside = offset >= k() if upper else offset <= k()
             return te.select(inside, x(*i), te.const(0, x.dtype))

@@ -194,7 +194,7 @@ def _counted(body: _Body, bound: Dim, values: list[Value], infos: list[Tensor]) 
     return [of_value(converter.with_symbols(value)) for value in final]
 
 
-def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) -> list[Item]:  # noqa: ANN401
+def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) -> list[Item]:  # noqa: ANN401 - a value or a dimension
     """A loop that ends when its condition says so, after so many rounds at most."""
     node, converter = body.node, body.node.converter
     bound = None if limit is None else _as_dim(limit.reshape(-1)[0])

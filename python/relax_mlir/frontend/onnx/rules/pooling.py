@@ -84,7 +84,7 @@ def _inside(place: Sequence[Any], lengths: Sequence[Any]) -> Any:  # noqa: ANN40
     return te.all(*tests)
 
 
-def _pooled(x: Any, windows: Windows, counts: Sequence[Dim], combine: Any, outside: Any) -> Any:  # noqa: ANN401
+def _pooled(x: Any, windows: Windows, counts: Sequence[Dim], combine: Any, outside: Any) -> Any:  # noqa: ANN401 - te
     """`combine` over each window of a tensor, with `outside` for what lies in the pads."""
     taps = _taps(windows)
 
@@ -158,7 +158,7 @@ def _average_pool(node: Node) -> Value:
     return R.divide(total, elements)
 
 
-def _elements(x: Any, windows: Windows, counts: Sequence[Dim], counts_pads: bool) -> Any:  # noqa: ANN401
+def _elements(x: Any, windows: Windows, counts: Sequence[Dim], counts_pads: bool) -> Any:  # noqa: ANN401 - te
     """How many elements each window has."""
     taps = _taps(windows)
     lengths = x.shape[2:]
