@@ -16,7 +16,6 @@ from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.frontend.onnx.items import Item, TensorItem, elements, of_array, of_value
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import rule
-from relax_mlir.frontend.onnx.rows import with_row
 from relax_mlir.frontend.onnx.rules.control import common, flag, is_outer, loosened, probed
 from relax_mlir.symbolic import Dim, Expr
 
@@ -263,7 +262,7 @@ class _Rows:
         shape = row.tensor_info.known_shape
         assert shape is not None
         if not self._grows:
-            return with_row(self._node, buffer, row, place)
+            return R.slice_scatter(buffer, R.expand_dims(row, 0), place, place + 1)
         known = self._node.converter.with_symbols(buffer)
         seen = known.tensor_info.known_shape
         assert seen is not None

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import op as R
-from relax_mlir import topi
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, Operand
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.torch_types import Argument, GraphModule
-from relax_mlir.symbolic import Dim, Expr
+from relax_mlir.symbolic import Expr
 
 
 @rule("higher_order::cond")
@@ -105,13 +104,10 @@ def _loop(
         found = call.importer.inlined(body, [*values[:carried], *taken, *others])
         kept = [call.importer.conforming(v, f) for v, f in zip(found[:carried], fakes, strict=False)]
         pairs = zip(values[carried:], found[carried:], strict=True)
-        return [*kept, *(_put(call, whole, part, place) for whole, part in pairs)]
+        return [
+            *kept,
+            *(R.slice_scatter(whole, R.expand_dims(part, 0), place, place + 1) for whole, part in pairs),
+        ]
 
     first = [call.importer.conforming(v, f) for v, f in zip(init, fakes, strict=False)]
     return list(R.for_loop(0, size, step, [*first, *stacked]))
-
-
-def _put(call: OpCall, whole: Value, part: Value, place: Dim) -> Value:
-    """`whole` with `part` at a place of the first axis."""
-    index = R.reshape(R.prim_to_tensor(place), [1])
-    return call.te(topi.index_put, whole, [index], R.expand_dims(part, 0))
