@@ -8,8 +8,9 @@ import pytest
 import relax_mlir as rx
 from relax_mlir.dialects import dialect
 from relax_mlir.error import VerifyError
+from relax_mlir.frontend.load import BYTECODE
 from relax_mlir.mlir import ir
-from relax_mlir.tools.roundtrip import MAGIC, bytecode_of, verify_roundtrip
+from relax_mlir.tools.roundtrip import bytecode_of, verify_roundtrip
 
 TEXT = "func.func @f(%a: i32) -> i32 {\n  return %a : i32\n}\n"
 OTHER = "func.func @g(%a: i32) -> i32 {\n  return %a : i32\n}\n"
@@ -18,7 +19,7 @@ OTHER = "func.func @g(%a: i32) -> i32 {\n  return %a : i32\n}\n"
 def test_bytecode_is_read_again() -> None:
     module = rx.IRModule.parse(TEXT)
     data = bytecode_of(module.mlir)
-    assert data.startswith(MAGIC)
+    assert data.startswith(BYTECODE)
     assert str(ir.Module.parse(data, dialect.context())) == str(module.mlir)
     verify_roundtrip(module.mlir, dialect.context)
 
