@@ -59,10 +59,10 @@ func.func private @cut(%x: memref<?x?xi64>, %n: index, %m: index) attributes {re
 // -----
 
 // What follows stays as it is: a loop that does something itself, one around a loop whose length it says, a short one, a
-// division that might be by 0, and functions that are no prim funcs of tensor expressions.
+// division that might be by 0, a condition with another way, and functions that are no prim funcs of tensor expressions.
 // CHECK-LABEL: func.func private @stays(
 // CHECK-NOT: arith.select
-func.func private @stays(%x: memref<?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
+func.func private @stays(%x: memref<?xi64>, %n: index, %m: index, %b: i1) attributes {relax.prim_func, relax.params = []} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -87,6 +87,13 @@ func.func private @stays(%x: memref<?xi64>, %n: index, %m: index) attributes {re
     %part = arith.divui %n, %m : index
     scf.for %j = %c0 to %part step %c1 {
       memref.store %v, %x[%j] : memref<?xi64>
+    }
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    scf.if %b {
+      memref.store %v, %x[%i] : memref<?xi64>
+    } else {
+      memref.store %v, %x[%c0] : memref<?xi64>
     }
   }
   return
