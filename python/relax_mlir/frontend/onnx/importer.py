@@ -15,7 +15,7 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, UnknownNameError, expect
 from relax_mlir.frontend.onnx import unsupported_nodes
-from relax_mlir.frontend.onnx.converter import Converter, Scope
+from relax_mlir.frontend.onnx.converter import Converter
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.initializers import Arrays
 from relax_mlir.frontend.onnx.items import Item, OptionalItem, SequenceItem, TensorItem, of_array, of_value
@@ -24,6 +24,7 @@ from relax_mlir.frontend.onnx.names import distinct, identifier, parsed_dim
 from relax_mlir.frontend.onnx.narrow import NARROW, storage_of
 from relax_mlir.frontend.onnx.node import ValueNeededError
 from relax_mlir.frontend.onnx.registry import normal_domain
+from relax_mlir.frontend.onnx.scope import Scope
 from relax_mlir.ir_module import IRModule
 from relax_mlir.symbolic import Dim
 
@@ -178,12 +179,13 @@ class _Inputs:
             )
         found: list[Dim] = []
         for number, dim in enumerate(type_.shape.dim):
-            if dim.HasField("dim_value"):
-                if dim.dim_value < 0:
-                    raise ShapeError(f"the input '{name}': dimension {number} is {dim.dim_value}")
+            if dim.HasField("dim_value") and dim.dim_value >= 0:
                 found.append(dim.dim_value)
-            else:
-                found.append(self._symbol(dim.dim_param or f"{identifier(name)}_dim{number}"))
+                continue
+            named = any(
+                character.isalnum() for character in dim.dim_param
+            )  # "?" and "" name nothing, nor does -1
+            found.append(self._symbol(dim.dim_param if named else f"{identifier(name)}_dim{number}"))
         return found
 
     def _symbol(self, text: str) -> Dim:

@@ -19,7 +19,8 @@ from relax_mlir.symbolic import Dim, Expr
 
 if TYPE_CHECKING:
     from relax_mlir.builder import BlockBuilder
-    from relax_mlir.frontend.onnx.converter import Converter, Scope
+    from relax_mlir.frontend.onnx.converter import Converter
+    from relax_mlir.frontend.onnx.scope import Scope
 
 
 class ValueNeededError(UnsupportedError):

@@ -42,7 +42,8 @@ class InferenceSession:
 
     The methods are those of ``onnxruntime.InferenceSession``. There is one program for all sizes. Where a program
     depends on the values of inputs, such as the axes of a reduction, there is one for each of their values, made when
-    they first occur. `providers` and options of sessions are ignored, with a warning.
+    they first occur. `target` and `opt_level` are those of `relax_mlir.build`; `providers` and options of sessions are
+    ignored, with a warning.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class InferenceSession:
         provider_options: Sequence[Any] | None = None,
         *,
         target: Target | str | None = None,
+        opt_level: int | None = None,
         **kwargs: object,
     ) -> None:
         for what, given in (("sess_options", sess_options), ("provider_options", provider_options)):
@@ -68,6 +70,7 @@ class InferenceSession:
             warnings.warn(f"InferenceSession: {', '.join(kwargs)} have no meaning here", stacklevel=2)
         self._model = path_or_bytes
         self._target = target
+        self._opt_level = opt_level
         proto, _ = load_model(path_or_bytes)
         constants = {tensor.name for tensor in proto.graph.initializer}
         constants.update(sparse.values.name for sparse in proto.graph.sparse_initializer)
@@ -99,7 +102,7 @@ class InferenceSession:
 
     def _build(self, fixed: Mapping[str, Any], sequences: Mapping[str, Any]) -> Executable:
         module = from_onnx(self._model, fixed=fixed, sequences=sequences)
-        return build(module) if self._target is None else build(module, target=self._target)
+        return build(module, "cpu" if self._target is None else self._target, opt_level=self._opt_level)
 
     # -- as onnxruntime has it
 

@@ -167,9 +167,10 @@ def _reciprocal(node: Node) -> Value:
 def _shift(node: Node) -> Value:
     first, second = operands(node)
     bits = int(node.dtype().removeprefix("uint").removeprefix("int"))
-    shifted = (R.left_shift if node.required("direction") == "LEFT" else R.right_shift)(
-        first, R.minimum(second, node.const(bits - 1))
-    )
+    to_left = node.required("direction") == "LEFT"
+    shifted = (R.left_shift if to_left else R.right_shift)(first, R.minimum(second, node.const(bits - 1)))
+    if not to_left and node.dtype().startswith("int"):
+        return shifted  # signs fill what a shift by the whole width leaves
     return R.where(R.less(second, node.const(bits)), shifted, node.const(0))
 
 

@@ -13,10 +13,10 @@ from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.frontend.onnx.branches import common, flag, is_outer, loosened, probed
 from relax_mlir.frontend.onnx.items import Item, TensorItem, elements, of_array, of_value
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import rule
-from relax_mlir.frontend.onnx.rules.control import common, flag, is_outer, loosened, probed
 from relax_mlir.symbolic import Dim, Expr
 
 MAX_ROUNDS = 4096
@@ -106,7 +106,7 @@ def _probe(
         seen(results)
         return results
 
-    return probed(body.node, emit)
+    return probed(body.node.converter, emit)
 
 
 def _fixed_point(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
@@ -368,7 +368,7 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
         return converter.subgraph(graph, node.scope, node.opsets, [*carried, *slices(place)])
 
     probe = probed(
-        node,
+        converter,
         lambda: run([of_value(v) for v in states], lambda _: 0),
     )
     infos = [value.tensor_info for value in states]

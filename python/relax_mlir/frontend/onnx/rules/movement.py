@@ -6,6 +6,7 @@ from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
+from relax_mlir.frontend.onnx.aligned_operands import matched, wanted_dims
 from relax_mlir.frontend.onnx.node import Node
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.symbolic import Dim
@@ -25,19 +26,18 @@ def concatenated(values: list[Value], axis: int) -> Value:
     """Tensors joined along `axis`; their other dimensions are taken to be equal, which a call checks."""
     if len(values) == 1:
         return values[0]
-    first = values[0].tensor_info.known_shape
-    assert first is not None
-    joined = [values[0]]
-    for value in values[1:]:
+    shapes: list[tuple[Dim, ...]] = []
+    for value in values:
         shape = value.tensor_info.known_shape
         assert shape is not None
-        if len(shape) != len(first):
-            raise ShapeError(f"tensors of rank {len(first)} and {len(shape)} cannot be joined")
-        pattern: list[Dim] = [
-            dim if i == axis or isinstance(dim, int) or symbolic.prove_equal(dim, wanted) else wanted
-            for i, (dim, wanted) in enumerate(zip(shape, first, strict=True))
-        ]
-        joined.append(value if pattern == list(shape) else R.match_shape(value, pattern))
+        if shapes and len(shape) != len(shapes[0]):
+            raise ShapeError(f"tensors of rank {len(shapes[0])} and {len(shape)} cannot be joined")
+        shapes.append(shape)
+    target = wanted_dims(shapes)
+    joined = [
+        matched(value, [*target[:axis], shape[axis], *target[axis + 1 :]])
+        for value, shape in zip(values, shapes, strict=True)
+    ]
     return R.concat(joined, axis)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from relax_mlir import op as R
 from relax_mlir.dialects.recurrent import ACTIVATIONS, DEFAULTS, Activation
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.frontend.onnx.aligned_operands import matched
 from relax_mlir.frontend.onnx.node import Node
 from relax_mlir.frontend.onnx.registry import rule
 
@@ -30,13 +31,18 @@ class _Layer:
             raise ArgumentError(f"the direction is {direction!r}")
         self.backwards = _BACKWARDS[direction]
         self.batch_first = bool(node.attr("layout", 0))
+        for index in (0, 1, 2, 5, 6):
+            if node.has(index) and node.rank(index) != 3:
+                raise ShapeError(f"input {index} has rank {node.rank(index)}, expected 3")
         x = node.tensor(0)
         self.x = R.permute_dims(x, [1, 0, 2]) if self.batch_first else x
+        self.batch = node.shape(0)[0 if self.batch_first else 1]
         hidden = node.shape(2)[2]
         self.hidden: int = node.attr("hidden_size", hidden)
         if hidden != self.hidden:
             raise ArgumentError(f"hidden_size is {self.hidden}, but the weights are for {hidden}")
-        self.lengths = R.astype(node.tensor(4), "int32") if node.has(4) else None
+        lengths = R.astype(node.tensor(4), "int32") if node.has(4) else None
+        self.lengths = None if lengths is None else matched(lengths, [self.batch])
 
     def activations(self, direction: int) -> list[Activation]:
         """The functions of a direction, with the numbers of the node or those that ONNX says."""
@@ -65,7 +71,8 @@ class _Layer:
         """The initial state of a direction, if the node has one."""
         if not self.node.has(index):
             return None
-        return _taken(self.node.tensor(index), 1 if self.batch_first else 0, direction)
+        state = _taken(self.node.tensor(index), 1 if self.batch_first else 0, direction)
+        return matched(state, [self.batch, self.hidden])
 
     def biases(self, direction: int) -> list[Value | None]:
         """The biases of the input and of the state."""

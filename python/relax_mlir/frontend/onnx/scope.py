@@ -1,0 +1,38 @@
+"""The names of a graph while it is converted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from relax_mlir.error import ArgumentError
+from relax_mlir.frontend.onnx.items import Item
+
+
+class Scope:
+    """The names of a graph or function; those of a graph around it are seen, too."""
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self._outer = outer
+        self._items: dict[str, Item | None] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}
+
+    def find(self, name: str) -> Item | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._items:
+                return scope._items[name]
+            scope = scope._outer
+        raise ArgumentError(f"the name '{name}' is used before anything defines it")
+
+    def sources(self, name: str) -> tuple[str, ...]:
+        """The inputs of the model that `name` is computed of."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._sources:
+                return scope._sources[name]
+            scope = scope._outer
+        return ()
+
+    def bind(self, name: str, item: Item | None, sources: Iterable[str] = ()) -> None:
+        self._items[name] = item
+        self._sources[name] = tuple(dict.fromkeys(sources))
