@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import importlib
 import io
-from contextlib import nullcontext
 from threading import RLock
 from typing import ClassVar
 
-from relax_mlir.mlir import ext, ir
+from relax_mlir.mlir import PassManager, ext, ir, irdl
 
 NAMESPACE = "relax"
 
@@ -85,6 +84,28 @@ FAMILIES = (
 """Modules that define the types and ops, in the order in which they are printed."""
 
 
+UPSTREAM = (
+    "affine",
+    "arith",
+    "bufferization",
+    "builtin",
+    "cf",
+    "func",
+    "index",
+    "irdl",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "scf",
+    "tensor",
+    "ub",
+    "vector",
+    "x86",
+)
+"""MLIR's dialects that every context has; to load all that there are takes four times as long."""
+
+
 class Relax(ext.Dialect, name=NAMESPACE):
     """Dialect of TVM Relax: dataflow, symbolic shapes, destination-passing and packed calls."""
 
@@ -92,17 +113,36 @@ class Relax(ext.Dialect, name=NAMESPACE):
     """The classes of an IRDL module that was emitted, and its bytecode."""
 
     @classmethod
-    def _emit_module(cls) -> ir.Module:
-        """The dialect as IRDL; each context needs one, and reading it is ten times quicker than emitting it."""
+    def load(cls) -> None:
+        """What `ext.Dialect.load` does, without what a process needs only once: half of its time."""
         classes = (*cls.types, *cls.attributes, *cls.operations)
-        known, code = cls._definition
-        if classes != known:
-            buffer = io.BytesIO()
-            super()._emit_module().operation.write_bytecode(buffer)
-            code = buffer.getvalue()
-            cls._definition = (classes, code)
-        with ir.Location.unknown() if not ir.Location.current else nullcontext():
-            return ir.Module.parse(code)
+        is_known = classes == cls._definition[0]
+        if not is_known:
+            cls._definition = (classes, cls._emit_bytecode())
+        irdl.load_dialects(ir.Module.parse(cls._definition[1]))
+        for op in cls.operations:
+            op._attach_traits()
+        for type_ in cls.types:  # each context has its own identifiers of types
+            cast = ext._cext.register_type_caster(ir.DynamicType.lookup_typeid(type_.type_name), replace=True)
+            cast(type_)
+        for attr in cls.attributes:
+            cast = ext._cext.register_type_caster(ir.DynamicAttr.lookup_typeid(attr.attr_name), replace=True)
+            cast(attr)
+        if is_known:
+            return
+        ext._cext.globals._register_dialect_impl(cls.DIALECT_NAMESPACE, cls, replace=True)
+        for op in cls.operations:
+            ext._cext.register_operation(cls, replace=True)(op)
+            ext._cext.register_op_adaptor(op, replace=True)(op.Adaptor)
+
+    @classmethod
+    def _emit_bytecode(cls) -> bytes:
+        """The dialect as IRDL; each context needs one, and reading it is ten times quicker than emitting it."""
+        module = cls._emit_module()
+        PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+        buffer = io.BytesIO()
+        module.operation.write_bytecode(buffer)
+        return buffer.getvalue()
 
 
 ext._cext.globals.append_dialect_search_prefix(__name__.rpartition(".")[0])
@@ -127,8 +167,8 @@ def load(context: ir.Context) -> None:
 
 
 def context() -> ir.Context:
-    """A new context with the dialect loaded."""
-    new = ir.Context()
+    """A new context with the dialect loaded, and `UPSTREAM`; MLIR loads others where text or passes name them."""
+    new = ir.Context(load_on_create_dialects=UPSTREAM)
     new.enable_multithreading(False)
     load(new)
     return new

@@ -33,16 +33,14 @@ if TYPE_CHECKING:
     from relax_mlir.analysis.module_summary import ModuleSummary
 
 
-def _parse(text: str, name: str) -> ir.Module:
-    context = dialect.context()
+def _parse(context: ir.Context, text: str, name: str) -> ir.Module:
     with context, ir.Location.file(name, 0, 0):
         module = parse_module(text, context)
     keep_names(module, text.encode(), "-")
     return module
 
 
-def _parse_file(path: str) -> ir.Module:
-    context = dialect.context()
+def _parse_file(context: ir.Context, path: str) -> ir.Module:
     with context:
         module = parse_file(path, context)
     keep_names(module, Path(path).read_bytes(), path)
@@ -101,7 +99,7 @@ class IRModule:
             text.encode()
         except UnicodeEncodeError as error:
             raise ParseError(f"{name}: not a valid module: its text is no valid Unicode ({error})") from None
-        return cls._checked(lambda: _parse(text, name), name, trusted)
+        return cls._checked(lambda context: _parse(context, text, name), name, trusted)
 
     @classmethod
     def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
@@ -115,7 +113,7 @@ class IRModule:
             Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise ParseError(f"cannot read {path}: {error}") from None
-        return cls._checked(lambda: _parse_file(str(path)), str(path), trusted)
+        return cls._checked(lambda context: _parse_file(context, str(path)), str(path), trusted)
 
     @classmethod
     def load(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
@@ -148,13 +146,14 @@ class IRModule:
         module_file.save(self.mlir, Path(path))
 
     @classmethod
-    def _checked(cls, parse: Callable[[], ir.Module], name: str, trusted: bool) -> IRModule:
+    def _checked(cls, parse: Callable[[ir.Context], ir.Module], name: str, trusted: bool) -> IRModule:
+        context = dialect.context()
         if not trusted:
-            signal = crash_of(parse)
+            signal = crash_of(lambda: parse(context))
             if signal is not None:
                 raise ParseError(f"{name}: not a valid module: MLIR's parser crashes on it ({signal})")
         try:
-            return cls(parse())
+            return cls(parse(context))
         except ir.MLIRError as error:
             lines = [f"  {_named(diagnostic, name)}" for diagnostic in of_error(error)]
             raise ParseError("\n".join([f"{name}: not a valid module", *lines])) from None

@@ -32,7 +32,10 @@ class ParamDef:
 class Operation(ir.OpView):
     _fields: ClassVar[list[FieldDef]]
     _traits: ClassVar[list[type[Trait]]]
+    Adaptor: ClassVar[type[Any]]
 
+    @classmethod
+    def _attach_traits(cls) -> None: ...
     def __init_subclass__(
         cls, *, name: str | None = ..., traits: Sequence[type[Trait]] | None = ..., **kwargs: Any
     ) -> None: ...
@@ -61,11 +64,14 @@ class Attribute(ir.DynamicAttr):
         cls, *args: ir.Attribute | ir.Type, context: ir.Context | None = ...
     ) -> Self: ...
 
+_Type = Type
+_Attribute = Attribute
+
 class Dialect(ir.Dialect):
     DIALECT_NAMESPACE: ClassVar[str]
     operations: ClassVar[list[type[Operation]]]
-    types: ClassVar[list[type[Type]]]
-    attributes: ClassVar[list[type[Attribute]]]
+    types: ClassVar[list[type[_Type]]]
+    attributes: ClassVar[list[type[_Attribute]]]
 
     class Operation(Operation): ...
     class Type(Type): ...
