@@ -421,6 +421,7 @@ def parse(
     name: str = "<script>",
     *,
     metadata: Mapping[str, Sequence[Any]] | None = None,
+    context: ir.Context | None = None,
 ) -> IRModule:
     """The module that a script says: a class with ``@I.ir_module``, or functions with ``@R.function``.
 
@@ -431,6 +432,7 @@ def parse(
         constants: arrays by name, for ``constants["name"]`` (see `script_constants`).
         name: the file that the text comes from, for messages and locations.
         metadata: arrays by kind and number, for ``metadata["ir.GenericConst"][0]``, as TVM prints constants.
+        context: the context of the module, a new one unless it is given.
 
     Raises:
         ScriptError: with every mistake and its place.
@@ -456,7 +458,7 @@ def parse(
             source.report(
                 Problem(node, "a script is a class with @I.ir_module, or functions with @R.function")
             )
-    parser = ModuleParser(source, captured)
+    parser = ModuleParser(source, captured, builder=_builder(context))
     for extra in classes[1:]:
         source.report(Problem(extra, "a script holds one module"))
     source.check()
@@ -466,6 +468,14 @@ def parse(
         source.report_at(1, 0, 1, "ScriptError", "the script has neither a class nor a function")
         source.check()
     return parser.functions(functions, [], "Module")
+
+
+def _builder(context: ir.Context | None) -> BlockBuilder:
+    """A builder of an empty module."""
+    if context is None:
+        return BlockBuilder()
+    with context, ir.Location.unknown():
+        return BlockBuilder(IRModule(ir.Module.create()))
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -123,7 +123,8 @@ def _computed(
     tensors = [tensor for tensor, _ in known]
     read = read_by(outputs, tensors)
     used = [(tensor, value) for tensor, value in known if tensor in read]
-    return _call_made(builder, build([tensor for tensor, _ in used], outputs, name), used, outputs)
+    made = build([tensor for tensor, _ in used], outputs, name, builder.mod.context)
+    return _call_made(builder, made, used, outputs)
 
 
 def emit_scheduled(
@@ -143,7 +144,7 @@ def emit_by_size(
     outputs = [tensor for op in ways[-1][1].outputs for tensor in op.outputs]
     read = read_by(outputs)
     used = [(tensor, value) for tensor, value in inputs if tensor in read]
-    made = build_by_size(ways, [*(tensor for tensor, _ in used), *outputs], name)
+    made = build_by_size(ways, [*(tensor for tensor, _ in used), *outputs], name, builder.mod.context)
     values = _call_made(builder, made, used, outputs)
     return tuple(values) if len(values) > 1 else values[0]
 
@@ -219,7 +220,9 @@ def _add(builder: BlockBuilder, made: TEFunction) -> str:
     with builder.mod.context:
         wanted = _text(fresh)
         for op in builder.mod.mlir.body.operations:
-            if isinstance(op, func.FuncOp) and PRIM_FUNC in op.attributes and _text(op) == wanted:
+            if not isinstance(op, func.FuncOp) or PRIM_FUNC not in op.attributes or op.type != fresh.type:
+                continue
+            if _text(op) == wanted:
                 return str(op.name.value)
     return builder.add_func(made.module, made.name)
 

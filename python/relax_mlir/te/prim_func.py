@@ -59,18 +59,20 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
     return build(inputs, outputs, name).module
 
 
-def build(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> TEFunction:
-    """The prim func `name` of `inputs` and `outputs`."""
+def build(
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str, context: ir.Context | None = None
+) -> TEFunction:
+    """The prim func `name` of `inputs` and `outputs`, in a new context unless one is given."""
     check_parameters("create_prim_func", inputs, outputs, name)
     operations = operations_of(outputs, inputs)
     parameters = [*inputs, *outputs]
     integers = integers_of(parameters, operations)
     operations, bodies = merged(operations, parameters)
     blocks = all(isinstance(op, ComputeOp) for op in operations)
-    module, writer = _parsed(Writer(name, parameters, integers, blocks, bodies), operations)
+    module, writer = _parsed(Writer(name, parameters, integers, blocks, bodies), operations, context)
     if blocks and any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
         # In a loop, T.init would leave out the elements of reductions over nothing.
-        module, writer = _parsed(Writer(name, parameters, integers, False, bodies), operations)
+        module, writer = _parsed(Writer(name, parameters, integers, False, bodies), operations, context)
     locate(module, name, writer)
     return TEFunction(name, module, integers)
 
@@ -103,8 +105,10 @@ def check_parameters(what: str, inputs: Sequence[Tensor], outputs: Sequence[Tens
                 )
 
 
-def _parsed(writer: Writer, operations: Sequence[Operation]) -> tuple[IRModule, Writer]:
-    return parse(writer.write(operations), name=FILE), writer
+def _parsed(
+    writer: Writer, operations: Sequence[Operation], context: ir.Context | None
+) -> tuple[IRModule, Writer]:
+    return parse(writer.write(operations), name=FILE, context=context), writer
 
 
 def locate(module: IRModule, name: str, writer: Writer) -> None:

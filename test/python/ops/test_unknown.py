@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize import rules
 from relax_mlir.lowering.legalize.packed import PACKED_RULES
 from relax_mlir.lowering.legalize.unknown import GENERAL_STRUCTURE
-from relax_mlir.runtime import to_numpy
+from relax_mlir.runtime import specialize, to_numpy
 from relax_mlir.strategy import registry
+from relax_mlir.transform import PassContext
 
 SPECS = specs()
 GROUPS = [sorted(SPECS)[start::6] for start in range(6)]
@@ -73,6 +75,15 @@ def expected(name: str, arrays: Sequence[Array]) -> list[Array]:
     return [r if keeps or r.dtype != np.float64 else r.astype(given) for r in items]
 
 
+@pytest.fixture
+def unoptimised(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Native code is made in the least time: what optimisation makes of each op is for the op's own tests."""
+    monkeypatch.setattr(specialize, "PassContext", partial(PassContext, opt_level=0))
+    with PassContext(opt_level=0):
+        yield
+
+
+@pytest.mark.usefixtures("unoptimised")
 @pytest.mark.parametrize("group", range(len(GROUPS)))
 def test_results(group: int) -> None:
     executable = rx.build(unknown_module(GROUPS[group]))
@@ -83,6 +94,7 @@ def test_results(group: int) -> None:
         check(name, inputs[0], executable[f"{name} matched"](*inputs[0]))
 
 
+@pytest.mark.usefixtures("unoptimised")
 @pytest.mark.parametrize("group", range(len(GROUPS)))
 def test_unknown_dimensions(group: int) -> None:
     """Ranks and dtypes known, no dimension: most ops are native, the others ask the runtime."""

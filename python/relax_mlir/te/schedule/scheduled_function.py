@@ -61,12 +61,16 @@ def lower(
 
 
 def build_scheduled(
-    schedule: Schedule, args: Sequence[Tensor], name: str, integers: Sequence[str] | None = None
+    schedule: Schedule,
+    args: Sequence[Tensor],
+    name: str,
+    integers: Sequence[str] | None = None,
+    context: ir.Context | None = None,
 ) -> TEFunction:
     """The prim func `name` of the loops of a schedule; `integers` are its parameters behind the tensors, if they are
-    given."""
+    given, and `context` is that of its module, if it is not to be a new one."""
     writer, text = _writer(schedule, args, name, integers)
-    module = parse(text, name=FILE)
+    module = parse(text, name=FILE, context=context)
     locate(module, name, writer)
     if not writer.integers:  # an integer may be negative, which the bounds of loops do not expect of sizes
         _claim(module, name, args, [writer.plan])
@@ -74,17 +78,21 @@ def build_scheduled(
 
 
 def build_by_size(
-    ways: Sequence[tuple[Condition | None, Schedule]], args: Sequence[Tensor], name: str
+    ways: Sequence[tuple[Condition | None, Schedule]],
+    args: Sequence[Tensor],
+    name: str,
+    context: ir.Context | None = None,
 ) -> TEFunction:
     """The prim func `name` that runs the loops of the first of some schedules whose condition holds.
 
     Args:
         ways: conditions on symbols of `args`, with schedules of the same outputs; the last one has no condition.
         args: the parameters, as for `lower`.
+        context: that of its module, if it is not to be a new one.
     """
     *_, (_, last) = ways
     if len(ways) == 1:
-        return build_scheduled(last, args, name)
+        return build_scheduled(last, args, name, context=context)
     lines: list[str] = []
     starts: list[tuple[int, Operation]] = []
     plans: list[Plan] = []
@@ -97,7 +105,7 @@ def build_by_size(
         plans.append(writer.plan)
         starts += [(len(lines) + line - HEAD, op) for line, op in writer.starts]
         lines += [f"    {line}" for line in body]
-    module = parse("\n".join(lines) + "\n", name=FILE)
+    module = parse("\n".join(lines) + "\n", name=FILE, context=context)
     writer.starts = starts
     locate(module, name, writer)
     if not writer.integers:
@@ -125,7 +133,7 @@ def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[
         return
     texts = dict.fromkeys(item.text for intrin in intrins for item in intrin.implementations)
     operations = operations_of([t for t in args if not isinstance(t.op, PlaceholderOp)])
-    plain = parse(Writer(PLAIN, args, (), blocks=False).write(operations), name=FILE)
+    plain = parse(Writer(PLAIN, args, (), blocks=False).write(operations), name=FILE, context=module.context)
     text = str(plain[PLAIN].operation.get_asm(print_generic_op_form=True, use_local_scope=True))
     with module.context:
         function = module[name]
