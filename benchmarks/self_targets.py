@@ -20,6 +20,7 @@ from benchmarks import (
     low_precision,
     real_models,
     scheduled,
+    single_ops,
     third_party,
     topi,
     tuning,
@@ -74,6 +75,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from scheduled.rows()
             yield from third_party.rows()
             yield from topi.rows()
+            yield from single_ops.rows()
             yield from tuning.rows()
             yield from windows.rows()
             yield from real_models.rows()

@@ -91,7 +91,6 @@ def phases(
         VectorizeLoops(target),
         UnrollLoops(),
         ParallelizeLoops(),
-        StackBuffers(),
     )
     thorough = (InlinePrivateFunctions(), RefineShapes(), RemoveRedundantReshape(), RemoveUnusedParameters())
     return (
@@ -138,6 +137,7 @@ def phases(
                 LinalgToLoops(target),
                 ExpandBools(),
                 WhereAnnotated(loops, name="kinds-of-loops", opt_level=1),
+                Sequential((StackBuffers(),), opt_level=1, name="buffers-on-the-stack"),
                 *(() if halves else cut),
                 ExpandMath(target),
                 *halves,

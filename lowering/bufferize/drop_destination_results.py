@@ -7,9 +7,12 @@ from typing import ClassVar
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import EXPOSES
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import callee_of, entry_block, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
 from relax_mlir.mlir import func, ir, linalg, scf
 from relax_mlir.transform import ModulePass, PassContext
+
+VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
+"""What shows all elements of a buffer, in their order."""
 
 
 class DropDestinationResults(ModulePass):
@@ -35,8 +38,15 @@ class DropDestinationResults(ModulePass):
         for op in ops_of(module.operation, "func.call", "memref.copy"):
             if op.name == "func.call":
                 _drop_call_results(op, dropped)
-            elif op.name == "memref.copy" and op.operands[0] == op.operands[1]:
+            elif op.name == "memref.copy" and _whole(op.operands[0]) == _whole(op.operands[1]):
                 op.erase()
+
+
+def _whole(value: ir.Value) -> ir.Value:
+    """The buffer whose elements, all of them and in their order, a buffer shows."""
+    while (defining := defining_op(value)) is not None and defining.name in VIEWS:
+        value = defining.operands[0]
+    return value
 
 
 def _exposed(module: ir.Module) -> set[str]:

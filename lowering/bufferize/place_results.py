@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from relax_mlir.ir_queries import defining_op, ops_of
-from relax_mlir.mlir import ir, tensor
+from relax_mlir.mlir import bufferization, ir, tensor
 from relax_mlir.transform import ModulePass, PassContext
 
 MATERIALIZE = "bufferization.materialize_in_destination"
+VIEWS = ("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape")
+"""What shows the elements of a tensor, in their order, as a tensor of another type."""
 
 
 class PlaceResults(ModulePass):
-    """Give the call that makes a result the result's destination in place of an uninitialised tensor.
+    """Give the call that makes a result the result's destination in place of an uninitialised tensor or buffer.
+
+    A result may be what the call makes in another shape. The destination is given in the shape that the call fills.
 
     Upstream's ``eliminate-empty-tensors`` also follows the inputs of calls, and so lets two calls write into one
     destination, which one-shot bufferisation then refuses. Calls in destination-passing style have as many
@@ -62,21 +67,102 @@ def is_parameter(value: ir.Value) -> bool:
 
 def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:
     """`uninitialised`: by the first result of a call, the numbers of the operands that it fills."""
+    views: list[ir.Operation] = []
     defining = defining_op(value)
-    while defining is not None and defining.name == "tensor.cast":
+    while defining is not None and defining.name in VIEWS and defining.block == destination.owner:
+        views.append(defining)
         value = defining.operands[0]
         defining = defining_op(value)
-    if defining is None or defining.name != "func.call" or defining.block != destination.owner:
+    if defining is None or defining.block != destination.owner:
         return
-    if defining.results[0] not in uninitialised:
-        numbers = [number for number, operand in enumerate(defining.operands) if _is_empty(operand)]
-        uninitialised[defining.results[0]] = numbers
-    empties, index = uninitialised[defining.results[0]], ir.OpResult(value).result_number
-    if len(empties) != len(defining.results):
+    if defining.name == "func.call":
+        _place_call(defining, value, views, destination, uninitialised)
+    elif defining.name == "bufferization.to_tensor":
+        _place_buffer(defining, views, destination)
+
+
+def _place_call(
+    call: ir.Operation,
+    value: ir.Value,
+    views: Sequence[ir.Operation],
+    destination: ir.Value,
+    uninitialised: dict[ir.Value, list[int]],
+) -> None:
+    """A call of a prim func on tensors fills the destination, seen as its result is."""
+    if call.results[0] not in uninitialised:
+        numbers = [number for number, operand in enumerate(call.operands) if _is_empty(operand)]
+        uninitialised[call.results[0]] = numbers
+    empties, index = uninitialised[call.results[0]], ir.OpResult(value).result_number
+    if len(empties) != len(call.results) or not _is_empty(call.operands[empties[index]]):
         return
-    with ir.InsertionPoint(defining), defining.location:
-        same = destination.type == value.type
-        defining.operands[empties[index]] = destination if same else tensor.cast(value.type, destination)
+    shapes = [view for view in views if view.name != "tensor.cast"]
+    sizes = list(call.operands[empties[index]].owner.operands)
+    with ir.InsertionPoint(call), call.location:
+        if shapes and any(len(list(v.uses)) > 1 for v in (value, *(view.results[0] for view in views))):
+            return
+        seen = _seen_back(destination, views, value.type, sizes)
+        if shapes and seen is not None:
+            seen = _apart(seen)
+    if seen is not None:
+        call.operands[empties[index]] = seen
+
+
+def _apart(tensor_: ir.Value) -> ir.Value:
+    """A tensor as one of which upstream does not know whose memory it has: what is written there is read nowhere else.
+
+    For the memory of `tensor.collapse_shape` upstream would make a copy.
+    """
+    type_ = ir.RankedTensorType(tensor_.type)
+    buffer = bufferization.to_buffer(ir.MemRefType.get(type_.shape, type_.element_type), tensor_)
+    return bufferization.to_tensor(tensor_.type, buffer, restrict=True, writable=True)
+
+
+def _place_buffer(made: ir.Operation, views: Sequence[ir.Operation], destination: ir.Value) -> None:
+    """A prim func on buffers fills the destination in place of a buffer that is allocated for it alone.
+
+    Whoever reads the result besides must not write into it, as upstream takes it for a buffer of its own.
+    """
+    allocation = defining_op(made.operands[0])
+    if allocation is None or allocation.name != "memref.alloc" or allocation.block != destination.owner:
+        return
+    buffer = allocation.results[0]
+    users = [use.owner.operation for use in buffer.uses]
+    if any(user != made and user.name != "func.call" for user in users):
+        return
+    with ir.InsertionPoint(allocation), allocation.location:
+        seen = _seen_back(destination, views, made.results[0].type, list(allocation.operands))
+        if seen is None:
+            return
+        taken = bufferization.to_buffer(buffer.type, seen)
+    buffer.replace_all_uses_with(taken)
+    if "writable" in made.attributes:
+        del made.attributes["writable"]
+    allocation.erase()
+
+
+def _seen_back(
+    destination: ir.Value, views: Sequence[ir.Operation], type_: ir.Type, sizes: Sequence[ir.Value]
+) -> ir.Value | None:
+    """The destination of the last of `views` (the first one in the list), as what the first one is of.
+
+    `sizes` are those that the type does not tell. None: it is collapsed to something whose sizes are not known here.
+    """
+    seen = destination
+    for number, view in enumerate(views):
+        wanted, groups = view.operands[0].type, view.attributes.get("reassociation")
+        result = view.results[0].type
+        seen = seen if seen.type == result else tensor.cast(result, seen)
+        if view.name == "tensor.cast":
+            seen = tensor.cast(wanted, seen)
+        elif view.name == "tensor.expand_shape":
+            seen = tensor.collapse_shape(wanted, seen, groups)
+        elif number + 1 == len(views):
+            seen = tensor.expand_shape(
+                wanted, seen, groups, list(sizes), list(ir.RankedTensorType(wanted).shape)
+            )
+        else:
+            return None
+    return seen if seen.type == type_ else tensor.cast(type_, seen)
 
 
 def _is_empty(value: ir.Value) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import permutation, split_slices, strided_slices, take_axis
 from relax_mlir.dialects.slicing import Slice
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.elementwise import elementwise
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Pattern, PrimBody, legalization
 from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
 from relax_mlir.mlir import arith, ir, linalg, scf, tensor
 from relax_mlir.scalars.arithmetic import compute_dtype, const, convert
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
+from relax_mlir.symbolic import Dim
 
 
 @legalization("relax.permute_dims")
@@ -112,7 +114,7 @@ def _gathered_slice(lz: Legalizer, x: Arg, result: Tensor, slices: dict[int, Sli
             for axis, part in slices.items():
                 step = arith.muli(place[axis], prim.index(part.stride))
                 place[axis] = _clamped(arith.addi(begins[axis], step), last[axis])
-            return _element(prim, place, list(slices))
+            return _element(prim, place, _is_full(prim, list(slices)), 0)
 
         rank = len(x.shape)
         return generic([], [], prim.outs, [identity(rank)], ["parallel"] * rank, element)
@@ -128,11 +130,17 @@ def _key(slices: dict[int, Slice]) -> tuple[tuple[int, str, int], ...]:
 def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x, indices = op.operands
     axis, mode = take_axis(op.args, len(x.shape)), op.args.str_attr("mode")
-    dtype = indices.info.dtype
-    assert dtype is not None
+    dtype, known = indices.info.dtype, x.info.dtype
+    assert dtype is not None and known is not None
     index_rank, rank = len(indices.shape), len(op.results[0].shape or ())
+    if 0 < axis == len(x.shape) - 1 and mode in ("clip", "wrap"):
+        indices, mode = _places(lz, x, indices, axis, mode), "known"
+        dtype = dtypes.dtype("int64")
 
-    def body(prim: PrimBody) -> Sequence[ir.Value]:
+    may_be_empty = _may_be_empty(x.shape[axis])
+    default = float("nan") if mode == "nan" and known.is_float else 0
+
+    def taken(prim: PrimBody, given: ir.Value, result: ir.Value) -> ir.Value:
         last = _last(prim, prim.ins[0], axis)
         before, after = range(axis), range(axis + index_rank, rank)
 
@@ -140,17 +148,66 @@ def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
             found, valid = _resolve(position, dtype, last, mode)
             place: list[ir.Value] = [linalg.IndexOp(i).result for i in before]
             place += [found, *(linalg.IndexOp(i).result for i in after)]
-            return _element(prim, place, [axis], valid, float("nan") if mode == "nan" else 0.0)
+            is_full = _is_full(prim, [axis]) if rank == 0 else None
+            tests = [test for test in (is_full, valid) if test is not None]
+            return _element(prim, place, functools.reduce(arith.andi, tests) if tests else None, default)
 
         map_ = projection(rank, range(axis, axis + index_rank))
-        return generic([prim.ins[1]], [map_], prim.outs, [identity(rank)], ["parallel"] * rank, element)
+        return generic([given], [map_], [result], [identity(rank)], ["parallel"] * rank, element)[0]
 
-    return lz.prim(op.args.op, op.operands, op.results, body, pattern="injective", key=(axis, mode))
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        """All is taken, or, from nothing, nothing, and all is filled."""
+        given, result = prim.ins[1], prim.outs[0]
+        if not may_be_empty or rank == 0:
+            return [taken(prim, given, result)]
+        whole = prim.dim(result, 0)
+        is_full = _is_full(prim, [axis])
+        assert is_full is not None
+        count = arith.select(is_full, whole, prim.index(0))
+        rest, missing = Window(sizes_of(prim, result)), Window(sizes_of(prim, result))
+        rest.sizes[0] = count
+        missing.offsets[0], missing.sizes[0] = count, arith.subi(whole, count)
+        if axis == 0 and index_rank:
+            asked = Window(sizes_of(prim, given))
+            asked.sizes[0] = count
+            given = asked.extract(given, _longer(given))
+        result = rest.insert(taken(prim, given, rest.extract(result, _longer(result))), result)
+        filled = linalg.fill(const(known, default), outs=[missing.extract(result, _longer(result))])
+        return [missing.insert(filled, result)]
+
+    pattern: Pattern = "opaque" if may_be_empty else "injective"
+    return lz.prim(op.args.op, [x, indices], op.results, body, pattern=pattern, key=(axis, mode))
+
+
+def _longer(value: ir.Value) -> ir.Type:
+    """The type of a tensor of which only some are taken along the first dimension."""
+    type_ = ir.RankedTensorType(value.type)
+    return ir.RankedTensorType.get([ir.ShapedType.get_dynamic_size(), *type_.shape[1:]], type_.element_type)
+
+
+def _places(lz: Legalizer, x: Arg, indices: Arg, axis: int, mode: str) -> Arg:
+    """The places in the last axis that indices mean, worked out once for all rows."""
+    dtype, info = indices.info.dtype, Tensor(indices.info.shape, "int64")
+    assert dtype is not None
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        last, rank = _last(prim, prim.ins[1], axis), len(indices.shape)
+
+        def place(position: ir.Value, _: ir.Value) -> ir.Value:
+            found, _valid = _resolve(position, dtype, last, mode)
+            return arith.index_cast(ir.IntegerType.get_signless(64), found)
+
+        maps = [identity(rank)], [identity(rank)]
+        return generic(prim.ins[:1], maps[0], prim.outs, maps[1], ["parallel"] * rank, place)
+
+    return lz.prim("take_places", [indices, x], [info], body, key=(axis, mode))[0]
 
 
 def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[Index, ir.Value | None]:
     """The place that an index means, in [0, last], and for ``"nan"`` whether the index was in range."""
     index_type = ir.IndexType.get()
+    if mode == "known":
+        return arith.index_cast(index_type, position), None
     if dtype.kind == "uint":
         index = arith.index_castui(index_type, position)
         clipped: ir.Value = arith.minui(index, last)
@@ -178,33 +235,36 @@ def _last(prim: PrimBody, source: ir.Value, axis: int) -> Index:
     return arith.subi(prim.dim(source, axis), prim.index(1))
 
 
-def _element(
-    prim: PrimBody,
-    place: Sequence[Index],
-    guarded: Sequence[int],
-    valid: ir.Value | None = None,
-    default: float = 0.0,
-) -> ir.Value:
-    """The first input's element at `place`; `default` unless `valid`, and where the input has size 0 at `guarded`.
+def _may_be_empty(size: Dim | None) -> bool:
+    return not isinstance(size, int) or size == 0
 
-    Sizes that are part of the prim func's type cost no test. 16-bit floats pass through the branch as float32:
-    machines without them make library calls of values that cross a branch.
-    """
-    source, info = prim.ins[0], prim.in_infos[0]
-    shape, dtype = info.known_shape, info.dtype
-    assert shape is not None and dtype is not None
-    tests = [] if valid is None else [valid]
-    tests += [
-        arith.cmpi(arith.CmpIPredicate.ne, prim.dim(source, axis), prim.index(0))
-        for axis in guarded
-        if not isinstance(shape[axis], int) or shape[axis] == 0
+
+def _is_full(prim: PrimBody, axes: Sequence[int]) -> ir.Value | None:
+    """Whether the first input has something along all of `axes`; None: its type says so."""
+    source, shape = prim.ins[0], prim.in_infos[0].shape or ()
+    zero = prim.index(0)
+    tests = [
+        arith.cmpi(arith.CmpIPredicate.ne, prim.dim(source, axis), zero)
+        for axis in axes
+        if _may_be_empty(shape[axis])
     ]
-    if not tests:
+    return functools.reduce(arith.andi, tests) if tests else None
+
+
+def _element(prim: PrimBody, place: Sequence[Index], valid: ir.Value | None, default: float) -> ir.Value:
+    """The first input's element at `place`; `default` unless `valid`.
+
+    16-bit floats pass through the branch as float32: machines without them make library calls of values that cross a
+    branch.
+    """
+    source, dtype = prim.ins[0], prim.in_infos[0].dtype
+    assert dtype is not None
+    if valid is None:
         return tensor.extract(source, list(place))
     wide = compute_dtype(dtype)
-    branch = scf.IfOp(functools.reduce(arith.andi, tests), [wide.storage_type()], has_else=True)
+    branch = scf.IfOp(valid, [wide.storage_type()], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp([convert(dtype, wide, tensor.extract(source, list(place)))])
     with ir.InsertionPoint(branch.else_block):
-        scf.YieldOp([const(wide, default if dtype.is_float else 0)])
+        scf.YieldOp([const(wide, default)])
     return convert(wide, dtype, branch.results[0])

@@ -231,6 +231,23 @@ def legalize_extremum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=key)
 
 
+def pooled(lz: Legalizer, op: OpCall, axes: Sequence[int], is_mean: bool) -> Sequence[Arg]:
+    """The mean or the greatest element over `axes`, which the result has with size 1; of nothing NaN, or the least."""
+    x = op.operands[0]
+    dtype = dtype_of(x)
+    reduction = Reduction(len(x.shape), tuple(axes), keepdims=True, dtype=dtype)
+    wide = compute_dtype(dtype)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        if is_mean:
+            return store(prim, dtype, _mean(prim, reduction, wide))
+        initial = accumulator(prim, wide, extreme(wide, lowest=True))
+        return store(prim, dtype, accumulate(prim, reduction, initial, arithmetic.maximum))
+
+    name = prim_name(op, dtype)
+    return lz.prim(name, op.operands, op.results, body, pattern="reduction", key=reduction.key)
+
+
 def extreme(dtype: DType, *, lowest: bool) -> float | int:
     """The least or the greatest value of a dtype, infinities included."""
     if dtype.is_float:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Hashable, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import normalize_axis
+from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import flatten, reshape
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
 from relax_mlir.mlir import arith, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import Scalar
-from relax_mlir.scalars.linalg_builders import generic, identity
+from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
 
-Places = Callable[[PrimBody, Sequence[Index]], Sequence[Index]]
+Places = Callable[[Sequence[Index]], Sequence[Index]]
 """Where the element at some indices of the result lies in the input."""
 
 
@@ -24,9 +25,9 @@ def legalize_flip(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     x = op.operands[0]
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(x.shape))
 
-    def places(prim: PrimBody, at: Sequence[Index]) -> Sequence[Index]:
+    def places(prim: PrimBody) -> Places:
         last = arith.subi(prim.dim(prim.ins[0], axis), prim.index(1))
-        return [arith.subi(last, index) if i == axis else index for i, index in enumerate(at)]
+        return lambda at: [arith.subi(last, index) if i == axis else index for i, index in enumerate(at)]
 
     return [_gathered(lz, op, x, places, axis)]
 
@@ -81,33 +82,61 @@ def _number(prim: PrimBody, dim: Dim) -> int | Index:
 
 @legalization("relax.tile")
 def legalize_tile(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    x = op.operands[0]
-    rank = len(x.shape)
-
-    def places(prim: PrimBody, at: Sequence[Index]) -> Sequence[Index]:
-        inner = at[len(at) - rank :]
-        return [arith.remui(index, prim.dim(prim.ins[0], i)) for i, index in enumerate(inner)]
-
-    return [_gathered(lz, op, x, places, tuple(op.args.ints_attr("repeats")))]
+    """Each dimension in so many copies, one after the other: a dimension of copies stands before it."""
+    x, repeats = op.operands[0], op.args.ints_attr("repeats")
+    rank = max(len(x.shape), len(repeats))
+    sizes: list[Dim] = [*[1] * (rank - len(x.shape)), *x.shape]
+    counts = [*[1] * (rank - len(repeats)), *repeats]
+    shape: list[Dim] = []
+    kept: list[int] = []
+    for number, (size, count) in enumerate(zip(sizes, counts, strict=True)):
+        shape += [count] if count != 1 else []
+        if number >= rank - len(x.shape):
+            kept.append(len(shape))
+            shape.append(size)
+    return [_spread(lz, op, x, shape, kept)]
 
 
 @legalization("relax.repeat")
 def legalize_repeat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
+    """Each element so many times: along the last axis it is read from its place, else rows are copied."""
     x, repeats, axis = op.operands[0], op.args.int_attr("repeats"), 0
     if op.args.is_unit("axis"):
         flat = flatten(Value(x.ssa))
         x = Arg(flat.ssa, flat.tensor_info)
     else:
         axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(x.shape))
+    rank = len(x.shape)
+    if axis + 1 < rank:
+        shape = [*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]]
+        return [_spread(lz, op, x, shape, [n for n in range(rank + 1) if n != axis + 1])]
 
-    def places(prim: PrimBody, at: Sequence[Index]) -> Sequence[Index]:
+    def places(prim: PrimBody) -> Places:
         times = prim.index(repeats)
-        return [arith.divui(index, times) if i == axis else index for i, index in enumerate(at)]
+        return lambda at: [arith.divui(index, times) if i == axis else index for i, index in enumerate(at)]
 
     return [_gathered(lz, op, x, places, (repeats, axis))]
 
 
-def _gathered(lz: Legalizer, op: OpCall, x: Arg, places: Places, key: Hashable) -> Arg:
+def _spread(lz: Legalizer, op: OpCall, x: Arg, shape: Sequence[Dim], kept: Sequence[int]) -> Arg:
+    """The elements of `x` for all indices of the dimensions of `shape` that are not `kept`, seen as the result."""
+    result = op.results[0]
+    made = Tensor(tuple(shape), result.dtype)
+    rank = len(shape)
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        if is_empty(made):
+            return list(prim.outs)
+        maps = [projection(rank, kept)], [identity(rank)]
+        return generic(prim.ins, maps[0], prim.outs, maps[1], ["parallel"] * rank, lambda item, _: item)
+
+    found = lz.prim(op.args.op, [x], [made], body, pattern="opaque", key=tuple(kept))[0]
+    assert result.known_shape is not None
+    view = reshape(Value(found.ssa), result.known_shape)
+    return Arg(view.ssa, result)
+
+
+def _gathered(lz: Legalizer, op: OpCall, x: Arg, places: Callable[[PrimBody], Places], key: Hashable) -> Arg:
     """The elements of `x` at `places`."""
     result = op.results[0]
 
@@ -115,10 +144,11 @@ def _gathered(lz: Legalizer, op: OpCall, x: Arg, places: Places, key: Hashable) 
         rank = len(result.shape or ())
         if is_empty(result):
             return list(prim.outs)
+        place = places(prim)
 
         def element(_: Scalar) -> Scalar:
             at = [linalg.IndexOp(axis).result for axis in range(rank)]
-            return tensor.extract(prim.ins[0], list(places(prim, at)))
+            return tensor.extract(prim.ins[0], list(place(at)))
 
         return generic([], [], prim.outs, [identity(rank)], ["parallel"] * rank, element)
 

@@ -26,6 +26,7 @@ from benchmarks import (
     measure,
     report,
     self_targets,
+    single_ops,
     targets,
     tuning,
     virtual_machine,
@@ -185,6 +186,19 @@ def test_beside_eager_peers(case: eager.Case) -> None:
     for dtype in case.dtypes:
         (row,) = eager.of_case(small, dtype, seconds=0.001)
         assert row.value is not None and row.value > 0 and row.note in ("numpy", "torch")
+
+
+@pytest.mark.parametrize("case", single_ops.CASES, ids=lambda case: case.name)
+def test_single_ops(case: single_ops.Case) -> None:
+    """The ops are right at the smallest of their sizes."""
+    (row,) = single_ops.of_case(replace(case, sizes=case.sizes[:1]), seconds=0.001)
+    assert row.value is not None and row.value > 0, row.note
+
+
+def test_wrong_result_of_a_single_op() -> None:
+    wrong = replace(single_ops.MOVING[0], ours=lambda op, x: op.roll(x, 4, 0))
+    rows = list(single_ops.of_case(wrong, seconds=0.001))
+    assert [row.value for row in rows] == [0.0] * len(wrong.sizes) and "is" in rows[0].note
 
 
 def test_wrong_result_beside_eager_peers() -> None:

@@ -230,10 +230,13 @@ def opaque(i: Index) -> Value:
 
 
 @contextmanager
-def loop(lower: Index, upper: Index, step: Index = 1, unroll: bool = False) -> Iterator[Value]:
-    """``for i in range(lower, upper, step)``; gives i. With `unroll` LLVM may unroll it."""
+def loop(
+    lower: Index, upper: Index, step: Index = 1, unroll: bool = False, free: bool = False
+) -> Iterator[Value]:
+    """``for i in range(lower, upper, step)``; gives i. With `unroll` LLVM may unroll it, `free` do as it likes."""
     op = scf.ForOp(index(lower), index(upper), index(step))
-    op.attributes[_ANNOTATION] = ir.Attribute.parse(TO_UNROLL if unroll else AS_WRITTEN)
+    if not free:
+        op.attributes[_ANNOTATION] = ir.Attribute.parse(TO_UNROLL if unroll else AS_WRITTEN)
     with ir.InsertionPoint(op.body):
         yield op.induction_variable
         scf.yield_([])

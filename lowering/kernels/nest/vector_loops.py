@@ -89,7 +89,8 @@ class _Emitter:
         elif self.vector_loop is not None:
             self._along_reduction(self.vector_loop)
         else:
-            with self._loops(self.parallel_loops):
+            # Elements at places that the body works out: LLVM unrolls that, or finds that it can take several.
+            with self._loops(self.parallel_loops, free=not self.reduction_loops):
                 self._point(Place(0, None), {})
 
     # Decisions
@@ -169,14 +170,15 @@ class _Emitter:
 
     # Loops
 
-    def _loops(self, loops: Sequence[int]) -> ExitStack:
-        """Loops around what is emitted in the context."""
+    def _loops(self, loops: Sequence[int], free: bool = False) -> ExitStack:
+        """Loops around what is emitted in the context; LLVM may do with the innermost what it likes if it is `free`."""
         assert self.operands is not None
         stack = ExitStack()
         marked = next((loop for loop in loops if self.nest.sizes[loop] != 1), None)
         for loop in loops:
             size = self.nest.sizes[loop]
-            made = parallel_loop(0, size, 1, self._cost()) if loop == marked else emit.loop(0, size)
+            inner = partial(emit.loop, free=free and loop == loops[-1])
+            made = parallel_loop(0, size, 1, self._cost()) if loop == marked else inner(0, size)
             self.operands.places[loop] = stack.enter_context(made)
         return stack
 

@@ -42,7 +42,8 @@ def counted(index: Expr, dim: Dim) -> Expr:
     """An index that counts from the end of a dimension where it is negative; one too far from it is not changed."""
     wide = index.astype("int64")
     from_end = wide + size(dim)
-    return functions.select(functions.all(wide < 0, from_end >= 0), from_end, wide)
+    # Two choices, not one of two conditions: of those the second is a branch, as it reads memory.
+    return functions.select(wide < 0, functions.select(from_end >= 0, from_end, wide), wide)
 
 
 def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: str) -> Tensor:

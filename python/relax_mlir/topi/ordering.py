@@ -17,8 +17,8 @@ SORT = "sort"
 """The tag of what sorting gives."""
 DIGIT, DIGITS = 8, 256
 """The bits of a digit, and how many digits there are."""
-SHORT = 48
-"""Rows of so many elements are sorted by insertion."""
+SHORT = 96
+"""In rows of so many elements, each is compared with all others, on vectors."""
 
 At = Callable[[str, str], str]
 """The element of a tensor at a place of the row."""
@@ -124,30 +124,35 @@ class _Sorting:
             f"    {self.keys}[0, {i}] = {key}",
             f"    {self.places}[0, {i}] = {i}",
             f"if {self.length} <= {SHORT}:",
-            *_indented(1, self.inserted()),
+            *_indented(1, self.compared()),
             "else:",
             *_indented(1, self.counted()),
             *_indented(1, [line for digit in range(self.bits // DIGIT) for line in self.moved(digit)]),
         ]
 
-    def inserted(self) -> list[str]:
-        """Each element goes before the larger ones that stand before it."""
-        i, key, own, before, to = (self.fresh(name) for name in ("i", "key", "own", "before", "to"))
-        hole = self.fresh("hole")
+    def compared(self) -> list[str]:
+        """The place of each element: how many are smaller, or equal and stand before it."""
+        i, j, key, smaller, to = (self.fresh(name) for name in ("i", "j", "key", "smaller", "to"))
+        kind = f"int{max(self.bits, 32)}"
+        one, none = f"T.{kind}(1)", f"T.{kind}(0)"
+
+        def counted(begin: str, end: str, relation: str) -> list[str]:
+            test = f"{self.keys}[0, {j}] {relation} {key}"
+            return [
+                f"for {j} in range({begin}, {end}):",
+                f"    {smaller}[0] = {smaller}[0] + T.Select({test}, {one}, {none})",
+            ]
+
         return [
-            f'{hole} = T.alloc_buffer((1,), "int64")',
-            f"for {i} in range(1, {self.length}):",
+            f'{smaller} = T.alloc_buffer((1,), "{kind}")',
+            f"for {i} in range({self.length}):",
             f"    {key} = {self.keys}[0, {i}]",
-            f"    {own} = {self.places}[0, {i}]",
-            f"    {hole}[0] = {i}",
-            f"    while {hole}[0] > 0 and {self.keys}[0, T.max(T.index({hole}[0]) - 1, 0)] > {key}:",
-            f"        {before} = T.index({hole}[0]) - 1",
-            f"        {self.keys}[0, {before} + 1] = {self.keys}[0, {before}]",
-            f"        {self.places}[0, {before} + 1] = {self.places}[0, {before}]",
-            f"        {hole}[0] = {hole}[0] - 1",
-            f"    {to} = T.index({hole}[0])",
-            f"    {self.keys}[0, {to}] = {key}",
-            f"    {self.places}[0, {to}] = {own}",
+            f"    {smaller}[0] = {none}",
+            *_indented(1, counted("0", i, "<=")),
+            *_indented(1, counted(i, str(self.length), "<")),
+            f"    {to} = T.index({smaller}[0])",
+            f"    {self.places}[1, {to}] = {i}",
+            f"{self.which}[0] = 1",
         ]
 
     def digit(self, key: str, number: int) -> str:

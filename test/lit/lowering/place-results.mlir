@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --place-results | filecheck %s
+// RUN: relax-opt %s --split-input-file --place-results | filecheck %s
 
 func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
   return %out : tensor<?xf32>
@@ -83,5 +83,66 @@ func.func @one_round(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> {
   %e1 = tensor.empty(%n) : tensor<?xf32>
   %2 = func.call @double(%1, %e1) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   %r = bufferization.materialize_in_destination %2 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// What is computed in another shape: the destination is seen as the call's result is.
+
+// CHECK-LABEL: func.func @reshaped
+// CHECK-SAME: %[[OUT:[A-Za-z0-9_]+]]: tensor<?x4xf32>)
+// CHECK: %[[FLAT:[A-Za-z0-9_]+]] = tensor.collapse_shape %[[OUT]]
+// CHECK: %[[BUFFER:[A-Za-z0-9_]+]] = bufferization.to_buffer %[[FLAT]]
+// CHECK: %[[SEEN:[A-Za-z0-9_]+]] = bufferization.to_tensor %[[BUFFER]] restrict writable
+// CHECK: call @double(%{{.*}}, %[[SEEN]])
+func.func private @double(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+func.func @reshaped(%x: tensor<?xf32>, %n: index, %out: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%m) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [%n, 4] : tensor<?xf32> into tensor<?x4xf32>
+  %r = bufferization.materialize_in_destination %1 in %out : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %r : tensor<?x4xf32>
+}
+
+// A result that somebody else reads in the first shape is copied.
+
+// CHECK-LABEL: func.func @shared
+// CHECK: %[[OWN:[A-Za-z0-9_]+]] = tensor.empty
+// CHECK: call @double(%{{.*}}, %[[OWN]])
+func.func @shared(%x: tensor<?xf32>, %n: index, %out: tensor<?x4xf32>) -> (tensor<?x4xf32>, f32) {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%m) : tensor<?xf32>
+  %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [%n, 4] : tensor<?xf32> into tensor<?x4xf32>
+  %first = tensor.extract %0[%c0] : tensor<?xf32>
+  %r = bufferization.materialize_in_destination %1 in %out : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %r, %first : tensor<?x4xf32>, f32
+}
+
+// -----
+
+// A prim func on buffers fills the destination, not a buffer that is copied afterwards; nobody may write into it later.
+
+// CHECK-LABEL: func.func @buffer
+// CHECK-SAME: %[[OUT:[A-Za-z0-9_]+]]: tensor<?xf32>)
+// CHECK-NOT: memref.alloc
+// CHECK: %[[MEMORY:[A-Za-z0-9_]+]] = bufferization.to_buffer %[[OUT]]
+// CHECK: call @fill(%[[MEMORY]])
+// CHECK: %[[MADE:[A-Za-z0-9_]+]] = bufferization.to_tensor %[[MEMORY]] restrict :
+// CHECK: bufferization.materialize_in_destination %[[MADE]] in %[[OUT]]
+func.func private @fill(%out: memref<?xf32>) attributes {relax.prim_func} {
+  return
+}
+func.func @buffer(%n: index, %out: tensor<?xf32>) -> tensor<?xf32> {
+  %own = memref.alloc(%n) : memref<?xf32>
+  func.call @fill(%own) : (memref<?xf32>) -> ()
+  %0 = bufferization.to_tensor %own restrict writable : memref<?xf32> to tensor<?xf32>
+  %r = bufferization.materialize_in_destination %0 in %out : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
-from relax_mlir.te import functions, reductions
-from relax_mlir.te.expressions import Expr
+from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
 from relax_mlir.te.tensors import Tensor
-from relax_mlir.topi.common import computed, dims_of, require, require_float, size
+from relax_mlir.topi.common import computed, dims_of, require, require_float
+from relax_mlir.topi.elementwise import cast
 
 
 def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:  # noqa: ANN401 - sizes
@@ -22,7 +22,7 @@ def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = 
     Args:
         data: the tensor; floats for means.
         output_size: sizes, integers or symbols; one number for all.
-        pool_type: "max" or "avg".
+        pool_type: "max" or "avg"; means of 16-bit floats are taken in float32.
         layout: the letters ``NCHW`` in any order.
     """
     return _pooled("adaptive_pool", 2, data, output_size, pool_type, layout, "NCHW")
@@ -62,10 +62,11 @@ def _pooled(
     if pool_type == "avg":
         require_float(what, tensor)
     axes = [layout.index(letter) for letter in letters[2:]]
-    found = tensor
+    is_wide = pool_type == "avg" and tensor.dtype in ("float16", "bfloat16")
+    found = cast(tensor, "float32") if is_wide else tensor
     for axis, count in zip(axes, counts, strict=True):
         found = _along(found, axis, count, pool_type)
-    return found
+    return cast(found, tensor.dtype) if is_wide else found
 
 
 def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
@@ -74,36 +75,38 @@ def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
     shape = [*tensor.shape[:axis], count, *tensor.shape[axis + 1 :]]
     if length == count:
         return computed(shape, lambda *i: tensor(*i), "T_adaptive_pool", f"adaptive_pool_{pool_type}")
-    tap = reductions.reduce_axis((0, _longest(length, count)), "r")
-    least = functions.const(0, tensor.dtype)
-    if pool_type == "max":
-        is_float = tensor.dtype.startswith(("float", "bfloat"))
-        least = -functions.infinity(tensor.dtype) if is_float else functions.min_value(tensor.dtype)
+    is_mean = pool_type == "avg"
+    is_float = tensor.dtype.startswith(("float", "bfloat"))
+    if is_mean:
+        initial = f"T.{tensor.dtype}(0)"
+    else:
+        initial = f"-T.infinity('{tensor.dtype}')" if is_float else f"T.min_value('{tensor.dtype}')"
 
-    def ends(index: Expr) -> tuple[Expr, Expr]:
-        return index * size(length) // size(count), ((index + 1) * size(length) + size(count - 1)) // size(
-            count
-        )
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        """Rows are added to one another, so that neighbours go side by side."""
+        before = [fresh("i") for _ in tensor.shape[:axis]]
+        after = [fresh("i") for _ in tensor.shape[axis + 1 :]]
+        window, begin, end, place = (fresh(name) for name in ("w", "begin", "end", "p"))
+        target = element(outs[0], [*before, window, *after])
+        item = element(ins[0], [*before, place, *after])
+        combined = f"{target} + {item}" if is_mean else f"T.max({target}, {item})"
+        rest = tensor.shape[axis + 1 :]
+        lines = [
+            grid([*before, window], [*tensor.shape[:axis], count]),
+            f"    {begin} = {window} * ({length}) // ({count})",
+            f"    {end} = T.min((({window} + 1) * ({length}) + ({count}) - 1) // ({count}), {length})",
+            f"    {grid(after, rest)}",
+            f"        {target} = {initial}",
+            f"    for {place} in range({begin}, {end}):",
+            f"        {grid(after, rest)}",
+            f"            {target} = {combined}",
+        ]
+        if is_mean:
+            lines += [
+                f"    {grid(after, rest)}",
+                f'        {target} = {target} / T.cast({end} - {begin}, "{tensor.dtype}")',
+            ]
+        return lines
 
-    def value(*i: Expr) -> object:
-        begin, end = ends(i[axis])
-        place = begin + tap
-        item = functions.if_then_else(place < end, tensor(*i[:axis], place, *i[axis + 1 :]), least)
-        return (reductions.max if pool_type == "max" else reductions.sum)(item, tap)
-
-    pooled = computed(shape, value, f"T_adaptive_pool_{pool_type}", f"adaptive_pool_{pool_type}")
-    if pool_type == "max":
-        return pooled
-
-    def mean(*i: Expr) -> Expr:
-        begin, end = ends(i[axis])
-        return pooled(*i) / (end - begin).astype(tensor.dtype)
-
-    return computed(shape, mean, "T_adaptive_pool_mean", f"adaptive_pool_{pool_type}")
-
-
-def _longest(length: Dim, count: Dim) -> Dim:
-    """A number of elements that no window has more of; just theirs where the length is divisible."""
-    if count == 1:
-        return length
-    return symbolic.ceildiv(length, count) + symbolic.minimum(symbolic.floormod(length, count), 1)
+    name = f"adaptive_pool_{pool_type}"
+    return LoopOp([tensor], [shape], [tensor.dtype], body, f"T_{name}", name).outputs[0]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relax_mlir import symbolic
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr, ExprLike, as_expr
+from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import computed, dims_of, require, size
 from relax_mlir.topi.tag import INJECTIVE
@@ -94,15 +96,64 @@ def _moved(
     tensor = require(f"{what}: 'data'", data)
     before, after = _amounts(what, tensor, pad_before, pad_after)
 
-    def value(*i: Expr) -> Expr:
-        return tensor(
-            *(
-                index if first == 0 and last == 0 else place(index - size(first), dim)
-                for index, dim, first, last in zip(i, tensor.shape, before, after, strict=True)
-            )
-        )
+    shape = _padded(tensor, before, after)
+    if not any((*before, *after)) or not all(map(_is_size, (*before, *after))):
 
-    return computed(_padded(tensor, before, after), value, "T_pad", INJECTIVE)
+        def value(*i: Expr) -> Expr:
+            return tensor(
+                *(
+                    index if first == 0 and last == 0 else place(index - size(first), dim)
+                    for index, dim, first, last in zip(i, tensor.shape, before, after, strict=True)
+                )
+            )
+
+        return computed(shape, value, "T_pad", INJECTIVE)
+    return _by_rows(tensor, shape, before, place)
+
+
+def _by_rows(tensor: Tensor, shape: Sequence[Dim], before: Sequence[Dim], place: Place) -> Tensor:
+    """Places are worked out once for each dimension; what is not around a row is copied."""
+    padded = [axis for axis, dim in enumerate(shape) if before[axis] != 0 or dim != tensor.shape[axis]]
+    places = {
+        axis: computed(
+            [shape[axis]],
+            lambda i, axis=axis: as_expr(place(i - size(before[axis]), tensor.shape[axis])).astype("int64"),
+            "T_pad_places",
+            INJECTIVE,
+        )
+        for axis in padded
+    }
+    last = len(shape) - 1
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        data, tables = ins[0], dict(zip(padded, ins[1:], strict=True))
+        at, there = [fresh("i") for _ in shape], [fresh("p") for _ in shape]
+        row = [there[axis] if axis in places else at[axis] for axis in range(last)]
+        lines = [grid(at[:last], shape[:last])]
+        lines += [
+            f"    {there[axis]} = T.index({tables[axis]}[{at[axis]}])" for axis in padded if axis != last
+        ]
+        first, length, whole = before[last], tensor.shape[last], shape[last]
+        i = at[last]
+        for begin, end in ((0, first), (first + length, whole)) if last in places else ():
+            lines += [
+                f"    for {i} in range({begin}, {end}):",
+                f"        {there[last]} = T.index({tables[last]}[{i}])",
+                f"        {element(outs[0], [*at[:last], i])} = {element(data, [*row, there[last]])}",
+            ]
+        return [
+            *lines,
+            f"    for {i} in range({length}):",
+            f"        {element(outs[0], [*at[:last], f'{i} + ({first})'])} = {element(data, [*row, i])}",
+        ]
+
+    return LoopOp([tensor, *places.values()], [shape], [tensor.dtype], body, "T_pad", INJECTIVE).outputs[0]
+
+
+def _is_size(amount: Dim) -> bool:
+    """Whether an amount is known not to cut elements off."""
+    least = symbolic.bounds(amount)[0]
+    return least is not None and least >= 0
 
 
 def _amounts(

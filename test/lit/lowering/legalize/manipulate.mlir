@@ -74,6 +74,35 @@ func.func @take(%x: tensor<8x4xf32>, %i: tensor<?xi64, #relax.shape<["k"]>>) {
 
 // -----
 
+// Along the last axis, places are worked out once for all rows.
+// CHECK-LABEL: func.func private @take_places
+// CHECK: %[[CUT:.*]] = arith.minsi
+// CHECK: %[[PLACE:.*]] = arith.maxsi %[[CUT]]
+// CHECK: arith.index_cast %[[PLACE]] : index to i64
+// CHECK-LABEL: func.func private @take(
+// CHECK-NOT: arith.minsi
+// CHECK: tensor.extract
+func.func @take_columns(%x: tensor<8x4xf32>, %i: tensor<?xi64, #relax.shape<["k"]>>) {
+  %0 = "relax.take"(%x, %i) {axis = 1 : i64, mode = "clip"} : (tensor<8x4xf32>, tensor<?xi64, #relax.shape<["k"]>>) -> tensor<8x?xf32, #relax.shape<[8, "k"]>>
+  return
+}
+
+// -----
+
+// From nothing, nothing is taken, and all is filled with zeros.
+// CHECK-LABEL: func.func private @take
+// CHECK: %[[FULL:.*]] = arith.cmpi ne
+// CHECK: %[[COUNT:.*]] = arith.select %[[FULL]]
+// CHECK-NOT: scf.if
+// CHECK: linalg.generic
+// CHECK: linalg.fill
+func.func @take_of_unknown(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %i: tensor<?xi64, #relax.shape<["k"]>>) {
+  %0 = "relax.take"(%x, %i) {axis = 0 : i64, mode = "clip"} : (tensor<?x4xf32, #relax.shape<["n", 4]>>, tensor<?xi64, #relax.shape<["k"]>>) -> tensor<?x4xf32, #relax.shape<["k", 4]>>
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func private @split(
 // CHECK: tensor.extract_slice %{{.*}}[0, 0] [%{{.*}}, 2] [1, 1] : tensor<?x4xf32> to tensor<?x2xf32>
 // CHECK-LABEL: func.func private @split_1(
