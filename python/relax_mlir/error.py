@@ -40,7 +40,7 @@ class RelaxError(Exception):
 
 
 class ParseError(RelaxError):
-    """Text that is no valid IR, pipeline, shape expression or option."""
+    """Text that is no valid IR, pipeline, shape expression or option; a file that cannot be read, or is no model."""
 
 
 class ScriptError(ParseError):

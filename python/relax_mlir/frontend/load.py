@@ -30,8 +30,9 @@ def load(path: str | Path) -> IRModule:
             Any other file is IR as text or MLIR bytecode, or what `IRModule.save` has written.
 
     Raises:
-        ParseError: the file cannot be read, or is no module. UnknownNameError: the Python file has no such module.
-        ArgumentError: the file is no model of ONNX; the Python file raises an error, or has no module, or several.
+        ParseError: the file, or data that belongs to it, cannot be read, or is no module or model.
+        UnknownNameError: the Python file has no such module.
+        ArgumentError: the Python file raises an error, or has no module, or several.
         UnsupportedError: the model has ops that cannot be imported; lists them.
     """
     expect("load: 'path'", path, str | Path, "a path")

@@ -12,7 +12,7 @@ import torch
 import tvm_ffi
 from onnx import TensorProto, helper, save
 from relax_mlir import op as R
-from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError
+from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
 
 
 def scaled() -> rx.IRModule:
@@ -79,7 +79,7 @@ def test_models_of_onnx_and_torch(tmp_path: Path) -> None:
         assert re.search(r"dynamic  \w+\n", str(module.summary()))
     for name in ("damaged.onnx", "damaged.pt2"):
         (tmp_path / name).write_bytes(b"PK this is no model")
-        with pytest.raises(RelaxError, match=name):
+        with pytest.raises(ParseError, match=name):
             rx.load(tmp_path / name)
 
 

@@ -11,7 +11,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.loops import symbols_in_scope
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ArgumentError, DTypeError, UnsupportedError
+from relax_mlir.error import DTypeError, ParseError, UnsupportedError
 from relax_mlir.frontend.onnx.items import Item, SequenceItem, TensorItem
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
@@ -73,7 +73,7 @@ def common(one: Any, other: Any) -> Tensor:  # noqa: ANN401 - struct infos of te
 def defined(item: Item | None, name: str) -> Item:
     """An output of a subgraph, which must have a value."""
     if item is None:
-        raise ArgumentError(f"the output '{name}' of a subgraph has no value")
+        raise ParseError(f"the output '{name}' of a subgraph has no value")
     return item
 
 

@@ -175,10 +175,12 @@ class Converter:
                 self._reading = _sources(node)
                 outputs = self._outputs(node)
                 self.bind_outputs(node, outputs)
+            except ArgumentError as error:  # what an op here is given stands in the model
+                raise ParseError(f"{place}: {error}") from error
             except RelaxError as error:
                 raise _located(error, place) from error
             except _MALFORMED as error:
-                raise ArgumentError(f"{place}: the node is not as ONNX defines it: {error}") from error
+                raise ParseError(f"{place}: the node is not as ONNX defines it: {error}") from error
 
     def _outputs(self, node: Node) -> list[Any]:
         folded = folding.fold(node)
@@ -263,9 +265,10 @@ def _materialized(item: TensorItem) -> Value:
 def _located(error: RelaxError, place: str) -> RelaxError:
     """The error with the node in front; an error of a node inside of another one names both."""
     text = f"{place}: {error}"
-    if isinstance(error, ParseError | ArgumentError | ShapeError | UnsupportedError) or type(
-        error
-    ).__init__ in (RelaxError.__init__, Exception.__init__):
+    if isinstance(error, ParseError | ShapeError | UnsupportedError) or type(error).__init__ in (
+        RelaxError.__init__,
+        Exception.__init__,
+    ):
         located = type(error).__new__(type(error))
         located.__dict__.update(error.__dict__)
         located.args = (text,)

@@ -13,7 +13,7 @@ from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Var
-from relax_mlir.error import ArgumentError, RelaxError, ShapeError, UnknownNameError, expect
+from relax_mlir.error import ArgumentError, RelaxError, ShapeError, UnknownNameError, UnsupportedError, expect
 from relax_mlir.frontend.onnx import unsupported_nodes
 from relax_mlir.frontend.onnx.converter import Converter
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
@@ -52,8 +52,10 @@ def from_onnx(
     as `BlockBuilder.function` takes them.
 
     Raises:
-        ArgumentError: a file that is no model, names that are no inputs, external data that is missing.
+        ParseError: no such file, or none of a model; external data that is missing; what is not as ONNX defines it.
         UnsupportedError: ops, dtypes or opsets that are not supported, all ops at once with their nodes.
+        ShapeError, DTypeError: operands of a node that do not fit each other.
+        ArgumentError, UnknownNameError: wrong arguments, such as names in `shapes` that are no inputs.
         ValueNeededError: an input whose value must be in `fixed`.
     """
     expect("from_onnx: 'name'", name, str, "a string")
@@ -95,7 +97,7 @@ def _result(converter: Converter, item: Item | None, name: str) -> Any:  # noqa:
     if isinstance(item, OptionalItem):
         item = item.item
     if item is None:
-        raise ArgumentError(f"the output '{name}' is an empty optional, which no function can return")
+        raise UnsupportedError(f"the output '{name}' is an empty optional, which no function can return")
     if isinstance(item, SequenceItem):
         return [_result(converter, part, name) for part in item.items]
     assert isinstance(item, TensorItem)
@@ -162,7 +164,7 @@ class _Inputs:
                 tuple(self._of_type(f"{name}_{i}", element, part, None) for i, part in enumerate(parts))
             )
         if not type_.HasField("tensor_type"):
-            raise ArgumentError(f"{what} is no tensor, which is not supported")
+            raise UnsupportedError(f"{what} is no tensor, which is not supported")
         dtype = dtype_name(type_.tensor_type.elem_type, what)
         dims = self._dims(name, type_.tensor_type, shape)
         param = Var(distinct(name, self._taken), Tensor(dims, storage_of(dtype)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import SparseTensorProto, TensorProto, numpy_helper
 
-from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.error import ParseError, UnsupportedError
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.items import TensorItem
 from relax_mlir.frontend.onnx.narrow import NARROW
@@ -27,18 +27,18 @@ class Arrays:
         name = dtype_name(tensor.data_type, what)
         shape = tuple(tensor.dims)
         if any(dim < 0 for dim in shape):
-            raise ArgumentError(f"{what} has the shape {shape}: a dimension is negative")
+            raise ParseError(f"{what} has the shape {shape}: a dimension is negative")
         if tensor.data_location == TensorProto.EXTERNAL:
             if name in NARROW and NARROW[name].bits < 8:
                 raise UnsupportedError(f"{what} of {name} in a file of external data is not supported")
             array = self._mapped(tensor, numpy_dtype(name), what)
             return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array)
         if tensor.HasField("segment"):
-            raise ArgumentError(f"{what} is stored in segments, which ONNX does not define further")
+            raise ParseError(f"{what} is stored in segments, which ONNX does not define further")
         try:
             array = numpy_helper.to_array(tensor)
         except (ValueError, TypeError) as error:
-            raise ArgumentError(f"{what} cannot be read: {error}") from error
+            raise ParseError(f"{what} cannot be read: {error}") from error
         return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array)
 
     def of_sparse(self, sparse: SparseTensorProto) -> TensorItem:
@@ -55,7 +55,7 @@ class Arrays:
             else:
                 dense[tuple(places.T)] = values.known
         except (IndexError, ValueError) as error:
-            raise ArgumentError(f"{what} cannot be read: {error}") from error
+            raise ParseError(f"{what} cannot be read: {error}") from error
         return TensorItem(values.dtype, None, dense)
 
     def _mapped(self, tensor: TensorProto, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, Any]:
@@ -68,16 +68,16 @@ class Arrays:
             offset = int(entries.get("offset", "0") or "0")
             length = int(entries.get("length", "") or wanted)
         except ValueError as error:
-            raise ArgumentError(
+            raise ParseError(
                 f"{what}: offset or length of its external data is no number: {error}"
             ) from error
         if length != wanted:
-            raise ArgumentError(
+            raise ParseError(
                 f"{what} of shape {shape} and dtype {dtype} has {wanted} bytes, but {length} are stored"
             )
         size = path.stat().st_size
         if offset < 0 or offset + wanted > size:
-            raise ArgumentError(
+            raise ParseError(
                 f"{what} is bytes {offset} to {offset + wanted} of {path}, which has only {size} bytes"
             )
         if wanted == 0:
@@ -90,17 +90,17 @@ class Arrays:
 
     def _file(self, location: str, what: str) -> Path:
         if self._folder is None:
-            raise ArgumentError(
+            raise ParseError(
                 f"{what} is stored in the file {location!r}: give the path of the model, not the model itself, "
                 "or load it with onnx.load, which reads that file"
             )
         if not location or os.path.isabs(location) or ".." in Path(location).parts:
-            raise ArgumentError(
+            raise ParseError(
                 f"{what}: the file of its external data, {location!r}, is not below the model's folder"
             )
         path = self._folder / location
         if not path.is_file():
-            raise ArgumentError(f"{what} is stored in {path}, which is no file: copy it beside the model")
+            raise ParseError(f"{what} is stored in {path}, which is no file: copy it beside the model")
         if not path.resolve().is_relative_to(self._folder.resolve()):
-            raise ArgumentError(f"{what}: {path} leads out of the model's folder")
+            raise ParseError(f"{what}: {path} leads out of the model's folder")
         return path

@@ -10,7 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it has no types
 from onnx import ModelProto
 
-from relax_mlir.error import ArgumentError, UnsupportedError
+from relax_mlir.error import ArgumentError, OutOfMemoryError, ParseError, UnsupportedError
 from relax_mlir.frontend.onnx.registry import normal_domain
 
 ModelLike: TypeAlias = Any
@@ -21,17 +21,18 @@ def load_model(model: ModelLike) -> tuple[ModelProto, Path | None]:
     """A model, checked, and the folder of its external data, if it comes from a file.
 
     Raises:
-        ArgumentError: no such file, not a model, or one that is not as ONNX defines it.
+        ParseError: no such file, not a model, or one that is not as ONNX defines it.
+        ArgumentError: `model` is neither a path, nor bytes, nor a model.
         UnsupportedError: a model of an opset that the installed `onnx` does not know.
     """
     proto, folder, name = _read(model)
     if not proto.HasField("graph") or not proto.graph.output:
-        raise ArgumentError(f"{name} is no ONNX model: it has no graph with outputs")
+        raise ParseError(f"{name} is no ONNX model: it has no graph with outputs")
     check_opsets(proto, name)
     try:
         onnx.checker.check_model(_outline(proto))
     except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
-        raise ArgumentError(f"{name} is not as ONNX defines models: {_first(error)}") from error
+        raise ParseError(f"{name} is not as ONNX defines models: {_first(error)}") from error
     return proto, folder
 
 
@@ -46,8 +47,20 @@ def _read(model: ModelLike) -> tuple[ModelProto, Path | None, str]:
         )
     path = Path(model)
     if not path.is_file():
-        raise ArgumentError(f"from_onnx: there is no file {path}")
-    return _parsed(path.read_bytes(), str(path)), path.parent, str(path)
+        raise ParseError(f"cannot open the model {str(path)!r}: there is no such file")
+    return _parsed(_contents(path), str(path)), path.parent, str(path)
+
+
+def _contents(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ParseError(f"cannot open the model {str(path)!r}: {error}") from error
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"there is no memory for the {path.stat().st_size} bytes of {path}: "
+            "save it with external data, which is mapped into memory"
+        ) from error
 
 
 def _parsed(data: bytes, name: str) -> ModelProto:
@@ -55,7 +68,7 @@ def _parsed(data: bytes, name: str) -> ModelProto:
     try:
         proto.ParseFromString(data)
     except DecodeError as error:
-        raise ArgumentError(f"{name} is no ONNX model: {error}") from error
+        raise ParseError(f"{name} is no ONNX model: {error}") from error
     return proto
 
 
@@ -69,7 +82,7 @@ def check_opsets(proto: ModelProto, name: str) -> None:
             "install a newer onnx"
         )
     if versions.get("", 1) < 1:
-        raise ArgumentError(f"{name} is of opset {versions['']}; expected 1 or more")
+        raise ParseError(f"{name} is of opset {versions['']}; expected 1 or more")
 
 
 def _outline(proto: ModelProto) -> ModelProto:

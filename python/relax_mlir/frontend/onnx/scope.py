@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ParseError
 from relax_mlir.frontend.onnx.items import Item
 
 
@@ -22,7 +22,7 @@ class Scope:
             if name in scope._items:
                 return scope._items[name]
             scope = scope._outer
-        raise ArgumentError(f"the name '{name}' is used before anything defines it")
+        raise ParseError(f"the name '{name}' is used before anything defines it")
 
     def sources(self, name: str) -> tuple[str, ...]:
         """The inputs of the model that `name` is computed of."""

@@ -15,7 +15,7 @@ from onnx import GraphProto, NodeProto
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ArgumentError, RelaxError, ShapeError
+from relax_mlir.error import DTypeError, ParseError, RelaxError, ShapeError
 from relax_mlir.frontend.onnx.branches import common, defined, flag, loosened, probed
 from relax_mlir.frontend.onnx.items import Item, TensorItem, of_value
 from relax_mlir.frontend.onnx.node import Node, place_of
@@ -51,7 +51,7 @@ def convert_split(
         try:
             found.append(probed(converter, partial(whole, graph)))
             errors.append(None)
-        except (ShapeError, ArgumentError) as error:
+        except (ParseError, ShapeError, DTypeError) as error:
             errors.append(error)
     if errors[0] is not None and errors[1] is not None:
         raise errors[0]

@@ -1,12 +1,14 @@
 """ONNX files with changed bytes and changed parts, taken as far as they go, in a process of their own.
 
 Whatever is wrong with a file, importing, building and calling it gives a result or a `RelaxError`; anything else is a
-failure: ``python test/python/frontend/onnx/mutated_models.py --count 500 --seed 7``.
+failure, and so is a file that takes minutes:
+``python test/python/frontend/onnx/mutated_models.py --count 500 --seed 7``.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import random
 import sys
 import traceback
@@ -22,11 +24,13 @@ from onnx_models import floats, model
 from relax_mlir.error import RelaxError
 from relax_mlir.frontend.onnx import InferenceSession
 
+SECONDS = 300
+"""A file that takes longer ends the process, with a traceback."""
 Mutation = Callable[[random.Random, onnx.ModelProto], None]
 
 
 def seeds() -> list[onnx.ModelProto]:
-    """Valid models with constants, chains of shapes, control flow, and windows."""
+    """Valid models with constants, chains of shapes, control flow, windows, recurrent layers, and narrow numbers."""
     dense = model("g (float[n, 4] x) => (float[n, 3] y) { p = Gemm(x, w, b) y = Relu(p) }")
     dense.graph.initializer.append(onnx.numpy_helper.from_array(floats(4, 3), "w"))
     dense.graph.initializer.append(onnx.numpy_helper.from_array(floats(3), "b"))
@@ -54,7 +58,33 @@ def seeds() -> list[onnx.ModelProto]:
         }"""
     )
     image.graph.initializer.append(onnx.numpy_helper.from_array(floats(3, 2, 3, 3), "k"))
-    return [dense, chain, control, image]
+    squeezed = model(
+        """g (float[n, m] x) => (float[k] y) {
+            one = Constant<value_ints = [1]>() at = Constant<value_int = 1>() s = Shape(x) d = Gather(s, at)
+            c = Equal(d, one)
+            t = If(c) <
+                then_branch = a () => (float[n] v) { v = Squeeze(x, one) },
+                else_branch = b () => (float[n, m] w) { w = Identity(x) }
+            >
+            y = ReduceSum<keepdims = 0>(t)
+        }"""
+    )
+    layer = model(
+        """g (float[t, b, 2] x, float[1, b, 2] h) => (float[t, 1, b, 2] y, float[l, b, 2] z) {
+            y, last = GRU<hidden_size = 2>(x, w, r, , , h)
+            z = Scan(last) <num_scan_inputs = 1, body = s (float[b, 2] e) => (float[b, 2] f) { f = Tanh(e) }>
+        }"""
+    )
+    for name in ("w", "r"):
+        layer.graph.initializer.append(onnx.numpy_helper.from_array(floats(1, 6, 2), name))
+    narrow = model(
+        """g (float[n, 4] x) => (float[n, 3] y) {
+            scale = Constant<value = float {0.1}>() zero = Constant<value = int8 {3}>()
+            q = QuantizeLinear(x, scale, zero) d = DequantizeLinear(q, scale, zero)
+            k = Constant<value_ints = [3]>() y, i = TopK(d, k)
+        }"""
+    )
+    return [dense, chain, control, image, squeezed, layer, narrow]
 
 
 def _attribute(rng: random.Random, proto: onnx.ModelProto) -> None:
@@ -168,12 +198,15 @@ def main() -> int:
         data = mutant(random.Random(options.seed * 1_000_003 + number), models)
         if options.keep:
             options.keep.write_bytes(data)
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
         try:
             kind = take(data)
         except Exception:
             bad += 1
             print(f"mutant {number} of seed {options.seed}:\n{traceback.format_exc()}", flush=True)
             continue
+        finally:
+            faulthandler.cancel_dump_traceback_later()
         seen[kind] = seen.get(kind, 0) + 1
     print(f"{options.count} mutants, {bad} bad: {dict(sorted(seen.items()))}")
     return 1 if bad else 0
