@@ -1,4 +1,4 @@
-"""The list of refused cases in docs/onnx.md."""
+"""What docs/onnx.md says of the suites: how many cases pass, and the list of those that are refused."""
 
 from __future__ import annotations
 
@@ -13,6 +13,20 @@ _LIST = re.compile(r"(?<=<!-- refused -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 _ROW = re.compile(r"^\| `(\S+)` \| `(\S+)` \|", re.MULTILINE)
 
 
+_TABLE = re.compile(r"(?<=<!-- suites -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
+VERDICTS = ("passed", "refused", "failed")
+
+
+def counts(outcomes: Sequence[Outcome]) -> list[tuple[str, list[int]]]:
+    """For each suite that was run, how many cases there are, and how many of each verdict."""
+    kinds = dict.fromkeys(outcome.kind for outcome in outcomes)
+    found = []
+    for kind in kinds:
+        verdicts = [outcome.verdict for outcome in outcomes if outcome.kind == kind]
+        found.append((kind, [len(verdicts), *(verdicts.count(verdict) for verdict in VERDICTS)]))
+    return found
+
+
 def listed() -> set[tuple[str, str]]:
     """Suite and name of each case in the list."""
     found = _LIST.search(PAGE.read_text(encoding="utf-8"))
@@ -21,7 +35,14 @@ def listed() -> set[tuple[str, str]]:
 
 
 def write(outcomes: Sequence[Outcome]) -> None:
-    """Write the list anew."""
+    """Write the table and the list anew."""
+    suites = [
+        f"| `{kind}` | " + " | ".join(f"{number:,}" for number in numbers) + " |\n"
+        for kind, numbers in counts(outcomes)
+    ]
+    summary = (
+        "\n| Suite | Cases | Passed | Refused | Failed |\n|---|---|---|---|---|\n" + "".join(suites) + "\n"
+    )
     rows = [
         f"| `{outcome.kind}` | `{outcome.name}` | {reason_of(outcome)} |\n"
         for outcome in sorted(outcomes, key=lambda o: (o.kind, o.name))
@@ -29,7 +50,9 @@ def write(outcomes: Sequence[Outcome]) -> None:
     ]
     text = "\n| Suite | Case | Reason |\n|---|---|---|\n" + "".join(rows) + "\n"
     page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(_LIST.sub(lambda _: text, page), encoding="utf-8")
+    for pattern, part in ((_TABLE, summary), (_LIST, text)):
+        page = pattern.sub(part.replace("\\", "\\\\"), page, count=1)
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def reason_of(outcome: Outcome) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from relax_mlir import op as R
 from relax_mlir import symbolic, topi
 from relax_mlir.dialects.value import Value
@@ -76,16 +78,23 @@ def _conv_transpose(node: Node) -> Value:
     reach = [(w - 1) * d + 1 for w, d in zip(window, dilations, strict=True)]
     full = [(n - 1) * s + r + e for n, s, r, e in zip(shape[2:], strides, reach, extra, strict=True)]
     before, after = _transposed_pads(node, shape[2:], strides, full)
-    whole: Value = node.te(
-        topi.nn.conv_transpose,
-        node.tensor(0),
-        node.tensor(1),
-        tuple(strides),
-        0,
-        tuple(extra),
-        tuple(dilations),
-        node.attr("group", 1),
-    )
+    groups = node.attr("group", 1)
+    builds: Any = {1: R.nn.conv1d_transpose, 2: R.nn.conv2d_transpose, 3: R.nn.conv3d_transpose}
+    whole: Value
+    if spatial in builds:
+        zeros = [0] * spatial
+        whole = builds[spatial](node.tensor(0), node.tensor(1), strides, zeros, extra, dilations, groups)
+    else:
+        whole = node.te(
+            topi.nn.conv_transpose,
+            node.tensor(0),
+            node.tensor(1),
+            tuple(strides),
+            0,
+            tuple(extra),
+            tuple(dilations),
+            groups,
+        )
     cut = padded(node, whole, [0, 0, *(-pad for pad in before)], [0, 0, *(-pad for pad in after)])
     return with_bias(cut, node.maybe(2))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from relax_mlir import op as R
-from relax_mlir import topi
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
 from relax_mlir.frontend.onnx.node import Node, normal_axis
@@ -37,44 +36,30 @@ def _gather(node: Node) -> Value:
 
 @rule("GatherElements")
 def _gather_elements(node: Node) -> Value:
-    result: Value = node.te(topi.gather, node.tensor(0), node.axis(), node.tensor(1))
-    return result
+    return R.gather_elements(node.tensor(0), node.tensor(1), node.axis())
 
 
 @rule("GatherND")
 def _gather_nd(node: Node) -> Value:
-    batch, rank = node.attr("batch_dims", 0), node.rank(1)
-    order = [rank - 1, *range(rank - 1)]
-    result: Value = node.te(topi.gather_nd, node.tensor(0), R.permute_dims(node.tensor(1), order), batch)
-    return result
+    return R.gather_nd(node.tensor(0), node.tensor(1), node.attr("batch_dims", 0))
 
 
 @rule("Scatter", "ScatterElements")
 def _scatter_elements(node: Node) -> Value:
-    how = node.attr("reduction", "none")
-    result: Value = node.te(
-        topi.scatter_elements,
-        node.tensor(0),
-        node.tensor(1),
-        node.tensor(2),
-        node.axis(),
-        "update" if how == "none" else how,
-    )
-    return result
+    data, indices, updates = (node.tensor(index) for index in range(3))
+    return R.scatter_elements(data, indices, updates, node.axis(), _reduction(node))
 
 
 @rule("ScatterND")
 def _scatter_nd(node: Node) -> Value:
-    how, rank = node.attr("reduction", "none"), node.rank(1)
-    order = [rank - 1, *range(rank - 1)]
-    result: Value = node.te(
-        topi.scatter_nd,
-        node.tensor(0),
-        R.permute_dims(node.tensor(1), order),
-        node.tensor(2),
-        "update" if how == "none" else how,
-    )
-    return result
+    data, indices, updates = (node.tensor(index) for index in range(3))
+    return R.scatter_nd(data, indices, updates, _reduction(node))
+
+
+def _reduction(node: Node) -> str:
+    """How elements are put to those that are there."""
+    how = str(node.attr("reduction", "none"))
+    return "update" if how == "none" else how
 
 
 @rule("TensorScatter")
@@ -97,8 +82,7 @@ def _tensor_scatter(node: Node) -> Value:
         places = R.floor_mod(places, size_value(size))
     shape: list[Dim] = [batch if i == 0 else count if i == axis else 1 for i in range(node.rank())]
     spread = R.broadcast_to(R.reshape(places, shape), list(node.shape(1)))
-    result: Value = node.te(topi.scatter_elements, cache, spread, update, axis, "update")
-    return result
+    return R.scatter_elements(cache, spread, update, axis)
 
 
 @rule("NonZero")
@@ -149,11 +133,5 @@ def inverse_size(node: Node, axis: int | None) -> Dim:
 
 @rule("ReverseSequence")
 def _reverse_sequence(node: Node) -> Value:
-    result: Value = node.te(
-        topi.reverse_sequence,
-        node.tensor(0),
-        node.tensor(1),
-        node.attr("time_axis", 0),
-        node.attr("batch_axis", 1),
-    )
-    return result
+    axes = node.attr("time_axis", 0), node.attr("batch_axis", 1)
+    return R.reverse_sequence(node.tensor(0), node.tensor(1), *axes)

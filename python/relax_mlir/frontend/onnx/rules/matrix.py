@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from relax_mlir import op as R
-from relax_mlir import topi
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.onnx.aligned_operands import aligned
 from relax_mlir.frontend.onnx.dtypes import FLOATS
@@ -38,5 +37,4 @@ def _scaled(node: Node, x: Value, factor: float) -> Value:
 
 @rule("Einsum")
 def _einsum(node: Node) -> Value:
-    result: Value = node.te(topi.einsum, node.required("equation").replace(" ", ""), *node.tensors)
-    return result
+    return R.einsum(node.tensors, node.required("equation").replace(" ", ""))

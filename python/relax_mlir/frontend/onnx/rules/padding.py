@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from relax_mlir import op as R
-from relax_mlir import topi
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.symbolic import Dim
+
+_MODES = ("constant", "reflect", "edge", "wrap")
 
 
 @rule("Pad")
@@ -47,24 +46,10 @@ def padded(
     x, before, after = _cropped(x, before, after)
     if all(amount == 0 for amount in (*before, *after)):
         return x
-    if mode == "constant":
-        fill = node.const(0) if filling is None else filling
-
-        def filled(data: object, value: object) -> object:
-            return topi.nn.pad(data, before, after, value())  # type: ignore[arg-type,operator]  # tensors of te
-
-        result: Value = node.te(filled, x, fill)
-        return result
-    kinds: dict[str, tuple[Any, ...]] = {
-        "reflect": (topi.nn.mirror_pad, "REFLECT"),
-        "edge": (topi.nn.edge_pad,),
-        "wrap": (topi.nn.wrap_pad,),
-    }
-    if mode not in kinds:
-        raise ArgumentError(f"the mode is {mode!r}, expected constant, {', '.join(kinds)}")
-    function, *more = kinds[mode]
-    result = node.te(function, x, before, after, *more)
-    return result
+    if mode not in _MODES:
+        raise ArgumentError(f"the mode is {mode!r}, expected {', '.join(_MODES)}")
+    fill = 0.0 if filling is None or mode != "constant" else filling
+    return R.nn.pad(x, list(zip(before, after, strict=True)), mode, fill)
 
 
 def _cropped(x: Value, before: list[Dim], after: list[Dim]) -> tuple[Value, list[Dim], list[Dim]]:

@@ -110,11 +110,7 @@ def _reduce_log_sum(node: Node) -> Value:
 
 @rule("ReduceLogSumExp")
 def _reduce_log_sum_exp(node: Node) -> Value:
-    def reduce(x: Value, axes: list[int], keepdims: bool) -> Value:
-        result: Value = node.te(topi.logsumexp, x, axes, keepdims)
-        return result
-
-    return _reduced(node, node.tensor(0), reduce) if reduced_axes(node) else node.tensor(0)
+    return _reduced(node, node.tensor(0), R.logsumexp) if reduced_axes(node) else node.tensor(0)
 
 
 def _square(x: Value) -> Value:
@@ -142,18 +138,15 @@ def _arg(node: Node, reduce: Callable[..., object]) -> Value:
 
 @rule("CumSum")
 def _cumsum(node: Node) -> Value:
-    return _scanned(node, topi.cumsum)
+    return _scanned(node, R.cumsum)
 
 
 @rule("CumProd")
 def _cumprod(node: Node) -> Value:
-    return _scanned(node, topi.cumprod)
+    return _scanned(node, R.cumprod)
 
 
-def _scanned(node: Node, scan: Callable[..., object]) -> Value:
+def _scanned(node: Node, scan: Callable[..., Value]) -> Value:
     axis = normal_axis(int(node.scalar(1)), node.rank())
     exclusive, reverse = bool(node.attr("exclusive", 0)), bool(node.attr("reverse", 0))
-    x = node.tensor(0)
-    x = R.flip(x, axis) if reverse else x
-    result: Value = node.te(scan, x, axis, None, exclusive)
-    return R.flip(result, axis) if reverse else result
+    return scan(node.tensor(0), axis, exclusive=exclusive, reverse=reverse)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from relax_mlir import op as R
-from relax_mlir import te, topi
+from relax_mlir import te
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.frontend.onnx.node import Node
@@ -28,8 +28,7 @@ def _grid_sample(node: Node) -> Value:
         raise ArgumentError(f"the mode is {mode!r}, expected linear, cubic or nearest")
     rank = node.rank()
     grid = R.permute_dims(node.tensor(1), [0, rank - 1, *range(1, rank - 1)])
-    result: Value = node.te(
-        topi.image.grid_sample,
+    return R.image.grid_sample(
         node.tensor(0),
         grid,
         kinds[mode],
@@ -37,7 +36,6 @@ def _grid_sample(node: Node) -> Value:
         node.attr("padding_mode", "zeros"),
         bool(node.attr("align_corners", 0)),
     )
-    return result
 
 
 @rule("NonMaxSuppression")
@@ -48,11 +46,9 @@ def _non_max_suppression(node: Node) -> Value:
     least = float(node.scalar(4)) if node.has(4) else -math.inf
     if node.attr("center_point_box", 0):
         boxes = _corners(node, boxes)
-    found, number = node.te(
-        topi.vision.all_class_non_max_suppression, boxes, scores, count, overlap, max(least, -3e38)
-    )
-    (rows,) = node.converter.dims_of(number)
-    return R.strided_slice(found, [0], [0], [rows])
+    found = R.vision.all_class_non_max_suppression(boxes, scores, count, overlap, max(least, -3e38))
+    (rows,) = node.converter.dims_of(R.tuple_get_item(found, 1))
+    return R.strided_slice(R.tuple_get_item(found, 0), [0], [0], [rows])
 
 
 def _corners(node: Node, boxes: Value) -> Value:
@@ -75,17 +71,14 @@ def _roi_align(node: Node) -> Value:
     how = node.attr(
         "coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel"
     )
-    result: Value = node.te(
-        topi.vision.roi_align,
+    return R.vision.roi_align(
         node.tensor(0),
         rois,
         [node.attr("output_height", 1), node.attr("output_width", 1)],
         node.attr("spatial_scale", 1.0),
-        "avg",
         node.attr("sampling_ratio", 0),
         how == "half_pixel",
     )
-    return result
 
 
 @rule("Col2Im")
