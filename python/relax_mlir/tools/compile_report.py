@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from relax_mlir import terminal
+from relax_mlir.frontend.import_progress import hidden
 from relax_mlir.runtime.compile_steps import listening
 from relax_mlir.tools.supervise import note
 
@@ -41,6 +42,7 @@ class Report:
 
     def __enter__(self) -> Report:
         self._open.enter_context(self._bar)
+        self._open.enter_context(hidden())
         self._open.enter_context(listening(self._hear))
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -143,13 +143,19 @@ class Converter:
             scope.bind(sparse.values.name, self.arrays.of_sparse(sparse))
 
     def convert_nodes(
-        self, nodes: Sequence[NodeProto], outputs: Sequence[str], scope: Scope, opsets: dict[str, int]
+        self,
+        nodes: Sequence[NodeProto],
+        outputs: Sequence[str],
+        scope: Scope,
+        opsets: dict[str, int],
+        done: Callable[[], None] = lambda: None,
     ) -> None:
-        """Convert those of `nodes` that the `outputs` need."""
+        """Convert those of `nodes` that the `outputs` need; `done` is called after each."""
         needed = needed_nodes(nodes, outputs)
         for number, node in enumerate(needed, 1):
             try:
                 self._convert(node, scope, opsets)
+                done()
             except DifferentRanksError:
                 convert_split(self, node, needed[number:], outputs, scope, opsets)
                 return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, UnknownNameError, UnsupportedError, expect
+from relax_mlir.frontend.import_progress import importing
 from relax_mlir.frontend.onnx import unsupported_nodes
 from relax_mlir.frontend.onnx.converter import Converter
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
@@ -73,12 +76,18 @@ def from_onnx(
         converter.bind_initializers(proto.graph, scope)
         names = [output.name for output in proto.graph.output]
         try:
-            converter.convert_nodes(proto.graph.node, names, scope, opsets)
+            with importing(_title(model), len(proto.graph.node)) as done:
+                converter.convert_nodes(proto.graph.node, names, scope, opsets, done)
         except RelaxError as error:
             raise _explained(error, converter, inputs) from error
         results = [_result(converter, scope.find(output), output) for output in names]
         bb.emit_func_output(results[0] if len(results) == 1 else results)
     return bb.get()
+
+
+def _title(model: ModelLike) -> str:
+    """What a progress bar calls a model."""
+    return Path(model).name if isinstance(model, str | os.PathLike) else "the model"
 
 
 def _explained(error: RelaxError, converter: Converter, inputs: _Inputs) -> RelaxError:

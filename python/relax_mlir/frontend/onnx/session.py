@@ -14,6 +14,7 @@ from onnx import TypeProto, ValueInfoProto
 
 from relax_mlir.arrays import to_numpy
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError
+from relax_mlir.frontend.import_progress import compiling
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.importer import from_onnx, may_be_fixed
 from relax_mlir.frontend.onnx.items import MAX_FOLDED
@@ -76,6 +77,7 @@ class InferenceSession:
         constants.update(sparse.values.name for sparse in proto.graph.sparse_initializer)
         self._inputs = [info for info in proto.graph.input if info.name not in constants]
         self._outputs = list(proto.graph.output)
+        self._nodes = len(proto.graph.node)
         self._special: list[str] = []
         self._programs: OrderedDict[Any, Executable] = OrderedDict()
         self._prepare()
@@ -102,7 +104,8 @@ class InferenceSession:
 
     def _build(self, fixed: Mapping[str, Any], sequences: Mapping[str, Any]) -> Executable:
         module = from_onnx(self._model, fixed=fixed, sequences=sequences)
-        return build(module, "cpu" if self._target is None else self._target, opt_level=self._opt_level)
+        with compiling(self._nodes):
+            return build(module, "cpu" if self._target is None else self._target, opt_level=self._opt_level)
 
     # -- as onnxruntime has it
 

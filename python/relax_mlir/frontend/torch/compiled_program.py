@@ -8,6 +8,7 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError
+from relax_mlir.frontend.import_progress import compiling
 from relax_mlir.frontend.torch.exported_program import from_exported_program, prepared
 from relax_mlir.frontend.torch.program_signature import Leaf, ProgramSignature, Tree, children, read_signature
 from relax_mlir.frontend.torch.requirement import require_torch
@@ -118,7 +119,9 @@ def compile_program(
     require_torch()
     program = prepared(exported_program)
     module = from_exported_program(program, copy=copy, run_ep_decomposition=False)
-    return CompiledProgram(program, read_signature(program), build(module, **options))
+    with compiling(len(program.graph.nodes)):
+        executable = build(module, **options)
+    return CompiledProgram(program, read_signature(program), executable)
 
 
 def _packed(tree: Tree, waiting: Iterator[Any]) -> Argument:

@@ -11,6 +11,7 @@ from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import UnsupportedError, expect
+from relax_mlir.frontend.import_progress import importing
 from relax_mlir.frontend.torch.decompositions import decomposed
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
 from relax_mlir.frontend.torch.guards import Guard, UnknownGuard, read_guards
@@ -189,7 +190,8 @@ class _Import:
             for node, name in self.signature.weights:
                 given = buffers.get(name, kept.get(name))
                 importer.values[node] = self.weights.constant(builder, name) if given is None else given
-            importer.run(self.program.graph)
+            with importing("the program", len(self.program.graph.nodes)) as done:
+                importer.run(self.program.graph, done=done)
             result = self._result(importer)
             if unsupported:
                 raise unsupported.error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -66,10 +66,16 @@ class GraphImporter:
 
     # -- the graph
 
-    def run(self, graph: Graph, arguments: Sequence[Any] = ()) -> Argument:
-        """Emit all ops of a graph, whose placeholders are `arguments` unless they have values; what it returns."""
+    def run(
+        self, graph: Graph, arguments: Sequence[Any] = (), done: Callable[[], None] = lambda: None
+    ) -> Argument:
+        """Emit all ops of a graph, whose placeholders are `arguments` unless they have values; what it returns.
+
+        `done` is called at each node.
+        """
         waiting = iter(arguments)
         for node in graph.nodes:
+            done()
             if node.op == "placeholder":
                 if node not in self.values:
                     self.values[node] = next(waiting, None)

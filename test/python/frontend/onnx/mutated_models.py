@@ -30,7 +30,10 @@ Mutation = Callable[[random.Random, onnx.ModelProto], None]
 
 
 def seeds() -> list[onnx.ModelProto]:
-    """Valid models with constants, chains of shapes, control flow, windows, recurrent layers, and narrow numbers."""
+    """Valid models with constants, chains of shapes, control flow, windows, recurrent layers, and narrow numbers.
+
+    The loop ends by its condition, too: without a count it would go on for ever, as ONNX says.
+    """
     dense = model("g (float[n, 4] x) => (float[n, 3] y) { p = Gemm(x, w, b) y = Relu(p) }")
     dense.graph.initializer.append(onnx.numpy_helper.from_array(floats(4, 3), "w"))
     dense.graph.initializer.append(onnx.numpy_helper.from_array(floats(3), "b"))
@@ -46,7 +49,7 @@ def seeds() -> list[onnx.ModelProto]:
             count = Constant<value_int = 3>()
             y = Loop(count, c, x) <
                 body = b (int64 i, bool d, float[n] v) => (bool o, float[n] w) {
-                    o = Identity(d) f = Cast<to = 1>(i) w = Add(v, f)
+                    five = Constant<value_int = 5>() o = Less(i, five) f = Cast<to = 1>(i) w = Add(v, f)
                 }
             >
         }"""
