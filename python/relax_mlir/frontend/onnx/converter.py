@@ -15,7 +15,15 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.location import located_at
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ArgumentError, ParseError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir.error import (
+    ArgumentError,
+    DTypeError,
+    ParseError,
+    RelaxError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from relax_mlir.frontend.onnx import folding, initializers
 from relax_mlir.frontend.onnx.branches import DifferentRanksError, defined
 from relax_mlir.frontend.onnx.function_bodies import function_body, with_attributes
@@ -181,7 +189,7 @@ class Converter:
                 self._reading = _sources(node)
                 outputs = self._outputs(node)
                 self.bind_outputs(node, outputs)
-            except ArgumentError as error:  # what an op here is given stands in the model
+            except (ArgumentError, UnknownNameError) as error:  # what an op here is given stands in the model
                 raise ParseError(f"{place}: {error}") from error
             except RelaxError as error:
                 raise _located(error, place) from error
@@ -271,7 +279,7 @@ def _materialized(item: TensorItem) -> Value:
 def _located(error: RelaxError, place: str) -> RelaxError:
     """The error with the node in front; an error of a node inside of another one names both."""
     text = f"{place}: {error}"
-    if isinstance(error, ParseError | ShapeError | UnsupportedError) or type(error).__init__ in (
+    if isinstance(error, ParseError | ShapeError | DTypeError | UnsupportedError) or type(error).__init__ in (
         RelaxError.__init__,
         Exception.__init__,
     ):

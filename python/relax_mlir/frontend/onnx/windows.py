@@ -10,6 +10,9 @@ from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.frontend.onnx.node import Node
 from relax_mlir.symbolic import Dim
 
+MAX_NUMBER = 2**31
+"""Greater numbers describe no window of an array that fits memory, and overflow in what is computed of them."""
+
 
 @dataclass(frozen=True)
 class Windows:
@@ -39,6 +42,9 @@ def windows_of(node: Node, size: Sequence[int], spatial: Sequence[Dim]) -> Windo
         raise ShapeError(f"the window has {len(size)} dimensions for {rank} spatial ones")
     strides = node.attr("strides") or [1] * rank
     dilations = node.attr("dilations") or [1] * rank
+    for number in (*size, *strides, *dilations, *(node.attr("pads") or [])):
+        if abs(number) > MAX_NUMBER:
+            raise ArgumentError(f"{number} is no size, stride, dilation or pad of a window")
     how = node.attr("auto_pad", "NOTSET")
     if how == "NOTSET":
         pads = node.attr("pads") or [0] * (2 * rank)

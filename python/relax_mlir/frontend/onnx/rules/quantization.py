@@ -10,9 +10,9 @@ import numpy as np
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
-from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
+from relax_mlir.frontend.onnx.dtypes import FLOATS, dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.items import TensorItem
-from relax_mlir.frontend.onnx.narrow import NARROW, narrowed, storage_of, widened
+from relax_mlir.frontend.onnx.narrow import NARROW, narrowed, refuse, storage_of, widened
 from relax_mlir.frontend.onnx.node import Node, constant
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.frontend.onnx.rules.convolution import convolved, shifted
@@ -57,6 +57,10 @@ def _quantize(node: Node) -> object:
     precision = node.attr("precision", 0)
     inner = dtype_name(precision, "precision") if precision else node.dtype(0)
     inner = "float32" if inner == "int32" else inner
+    if node.dtype(0) in NARROW:
+        raise refuse(node.dtype(0), node.op)
+    if inner not in FLOATS:
+        raise node.unsupported(f"quantizing {inner}")
     x, scale = R.astype(node.tensor(0), inner), R.astype(spread(node, 1, block), inner)
     quotient = R.divide(x, scale)
     if target in NARROW and NARROW[target].is_float:
