@@ -19,6 +19,7 @@ from benchmarks import (
     libraries,
     low_precision,
     real_models,
+    recurrent,
     scheduled,
     single_ops,
     third_party,
@@ -76,6 +77,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from third_party.rows()
             yield from topi.rows()
             yield from single_ops.rows()
+            yield from recurrent.rows()
             yield from tuning.rows()
             yield from windows.rows()
             yield from real_models.rows()

@@ -24,6 +24,7 @@ from benchmarks import (
     figures,
     low_precision,
     measure,
+    recurrent,
     report,
     self_targets,
     single_ops,
@@ -193,6 +194,11 @@ def test_single_ops(case: single_ops.Case) -> None:
     """The ops are right at the smallest of their sizes."""
     (row,) = single_ops.of_case(replace(case, sizes=case.sizes[:1]), seconds=0.001)
     assert row.value is not None and row.value > 0, row.note
+
+
+def test_recurrent_layers() -> None:
+    for row in recurrent.rows(seconds=0.001, sizes=((9, 2, 3),)):
+        assert row.value is not None and row.value > 0, row.note
 
 
 def test_wrong_result_of_a_single_op() -> None:

@@ -9,15 +9,19 @@ from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
 from relax_mlir.te.compute import ComputeOp
-from relax_mlir.te.expressions import DATA_PARALLEL, Binary, Call, Expr, IterVar
+from relax_mlir.te.expressions import DATA_PARALLEL, Binary, Call, Expr, IterVar, Leaf, ScalarVar
 from relax_mlir.te.graph import symbols_of
 from relax_mlir.te.locals import Locals
 from relax_mlir.te.own_loops import LoopOp
 from relax_mlir.te.recurrence import ScanOp
 from relax_mlir.te.reductions import Combiner, Reduction
 from relax_mlir.te.tensors import Operation, Tensor
+from relax_mlir.te.walk import variables_of
 
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range", *keyword.kwlist})
+
+TOGETHER = 8
+"""So many lines are added to a line at once, which is read and written once for all."""
 
 
 @dataclass
@@ -162,6 +166,8 @@ class Writer:
             depth, places = self.loops(op.axis)
             elements = [self.element(target, places) for target in targets]
             self.store(depth, elements, value.initial)
+            if self.reduced_by_lines(op, value, targets):
+                return
             depth, places = self.loops(axes)
             elements = [self.element(target, places) for target in targets]
         self.combine(depth, value.combiner, elements, value.source)
@@ -209,13 +215,87 @@ class Writer:
         places = self.bind(axes, [variables.get(axis) or self.fixed[axis] for axis in axes])
         return self.depth + bool(own), places
 
+    def reduced_by_lines(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> bool:
+        """A reduction along one axis in a step of a scan, whose last two dimensions stand inside; false: it is none.
+
+        Some lines at a time are added to a line, each as often as it is needed while it is in the caches. The order in
+        which an element is summed is that of the axis.
+        """
+        own = [axis for axis in op.axis if axis not in self.fixed]
+        if len(own) == len(op.axis) or len(own) < 2 or len(value.axis) != 1:
+            return False
+        if len(targets) != 1 or not _is_one_operation(value.combiner):
+            return False
+        (along,) = value.axis
+        variables = {axis: self.fresh(axis.name) for axis in (*own, along)}
+        *outer, line, inner = own
+        extent = along.dom.extent
+        whole = f"({extent}) // {TOGETHER}"
+        for begin, end, count in (("0", whole, TOGETHER), (f"{whole} * {TOGETHER}", f"{extent}", 1)):
+            depth = self.depth
+            if outer:
+                names, ends = [variables[axis] for axis in outer], [f"{axis.dom.extent}" for axis in outer]
+                self.add(depth, f"for {', '.join(names)} in T.grid({', '.join(ends)}):")
+                depth += 1
+            self.add(depth, f"for {variables[along]} in range({begin}, {end}):")
+            self.add(depth + 1, f"for {variables[line]} in range({line.dom.extent}):")
+            places = [
+                variables[along] if count == 1 else f"({variables[along]} * {count} + {number})"
+                for number in range(count)
+            ]
+            self.lines_added(depth + 2, value, (op.axis, targets[0]), {**variables, along: ""}, inner, places)
+        return True
+
+    def lines_added(
+        self,
+        depth: int,
+        value: Reduction,
+        target: tuple[Sequence[IterVar], Tensor],
+        variables: Mapping[IterVar, str],
+        inner: IterVar,
+        places: Sequence[str],
+    ) -> None:
+        """The loop over `inner` that combines an element with those at `places` of the reduced axis."""
+        axes, tensor = target
+        (along,), (lhs,), (rhs,) = value.axis, value.combiner.lhs, value.combiner.rhs
+        parts: list[str] = []
+        for place in places:
+            known = {**variables, along: place}
+            found = self.bind(
+                [*axes, along], [known.get(axis) or self.fixed[axis] for axis in (*axes, along)]
+            )
+            parts.append(self.written(depth, self.factored(depth, value.source[0], inner)))
+        own = self.element(tensor, found)
+        text = own
+        for part in parts:
+            self.names[lhs], self.names[rhs] = text, part
+            text = self.written(depth, value.combiner.result[0])
+        self.add(depth, f"for {variables[inner]} in T.vectorized({inner.dom.extent}):")
+        self.add(depth + 1, f"{own} = {text}")
+
+    def factored(self, depth: int, source: Expr, inner: IterVar) -> Expr:
+        """A product whose factor is the same along `inner`, with a local scalar in its place."""
+        if not (isinstance(source, Binary) and source.operator == "*"):
+            return source
+        children = list(source.children)
+        for number, child in enumerate(children):
+            if not isinstance(child, Leaf) and all(axis is not inner for axis in variables_of(child)):
+                scalar = ScalarVar("factor", child.kind)
+                self.names[scalar] = self.fresh("factor")
+                self.add(depth, f"{self.names[scalar]} = {self.written(depth, child)}")
+                children[number] = scalar
+        return source.rebuilt(children)
+
     def independent_loops(self, axes: Sequence[IterVar]) -> tuple[int, list[str]]:
         """Loops of kinds over axes whose elements do not depend on each other: rows on threads, elements on vectors.
 
         What is not proved of them in the lowering runs as plain loops do.
         """
-        if not axes or any(axis in self.fixed for axis in axes):
+        own = [axis for axis in axes if axis not in self.fixed]
+        if not own:
             return self.loops(axes)
+        if len(own) < len(axes):  # a step of a scan: its rows are too few for threads
+            return self.vector_loops(axes, own)
         variables = [self.fresh(axis.name) for axis in axes]
         ends = [f"{axis.dom.extent}" for axis in axes]
         depth = self.depth
@@ -227,6 +307,17 @@ class Writer:
             depth += 1
         self.add(depth, f"for {variables[-1]} in T.vectorized({ends[-1]}):")
         return depth + 1, self.bind(axes, variables)
+
+    def vector_loops(self, axes: Sequence[IterVar], own: Sequence[IterVar]) -> tuple[int, list[str]]:
+        """Loops over the axes that have none yet, the last one on vectors."""
+        variables = {axis: self.fresh(axis.name) for axis in own}
+        names, ends = list(variables.values()), [f"{axis.dom.extent}" for axis in own]
+        depth = self.depth
+        if len(own) > 1:
+            self.add(depth, f"for {', '.join(names[:-1])} in T.grid({', '.join(ends[:-1])}):")
+            depth += 1
+        self.add(depth, f"for {names[-1]} in T.vectorized({ends[-1]}):")
+        return depth + 1, self.bind(axes, [variables.get(axis) or self.fixed[axis] for axis in axes])
 
     def block(self, axes: Sequence[IterVar], target: Tensor) -> tuple[int, list[str]]:
         """Loops around a block, with what a reduction begins with."""

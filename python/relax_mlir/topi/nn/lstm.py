@@ -130,16 +130,20 @@ def lstm(
     c_first = compute((1, batch, hidden), lambda _, b, j: zero if c_init is None else c_init(b, j), "c_first")
     width = as_expr(size(hidden))
     back = reductions.reduce_axis((0, state_size), "r")
+    # Lines of it are added up in every step.
+    turned = computed(
+        (state_size, weights.shape[0]), lambda r, j: recurrent(j, r), "T_lstm_turned", RECURRENT
+    )
     fed = compute(
-        (steps + 1, batch, 4, hidden),
-        lambda t, b, g, j: reductions.sum(h_state(t - 1, b, back) * recurrent(g * width + j, back), back),
+        (steps + 1, 4, batch, hidden),
+        lambda t, g, b, j: reductions.sum(h_state(t - 1, b, back) * turned(back, g * width + j), back),
         "fed",
     )
 
     def gate(letter: str, t: Expr, b: Expr, j: Expr) -> Expr:
         number = weight_layout.index(letter)
         own = size(steps) - t if reverse else t - 1
-        total: Expr = given(own, b, number, j) + fed(t, b, number, j)
+        total: Expr = given(own, b, number, j) + fed(t, number, b, j)
         for bias in (Bi, Bh):
             if bias is not None:
                 total = total + bias(width * number + j)

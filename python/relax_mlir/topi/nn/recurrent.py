@@ -54,7 +54,9 @@ class Recurrence:
 
     def __post_init__(self) -> None:
         self.steps, self.batch, _ = self.gates.shape
-        self.hidden = self.recurrent.shape[1]
+        rows, self.hidden = self.recurrent.shape
+        # Lines of it are added up in every step.
+        self.turned = computed((self.hidden, rows), lambda r, j: self.recurrent(j, r), "T_turned", RECURRENT)
         if self.lengths is None:
             self.counts: Tensor | None = None
             return
@@ -87,11 +89,11 @@ class Recurrence:
         """The products of a state with the recurrent weights of some gates; `before` steps before."""
         back = reductions.reduce_axis((0, self.hidden), "r")
         width, first = as_expr(size(self.hidden)), numbers[0]
-        weights = self.recurrent
+        weights = self.turned
         found = compute(
-            (self.steps + 1, self.batch, len(numbers), self.hidden),
-            lambda t, b, g, j: reductions.sum(
-                state(t - before if before else t, b, back) * weights((g + first) * width + j, back), back
+            (self.steps + 1, len(numbers), self.batch, self.hidden),
+            lambda t, g, b, j: reductions.sum(
+                state(t - before if before else t, b, back) * weights(back, (g + first) * width + j), back
             ),
             name,
         )
@@ -156,7 +158,7 @@ def rnn_steps(layer: Recurrence, hidden: Tensor, f: Activation) -> list[Tensor]:
     fed = layer.fed(state, [0], "fed")
 
     def value(t: Expr, b: Expr, j: Expr) -> Expr:
-        new = f(layer.held(layer.gate(0, t, b, j) + fed(t, b, 0, j)))
+        new = f(layer.held(layer.gate(0, t, b, j) + fed(t, 0, b, j)))
         return layer.kept(new, state(t - 1, b, j), t, b)
 
     return layer.scanned([hidden], [compute(layer.whole, value, "h_next")], [state], "T_rnn")
@@ -171,13 +173,13 @@ def gru_steps(
     fed = layer.fed(state, [0, 1, 2] if reset_after else [0, 1], "fed")
 
     def gated(number: int, t: Expr, b: Expr, j: Expr) -> Expr:
-        total = layer.gate(number, t, b, j) + fed(t, b, number, j) + bias(width * number + j)
+        total = layer.gate(number, t, b, j) + fed(t, number, b, j) + bias(width * number + j)
         return f(layer.held(total))
 
     if reset_after:
 
         def new(t: Expr, b: Expr, j: Expr) -> Expr:
-            own = gated(0, t, b, j) * (fed(t, b, 2, j) + bias(width * 2 + j))
+            own = gated(0, t, b, j) * (fed(t, 2, b, j) + bias(width * 2 + j))
             return g(layer.held(layer.gate(2, t, b, j) + own))
 
     else:
@@ -185,7 +187,7 @@ def gru_steps(
         last = layer.fed(reset, [2], "fed_new", 0)
 
         def new(t: Expr, b: Expr, j: Expr) -> Expr:
-            return g(layer.held(layer.gate(2, t, b, j) + last(t, b, 0, j) + bias(width * 2 + j)))
+            return g(layer.held(layer.gate(2, t, b, j) + last(t, 0, b, j) + bias(width * 2 + j)))
 
     def value(t: Expr, b: Expr, j: Expr) -> Expr:
         update, old = gated(1, t, b, j), state(t - 1, b, j)
@@ -208,7 +210,7 @@ def lstm_steps(
     fed = layer.fed(state, [0, 1, 2, 3], "fed")
 
     def gate(number: int, t: Expr, b: Expr, j: Expr) -> Expr:
-        return layer.gate(number, t, b, j) + fed(t, b, number, j)
+        return layer.gate(number, t, b, j) + fed(t, number, b, j)
 
     def peeped(number: int, row: int, now: Expr, t: Expr, b: Expr, j: Expr) -> Expr:
         total = gate(number, t, b, j)
