@@ -56,6 +56,7 @@ FAMILIES = (
     "quantiles",
     "collapse",
     "signal",
+    "random",
     "nn",
     "activations",
     "padding",

@@ -1775,6 +1775,16 @@ module {
       %5 = irdl.any
       irdl.results(result: %5)
     }
+    irdl.operation @random_words {
+      %0 = irdl.any
+      irdl.operands(state: %0)
+      %1 = irdl.base "#builtin.string" 
+      %2 = irdl.base "#builtin.integer" 
+      %3 = irdl.any_of(%1, %2) 
+      irdl.attributes {"count" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
+    }
     irdl.operation @repeat {
       %0 = irdl.any
       irdl.operands(x: %0)

@@ -23,6 +23,7 @@ RUN_TENSOR_TO_SHAPE = "relax_mlir.run.tensor_to_shape"
 
 SYMBOLIC_ATTRIBUTES = (
     "begin",
+    "count",
     "depth",
     "end",
     "shape",

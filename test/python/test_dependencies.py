@@ -64,7 +64,7 @@ LAYERS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"lowering", "strategy"}),
-    frozenset({"runtime", "profiler", "vm", "export"}),
+    frozenset({"random", "runtime", "profiler", "vm", "export"}),
     frozenset({"tools", "frontend", "distributed", "contrib", "tuning"}),
 )
 """The parts of the package, lowest first: a part imports its own layer and those below it."""

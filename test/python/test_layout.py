@@ -37,6 +37,7 @@ CONSTRUCTS = frozenset(
 """Rooms in which one op family or construct of the language has files of one name, findable by it."""
 
 REPEATED = {
+    "random": "generators, the namespace of the op builders, the ops and their implementations",
     "expressions": "each language (script, te, tir) has its own",
     "fast_call": "the generated code, and the runtime's half that loads it",
     "ir": "the script's decorators of classes, and what TVM has in ``tvm.ir``",

@@ -234,6 +234,7 @@ from relax_mlir.op import (
     image,
     memory,
     nn,
+    random,
     vision,
     vm,
 )
@@ -377,6 +378,7 @@ __all__ = [
     "print",
     "prod",
     "quantize",
+    "random",
     "register_infer",
     "register_op_attr",
     "repeat",

@@ -32,7 +32,7 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.op.elsewhere import ELSEWHERE
 
 PREFIX = "relax."
-FAMILIES = ("grad", "image", "memory", "nn", "vision", "vm")
+FAMILIES = ("grad", "image", "memory", "nn", "random", "vision", "vm")
 """Families whose ops are written with a dot."""
 
 RULES = ("FInferShape", "FInferType", "FInferStructInfo")

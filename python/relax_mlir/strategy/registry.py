@@ -45,6 +45,7 @@ _BUILT_IN = {
     "relax.logsumexp": ("reduce", "logsumexp"),
     "relax.layout_transform": ("layout_transform", "layout_transform"),
     "relax.hamming_window": ("signal", "hamming_window"),
+    "relax.random_words": ("random", "words"),
     **{
         f"relax.{name}": ("quantiles", name)
         for name in ("bucketize", "median", "multinomial_from_uniform", "searchsorted")

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from every_op_arrays import Array, Spec, flags, floats, integers
+from philox import philox
 from relax_mlir import op as R
 from scipy import special
 
@@ -244,6 +245,14 @@ def movement() -> dict[str, Spec]:
             R.multinomial_from_uniform,
             lambda p, u, i: drawn(p, u, i),
             [[floats(7, 3), floats(4, 1), integers(4, 1)], [floats(8, 1), floats(2, 1), integers(2, 1)]],
+        ),
+        "random.words": (
+            lambda state: R.random.words(state, 7)[0],
+            lambda state: np.array(
+                [*philox(int(state[0]), int(state[1])), *philox(int(state[0]), int(state[1]) + 1)][:7],
+                np.uint32,
+            ),
+            [[np.array([2**63 + 5, 7, 0], np.uint64)]],
         ),
         "collapse_sum_like": (
             R.collapse_sum_like,

@@ -1,0 +1,192 @@
+"""Random numbers from a state: words, and the state behind them.
+
+A generator is a tensor of three words of 64 bits, its *state*: a key (the seed), and a counter of 128 bits, low word
+first. Draws are pure: each gives numbers and the next state, so that two draws of one program differ because their
+states do, and no pass can take one for the other.
+
+Words are those of Philox 4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011):
+block ``i`` of a draw is the cipher of the counter plus ``i`` under the key, and gives four words of 32 bits.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
+from relax_mlir.dialects.binary import add, mod, multiply
+from relax_mlir.dialects.bitwise import bitwise_or, left_shift, right_shift
+from relax_mlir.dialects.cast import astype
+from relax_mlir.dialects.comparison import less
+from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.manipulate import split
+from relax_mlir.dialects.number_attributes import dimension
+from relax_mlir.dialects.structure import constant
+from relax_mlir.dialects.symbolic_attributes import dims_in
+from relax_mlir.dialects.trigonometric import cos
+from relax_mlir.dialects.types import DimLike, Tensor, Tuple, dims_attr
+from relax_mlir.dialects.unary import log, negative, sqrt
+from relax_mlir.dialects.value import Value, ValueLike, as_value, create_one, require_insertion_point
+from relax_mlir.dialects.views import reshape
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError
+from relax_mlir.mlir import ext, ir
+from relax_mlir.symbolic import Dim
+
+STATE = Tensor((3,), "uint64")
+"""The type of a state."""
+Drawn = tuple[Value, Value]
+"""Numbers, and the next state."""
+
+
+class RandomWordsOp(RelaxOp, name="random_words", traits=[ext.Pure]):
+    """`count` random words, ``uint32``, of a state, ``(3,)`` of ``uint64``, and the state behind them.
+
+    The state is a key and a counter; the draw takes ``ceildiv(count, 4)`` blocks of Philox 4x32-10 from the counter on,
+    and the next state begins at the block behind. The rest of the last block is not used.
+
+    Example: the state ``[0, 0, 0]`` gives ``0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8``, and ``[0, 1, 0]``.
+    """
+
+    state: ext.Operand[Any]
+    count: ir.StringAttr | ir.IntegerAttr
+    result: ext.Result[Any]
+
+    @classmethod
+    def dim_attributes(cls) -> tuple[str, ...]:
+        return ("count",)
+
+    @classmethod
+    def infer(cls, args: OpArgs) -> Inferred:
+        state = args.tensor(0)
+        args.require_dtype(0, lambda d: d == dtypes.dtype("uint64"), "uint64")
+        if state.ndim not in (None, 1) or (state.shape and state.shape[0] not in (None, 3)):
+            raise ShapeError(f"{args.op}: operand 'state' is {state}, expected a state, {STATE}")
+        count = next(iter(dims_in(args.attrs["count"])), None)
+        if count is None or symbolic.prove_less_equal(count, -1):
+            raise ShapeError(f"{args.op}: count is {args.attrs['count']}, expected a size")
+        return Tuple([Tensor((count,), "uint32"), STATE])
+
+
+def words(state: ValueLike, count: DimLike) -> Value:
+    """A pair of random words and the next state (see `RandomWordsOp`)."""
+    require_insertion_point("random.words")
+    size = dimension(count, "random.words: 'count'")
+    return create_one(RandomWordsOp, [as_value(state)], {"count": dims_attr([size])[0]})
+
+
+def bits(state: ValueLike, shape: Sequence[DimLike]) -> Drawn:
+    """Random words, ``uint32``, of a shape (see `RandomWordsOp`), and the next state."""
+    require_insertion_point("random.bits")
+    sizes = [dimension(dim, "random.bits: 'shape'") for dim in shape]
+    count: Dim = 1
+    for size in sizes:
+        count = count * size
+    pair = words(state, count)
+    return reshape(pair[0], sizes), pair[1]
+
+
+def uniform(
+    state: ValueLike,
+    shape: Sequence[DimLike],
+    low: float = 0.0,
+    high: float = 1.0,
+    dtype: str | DType = "float32",
+) -> Drawn:
+    """Floats of ``[low, high)``, each of one word (of two in float64), and the next state.
+
+    The word's highest bits, as many as the dtype has digits, are a multiple of a power of two in ``[0, 1)``; that is
+    scaled, which may round up to `high`.
+    """
+    kind = _float("uniform", dtype)
+    found, after = _fractions(state, shape, kind)
+    if (low, high) != (0.0, 1.0):
+        found = add(multiply(found, constant(high - low, kind.name)), constant(low, kind.name))
+    return found, after
+
+
+def normal(
+    state: ValueLike,
+    shape: Sequence[DimLike],
+    mean: float = 0.0,
+    scale: float = 1.0,
+    dtype: str | DType = "float32",
+) -> Drawn:
+    """Floats of a normal distribution, by Box and Muller from two uniform ones each, and the next state.
+
+    ``sqrt(-2 log(1 - u)) cos(2 pi v)``; 16-bit floats are computed in float32.
+    """
+    kind = _float("normal", dtype)
+    wide = dtypes.dtype("float64" if kind.name == "float64" else "float32")
+    pairs, after = _fractions(state, [*shape, 2], wide)
+    u, v = _columns(pairs, shape, 2)
+    radius = sqrt(multiply(constant(-2.0, wide.name), log(add(constant(1.0, wide.name), negative(u)))))
+    found = multiply(radius, cos(multiply(constant(2 * math.pi, wide.name), v)))
+    if (mean, scale) != (0.0, 1.0):
+        found = add(multiply(found, constant(scale, wide.name)), constant(mean, wide.name))
+    return (found if kind == wide else astype(found, kind)), after
+
+
+def randint(
+    state: ValueLike, shape: Sequence[DimLike], low: int, high: int, dtype: str | DType = "int64"
+) -> Drawn:
+    """Integers of ``[low, high)``, each the remainder of 64 bits, and the next state.
+
+    No number is likelier than another by more than ``(high - low) / 2**64`` of its share.
+    """
+    kind = dtypes.dtype(dtype)
+    if not kind.is_integer:
+        raise DTypeError(f"random.randint: dtype is {kind}, expected integers")
+    if not 0 < high - low < 2**63:
+        raise ArgumentError(
+            f"random.randint: there are no integers from {low} up to {high}, which is left out"
+        )
+    drawn, after = bits(state, [*shape, 2])
+    first, second = (astype(part, "uint64") for part in _columns(drawn, shape, 2))
+    wide = bitwise_or(left_shift(first, constant(32, "uint64")), second)
+    rest = astype(mod(wide, constant(high - low, "uint64")), "int64")
+    found = add(rest, constant(low, "int64")) if low else rest
+    return (found if kind.name == "int64" else astype(found, kind)), after
+
+
+def bernoulli(state: ValueLike, probabilities: ValueLike) -> Drawn:
+    """Bools that are true with the probabilities of a tensor of floats, and the next state."""
+    require_insertion_point("random.bernoulli")
+    given = as_value(probabilities)
+    info: Tensor = given.tensor_info
+    if info.known_shape is None or info.dtype is None or not info.dtype.is_float:
+        raise ShapeError(f"random.bernoulli: 'probabilities' is {info}, expected floats of known sizes")
+    found, after = uniform(state, info.known_shape, dtype=info.dtype)
+    return less(found, given), after
+
+
+def _float(what: str, dtype: str | DType) -> DType:
+    kind = dtypes.dtype(dtype)
+    if not kind.is_float:
+        raise DTypeError(f"random.{what}: dtype is {kind}, expected floats")
+    return kind
+
+
+DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24}
+"""The digits of floats, of which as many bits of a word are taken."""
+
+
+def _fractions(state: ValueLike, shape: Sequence[DimLike], kind: DType) -> Drawn:
+    """Floats of [0, 1), of as many bits as they have digits."""
+    if kind.name == "float64":
+        drawn, after = bits(state, [*shape, 2])
+        first, second = _columns(drawn, shape, 2)
+        high = astype(right_shift(first, constant(5, "uint32")), kind)
+        low = astype(right_shift(second, constant(6, "uint32")), kind)
+        both = add(multiply(high, constant(2.0**26, kind.name)), low)
+        return multiply(both, constant(2.0**-53, kind.name)), after
+    digits = DIGITS[kind.name]
+    drawn, after = bits(state, shape)
+    whole = astype(astype(right_shift(drawn, constant(32 - digits, "uint32")), "float32"), kind)
+    return multiply(whole, constant(2.0**-digits, kind.name)), after
+
+
+def _columns(pairs: Value, shape: Sequence[DimLike], count: int) -> list[Value]:
+    """The parts of the last dimension, which has `count`, without it."""
+    parts = split(pairs, count, len(shape))
+    return [reshape(parts[number], list(shape)) for number in range(count)]

@@ -1,0 +1,87 @@
+"""Random words by a counter: Philox 4x32-10 (Salmon et al., 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_mlir.symbolic import Dim
+from relax_mlir.te.own_loops import Fresh, LoopOp
+from relax_mlir.te.tensors import Tensor
+
+ROUNDS = 10
+FACTORS = (0xD2511F53, 0xCD9E8D57)
+STEPS = (0x9E3779B9, 0xBB67AE85)
+"""What the words of the key grow by from round to round."""
+MASK = 0xFFFFFFFF
+TAG = "random"
+
+
+def random_words(state: Tensor, count: Dim) -> list[Tensor]:
+    """`count` words (``uint32``) of a state (key and counter, three ``uint64``), and the state behind them."""
+
+    def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
+        given, (words, after) = ins[0], outs
+        block, last = fresh("block"), fresh("last")
+        blocks = f"(({count}) + 3) // 4"
+        lines = [f"for {block} in range(({count}) // 4):"]
+        inside, found = _block(given, f"T.uint64({block})", fresh)
+        lines += [f"    {line}" for line in inside]
+        lines += [f"    {words}[{block} * 4 + {n}] = {word}" for n, word in enumerate(found)]
+        rest, found = _block(given, f"T.uint64({last})", fresh)
+        lines.append(f"for {last} in range(({count}) // 4, {blocks}):")
+        lines += [f"    {line}" for line in rest]
+        for number, word in enumerate(found[:3]):
+            lines += [
+                f"    if {last} * 4 + {number} < {count}:",
+                f"        {words}[{last} * 4 + {number}] = {word}",
+            ]
+        counter, high = _counter(given, f"T.uint64({blocks})", fresh)
+        return [
+            *lines,
+            *counter,
+            f"{after}[0] = {given}[0]",
+            f"{after}[1] = {high[0]}",
+            f"{after}[2] = {high[1]}",
+        ]
+
+    return LoopOp([state], [(count,), (3,)], ["uint32", "uint64"], body, "T_random_words", TAG).outputs
+
+
+def _counter(given: str, offset: str, fresh: Fresh) -> tuple[list[str], tuple[str, str]]:
+    """The counter plus an offset: statements, and its low and its high word."""
+    low, high = fresh("low"), fresh("high")
+    lines = [
+        f"{low} = {given}[1] + {offset}",
+        f"{high} = {given}[2] + T.Select({low} < {given}[1], T.uint64(1), T.uint64(0))",
+    ]
+    return lines, (low, high)
+
+
+def _block(given: str, number: str, fresh: Fresh) -> tuple[list[str], list[str]]:
+    """Four words: the statements that make them, and what they are. Halves of 32 bits are kept in words of 64."""
+    lines, (low, high) = _counter(given, number, fresh)
+    mask = f"T.uint64({MASK})"
+
+    def named(name: str, text: str) -> str:
+        found = fresh(name)
+        lines.append(f"{found} = {text}")
+        return found
+
+    x = [named("x", text) for word in (low, high) for text in (f"{word} & {mask}", f"{word} >> T.uint64(32)")]
+    key = [named("k", f"{given}[0] & {mask}"), named("k", f"{given}[0] >> T.uint64(32)")]
+    for number_of_round in range(ROUNDS):
+        if number_of_round:
+            key = [
+                named("k", f"({k} + T.uint64({step})) & {mask}") for k, step in zip(key, STEPS, strict=True)
+            ]
+        first, second = (
+            named("p", f"{word} * T.uint64({factor})")
+            for word, factor in zip((x[0], x[2]), FACTORS, strict=True)
+        )
+        x = [
+            named("x", f"(({second} >> T.uint64(32)) ^ {x[1]}) ^ {key[0]}"),
+            named("x", f"{second} & {mask}"),
+            named("x", f"(({first} >> T.uint64(32)) ^ {x[3]}) ^ {key[1]}"),
+            named("x", f"{first} & {mask}"),
+        ]
+    return lines, [f'T.cast({word}, "uint32")' for word in x]
