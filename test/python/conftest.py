@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -65,3 +66,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"conftest.py: SLOWEST names files that are not there: {', '.join(missing)}")
     rank = {FOLDER / name: number for number, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
+
+
+def pytest_sessionstart() -> None:
+    """What is collected stays: nothing of it is garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what tests make, not at a million objects of modules and test items."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
