@@ -336,7 +336,7 @@ def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> 
 
 def _needs_checks(prim: func.FuncOp, params: Sequence[PrimParam] | None) -> bool:
     """Whether something is not proved, also if what is computed twice is known to be the same."""
-    if not unproved(prim, Ranges(prim, params)):
+    if next(unproved(prim, Ranges(prim, params)), None) is None:
         return False
     run_native("func.func(cse)", prim.operation)
-    return bool(unproved(prim, Ranges(prim, params)))
+    return next(unproved(prim, Ranges(prim, params)), None) is not None

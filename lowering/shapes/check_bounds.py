@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,14 +21,10 @@ from relax_mlir.transform.config import BOUNDS_CHECK
 MODES = ("auto", "all", "none")
 
 
-def unproved(function: func.FuncOp, ranges: Ranges) -> list[Requirement]:
+def unproved(function: func.FuncOp, ranges: Ranges) -> Iterator[Requirement]:
     """What the ops of a prim func need and nobody has proved, in the order of the program."""
-    return [
-        requirement
-        for op in ops_of(function.operation)
-        for requirement in requirements(op)
-        if not requirement.proved(ranges)
-    ]
+    for op in ops_of(function.operation):
+        yield from (requirement for requirement in requirements(op) if not requirement.proved(ranges))
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ def bounds_mode(ctx: PassContext) -> str:
 
 def _check_function(function: func.FuncOp, declarations: RuntimeDeclarations, sizes_only: bool) -> None:
     names = _names(function)
-    for requirement in unproved(function, Ranges(function)):
+    for requirement in list(unproved(function, Ranges(function))):
         if sizes_only and requirement.kind == BOUNDS_ERROR:
             continue
         op, buffer = requirement.op, requirement.buffer

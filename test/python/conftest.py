@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -68,13 +69,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
-def pytest_sessionstart() -> None:
-    """What is collected stays: nothing of it is garbage."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays: no garbage is looked for in it, then or later."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Let the garbage collector look at what tests make, not at a million objects of modules and test items."""
+    try:
+        collected = yield
+    finally:
+        gc.enable()
     gc.collect()
     gc.freeze()
-    gc.enable()
+    return collected
