@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 import threading
 from typing import Any
 
-import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
+import warm_process
 from relax_mlir import op
 from relax_mlir.error import ParseError
 from relax_mlir.lowering.runtime_lib import thread_pool
@@ -182,8 +181,10 @@ def test_many_callers(built: dict[int, Executable]) -> None:
     assert not wrong
 
 
-def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return cold_process.run(["-c", code], env={**os.environ, **variables})
+def run(code: str, **variables: str) -> tuple[int, str, str]:
+    """Exit code and outputs of a child that has made no threads yet."""
+    child = warm_process.run(["-c", code], timeout=240, env={**os.environ, **variables})
+    return child.returncode, child.stdout.decode(), child.stderr.decode()
 
 
 def test_fork_and_end() -> None:
@@ -197,8 +198,8 @@ assert np.array_equal(np.from_dlpack(main(data)), expected)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 print("done")
 """
-    result = run(RUN + code)
-    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
+    status, said, errors = run(RUN + code)
+    assert (status, said) == (0, "done\n"), errors
 
 
 def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,9 +238,9 @@ for _ in range(3):
     assert np.array_equal(np.from_dlpack(main(data)), expected)
 print(seen)
 """
-    result = run(RUN + code, **({} if text is None else {"RELAX_MLIR_BLOCKTIME": text}))
-    assert not result.returncode, result.stderr
-    first, cpus, alone = map(int, result.stdout.split())
+    failed, said, errors = run(RUN + code, **({} if text is None else {"RELAX_MLIR_BLOCKTIME": text}))
+    assert not failed, errors
+    first, cpus, alone = map(int, said.split())
     short = min(nanoseconds, thread_pool.SHORT_BLOCKTIME)
     assert first == (nanoseconds if cpus > 1 else short)
     assert alone == short
@@ -247,10 +248,10 @@ print(seen)
 
 @pytest.mark.parametrize("text", ["", "-1", "soon", "nan", "inf", "1e10"])
 def test_wrong_blocktime(text: str) -> None:
-    result = run(RUN, RELAX_MLIR_BLOCKTIME=text)
-    assert result.returncode == 1
+    code, _, errors = run(RUN, RELAX_MLIR_BLOCKTIME=text)
+    assert code == 1
     said = f"ParseError: the environment variable RELAX_MLIR_BLOCKTIME is {text!r}, expected a number of milliseconds"
-    assert said in result.stderr
+    assert said in errors
 
 
 def test_machines_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
