@@ -5,7 +5,7 @@ from __future__ import annotations
 import random_prims
 from compiled_schedules import compare_prims
 
-SEEDS = range(90)
+SEEDS = range(45)
 SIZES = 3
 COMPILED = range(1000, 1010)
 

@@ -6,7 +6,7 @@ import pytest
 import random_schedules
 from compiled_schedules import compare_tensors
 
-SEEDS = range(240)
+SEEDS = range(120)
 SIZES = 3
 COMPILED = range(1000, 1016)
 
@@ -24,7 +24,7 @@ def test_random_schedules_compiled() -> None:
 
 def test_some_have_intrinsics() -> None:
     found = [random_schedules.scheduled(random_schedules.computation(seed), seed) for seed in SEEDS[::4]]
-    assert sum(schedule.tensorized for schedule in found) > 20
-    assert sum("else:" in schedule.source for schedule in found) > 5, (
+    assert sum(schedule.tensorized for schedule in found) > 10
+    assert sum("else:" in schedule.source for schedule in found) > 2, (
         "some tiles may be smaller than an intrinsic"
     )
