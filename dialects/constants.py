@@ -30,9 +30,10 @@ _arrays = weakref.WeakKeyDictionary()
 """The arrays behind the resources that `to_attribute` made, by context and name: the bindings cannot read them."""
 
 
-def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
+def to_attribute(array: np.ndarray[Any, Any], name: str | None = None) -> ir.Attribute:
     """The elements of `array` as an attribute of type ``tensor<shape x dtype>``; needs a current context.
 
+    A large array is a resource called `name`, with a number behind it where there is one of that name already.
     A C-contiguous array above `DENSE_LIMIT` elements is referenced, not copied: do not change it afterwards.
     """
     if not array.flags.c_contiguous:
@@ -40,13 +41,19 @@ def to_attribute(array: np.ndarray[Any, Any]) -> ir.Attribute:
     dtype = dtypes.dtype(array.dtype)
     tensor_type = ir.RankedTensorType.get(array.shape, dtype.element_type())
     if array.size > DENSE_LIMIT:
-        name = f"relax_constant_{next(_counter)}"
+        name = _resource_key(name) if name else f"relax_constant_{next(_counter)}"
         raw = array.view(np.uint16) if dtype.name == "bfloat16" else array  # bf16 has no buffer format
         attribute = ir.DenseResourceElementsAttr.get_from_buffer(raw, name, tensor_type)
         known = _arrays.setdefault(attribute.context, weakref.WeakValueDictionary())
         known[resource_name(attribute)] = raw  # the attribute holds this object
         return attribute
     return _dense(array, dtype, tensor_type)
+
+
+def _resource_key(name: str) -> str:
+    """`name` as a word that MLIR writes without quotes."""
+    word = re.sub(r"[^\w.]", "_", name, flags=re.ASCII)
+    return word if word[0].isalpha() else f"_{word}"
 
 
 def _dense(array: np.ndarray[Any, Any], dtype: dtypes.DType, tensor_type: ir.Type) -> ir.Attribute:

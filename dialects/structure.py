@@ -1,5 +1,6 @@
 """Structure of a Relax program: constants, shapes, tuples, `match_shape`, and dataflow blocks."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -288,10 +289,13 @@ def is_pure(op: ir.Operation) -> bool:
     return name in (TUPLE, "arith.constant", "index.constant", "tensor.extract", "tensor.from_elements")
 
 
-def constant(value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None) -> Value:
+def constant(
+    value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None, name: str | None = None
+) -> Value:
     """Emit a constant. A C-contiguous array is referenced, not copied: do not change it afterwards.
 
-    `dtype` converts; without it Python floats are float32, ints int64, bools bool.
+    `dtype` converts; without it Python floats are float32, ints int64, bools bool. `name`: what it is called in
+    printed modules.
     """
     require_insertion_point("constant")
     if isinstance(value, bool | int | float):
@@ -303,7 +307,11 @@ def constant(value: np.ndarray[Any, Any] | Scalar, dtype: str | None = None) -> 
         )
     elif dtype is not None:
         value = _converted(value, dtypes.dtype(dtype))
-    return create_one(ConstantOp, [], {"value": constants.to_attribute(np.asarray(value))})
+    made = create_one(ConstantOp, [], {"value": constants.to_attribute(np.asarray(value), name)})
+    if name:
+        op = made.ssa.owner
+        op.location = ir.Location.name(re.sub(r"\W", "_", name, flags=re.ASCII), op.location)
+    return made
 
 
 def _converted(value: np.ndarray[Any, Any] | Scalar, dtype: dtypes.DType) -> np.ndarray[Any, Any]:

@@ -331,10 +331,10 @@ class BlockBuilder:
 
     match_cast = match_shape
 
-    def const(self, value: np.ndarray | Scalar, dtype: str | None = None) -> Value:
-        """A constant; a large C-contiguous array is referenced, not copied."""
+    def const(self, value: np.ndarray | Scalar, dtype: str | None = None, name: str | None = None) -> Value:
+        """A constant; a large C-contiguous array is referenced, not copied. `name` is for printed modules."""
         self._current("const")
-        return structure.constant(value, dtype)
+        return structure.constant(value, dtype, name)
 
     def emit_te(
         self,

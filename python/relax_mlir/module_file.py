@@ -194,7 +194,7 @@ def attach_weights(module: ir.Module, arrays: Mapping[str, Array], what: str) ->
         names = ", ".join(f"'{name}'" for name in missing)
         raise ParseError(f"{what} has weights that are not in the file: {names}")
     with module.context, ir.Location.unknown():
-        made = {name: constants.to_attribute(arrays[name]) for name in wanted}
+        made = {name: constants.to_attribute(arrays[name], name) for name in wanted}
         for name, attribute in wanted.items():
             if made[name].type != attribute.type:
                 raise ParseError(

@@ -246,10 +246,10 @@ class Converter:
         if output is None or isinstance(output, SequenceItem | OptionalItem):
             return output
         if isinstance(output, np.ndarray | np.generic):
-            return of_array(np.asarray(output))
+            return of_array(np.asarray(output), name=name)
         if isinstance(output, TensorItem):
             if output.value is None:
-                return output
+                return TensorItem(output.dtype, None, output.known, output.name or name)
             return TensorItem(output.dtype, self.with_symbols(output.value), output.known)
         value = self.with_symbols(self.bb.emit(output, identifier(name)))
         return of_value(value)
@@ -265,7 +265,8 @@ def _materialized(item: TensorItem) -> Value:
     """Emit the value of known elements."""
     assert item.known is not None
     if not item.is_symbolic:
-        return R.const(np.ascontiguousarray(item.known).reshape(item.known.shape))
+        array = np.ascontiguousarray(item.known).reshape(item.known.shape)
+        return R.const(array, name=item.name)
     dims = [dim if isinstance(dim, Expr) else int(dim) for dim in item.known.reshape(-1)]
     if all(symbolic.prove_less_equal(0, dim) for dim in dims) and item.known.ndim == 1:
         value = R.shape_to_tensor(R.shape_expr(dims))

@@ -32,14 +32,16 @@ class Arrays:
             if name in NARROW and NARROW[name].bits < 8:
                 raise UnsupportedError(f"{what} of {name} in a file of external data is not supported")
             array = self._mapped(tensor, numpy_dtype(name), what)
-            return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array)
+            return TensorItem(
+                name, None, NARROW[name].stored(array) if name in NARROW else array, tensor.name
+            )
         if tensor.HasField("segment"):
             raise ParseError(f"{what} is stored in segments, which ONNX does not define further")
         try:
             array = numpy_helper.to_array(tensor)
         except (ValueError, TypeError) as error:
             raise ParseError(f"{what} cannot be read: {error}") from error
-        return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array)
+        return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array, tensor.name)
 
     def of_sparse(self, sparse: SparseTensorProto) -> TensorItem:
         """The item of a sparse initializer, made dense."""
@@ -56,7 +58,7 @@ class Arrays:
                 dense[tuple(places.T)] = values.known
         except (IndexError, ValueError) as error:
             raise ParseError(f"{what} cannot be read: {error}") from error
-        return TensorItem(values.dtype, None, dense)
+        return TensorItem(values.dtype, None, dense, sparse.values.name)
 
     def _mapped(self, tensor: TensorProto, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, Any]:
         """The elements of an initializer in a file of external data, mapped into memory, not read."""

@@ -27,6 +27,8 @@ class TensorItem:
     dtype: str
     value: Value | None = None
     known: np.ndarray[Any, Any] | None = None
+    name: str | None = None
+    """What a constant is called in the model."""
 
     @property
     def shape(self) -> tuple[Dim | None, ...] | None:
@@ -67,9 +69,9 @@ def of_value(value: Value) -> TensorItem:
     return TensorItem(info.dtype.name, value)
 
 
-def of_array(array: np.ndarray[Any, Any], dtype: str | None = None) -> TensorItem:
+def of_array(array: np.ndarray[Any, Any], dtype: str | None = None, name: str | None = None) -> TensorItem:
     """The item of a constant."""
-    return TensorItem(dtype or array.dtype.name, None, array)
+    return TensorItem(dtype or array.dtype.name, None, array, name)
 
 
 def of_dims(dims: Sequence[Dim], dtype: str = "int64") -> TensorItem:

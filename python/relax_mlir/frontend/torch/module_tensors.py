@@ -31,5 +31,5 @@ class Weights:
         tensor = self.tensor(name)
         key = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
         if tensor.numel() == 0 or key not in self._made:
-            self._made[key] = builder.const(array(tensor, name, self._copy))
+            self._made[key] = builder.const(array(tensor, name, self._copy), name=name)
         return self._made[key]

@@ -267,3 +267,23 @@ def test_the_manners_of_onnxruntime() -> None:
         session.run(None, {"x": feeds["x"]})
     with pytest.raises(DTypeError, match="'x' is of float64, expected float32"):
         session.run(None, feeds | {"x": feeds["x"].astype(np.float64)})
+
+
+def test_constants_keep_the_names_of_the_model(tmp_path) -> None:
+    names = ["layer.0/weight", "layer.0_weight", "1 > 2", "é"]
+    chained = " ".join(f"t{i + 1} = MatMul(t{i}, c{i})" for i in range(4))
+    proto = model(f"g (float[n, 16] t0) => (float[n, 16] t4) {{ {chained} }}")
+    arrays = [floats(16, 16, seed=number) for number in range(4)]
+    for node, name, array in zip(proto.graph.node, names, arrays, strict=True):
+        node.input[1] = name
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    module = from_onnx(proto)
+    text = str(module)
+    for number, name in enumerate(["layer.0_weight", "layer.0_weight_", "_1___2", "_"]):
+        assert f"dense_resource<{name}" in text, (number, name)
+    assert '= constants["layer.0_weight"]' in module.script()
+    module.save(tmp_path / "m.rx")
+    x = floats(3, 16)
+    wanted = x @ arrays[0] @ arrays[1] @ arrays[2] @ arrays[3]
+    for made in (module, rx.IRModule.load(tmp_path / "m.rx")):
+        np.testing.assert_allclose(np.from_dlpack(rx.build(made)["main"](x)), wanted, rtol=1e-3, atol=1e-3)
