@@ -270,12 +270,19 @@ TABLE = Rows(
             lambda: agrees(LINEAR, LINEAR, X),
         ),
         "joint-graph": Row(joint, EVAL + ", outside of training", forward),
-        "random": row(
-            lambda x, noise: x + torch.rand_like(x),
-            "make them outside, and pass them as an argument",
-            lambda x, noise: x + noise,
+        "multinomial": row(
+            lambda x, at: x.gather(1, torch.multinomial(x.abs(), 2)),
+            "make the indices outside, and pass them as an argument",
+            lambda x, at: x.gather(1, at),
             X,
-            torch.full((3, 4), 0.5),
+            torch.tensor([[0, 1], [2, 3], [1, 0]]),
+        ),
+        "random": Row(
+            lambda: compiled_without_gradients(lambda x: x + torch.rand_like(x), X),
+            "make them outside, and pass them as an argument",
+            lambda: agrees(
+                lambda x, noise: x + noise, lambda x, noise: x + noise, X, torch.full((3, 4), 0.5)
+            ),
         ),
         "strides": row(
             lambda x: x.as_strided((2,), (5,)).clone(), "use slices, views", lambda x: x.view(12)[:6:5], X
@@ -304,7 +311,6 @@ TABLE = Rows(
         ),
         "not-installed": Row(without_torch, "install it with: pip install", with_torch),
         "slopes": in_training(nn.RReLU(), f"random slopes of training; {EVAL}", X),
-        "dropout": in_training(nn.Dropout(), f"random dropout of training; {EVAL}", X),
         "attention": row(
             attention(0.5), f"attention with dropout of training; {EVAL}", attention(0.0), QUERY
         ),

@@ -11,8 +11,10 @@ from relax_mlir.error import ArgumentError
 from relax_mlir.frontend.import_progress import compiling
 from relax_mlir.frontend.torch.exported_program import from_exported_program, prepared
 from relax_mlir.frontend.torch.program_signature import Leaf, ProgramSignature, Tree, children, read_signature
+from relax_mlir.frontend.torch.refused_ops import draws
 from relax_mlir.frontend.torch.requirement import require_torch
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, Size
+from relax_mlir.random import Generator
 from relax_mlir.runtime.build import build
 from relax_mlir.runtime.executable import Executable
 
@@ -27,10 +29,18 @@ class CompiledProgram:
     in place, too. Results are tensors without gradients.
     """
 
-    def __init__(self, program: ExportedProgram, signature: ProgramSignature, executable: Executable) -> None:
+    def __init__(
+        self,
+        program: ExportedProgram,
+        signature: ProgramSignature,
+        executable: Executable,
+        generator: Generator | None = None,
+    ) -> None:
         self.executable = executable
         """What `relax_mlir.build` gave; its function is called ``main``."""
         self._main = executable["main"]
+        self.generator = generator
+        """Where random numbers come from, in programs that draw any; its state is kept from call to call."""
         self._in_spec = program.call_spec.in_spec
         self._out_spec = signature.out_spec
         self._signature = signature
@@ -72,8 +82,11 @@ class CompiledProgram:
                 )
         waiting = iter(leaves)
         given = [_packed(tree, waiting) for tree in self._trees]
-        found = self._main(*(item for item in given if item is not _DROPPED), *self._state)
-        result, changed = (found[0], list(found[1])) if self._changed else (found, [])
+        drawn_from = () if self.generator is None else (self.generator.state,)
+        found = self._main(*(item for item in given if item is not _DROPPED), *self._state, *drawn_from)
+        result, changed = (found[0], list(found[1])) if self._changed or drawn_from else (found, [])
+        if self.generator is not None:
+            self.generator.state = _as_torch(changed.pop()).numpy()
         known = {node: leaves[index] for node, index in self._places.items()}
         for (kind, index, node), value in zip(self._changed, changed, strict=True):
             known[node] = self._state[index] if kind == "buffer" else leaves[index]
@@ -107,6 +120,7 @@ def compile_program(
     exported_program: ExportedProgram,
     *,
     copy: bool = False,
+    generator: Generator | None = None,
     **options: Argument,
 ) -> CompiledProgram:
     """Import and build a program of ``torch.export``; the result is called as its module.
@@ -114,6 +128,8 @@ def compile_program(
     >>> run = compile_program(torch.export.export(model.eval(), (x,)))
     >>> y = run(x)
 
+    Random numbers are drawn from `generator`, by default one of seed 0: of torch's distributions, but not torch's
+    numbers.
     `options` are those of `relax_mlir.build`. The program has to have been functional, or is made so.
     """
     require_torch()
@@ -121,7 +137,8 @@ def compile_program(
     module = from_exported_program(program, copy=copy, run_ep_decomposition=False)
     with compiling(len(program.graph.nodes)):
         executable = build(module, **options)
-    return CompiledProgram(program, read_signature(program), executable)
+    own = (generator or Generator(0)) if draws(program.graph) else None
+    return CompiledProgram(program, read_signature(program), executable, own)
 
 
 def _packed(tree: Tree, waiting: Iterator[Any]) -> Argument:

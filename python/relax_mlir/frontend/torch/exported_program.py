@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.random import STATE
 from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.value import Value, Var
@@ -25,6 +26,7 @@ from relax_mlir.frontend.torch.program_signature import (
     tree_info,
     unpacked,
 )
+from relax_mlir.frontend.torch.refused_ops import draws
 from relax_mlir.frontend.torch.requirement import require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
 from relax_mlir.frontend.torch.symbol_names import bounds_of, eliminate, named_sizes
@@ -61,8 +63,10 @@ def from_exported_program(
     sizes besides is checked by each call.
 
     Buffers that the program changes are further parameters, and ``main`` returns a pair: the results, and a tuple of
-    new values (of buffers, and of arguments that the program changes). `relax_mlir.frontend.torch.compile_program`
-    hides that behind a function that is called as the module is.
+    new values (of buffers, and of arguments that the program changes). A program that draws random numbers has a
+    parameter `generator` behind them, the state of a `relax_mlir.random.Generator`, and the next state is the last of
+    the new values: its numbers are of torch's distributions, but not torch's.
+    `relax_mlir.frontend.torch.compile_program` hides that behind a function that is called as the module is.
 
     Args:
         copy: copy parameters and buffers. Otherwise constants share memory with the module: changing a parameter in
@@ -110,6 +114,10 @@ def prepared(
         "what torch.export.export gives",
     )
     return decomposed(exported_program, functional=functional, known=known)
+
+
+GENERATOR = "generator"
+"""The name of the parameter that random numbers are drawn from."""
 
 
 class _Import:
@@ -178,12 +186,14 @@ class _Import:
         params, inputs = self._parameters()
         state = [Var(_identifier(name), self._weight_info(name)) for name in self.signature.state]
         kept = self._kept_weights()
+        generator = [Var(GENERATOR, STATE)] if draws(self.program.graph) else []
         with builder.function(
-            "main", [*params, *state, *kept.values()], bounds=self._used_bounds([*params, *state])
+            "main", [*params, *state, *generator, *kept.values()], bounds=self._used_bounds([*params, *state])
         ):
             for guard in self.guards:
                 guard.emit()
             importer = GraphImporter(builder, self.sizes, unsupported, self.custom)
+            importer.random_state = generator[0] if generator else None
             for tree, value in zip(inputs, params, strict=True):
                 importer.values.update(unpacked(tree, value))
             buffers = dict(zip(self.signature.state, state, strict=True))
@@ -232,9 +242,9 @@ class _Import:
             result = []
         if self.unwrap and isinstance(result, list) and len(result) == 1:
             result = result[0]
-        if not self.signature.changed:
-            return result
-        return [result, [importer.argument(node) for _, _, node in self.signature.changed]]
+        new = [importer.argument(node) for _, _, node in self.signature.changed]
+        new += [importer.random_state] if importer.random_state is not None else []
+        return [result, new] if new else result
 
 
 def _nested(spec: TreeSpec, values: Argument) -> Argument:

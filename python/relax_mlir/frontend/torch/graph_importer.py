@@ -51,6 +51,8 @@ class GraphImporter:
         self.values: dict[Any, Any] = dict(values or {})
         """Values of nodes: a value, or a list for ops with several results."""
         self.scalars = Scalars(self)
+        self.random_state: Value | None = None
+        """The state that the next random numbers are drawn from, where the function is given one."""
 
     # -- sizes
 

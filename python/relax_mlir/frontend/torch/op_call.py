@@ -23,6 +23,12 @@ Operand = Value | Expr | Number
 """What an argument of an op may be that stands for a tensor or a number."""
 
 
+NO_GENERATOR = (
+    "random numbers in a branch or a loop, or in a graph of torch.compile; make them outside, and pass them as an "
+    "argument"
+)
+
+
 class OpCall:
     """One op of a graph: what torch says of its results, and how its arguments become values."""
 
@@ -95,6 +101,13 @@ class OpCall:
     def te(self, function: Callable[..., Any], *args: Argument, **kwargs: Argument) -> Value:
         """Call a tensor expression that gives one tensor."""
         found: Value = self.builder.emit_te(function, *args, **kwargs)
+        return found
+
+    def drawn(self, draw: Callable[[Value], tuple[Value, Value]]) -> Value:
+        """Random numbers: `draw` gives them, and the next state, of the state that the function is at."""
+        if self.importer.random_state is None:
+            raise self.unsupported(NO_GENERATOR)
+        found, self.importer.random_state = draw(self.importer.random_state)
         return found
 
     def axis(self, axis: int, rank: int) -> int:

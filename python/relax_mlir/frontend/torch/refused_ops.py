@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from relax_mlir.frontend.torch.torch_types import FakeTensor
+from relax_mlir.frontend.torch.torch_types import FakeTensor, Graph
 
 _GRADIENT = "an op of gradients, which programs for inference do not have"
-_RANDOM = "random numbers of torch's generator; make them outside, and pass them as an argument"
+_RANDOM = "draws from a distribution of its argument; make the indices outside, and pass them as an argument"
 _BAGS = "bags of embeddings; use embedding, and a sum or mean"
 CHANGES = "an op of users that changes its arguments; give it a functional form"
 _COMPLEX = "it has complex numbers, which this project does not have"
@@ -19,16 +19,7 @@ REFUSED = {
     "aten.convolution_backward.default": _GRADIENT,
     "aten._fft_c2r.default": _COMPLEX,
     "aten._fft_r2c.default": _COMPLEX,
-    "aten.rand.default": _RANDOM,
-    "aten.randn.default": _RANDOM,
-    "aten.randint.low": _RANDOM,
-    "aten.randint.default": _RANDOM,
-    "aten.rand_like.default": _RANDOM,
-    "aten.randn_like.default": _RANDOM,
-    "aten.randperm.default": _RANDOM,
-    "aten.bernoulli.default": _RANDOM,
     "aten.multinomial.default": _RANDOM,
-    "aten.normal_functional.default": _RANDOM,
     "aten.as_strided.default": _MEMORY,
     "aten.atan2.out": "it writes into its argument `out`; functional programs have aten.atan2.default",
     "aten._embedding_bag.default": _BAGS,
@@ -44,3 +35,36 @@ def reason(name: str, result: FakeTensor) -> str:
     if name.startswith("auto_functionalized"):  # torch's op around one that changes its arguments
         return CHANGES
     return REFUSED.get(name, known)
+
+
+RANDOM = frozenset(
+    f"aten.{name}"
+    for name in (
+        *(
+            "rand.default",
+            "rand_like.default",
+            "randn.default",
+            "randn_like.default",
+            "normal_functional.default",
+        ),
+        *(
+            "uniform.default",
+            "randint.default",
+            "randint.low",
+            "randint_like.default",
+            "randint_like.low_dtype",
+        ),
+        *("randperm.default", "bernoulli.default", "bernoulli.p"),
+    )
+)
+"""Ops that draw random numbers; dropout does so in training."""
+DROPOUT = frozenset({"aten.dropout.default", "aten.native_dropout.default"})
+
+
+def draws(graph: Graph) -> bool:
+    """Whether a graph draws random numbers."""
+    for node in graph.nodes:
+        name = str(node.target)
+        if name in RANDOM or (name in DROPOUT and len(node.args) > 2 and node.args[2] and node.args[1]):
+            return True
+    return False

@@ -26,6 +26,7 @@ FAMILIES = (
     "manipulate",
     "normalization",
     "pooling",
+    "random",
     "reduce",
     "resize",
     "scan",

@@ -149,12 +149,3 @@ def glu(call: OpCall, x: Value, axis: int = -1) -> Value:
         R.strided_slice(x, [axis], [start], [end]) for start, end in ((0, half), (half, half + half))
     )
     return R.multiply(left, R.sigmoid(right))
-
-
-@rule("dropout.default", "native_dropout.default")
-def dropout(call: OpCall, x: Value, p: float, train: bool | None = None) -> Value | list[Value]:
-    if train and p > 0:
-        raise call.unsupported("random dropout of training; export the module after module.eval()")
-    if "native" in str(call.node.target):
-        return [x, R.full(call.shape, R.const(True, "bool"), "bool")]
-    return x
