@@ -97,6 +97,18 @@ def grows(x: Any) -> Any:
     return y
 
 
+class Adjacency(nn.Module):
+    """A product with a constant matrix."""
+
+    def __init__(self, sparse: bool) -> None:
+        super().__init__()
+        matrix = torch.eye(3) * 2
+        self.register_buffer("matrix", matrix.to_sparse() if sparse else matrix)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.mm(self.matrix, x)
+
+
 def exported(what: Callable[..., Any], *args: Any, train: bool = False, strict: bool = False) -> Any:
     """A module, or a function as one, exported without torch's warnings."""
     module = what if isinstance(what, nn.Module) else Calls(what)
@@ -270,6 +282,12 @@ TABLE = Rows(
             lambda: agrees(LINEAR, LINEAR, X),
         ),
         "joint-graph": Row(joint, EVAL + ", outside of training", forward),
+        "sparse": row(
+            Adjacency(sparse=True),
+            r"make it one with to_dense\(\)",
+            Adjacency(sparse=False),
+            torch.ones(3, 2),
+        ),
         "multinomial": row(
             lambda x, at: x.gather(1, torch.multinomial(x.abs(), 2)),
             "make the indices outside, and pass them as an argument",

@@ -7,7 +7,7 @@ from typing import Any
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnsupportedError
-from relax_mlir.frontend.torch.torch_arrays import array
+from relax_mlir.frontend.torch.torch_arrays import array, require_dense
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram
 
 
@@ -29,6 +29,7 @@ class Weights:
     def constant(self, builder: BlockBuilder, name: str) -> Value:
         """The tensor called `name` as a constant."""
         tensor = self.tensor(name)
+        require_dense(tensor, name)
         key = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)
         if tensor.numel() == 0 or key not in self._made:
             self._made[key] = builder.const(array(tensor, name, self._copy), name=name)

@@ -26,6 +26,15 @@ def dtype_name(dtype: Argument) -> str:
     return name
 
 
+def require_dense(tensor: TorchTensor, name: str) -> None:
+    """Raise `UnsupportedError` for a tensor whose elements are not all in memory."""
+    if str(tensor.layout) != "torch.strided":
+        raise UnsupportedError(
+            f"tensor '{name}' has the layout {tensor.layout}; this project takes dense tensors: make it one with "
+            "to_dense() before the module is exported"
+        )
+
+
 def array(tensor: TorchTensor, name: str, copy: bool) -> np.ndarray[Any, Any]:
     """The elements of a tensor, in its memory where it is contiguous, else (and with `copy`) in memory of their own.
 
@@ -34,10 +43,11 @@ def array(tensor: TorchTensor, name: str, copy: bool) -> np.ndarray[Any, Any]:
         UnsupportedError: a tensor that has no memory on the CPU.
     """
     dtype_name(tensor.dtype)
-    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
+    require_dense(tensor, name)
+    if tensor.device.type != "cpu":
         raise UnsupportedError(
-            f"tensor '{name}' is on device {tensor.device} with layout {tensor.layout}; "
-            "this project takes dense tensors on the CPU: move the module there before it is exported"
+            f"tensor '{name}' is on device {tensor.device}; this project takes tensors on the CPU: "
+            "move the module there before it is exported"
         )
     found = from_torch(tensor)
     return found.copy() if copy else found
