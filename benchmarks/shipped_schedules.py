@@ -49,14 +49,13 @@ JUDGEMENTS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """A call of an op on ``(n, channels, h, w)``, with symbols for all but the channels."""
+    """A convolution of ``(n, channels, h, w)``, with symbols for all but the channels."""
 
-    op: str
     channels: int
     window: int
     stride: int
-    outputs: int = 0
-    groups: int = 1
+    outputs: int
+    groups: int
 
     def module(self) -> IRModule:
         """A function with this call."""
@@ -64,11 +63,6 @@ class Case:
         pad = self.window // 2
         strides, padding, window = (self.stride,) * 2, (pad,) * 4, (self.window,) * 2
         bb = rx.BlockBuilder()
-        if self.op != "conv":
-            pool = R.nn.max_pool2d if self.op == "max" else R.nn.avg_pool2d
-            with bb.function("main", [x]):
-                bb.emit_func_output(pool(x, pool_size=window, strides=strides, padding=padding))
-            return bb.get()
         weight = rx.Var("w", rx.Tensor((self.outputs, self.channels // self.groups, *window), DTYPE))
         with bb.function("main", [x, weight]):
             called = R.nn.conv2d(x, weight, strides=strides, padding=padding, groups=self.groups)
@@ -85,21 +79,11 @@ class Family:
 
 
 def families() -> Iterator[Family]:
-    """What is measured: depthwise, grouped and whole convolutions, and poolings."""
-    for window, stride in ((3, 1), (3, 2), (5, 1), (5, 2)):
-        given = [Case("conv", c, window, stride, c, c) for c in (16, 48, 96, 24, 64)]
-        yield Family(tuple(given[:3]), tuple(given[3:]))
+    """What is measured: convolutions in several groups."""
     for window, stride in ((3, 1), (3, 2)):
         grouped = ((32, 64, 4), (64, 64, 8), (96, 48, 3), (48, 96, 6), (128, 64, 4))
-        given = [Case("conv", c, window, stride, k, groups) for c, k, groups in grouped]
+        given = [Case(c, window, stride, k, groups) for c, k, groups in grouped]
         yield Family(tuple(given[:3]), tuple(given[3:]))
-        whole = ((3, 32), (32, 32), (64, 48), (16, 64), (48, 24))
-        given = [Case("conv", c, window, stride, k) for c, k in whole]
-        yield Family(tuple(given[:3]), tuple(given[3:]))
-    for op in ("max", "avg"):
-        for window, stride in ((3, 1), (3, 2)):
-            given = [Case(op, c, window, stride) for c in (16, 64, 32, 48)]
-            yield Family(tuple(given[:2]), tuple(given[2:]))
 
 
 @dataclass(frozen=True)

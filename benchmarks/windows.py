@@ -1,21 +1,30 @@
-"""Convolutions and poolings of symbolic sizes beside torch, on one thread each, in turns."""
+"""Layers of networks for images beside torch, ONNX Runtime and OpenVINO, on one thread each, in turns.
+
+Convolutions have constant weights, a bias and an activation. Sizes of the data are symbols for us, and for the others
+that have such.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from benchmarks import environment  # noqa: F401  # isort: skip - before anything that imports NumPy
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import WrongResult, measure
+from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
+from benchmarks.peers.onnxruntime_peer import IR_VERSION, OPSET
 from benchmarks.report import duration
 from benchmarks.targets import Row
 from benchmarks.workloads import normal
 
-SECONDS, LEAST, ERROR = 0.5, 0.8, 1e-3
+SECONDS, LEAST, ERROR = 0.3, 1.0, 1e-3
+BATCHES = (1, 8)
 
 
 @dataclass(frozen=True)
@@ -34,86 +43,164 @@ class Case:
     def rank(self) -> int:
         return len(self.data) - 2
 
+    def constants(self) -> list[Array]:
+        """Weights and bias."""
+        if self.kind != "conv":
+            return []
+        return [normal(*self.window, seed=1), normal(self.window[0], seed=2)]
 
-CASES = (
+
+LAYERS = (
+    Case("ResNet 7x7/2 3-64@224", "conv", (1, 3, 224, 224), (64, 3, 7, 7), 2, 3),
     Case("ResNet 3x3 64@56", "conv", (1, 64, 56, 56), (64, 64, 3, 3), 1, 1),
+    Case("ResNet 3x3 128@28", "conv", (1, 128, 28, 28), (128, 128, 3, 3), 1, 1),
+    Case("ResNet 3x3/2 256@28", "conv", (1, 256, 28, 28), (256, 256, 3, 3), 2, 1),
     Case("ResNet 3x3 256@14", "conv", (1, 256, 14, 14), (256, 256, 3, 3), 1, 1),
+    Case("ResNet 3x3 512@7", "conv", (1, 512, 7, 7), (512, 512, 3, 3), 1, 1),
     Case("ResNet 1x1 256-64@56", "conv", (1, 256, 56, 56), (64, 256, 1, 1)),
+    Case("ResNet 1x1/2 512-1024@28", "conv", (1, 512, 28, 28), (1024, 512, 1, 1), 2),
+    Case("ResNet 1x1 512-2048@7", "conv", (1, 512, 7, 7), (2048, 512, 1, 1)),
+    Case("MobileNet 3x3/2 3-32@224", "conv", (1, 3, 224, 224), (32, 3, 3, 3), 2, 1),
+    Case("MobileNet 1x1 24-144@56", "conv", (1, 24, 56, 56), (144, 24, 1, 1)),
+    Case("MobileNet 1x1 96-576@14", "conv", (1, 96, 14, 14), (576, 96, 1, 1)),
     Case("MobileNet dw 144@56", "conv", (1, 144, 56, 56), (144, 1, 3, 3), 1, 1, 144),
+    Case("MobileNet dw/2 144@56", "conv", (1, 144, 56, 56), (144, 1, 3, 3), 2, 1, 144),
     Case("MobileNet dw 384@14", "conv", (1, 384, 14, 14), (384, 1, 3, 3), 1, 1, 384),
+    Case("MobileNet dw 960@7", "conv", (1, 960, 7, 7), (960, 1, 3, 3), 1, 1, 960),
+    Case("max 3x3/2 64@112", "max", (1, 64, 112, 112), (3, 3), 2, 1),
+)
+"""Of ResNet-50 and MobileNetV2; each for every batch of `BATCHES`."""
+OTHERS = (
     Case("grouped 4 of 128@28", "conv", (1, 128, 28, 28), (128, 4, 3, 3), 1, 1, 32),
     Case("grouped 32 of 256@14", "conv", (1, 256, 14, 14), (256, 32, 3, 3), 1, 1, 8),
+    Case("conv1d 80-384@3000", "conv", (1, 80, 3000), (384, 80, 3), 1, 1),
     Case("conv3d 16@16", "conv", (1, 16, 16, 16, 16), (16, 16, 3, 3, 3), 1, 1),
-    Case("max 3x3/2 64@112", "max", (1, 64, 112, 112), (3, 3), 2, 1),
     Case("avg 3x3x3/2 16@33", "avg", (1, 16, 33, 33, 33), (3, 3, 3), 2, 1),
 )
 
 
-def rows(seconds: float = SECONDS) -> Iterator[Row]:
-    """torch's time over ours of each layer; the note has ours."""
+def cases() -> Iterator[Case]:
+    """All that is measured."""
+    for batch in BATCHES:
+        for case in LAYERS:
+            yield replace(case, name=f"{case.name} x{batch}", data=(batch, *case.data[1:]))
+    yield from OTHERS
+
+
+def rows(seconds: float = SECONDS, chosen: Sequence[Case] | None = None) -> Iterator[Row]:
+    """The time of the best other one over ours of each layer; the note has ours, and which one that is."""
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with torch.no_grad():
-            for case in CASES:
+            for case in cases() if chosen is None else chosen:
                 yield _row(case, seconds)
     finally:
         torch.set_num_threads(threads)
 
 
 def _row(case: Case, seconds: float) -> Row:
-    import torch
+    subject, x = f"layers {case.name}", normal(*case.data, seed=0)
+    contestants = {"ours": _ours(case, x), "torch": _torch(case, x)}
+    for name, prepare in (("onnxruntime", _onnxruntime), ("openvino", _openvino)):
+        try:
+            contestants[name] = prepare(case, x)
+        except ImportError:
+            continue
+    results = {name: bound.to_numpy(bound.call()) for name, bound in contestants.items()}
+    wanted = results["torch"]
+    errors = {n: float(np.max(np.abs(r - wanted)) / np.max(np.abs(wanted))) for n, r in results.items()}
+    if errors["ours"] > ERROR:
+        wrong = WrongResult(f"an element is {errors['ours']:.3g} off")
+        return Row(subject, "best other / ours", 0.0, LEAST, str(wrong))
+    timings = measure(contestants, errors, seconds)
+    ratios = {}
+    for name in contestants:
+        pairs = zip(timings[name].samples, timings["ours"].samples, strict=True)
+        ratios[name] = float(np.median([other / own for other, own in pairs]))
+    best = min((name for name in ratios if name != "ours"), key=lambda name: ratios[name])
+    note = f"{duration(timings['ours'].median)}, {best}"
+    return Row(subject, "best other / ours", ratios[best], LEAST, note)
 
-    subject = f"layers {case.name}"
-    arrays = [normal(*case.data, seed=0)]
-    if case.kind == "conv":
-        arrays.append(normal(*case.window, seed=1))
-    tensors = [torch.from_numpy(array) for array in arrays]
-    contestants = {
-        "ours": Bound(partial(_ours(case), *arrays), np.from_dlpack),
-        "torch": Bound(partial(_torch(case), *tensors), lambda tensor: tensor.numpy()),
-    }
-    ours, theirs = (bound.to_numpy(bound.call()) for bound in contestants.values())
-    error = float(np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs)))
-    if error > ERROR:
-        return Row(subject, "torch / ours", 0.0, LEAST, str(WrongResult(f"an element is {error:.3g} off")))
-    timings = measure(contestants, dict.fromkeys(contestants, error), seconds)
-    pairs = zip(timings["torch"].samples, timings["ours"].samples, strict=True)
-    ratio = float(np.median([other / own for other, own in pairs]))
-    return Row(subject, "torch / ours", ratio, LEAST, duration(timings["ours"].median))
 
-
-def _ours(case: Case) -> Any:  # noqa: ANN401 - a function of the FFI
+def _ours(case: Case, x: Array) -> Bound:
     import relax_mlir as rx
     from relax_mlir import op as R
 
-    spatial, sides = [f"d{axis}" for axis in range(case.rank)], [case.padding] * case.rank
-    params = [rx.Var("x", rx.Tensor(("n", case.data[1], *spatial)))]
-    options: dict[str, Any] = {"strides": [case.stride] * case.rank, "padding": sides}
-    if case.kind == "conv":
-        params.append(rx.Var("w", rx.Tensor(case.window)))
-        builder, options = getattr(R.nn, f"conv{case.rank}d"), {**options, "groups": case.groups}
-    else:
-        builder, options = (
-            getattr(R.nn, f"{case.kind}_pool{case.rank}d"),
-            {**options, "pool_size": case.window},
-        )
+    data = rx.Var("x", rx.Tensor(("n", case.data[1], *[f"d{axis}" for axis in range(case.rank)])))
+    options: dict[str, Any] = {"strides": [case.stride] * case.rank, "padding": [case.padding] * case.rank}
     bb = rx.BlockBuilder()
-    with bb.function("main", params):
-        bb.emit_func_output(builder(*params, **options))
-    return rx.build(bb.get(), "cpu -num-threads=1")["main"]
+    with bb.function("main", [data]):
+        if case.kind == "conv":
+            weight, bias = case.constants()
+            made = getattr(R.nn, f"conv{case.rank}d")(data, R.const(weight), groups=case.groups, **options)
+            bb.emit_func_output(R.nn.relu(made + R.const(bias.reshape(-1, *[1] * case.rank))))
+        else:
+            pool = getattr(R.nn, f"{case.kind}_pool{case.rank}d")
+            bb.emit_func_output(pool(data, case.window, **options))
+    return Bound(partial(rx.build(bb.get(), "cpu -num-threads=1")["main"], x), np.asarray)
 
 
-def _torch(case: Case) -> Any:  # noqa: ANN401 - a function of torch
+def _torch(case: Case, x: Array) -> Bound:
     import torch
 
     functional: Any = torch.nn.functional
+    data, constants = torch.from_numpy(x), [torch.from_numpy(array) for array in case.constants()]
+
+    def call() -> Any:  # noqa: ANN401 - a tensor of torch
+        options = {"stride": case.stride, "padding": case.padding}
+        if case.kind == "conv":
+            convolution = getattr(functional, f"conv{case.rank}d")
+            return convolution(data, *constants, **options, groups=case.groups).relu_()
+        pool = getattr(functional, f"{case.kind}_pool{case.rank}d")
+        more = {} if case.kind == "max" else {"count_include_pad": False}
+        return pool(data, case.window, **options, **more)
+
+    return Bound(call, lambda tensor: tensor.numpy())
+
+
+def onnx_model(case: Case) -> bytes:
+    """The layer as an ONNX model of symbolic sizes."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    shape = ["n", case.data[1], *[f"d{axis}" for axis in range(case.rank)]]
+    options = {"strides": [case.stride] * case.rank, "pads": [case.padding] * (2 * case.rank)}
+    weights = [numpy_helper.from_array(array, f"w{n}") for n, array in enumerate(case.constants())]
+    names = ["x", *(weight.name for weight in weights)]
     if case.kind == "conv":
-        convolution = getattr(functional, f"conv{case.rank}d")
-        return lambda x, w: convolution(x, w, None, case.stride, case.padding, 1, case.groups)
-    pool = getattr(functional, f"{case.kind}_pool{case.rank}d")
-    if case.kind == "max":
-        return lambda x: pool(x, case.window, case.stride, case.padding)
-    return lambda x: pool(x, case.window, case.stride, case.padding, count_include_pad=False)
+        made = [helper.make_node("Conv", names, ["c"], **options, group=case.groups)]
+        nodes = [*made, helper.make_node("Relu", ["c"], ["y"])]
+    else:
+        kind = {"max": "MaxPool", "avg": "AveragePool"}[case.kind]
+        nodes = [helper.make_node(kind, names, ["y"], **options, kernel_shape=case.window)]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "layer", inputs, outputs, weights)
+    opset = [helper.make_opsetid("", OPSET)]
+    return bytes(helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION).SerializeToString())
+
+
+def _onnxruntime(case: Case, x: Array) -> Bound:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(onnx_model(case), options, providers=["CPUExecutionProvider"])
+    return Bound(lambda: session.run(None, {"x": x})[0], np.asarray)
+
+
+def _openvino(case: Case, x: Array) -> Bound:
+    import openvino
+
+    core = openvino.Core()
+    options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1}
+    request = core.compile_model(core.read_model(onnx_model(case)), "CPU", options).create_infer_request()
+    return Bound(lambda: request.infer([x], share_inputs=True, share_outputs=True)[0], np.asarray)
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(f"{row.subject:42} {row.value:6.2f}  {row.note}", flush=True)

@@ -14,7 +14,7 @@ from relax_mlir.lowering.kernels.gemm.contraction import Contraction
 from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
 from relax_mlir.lowering.kernels.gemm.gemm import tiling_of
 from relax_mlir.lowering.kernels.gemm.gemm_panels import emit_gemm_panels, has_panels, panels_name
-from relax_mlir.lowering.kernels.gemm.lower_contractions import emit_contraction, zero_fill_before
+from relax_mlir.lowering.kernels.gemm.lower_contractions import emit_contraction, fill_before
 from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import func, ir, memref
 from relax_mlir.mlir_text import functions
@@ -85,7 +85,11 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
     """A product in the function by an argument of static shape that is used there only, and which it is."""
     for op in function.entry_block.operations:
         contraction = match_contraction(op.operation)
-        if contraction is None or not has_panels(contraction.kernel, target):
+        if (
+            contraction is None
+            or contraction.windows is not None
+            or not has_panels(contraction.kernel, target)
+        ):
             continue
         b, buffer = contraction.b, contraction.b.buffer
         groups = {contraction.columns, contraction.depth}
@@ -133,7 +137,7 @@ def _rewrite(
     target: Target,
 ) -> None:
     """Replace the product by a call of the kernel for packed operands; argument `position` becomes `type_`."""
-    fill = None if contraction.sums_outside else zero_fill_before(operation)
+    fill = None if contraction.sums_outside else fill_before(operation, 0.0)
     with ir.InsertionPoint(operation), operation.location:
         buffer = ir.BlockArgument(contraction.b.buffer)
         buffer.set_type(type_)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PRIM_FUNC
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.gemm.gemm import FLOATS
+from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
 from relax_mlir.lowering.kernels.registry import Request
 from relax_mlir.lowering.kernels.select_kernels import generator_of
+from relax_mlir.lowering.kernels.windows.window_match import lie_apart, terms_of
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Rule
-from relax_mlir.mlir import func, ir
+from relax_mlir.mlir import func, ir, linalg
 from relax_mlir.module_functions import functions_of
 from relax_mlir.passes.fusion.prim_merging import is_contraction
 from relax_mlir.strategy.implementation import DEFAULT_PLEVEL, OpImplementation
@@ -19,6 +21,7 @@ KERNEL_PLEVEL = 15
 """The priority of generated kernels."""
 LINALG = "linalg"
 PRODUCT = "matrix product"
+WINDOWS = "windows"
 
 
 def builtin_strategy(call: OpCall, rule: Rule, target: Target) -> OpStrategy:
@@ -28,10 +31,16 @@ def builtin_strategy(call: OpCall, rule: Rule, target: Target) -> OpStrategy:
     prims = [op for op in functions_of(scratch) if PRIM_FUNC in op.attributes]
     asking = next((prim for prim in prims if KERNEL in prim.attributes), None)
     product = next((prim for prim in prims if is_contraction(prim) and _multiplies(prim)), None)
+    windows = next((prim for prim in prims if _over_windows(prim)), None)
     if asking is not None:
         name = ir.StringAttr(asking.attributes[KERNEL]).value
         unless = _against_kernel(name, asking, target)
         strategy.add(OpImplementation(f"kernel {name}", plevel=KERNEL_PLEVEL, rule=rule, unless=unless))
+    elif windows is not None:
+        unless = _against_windows(windows)
+        strategy.add(OpImplementation(f"kernel {WINDOWS}", plevel=KERNEL_PLEVEL, rule=rule, unless=unless))
+        if not unless:
+            return strategy
     elif product is not None:
         unless = _against_product(product)
         strategy.add(OpImplementation(f"kernel {PRODUCT}", plevel=KERNEL_PLEVEL, rule=rule, unless=unless))
@@ -74,6 +83,38 @@ def _against_kernel(name: str, prim: func.FuncOp, target: Target) -> str:
 def _multiplies(prim: func.FuncOp) -> bool:
     """Whether a contraction adds products, not elements as poolings do."""
     return bool(ops_of(prim.operation, "linalg.matmul", "arith.mulf", "arith.muli", "arith.andi"))
+
+
+def _over_windows(prim: func.FuncOp) -> ir.Operation | None:
+    """The reduction of a prim func that reads its data at sums of loops."""
+    for op in ops_of(prim.operation, "linalg.generic"):
+        if len(op.operands) == 3 and any(
+            "reduction" in str(kind) for kind in op.attributes["iterator_types"]
+        ):
+            maps = linalg.get_indexing_maps(op)
+            if loops_of(maps[0].value) is None and None not in map(
+                loops_of, (x.value for x in list(maps)[1:])
+            ):
+                return op
+    return None
+
+
+def _against_windows(prim: func.FuncOp) -> str:
+    """Why no kernel over windows takes a contraction; "" if one does."""
+    operation = _over_windows(prim)
+    assert operation is not None
+    data, sizes, total = (ir.RankedTensorType(x.type) for x in operation.operands)
+    maps = [attribute.value for attribute in linalg.get_indexing_maps(operation)]
+    element = str(data.element_type)
+    if element not in FLOATS or (not _multiplies(prim) and str(total.element_type) not in FLOATS):
+        return f"no kernel for {element}"
+    taps = dict(zip(loops_of(maps[1]) or (), sizes.shape, strict=True))
+    padded = bool(ops_of(prim.operation, "tensor.insert_slice"))
+    if ops_of(operation, "arith.maximumf") and not padded and lie_apart(maps[0], taps):
+        return "windows have no elements in common"
+    added = [terms for expression in maps[0].results if len(terms := terms_of(expression)) > 1]
+    *_, last = loops_of(maps[2]) or (None,)
+    return "" if any(last in dict(terms) for terms in added) else "channels are the last dimension"
 
 
 def _against_product(prim: func.FuncOp) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.convolution import Convolution
@@ -11,10 +11,14 @@ from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import reshape
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
+from relax_mlir.lowering.kernels.windows.channel_windows import computes
+from relax_mlir.lowering.kernels.windows.window_product import reads_windows
+from relax_mlir.lowering.kernels.windows.window_words import Kind
 from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
 from relax_mlir.lowering.legalize.linear_algebra import matrices
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import Window, is_empty, sizes_of
+from relax_mlir.lowering.legalize.window import Window, is_empty, sizes_of, surrounded
 from relax_mlir.mlir import ir, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, convert, multiply
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
@@ -23,19 +27,73 @@ from relax_mlir.symbolic import Dim
 
 @legalization("relax.nn_conv1d", "relax.nn_conv2d", "relax.nn_conv3d")
 def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """In one group a product of two matrices: of the windows, one a row, and of the kernels, one a column."""
+    """Sums over windows, which are matrix products: of the kernels, one a row, and of the windows, one a column."""
     conv, result = Convolution.of(op.args), op.results[0]
     assert result.dtype is not None
     wide = result.with_dtype(compute_dtype(result.dtype))
-    data = _padded(lz, conv, op.operands[0])
-    if conv.groups == 1 and _is_product(conv, op.operands[1]):
-        return [_product_of_channels(lz, conv, data, op.operands[1], result)]
+    data, weight = op.operands
+    if conv.groups == 1 and _is_product(conv, weight):
+        return [_product_of_channels(lz, conv, _padded(lz, conv, data), weight, result)]
+    if _has_windows(conv, data, weight, wide):
+        return [_sums_over_windows(lz, conv, data, weight, result)]
+    data = _padded(lz, conv, data)
     if conv.groups == 1:
-        return [_product(lz, conv, data, op.operands[1], result)]
-    loops = Loops.of(conv)
+        return [_product(lz, conv, data, weight, result)]
     key = (conv.strides, conv.dilation, conv.groups, conv.data, conv.kernel, conv.out)
-    sums = lz.prim(_name(conv), [data, op.operands[1]], [wide], loops.body, pattern="out_fusable", key=key)
+    sums = lz.prim(_name(conv), [data, weight], [wide], Loops.of(conv).body, pattern="out_fusable", key=key)
     return [cast(lz, sums[0], result.dtype)]
+
+
+def _has_windows(conv: Convolution, data: Arg, weight: Arg, wide: Tensor) -> bool:
+    """Whether a generated kernel reads windows where they lie (see `match_windows`)."""
+    operand, kernel, total = (
+        str(_known(info.dtype).storage_type()) for info in (data.info, weight.info, wide)
+    )
+    product = GemmKernel(operand, total)
+    return operand == kernel and (
+        computes(Kind.DEPTHWISE, product) if _is_depthwise(conv, weight) else reads_windows(product)
+    )
+
+
+def _is_depthwise(conv: Convolution, weight: Arg) -> bool:
+    """Whether each channel has one kernel of its own."""
+    sizes = dict(zip(conv.kernel, weight.shape, strict=True))
+    return conv.groups > 1 and sizes["I"] == 1 and symbolic.prove_equal(sizes["O"], conv.groups)
+
+
+def _sums_over_windows(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor) -> Arg:
+    """The convolution in the order of `NCHW` and `OIHW`, with copies around it where the layouts are others."""
+    plain = replace(conv, data=f"NC{conv.spatial}", kernel=f"OI{conv.spatial}", out=f"NC{conv.spatial}")
+    images = _reordered(lz, f"{_name(conv)}_data", data, conv.data, plain.data)
+    kernels = _reordered(lz, f"{_name(conv)}_kernels", weight, conv.kernel, plain.kernel)
+    sizes = dict(zip(conv.out, result.known_shape or (), strict=True))
+    shape = Tensor([sizes[letter] for letter in plain.out], compute_dtype(_known(result.dtype)))
+    key = (conv.strides, conv.dilation, conv.groups, conv.before, conv.after)
+    loops = Loops.of(plain, depthwise=_is_depthwise(plain, kernels))
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        return loops.sums(prim, _with_zeros(plain, prim))
+
+    sums = lz.prim(_name(conv), [images, kernels], [shape], body, pattern="out_fusable", key=key)[0]
+    if conv.out == plain.out:
+        return cast(lz, sums, _known(result.dtype))
+    return _reordered(lz, f"{_name(conv)}_out", sums, plain.out, conv.out, result)
+
+
+def _reordered(
+    lz: Legalizer, name: str, value: Arg, letters: str, wanted: str, result: Tensor | None = None
+) -> Arg:
+    """`value`, whose dimensions are `letters`, with its dimensions in the order `wanted`."""
+    order = [letters.index(letter) for letter in wanted]
+    shape = [value.shape[axis] for axis in order]
+    return permuted(lz, name, value, order, result or Tensor(shape, value.info.dtype))
+
+
+def _with_zeros(conv: Convolution, prim: PrimBody) -> ir.Value:
+    """The data of a prim func with the zeros of the padding around it."""
+    sides = [dict(zip(conv.spatial, sizes, strict=True)) for sizes in (conv.before, conv.after)]
+    before, after = ([side.get(letter, 0) for letter in conv.data] for side in sides)
+    return surrounded(prim, prim.ins[0], before, after, 0)
 
 
 def _name(conv: Convolution) -> str:
@@ -128,7 +186,7 @@ def reshaped(value: Arg, shape: Sequence[Dim]) -> Arg:
 
 
 def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
-    """`data` with zeros around it; itself if there are none."""
+    """`data` with zeros around it, by a prim func of its own; itself if there are none."""
     before, after = (dict(zip(conv.spatial, sizes, strict=True)) for sizes in (conv.before, conv.after))
     if not any((*conv.before, *conv.after)):
         return data
@@ -136,7 +194,6 @@ def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
         dim + before.get(letter, 0) + after.get(letter, 0)
         for letter, dim in zip(conv.data, data.shape, strict=True)
     ]
-    result = Tensor(shape, data.info.dtype)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         filled = zeroed(prim)
@@ -147,7 +204,7 @@ def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
         return [window.insert(prim.ins[0], filled)]
 
     key = (conv.data, conv.before, conv.after)
-    return lz.prim("pad", [data], [result], body, pattern="injective", key=key)[0]
+    return lz.prim("pad", [data], [Tensor(shape, data.info.dtype)], body, pattern="injective", key=key)[0]
 
 
 @dataclass(frozen=True)
@@ -155,18 +212,21 @@ class Loops:
     """The loops of a convolution by name: those of the result in its layout, then those of the sum.
 
     ``N``, ``C`` (of the result, within its group) and the spatial letters; ``I`` and small letters are summed over;
-    ``G`` is the group, where there are several.
+    ``G`` is the group, where there are several. A `depthwise` convolution has ``C`` in its place, and no ``I``.
     """
 
     conv: Convolution
     parallel: tuple[str, ...]
     summed: tuple[str, ...]
+    depthwise: bool = False
 
     @classmethod
-    def of(cls, conv: Convolution) -> Loops:
-        parallel = [part for letter in conv.out for part in _in_groups(conv, letter, "C")]
+    def of(cls, conv: Convolution, depthwise: bool = False) -> Loops:
+        parallel = conv.out if depthwise else [part for x in conv.out for part in _in_groups(conv, x, "C")]
         summed = ["I" if letter == "C" else letter.lower() for letter in conv.data if letter != "N"]
-        return cls(conv, tuple(parallel), tuple(summed))
+        if depthwise:
+            summed.remove("I")
+        return cls(conv, tuple(parallel), tuple(summed), depthwise)
 
     def loop(self, name: str) -> ir.AffineExpr:
         return ir.AffineDimExpr.get((*self.parallel, *self.summed).index(name))
@@ -178,10 +238,10 @@ class Loops:
         """Where the data is read."""
         exprs: list[ir.AffineExpr] = []
         for letter in self.conv.data:
-            if letter == "C":
+            if letter == "N" or (letter == "C" and self.depthwise):
+                exprs.append(self.loop(letter))
+            elif letter == "C":
                 exprs += [self.loop(part) for part in _in_groups(self.conv, "I", "I")]
-            elif letter == "N":
-                exprs.append(self.loop("N"))
             else:
                 axis = self.conv.spatial.index(letter)
                 moved = self.loop(letter.lower()) * self.conv.dilation[axis]
@@ -190,6 +250,10 @@ class Loops:
 
     def of_weight(self) -> ir.AffineMap:
         """Where the kernels are read."""
+        if self.depthwise:
+            loops = {"O": "C"} | {letter: letter.lower() for letter in self.conv.spatial}
+            zero = ir.AffineConstantExpr.get(0)
+            return self.map([self.loop(loops[x]) if x in loops else zero for x in self.conv.kernel])
         names: list[str] = []
         for letter in self.conv.kernel:
             names += (
@@ -200,11 +264,17 @@ class Loops:
         return self.map([self.loop(name) for name in names])
 
     def body(self, prim: PrimBody) -> Sequence[ir.Value]:
+        """The sums, of data that has its zeros around it."""
+        return self.sums(prim, prim.ins[0])
+
+    def sums(self, prim: PrimBody, data: ir.Value) -> Sequence[ir.Value]:
+        """The sums over windows of `data`, which is as the first input or larger."""
         conv = self.conv
-        data = _split(prim, prim.ins[0], prim.in_infos[0], conv.data.index("C"), conv.groups)
-        weight = _split(prim, prim.ins[1], prim.in_infos[1], conv.kernel.index("O"), conv.groups)
+        groups = 1 if self.depthwise else conv.groups
+        data = _split(prim, data, prim.in_infos[0], conv.data.index("C"), groups)
+        weight = _split(prim, prim.ins[1], prim.in_infos[1], conv.kernel.index("O"), groups)
         channel = conv.out.index("C")
-        target = _split(prim, zeroed(prim), prim.out_infos[0], channel, conv.groups)
+        target = _split(prim, zeroed(prim), prim.out_infos[0], channel, groups)
         dtypes = [info.dtype for info in (*prim.in_infos, *prim.out_infos)]
         first, second, out = (_known(dtype) for dtype in dtypes)
 
@@ -215,7 +285,7 @@ class Loops:
         output = self.map([self.loop(name) for name in self.parallel])
         kinds = ["parallel"] * len(self.parallel) + ["reduction"] * len(self.summed)
         sums = generic([data, weight], maps, [target], [output], kinds, element)
-        return [_joined(sums[0], prim.outs[0].type, channel, conv.groups)]
+        return [_joined(sums[0], prim.outs[0].type, channel, groups)]
 
 
 def _in_groups(conv: Convolution, letter: str, channel: str) -> list[str]:
@@ -234,13 +304,14 @@ def _split(prim: PrimBody, value: ir.Value, info: Tensor, axis: int, groups: int
         return value
     shape = info.known_shape
     assert shape is not None
-    sizes: list[Dim] = [*shape[:axis], groups, symbolic.floordiv(shape[axis], groups), *shape[axis + 1 :]]
+    sizes, channels = sizes_of(prim, value), symbolic.floordiv(shape[axis], groups)
+    sizes[axis : axis + 1] = [groups, channels if isinstance(channels, int) else prim.index(channels)]
     parts = [[i] if i < axis else [i + 1] for i in range(len(shape))]
     parts[axis] = [axis, axis + 1]
     dynamic = int(ir.ShapedType.get_dynamic_size())
     static = [size if isinstance(size, int) else dynamic for size in sizes]
     type_ = ir.RankedTensorType.get(static, ir.RankedTensorType(value.type).element_type)
-    unknown = [prim.index(size) for size in sizes if not isinstance(size, int)]
+    unknown = [size for size in sizes if not isinstance(size, int)]
     return tensor.expand_shape(type_, value, parts, unknown, static)
 
 

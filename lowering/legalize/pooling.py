@@ -1,7 +1,8 @@
-"""Legalisation of pooling: what does not count around the data, then one reduction over a window."""
+"""Legalisation of pooling: a reduction over windows of the data with what does not count around it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from relax_mlir.dialects.dtypes import DType
@@ -9,7 +10,7 @@ from relax_mlir.dialects.pooling import Pooling
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.reduce import extreme
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
+from relax_mlir.lowering.legalize.window import Index, surrounded
 from relax_mlir.mlir import arith, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, const, convert, maximum
 from relax_mlir.scalars.linalg_builders import generic, identity
@@ -24,8 +25,7 @@ def legalize_pooling(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     assert result.dtype is not None
     wide = compute_dtype(result.dtype) if pool.is_mean else result.dtype
     neutral = 0 if pool.is_mean else extreme(result.dtype, lowest=True)
-    data = _padded(lz, pool, op.operands[0], neutral)
-    sums = _reduced(lz, pool, data, result.with_dtype(wide), neutral)
+    sums = _reduced(lz, pool, op.operands[0], result.with_dtype(wide), neutral)
     return [_means(lz, pool, op.operands[0], sums, result) if pool.is_mean else sums]
 
 
@@ -39,29 +39,6 @@ def _ends(pool: Pooling) -> tuple[int, ...]:
         after + (stride - 1 if pool.ceil else 0)
         for after, stride in zip(pool.after, pool.strides, strict=True)
     )
-
-
-def _padded(lz: Legalizer, pool: Pooling, data: Arg, neutral: float) -> Arg:
-    """`data` with neutral elements around it; itself if there are none."""
-    before, after = (dict(zip(pool.spatial, sizes, strict=True)) for sizes in (pool.before, _ends(pool)))
-    if not any((*pool.before, *_ends(pool))):
-        return data
-    shape = [
-        dim + before.get(letter, 0) + after.get(letter, 0)
-        for letter, dim in zip(pool.layout, data.shape, strict=True)
-    ]
-    dtype = _known(data.info.dtype)
-
-    def body(prim: PrimBody) -> Sequence[ir.Value]:
-        filled = linalg.fill(const(dtype, neutral), outs=[prim.outs[0]])
-        if is_empty(data.info):
-            return [filled]
-        window = Window(sizes_of(prim, prim.ins[0]))
-        window.offsets = [before.get(letter, 0) for letter in pool.layout]
-        return [window.insert(prim.ins[0], filled)]
-
-    key = (pool.layout, pool.before, _ends(pool), neutral)
-    return lz.prim("pad", [data], [Tensor(shape, dtype)], body, pattern="injective", key=key)[0]
 
 
 def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: float) -> Arg:
@@ -83,8 +60,11 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
         return add(target, so_far, value) if pool.is_mean else maximum(target, so_far, value)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
+        sides = [dict(zip(pool.spatial, sizes, strict=True)) for sizes in (pool.before, _ends(pool))]
+        before, after = ([side.get(letter, 0) for letter in pool.layout] for side in sides)
+        data = surrounded(prim, prim.ins[0], before, after, neutral)
         count = len(loops)
-        window = tensor.empty(list(pool.size), target.storage_type())  # says how long its loops are
+        window = tensor.empty(list(pool.size), source.storage_type())  # says how long its loops are
         maps = [
             ir.AffineMap.get(count, 0, [place(letter) for letter in pool.layout]),
             ir.AffineMap.get(count, 0, [loop(letter) for letter in pool.spatial.lower()]),
@@ -92,9 +72,9 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
         first = linalg.fill(const(target, neutral), outs=[prim.outs[0]])
         output = ir.AffineMap.get(count, 0, [loop(letter) for letter in pool.out])
         kinds = ["parallel"] * len(pool.out) + ["reduction"] * len(pool.spatial)
-        return generic([prim.ins[0], window], maps, [first], [output], kinds, element)
+        return generic([data, window], maps, [first], [output], kinds, element)
 
-    key = (pool.size, pool.strides, pool.dilation, pool.layout, pool.out)
+    key = (pool.size, pool.strides, pool.dilation, pool.layout, pool.out, pool.before, _ends(pool))
     return lz.prim(_name(pool), [data], [result], body, pattern="out_fusable", key=key)[0]
 
 
@@ -102,6 +82,17 @@ def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -
     """Sums divided by how many elements count in each window."""
     wide, target = _known(sums.info.dtype), _known(result.dtype)
     sizes = dict(zip(pool.layout, data.shape, strict=True))
+    if not pool.ceil and (pool.includes_padding or not any((*pool.before, *pool.after))):
+        elements = math.prod(pool.size)
+
+        def share(prim: PrimBody) -> Sequence[ir.Value]:
+            def mean(total: Scalar, _: Scalar) -> Scalar:
+                return convert(wide, target, arith.divf(total, const(wide, elements)))
+
+            rank = len(pool.out)
+            return generic(prim.ins, [identity(rank)], prim.outs, [identity(rank)], ["parallel"] * rank, mean)
+
+        return lz.prim(f"{_name(pool)}_mean", [sums], [result], share, pattern="elementwise", key=elements)[0]
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         lengths = [prim.index(sizes[letter]) for letter in pool.spatial]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.rules import PrimBody
-from relax_mlir.mlir import ir, tensor
+from relax_mlir.mlir import arith, ir, linalg, tensor
 
 Index: TypeAlias = ir.Value
 """An ``index`` value."""
@@ -59,6 +59,32 @@ def sizes_of(prim: PrimBody, value: ir.Value) -> list[int | Index]:
         prim.dim(value, axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
         for axis in range(type_.rank)
     ]
+
+
+def surrounded(
+    prim: PrimBody, value: ir.Value, before: Sequence[int], after: Sequence[int], fill: float
+) -> ir.Value:
+    """A tensor of the body with so many elements `fill` before and behind each dimension."""
+    if not any((*before, *after)):
+        return value
+    inside, type_ = sizes_of(prim, value), ir.RankedTensorType(value.type)
+    sizes = [_sum(size, low + high) for size, low, high in zip(inside, before, after, strict=True)]
+    element = type_.element_type
+    is_float = isinstance(element, ir.FloatType)
+    number = ir.FloatAttr.get(element, fill) if is_float else ir.IntegerAttr.get(element, int(fill))
+    constant = arith.ConstantOp(element, number).result
+    filled: ir.Value = linalg.fill(constant, outs=[tensor.empty(sizes, element)])
+    if 0 in type_.shape:
+        return filled
+    window = Window(inside)
+    window.offsets = list(before)
+    return window.insert(value, filled)
+
+
+def _sum(size: int | Index, more: int) -> int | Index:
+    if isinstance(size, int):
+        return size + more
+    return arith.addi(size, arith.constant(ir.IndexType.get(), more)) if more else size
 
 
 def is_empty(info: Tensor) -> bool:

@@ -17,7 +17,7 @@ from relax_mlir.dialects.attributes import (
     PROLOGUE,
 )
 from relax_mlir.dialects.kernel_seals import inherit_seal
-from relax_mlir.ir_queries import entry_block
+from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.mlir_text import functions
 from relax_mlir.passes.fusion.prim_loops import AROUND, RANKS, Read, kind_of, loops_of, maps_of, reads_of
@@ -71,10 +71,27 @@ def is_contraction(function: func.FuncOp) -> bool:
     if ir.StringAttr(attributes[PATTERN]).value != "out_fusable" or len(function.type.results) != 1:
         return False
     ops = [op.operation for op in entry_block(function).operations if op.operation.name not in AROUND]
+    while len(ops) > 2 and _makes_padding(ops[0], function):
+        ops = ops[1:]
     if [op.name for op in ops[:1]] != ["linalg.fill"] or len(ops) != 2 or len(ops[1].results) != 1:
         return False
     total, returned = ops[1], entry_block(function).operations[-1].operation.operands[0]
     return bool(returned.owner == total and total.operands[len(total.operands) - 1].owner == ops[0])
+
+
+def _makes_padding(op: ir.Operation, function: func.FuncOp) -> bool:
+    """Whether an operation is a part of copying an input into a tensor of zeros."""
+    if op.name == "linalg.fill":
+        used = [use.owner.operation for use in op.results[0].uses]
+        return [user.name for user in used] == ["tensor.insert_slice"]
+    if op.name == "tensor.insert_slice":
+        return op.operands[0] in list(function.arguments) and _is_filled(op.operands[1])
+    return op.name == "arith.addi"
+
+
+def _is_filled(value: ir.Value) -> bool:
+    made = defining_op(value)
+    return made is not None and made.name == "linalg.fill"
 
 
 def merge_epilogue(

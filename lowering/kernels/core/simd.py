@@ -84,6 +84,14 @@ def lanes_of(value: Value, start: int, count: int) -> Value:
     return vector.shuffle(value, value, range(start, start + count))
 
 
+def every(step: int, parts: Sequence[Value]) -> Value:
+    """Every `step`-th lane of so many vectors, 1 or 2, one behind the other: as many as a vector has."""
+    if step == 1:
+        return parts[0]
+    low, high = parts
+    return vector.shuffle(low, high, range(0, 2 * low.type.shape[0], 2))
+
+
 def joined(parts: Sequence[Value]) -> Value:
     """The lanes of vectors of one type, whose number is a power of two, as one vector."""
     while len(parts) > 1:

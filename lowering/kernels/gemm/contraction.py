@@ -22,6 +22,7 @@ from relax_mlir.lowering.kernels.gemm.epilogue_match import scalars_of
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, row_entry
 from relax_mlir.lowering.kernels.gemm.gemm_rounding import Rounding, is_done_by_tiles, result_of_sums
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.lowering.kernels.windows.window_words import Windows, reserve_words
 from relax_mlir.mlir import ir
 
 Dims = tuple[int, ...]
@@ -107,6 +108,8 @@ class Contraction:
     columns: Dims
     depth: Dims
     finish: Finish | None = None
+    windows: Windows | None = None
+    """How B is read, where its columns are the windows of a convolution (see `window_words`)."""
 
     @property
     def end(self) -> ir.Operation | None:
@@ -119,8 +122,15 @@ class Contraction:
         return not self.rows and self.kernel.result == self.kernel.accumulator
 
     @property
+    def neutral(self) -> float:
+        """What a result may be filled with so that the contraction does not change by it."""
+        return 0.0 if self.windows is None else self.windows.kind.neutral
+
+    @property
     def entry(self) -> str:
         """The function that computes the product."""
+        if self.windows is not None:
+            return self.windows.kind.entry(self.kernel.name)
         return row_entry(self.kernel) if self.is_row else self.kernel.name
 
     @property
@@ -139,7 +149,7 @@ class Contraction:
     def is_batch(self) -> bool:
         """Whether the innermost loop does products of their own, whose results are not changed further."""
         inner = [d for d in self.loops[-1:] if d in self.c.dims]
-        return bool(inner) and self.finish is None and not self.is_row
+        return bool(inner) and self.finish is None and not self.is_row and self.windows is None
 
     def emit_call(
         self,
@@ -194,6 +204,7 @@ class _Call:
             d: size for x, part in self.parts.items() for d, size in zip(x.axes, part.sizes, strict=True)
         }
         self.name = panels[0] if panels else contraction.entry
+        self.words = None if contraction.windows is None else reserve_words()
         self.high = self._size(contraction.rows)
         self.wide = self._size(contraction.columns)
         self.deep = self._size(contraction.depth)
@@ -222,7 +233,8 @@ class _Call:
         stride = dict(zip(x.axes, part.strides, strict=True))
         offset = _offset(stride, at)
         # The stride of an axis of size 1 that is not there is never used; 0 is no unit stride.
-        strides = [stride[group[-1]] if group else 0 for group in groups]
+        # Poolings have no A that rows could be of.
+        strides = [stride.get(group[-1], 0) if group else 0 for group in groups]
         start = e.add(offset, e.mul(first, strides[0]))
         return e.view(part, sizes, strides, start, unit_inner=unit_inner)
 
@@ -231,10 +243,17 @@ class _Call:
         sizes = (self.high if rows is None else rows, self.deep)
         return self._matrix(whole.a, (whole.rows, whole.depth), sizes, at, first=first)
 
-    def _right(self, at: Mapping[int, e.Value]) -> e.Value:
+    def _right(self, at: Mapping[int, e.Value], first: e.Index = 0) -> e.Value:
+        """B at a place of the loops; `first`: the row of A from which on it is multiplied."""
         whole = self.contraction
         if self.panels:
             return self.panels[1]
+        if whole.windows is not None and self.words is not None:
+            part = self.parts[whole.b]
+            offset = _offset(dict(zip(whole.b.axes, part.strides, strict=True)), at)
+            if whole.windows.kind.by_channel:
+                offset = e.add(offset, e.mul(first, part.strides[whole.windows.channel]))
+            return whole.windows.write(self.words, part, offset, self.extent)
         return self._matrix(whole.b, (whole.depth, whole.columns), (self.deep, self.wide), at)
 
     def _result(self, at: Mapping[int, e.Value]) -> e.Value:
@@ -252,14 +271,16 @@ class _Call:
 
     def _by_rows(self, at: Mapping[int, e.Value], sums: e.Strided, step: e.Index) -> None:
         assert self.finish is not None
-        right = self._right(at)
+        windows = self.contraction.windows
+        right = None if windows is not None and windows.kind.by_channel else self._right(at)
         with e.loop(0, self.high, step) as first:
             part = e.minimum(e.sub(self.high, first), step)
             left = self._left(at, first, part)
             strides = (self.tiling.sums_stride(self.wide), 1)
             result = e.view(sums, (part, self.wide), strides, unit_inner=True)
             rest = self.finish.arguments(at, first, result)
-            e.call(finished(self.name), [left, right, result, e.flag(False), *rest])
+            part_of_right = self._right(at, first) if right is None else right
+            e.call(finished(self.name), [left, part_of_right, result, e.flag(False), *rest])
 
     def rounded(self, rounds: ep.Epilogue, at: Mapping[int, e.Value]) -> None:
         """One product whose sums tiles round to the result."""

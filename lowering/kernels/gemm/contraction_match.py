@@ -11,6 +11,7 @@ from relax_mlir.lowering.kernels.gemm.contraction import Contraction, Dims, Fini
 from relax_mlir.lowering.kernels.gemm.epilogue_match import match_epilogue, root
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
 from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
+from relax_mlir.lowering.kernels.windows.window_match import match_pooling, match_windows
 from relax_mlir.mlir import ir, linalg
 
 
@@ -27,13 +28,19 @@ def match_contraction(operation: ir.Operation) -> Contraction | None:
         return None
     kernel = _kernel(operation, *(str(ir.MemRefType(buffer.type).element_type) for buffer in buffers))
     maps = linalg.get_indexing_maps(operation)
-    if kernel is None or maps is None or buffers[2] in buffers[:2]:
+    if maps is None or buffers[2] in buffers[:2]:
         return None
+    if kernel is None:
+        pooling = match_pooling(operation, [attribute.value for attribute in maps])
+        return pooling and _with_finish(operation, pooling)
     axes = [loops_of(attribute.value) for attribute in maps]
-    if None in axes or None in (axes[2] or ()):
+    if axes[1] is None or axes[2] is None or None in axes[2]:
         return None
-    a, b, c = (Operand(buffer, x or ()) for buffer, x in zip(buffers, axes, strict=True))
-    contraction = _classify(a, b, c, kernel)
+    b, c = Operand(buffers[1], axes[1]), Operand(buffers[2], axes[2])
+    if axes[0] is None:
+        contraction = match_windows(operation, maps[0].value, b, c, kernel)
+    else:
+        contraction = _classify(Operand(buffers[0], axes[0]), b, c, kernel)
     return contraction and _with_finish(operation, contraction)
 
 

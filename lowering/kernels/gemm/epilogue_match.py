@@ -72,5 +72,13 @@ def root(buffer: e.Value) -> e.Value:
     return buffer
 
 
+def writes(fill: ir.Operation, value: float) -> bool:
+    """Whether a fill writes this constant."""
+    number = defining_op(fill.operands[0])
+    return (
+        number is not None and is_a(number, arith.ConstantOp) and bool(number.opview.literal_value == value)
+    )
+
+
 def _is_scalar(type_: e.Type) -> bool:
     return isinstance(type_, (ir.IndexType, ir.FloatType, ir.IntegerType))

@@ -32,6 +32,8 @@ class Parts:
 
     entry: str
     groups: Groups
+    tiles: str | None = None
+    """The product of a block, where it is that of another product."""
 
     @staticmethod
     def of(kernel: str) -> Parts:
@@ -60,7 +62,7 @@ class Parts:
 
     @property
     def block(self) -> str:
-        return f"{self.entry}.block"
+        return self.tiles or f"{self.entry}.block"
 
     @property
     def finish(self) -> str:
@@ -105,9 +107,15 @@ class Parts:
         return f"{self.entry}.tile_narrow"
 
 
-def signature(source: e.Type, element: e.Type) -> list[e.Type]:
+def signature(source: e.Type, element: e.Type, right: e.Type | None = None) -> list[e.Type]:
+    """The types of A, of B (`right`, if it is not as A), of C and of whether to add to C."""
     operand = e.strided_memref(source, 2)
-    return [operand, operand, e.strided_memref(element, 2, unit_inner=True), ir.IntegerType.get_signless(1)]
+    return [
+        operand,
+        right or operand,
+        e.strided_memref(element, 2, unit_inner=True),
+        ir.IntegerType.get_signless(1),
+    ]
 
 
 def streaming(elements: e.Index, type_: e.Type) -> e.Index:
@@ -155,7 +163,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     kept for all rows. C has the type `element`.
     """
     sizes, source = packing.tiling, packing.source
-    types, part = [*signature(source, element), *ep.types()], f"{parts.packed}.part"
+    types, part = [*signature(source, element, packing.right_type), *ep.types()], f"{parts.packed}.part"
     with e.function(block, parts.packed, types, group=parts.groups.product) as arguments:
         a, b, c, *_ = arguments
 
@@ -219,7 +227,10 @@ def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
     """A product for several threads: they pack all of B, each a part of it, and then use all of it."""
     sizes, source = packing.tiling, packing.source
     with e.function(
-        block, parts.shared, [*signature(source, element), *ep.types()], group=parts.groups.product
+        block,
+        parts.shared,
+        [*signature(source, element, packing.right_type), *ep.types()],
+        group=parts.groups.product,
     ) as arguments:
         a, b, c, *rest = arguments
         depth, columns = e.dim(a, 1), e.dim(c, 1)

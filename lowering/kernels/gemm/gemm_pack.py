@@ -52,6 +52,11 @@ class Packing:
         return f"{self.prefix}.pack_b"
 
     @property
+    def right_type(self) -> e.Type:
+        """The type of B, of which blocks are packed."""
+        return e.strided_memref(self.source, 2)
+
+    @property
     def transpose(self) -> str:
         """Name of the function that packs across lines of memory."""
         return f"{self.prefix}.pack_transpose"

@@ -1,4 +1,4 @@
-"""The pass `lower-contractions`: linalg contractions on memrefs become calls of generated matrix products."""
+"""The pass `lower-contractions`: linalg contractions on memrefs become calls of generated kernels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import ClassVar
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm.contraction import Contraction
 from relax_mlir.lowering.kernels.gemm.contraction_match import match_contraction
-from relax_mlir.lowering.kernels.gemm.epilogue_match import PURE
+from relax_mlir.lowering.kernels.gemm.epilogue_match import PURE, writes
 from relax_mlir.lowering.kernels.gemm.gemm import (
-    GemmKernel,
     emit_gemm,
     emit_gemm_row,
     rounding_of,
@@ -20,6 +19,8 @@ from relax_mlir.lowering.kernels.gemm.gemm_batch import emit_batch
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
 from relax_mlir.lowering.kernels.gemm.gemm_narrow import has_narrow
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
+from relax_mlir.lowering.kernels.windows.channel_windows import emit_channel_windows
+from relax_mlir.lowering.kernels.windows.window_product import emit_gemm_windows
 from relax_mlir.lowering.parts.shared_code import own_ops
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -31,8 +32,9 @@ class LowerContractions(ModulePass):
     """Replace linalg contractions on memrefs by loops around calls of kernels generated for the target.
 
     Taken are products of two float operands under any projections (matmul, batch_matmul, matvec, dot,
-    contract, generic, ...) with a result whose last axis has unit stride. A fill of the result with zero
-    right before is taken with it. Everything else stays as it is.
+    contract, generic, ...) with a result whose last axis has unit stride; convolutions, which read the first
+    operand at sums of loops, and sums and maxima of such windows. A fill of the result with the neutral element
+    right before is taken with it, and so is a copy of the data into such elements. Everything else stays as it is.
     """
 
     name: ClassVar[str] = "lower-contractions"
@@ -44,21 +46,35 @@ class LowerContractions(ModulePass):
         """Transform the module in place."""
         found = [operation for operation in own_ops(module) if operation.name.startswith("linalg.")]
         target = Target.parse(self.target)
-        kernels: dict[tuple[GemmKernel, bool], ir.Location] = {}
+        kernels: dict[str, tuple[Contraction, ir.Location]] = {}
         taken: set[ir.Operation] = set()
+        replaced: list[ir.Operation] = []
         for operation in found:
             contraction = None if operation in taken else match_contraction(operation)
             if contraction is None:
                 continue
-            kernels.setdefault((contraction.kernel, contraction.is_row), operation.location)
-            fill = None if contraction.sums_outside else zero_fill_before(operation)
+            kernels.setdefault(contraction.entry, (contraction, operation.location))
+            fill = None if contraction.sums_outside else fill_before(operation, contraction.neutral)
             emit_contraction(module.body, operation, contraction, fill is not None, target)
+            if contraction.windows is not None:
+                replaced += contraction.windows.replaced
             taken.update(op for op in (contraction.end, operation, fill) if op is not None)
-        for operation in taken:
+        for operation in (*taken, *replaced):
             operation.erase()
-        for (kernel, is_row), location in kernels.items():
+        for contraction, location in kernels.values():
             with location:
-                (emit_gemm_row if is_row else emit_gemm)(module.body, kernel, target)
+                _emit_kernel(module.body, contraction, target)
+
+
+def _emit_kernel(block: e.Block, contraction: Contraction, target: Target) -> None:
+    """Emit the functions that a contraction calls."""
+    kernel, windows = contraction.kernel, contraction.windows
+    if windows is None:
+        (emit_gemm_row if contraction.is_row else emit_gemm)(block, kernel, target)
+    elif windows.kind.by_channel:
+        emit_channel_windows(block, kernel, windows.kind, target)
+    else:
+        emit_gemm_windows(block, kernel, target)
 
 
 def emit_contraction(
@@ -75,7 +91,9 @@ def emit_contraction(
     """
     with ir.InsertionPoint(contraction.end or operation), operation.location:
         sizes = tiling_of(contraction.kernel, target)
-        rounding = rounding_of(contraction.kernel, target)
+        windows = contraction.windows
+        by_channel = windows is not None and windows.kind.by_channel
+        rounding = None if by_channel else rounding_of(contraction.kernel, target)
         batch = None if panels else _batch_kernel(block, contraction, sizes)
         contraction.emit_call(block, not overwrite, sizes, rounding, panels, batch)
 
@@ -91,20 +109,13 @@ def _batch_kernel(block: e.Block, contraction: Contraction, sizes: Tiling) -> st
     return parts.batch
 
 
-def zero_fill_before(operation: ir.Operation) -> ir.Operation | None:
-    """The fill with zero of the operation's result, if nothing between the two touches memory."""
+def fill_before(operation: ir.Operation, value: float) -> ir.Operation | None:
+    """The fill of the operation's result with a constant, if nothing between the two touches memory."""
     result = operation.operands[-1]
     siblings = [op.operation for op in operation.block.operations]
     for earlier in reversed(siblings[: siblings.index(operation)]):
         if earlier.name == "linalg.fill" and earlier.operands[-1] == result:
-            return earlier if _is_zero(earlier.operands[0]) else None
+            return earlier if writes(earlier, value) else None
         if not earlier.name.startswith(PURE):
             return None
     return None
-
-
-def _is_zero(value: ir.Value) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return False
-    return bool(owner.opview.literal_value == 0.0)

@@ -37,8 +37,6 @@ class Registered:
 
 _BUILT_IN = {
     **{f"relax.nn_conv{rank}d": ("convolution_schedules", "convolution") for rank in (1, 2, 3)},
-    **{f"relax.nn_max_pool{rank}d": ("pooling_schedules", "max_pool") for rank in (1, 2, 3)},
-    **{f"relax.nn_avg_pool{rank}d": ("pooling_schedules", "avg_pool") for rank in (1, 2, 3)},
     **{f"relax.{name}": ("sorting", name) for name in ("argsort", "sort", "topk")},
     "relax.reverse_sequence": ("reverse_sequence", "reverse_sequence"),
     "relax.einsum": ("einsum", "einsum"),

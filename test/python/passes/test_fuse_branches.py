@@ -58,12 +58,12 @@ def images(kind: str) -> tuple[rx.IRModule, Callable[..., Any]]:
 
 
 FUSED = {
-    "depthwise": {"nn_conv2d_depthwise"},
+    "depthwise": {"conv2d"},
     "grouped": {"nn_conv2d_grouped_direct"},
-    "dense": {"nn_conv2d_direct"},
+    "dense": {"conv2d"},
     "matrices": set[str](),
-    "max": {"nn_max_pool2d_rows_of_windows"},
-    "avg": {"nn_avg_pool2d_rows_of_windows", "avg_pool2d_mean"},
+    "max": {"max_pool2d"},
+    "avg": {"avg_pool2d", "avg_pool2d_mean"},
 }
 """What takes the loops behind it. Permuted copies take none with exponentials; between a product of matrices and
 loops stands reshaping."""

@@ -268,39 +268,39 @@ def test_what_is_shipped() -> None:
         assert item.values and item.score >= tuning.measure.BETTER and item.cases >= 2
 
 
-def depthwise() -> rx.IRModule:
+def grouped() -> rx.IRModule:
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 6, "h", "w")))
-    weight = rx.Var("weight", rx.Tensor((6, 1, 3, 3)))
+    weight = rx.Var("weight", rx.Tensor((6, 3, 3, 3)))
     with bb.function("main", [x, weight]):
-        bb.emit_func_output(R.nn.conv2d(x, weight, padding=(1, 1, 1, 1), groups=6))
+        bb.emit_func_output(R.nn.conv2d(x, weight, padding=(1, 1, 1, 1), groups=2))
     return bb.get()
 
 
 def test_the_projects_own_schedules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """All values of the knobs of a depthwise convolution, as if they came with the package: equal bits."""
-    (task,) = tuning.extract_tasks(depthwise())
+    """All values of the knobs of a grouped convolution, as if they came with the package: equal bits."""
+    (task,) = tuning.extract_tasks(grouped())
     assert task.template is not None
     name = task.template.name
-    assert name == "nn_conv2d_depthwise" and task.template.facts["window"] == (3, 3)
+    assert name == "nn_conv2d_grouped_direct" and task.template.facts["window"] == (3, 3)
     monkeypatch.setenv("RELAX_MLIR_TUNED", "0")
-    plain = rx.build(depthwise())["main"]
+    plain = rx.build(grouped())["main"]
     monkeypatch.delenv("RELAX_MLIR_TUNED")
     draw = np.random.default_rng(0)
     cases = [
-        (draw.standard_normal((n, 6, h, w), "float32"), draw.standard_normal((6, 1, 3, 3), "float32"))
+        (draw.standard_normal((n, 6, h, w), "float32"), draw.standard_normal((6, 3, 3, 3), "float32"))
         for n, h, w in ((1, 1, 1), (0, 4, 4), (2, 5, 33), (1, 16, 64), (1, 3, 7), (1, 70, 19))
     ]
     for knob, candidates in task.space().items():
         for value in candidates[1:3]:
             give(monkeypatch, tmp_path, of_host(entry({knob: value}, name, window=[3, 3], strides=[1, 1])))
             with explain_strategy() as report:
-                tuned = rx.build(depthwise(), cache=False)["main"]
-            assert f"depthwise: comes with the package: {knob}={value} (host;" in report.render(200)
+                tuned = rx.build(grouped(), cache=False)["main"]
+            assert f"grouped direct: comes with the package: {knob}={value} (host;" in report.render(200)
             assert f"{knob}={value}" in str(tuning.shipped("cpu")[0])
             for x, weight in cases:
                 np.testing.assert_array_equal(numpy(tuned(x, weight)), numpy(plain(x, weight)))
     give(monkeypatch, tmp_path, of_host(entry({"rows": [2]}, name, window=[5, 5])))
     with explain_strategy() as report:
-        rx.transform.LegalizeOps()(depthwise())
+        rx.transform.LegalizeOps()(grouped())
     assert "comes with the package" not in report.render(200)

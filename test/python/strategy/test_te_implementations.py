@@ -172,7 +172,7 @@ def test_locations() -> None:
     text = """
 @R.function
 def main(
-    x: R.Tensor(("n", 2, "h", "w"), "float32"), k: R.Tensor((2, 1, 3, 3), "float32"), a: R.Tensor(("n", 4), "float32")
+    x: R.Tensor(("n", 2, "h", "w"), "float32"), k: R.Tensor((4, 1, 3, 3), "float32"), a: R.Tensor(("n", 4), "float32")
 ):
     each = R.nn.conv2d(x, k, groups=2)
     return each, R.matmul(a, R.ones((4, "n"), "float32"))
@@ -182,10 +182,12 @@ def main(
         create_pass("legalize-ops")(module.mlir)
     ops = {callee_of(op): op for op in ops_of(module.mlir.operation, "relax.call_tir")}
     lines = {name: all_places(op.location) for name, op in ops.items()}
-    assert lines["nn_conv2d_depthwise"] == ["<script>:6:12"] and lines["matmul_mine"] == ["<script>:7:18"]
+    assert lines["nn_conv2d_grouped_direct"] == ["<script>:6:12"] and lines["matmul_mine"] == [
+        "<script>:7:18"
+    ]
     made = {
         f.name.value: {place for op in ops_of(f.operation, *COMPUTING) for place in all_places(op.location)}
         for f in functions_of(module.mlir)
     }
-    assert made["nn_conv2d_depthwise"] == {"<script>:6:0"}
+    assert made["nn_conv2d_grouped_direct"] == {"<script>:6:0"}
     assert made["matmul_mine"] == {f"{__file__}:{function.end_lineno}:0"}

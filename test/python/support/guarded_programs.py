@@ -227,13 +227,43 @@ def turns() -> Iterator[Case]:
     )
 
 
+def windows() -> Iterator[Case]:
+    """Convolutions, also of groups and of each channel, and poolings: windows next to each other and apart."""
+    sides = {1: [1, 1], 2: [2, 2], 3: [0, 1]}
+    for dtype in ("float32", "float16"):
+        short = dtype[0] + dtype[-2:]
+        data = (("b", 4, "n", "m"), dtype)
+        for step, padding in sides.items():
+            options = {"strides": [step, step], "padding": padding}
+            for name, weight, groups in (("dense", (18, 4, 3, 3), 1), ("depthwise", (4, 1, 3, 3), 4)):
+                yield (
+                    f"{name}_{step}_{short}",
+                    [data, (weight, dtype)],
+                    lambda x, w, groups=groups, options=options: R.nn.relu(
+                        R.nn.conv2d(x, w, groups=groups, **options)
+                    ),
+                )
+            for kind in ("max", "avg"):
+                yield (
+                    f"{kind}_{step}_{short}",
+                    [data],
+                    lambda x, kind=kind, options=options: getattr(R.nn, f"{kind}_pool2d")(
+                        x, (3, 3), **options
+                    ),
+                )
+    x = (("b", 4, "m"), "float32")
+    yield "line", [x, ((5, 4, 3), "float32")], lambda x, w: R.nn.conv1d(x, w, padding=[4], dilation=3)
+    yield "groups", [x, ((6, 2, 2), "float32")], lambda x, w: R.nn.conv1d(x, w, padding=[1], groups=2)
+
+
 def _rotated(x: Any, y: Any) -> Any:
     first, second = R.strided_slice(x, [1], [0], [5]), R.strided_slice(x, [1], [5], [10])
     return x * y + R.concat([R.negative(second), first], 1) * y
 
 
 GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
-    f.__name__: f for f in (products, epilogues, attentions, rows, channels, scans, reductions, chains, turns)
+    f.__name__: f
+    for f in (products, epilogues, attentions, rows, channels, scans, reductions, chains, turns, windows)
 }
 
 

@@ -15,7 +15,7 @@ from relax_mlir.tuning import LocalWorkers
 
 from benchmarks import shipped_schedules as script
 
-TEMPLATE = Template("nn_conv2d_depthwise", "float32", {"window": (3, 3), "strides": (1, 1)})
+TEMPLATE = Template("nn_conv2d_grouped_direct", "float32", {"window": (3, 3), "strides": (1, 1)})
 
 
 def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_what_is_compared() -> None:
     tasks = [task for case in family.cases[:2] if (task := script.task_of(case)) is not None]
     assert len(tasks) == 2 and tasks[0].target.num_threads == 1
     space = script.common_space(tasks)
-    assert set(space) == {"rows", "width"} and len(space["rows"]) > 1
+    assert set(space) == {"channels", "rows", "width", "unrolled", "jobs"} and len(space["rows"]) > 1
     values = {name: candidates[-1] for name, candidates in space.items()}
     assert script.is_equal(tasks[0], values, {"n": 1, "h": 9, "w": 21})
     with LocalWorkers(rounds=1, least=1e-6) as workers:

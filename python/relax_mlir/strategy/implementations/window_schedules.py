@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from relax_mlir import te
 from relax_mlir.dialects import dtypes
 from relax_mlir.expr import Attrs
-from relax_mlir.strategy.knobs import Config, get_config
+from relax_mlir.strategy.knobs import Config
 from relax_mlir.target import Target
 from relax_mlir.te import ComputeOp, IterVar, Schedule, Tensor
 
@@ -98,20 +98,3 @@ def sum_in_registers(s: Schedule, sums: Tensor, out: Tensor, place: IterVar, tap
     s[sums].vectorize(last)
     for axis in (*others, *taps):
         s[sums].unroll(axis)
-
-
-def by_rows(out: Tensor, target: Target, rows: Sequence[int]) -> Schedule:
-    """A channel at a time, some of its rows at once: rows of the data are used for several of the result."""
-    config = get_config()
-    s, sums = sums_of(out)
-    assert isinstance(out.op, ComputeOp) and isinstance(sums.op, ComputeOp)
-    batch, channel = out.op.axis[:2]
-    outer, inner = tile_space(config, s, out, lanes_of(sums, target), rows)
-    s[out].reorder(batch, channel, *outer, *inner)
-    s[out].parallel(s[out].fuse(batch, channel))
-    for axis in inner[:-1]:
-        s[out].unroll(axis)
-    s[out].vectorize(inner[-1])
-    sum_in_registers(s, sums, out, outer[-1], sums.op.reduce_axis)
-    copied_inputs(s, sums)
-    return s

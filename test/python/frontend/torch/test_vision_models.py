@@ -33,6 +33,6 @@ def test_network(name: str) -> None:
     height, width = Dim("height", min=2, max=64), Dim("width", min=2, max=64)
     shapes: Any = ({0: Dim("batch"), 2: step * height, 3: step * width},)
     args = (torch.randn(2, 3, 4 * step, 5 * step),)
-    run = compiled(module, args, shapes, opt_level=0)  # scheduled convolutions take LLVM half a minute
+    run = compiled(module, args, shapes)
     for batch, rows, columns in ((2, 4, 5), (1, 4, 4), (3, 2, 7), (1, 9, 3), (5, 3, 2), (1, 16, 8)):
         agree(run, module, (torch.randn(batch, 3, rows * step, columns * step),), rtol=1e-3, atol=1e-4)

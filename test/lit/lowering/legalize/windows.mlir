@@ -1,38 +1,33 @@
-// Convolutions and poolings as tensor expressions with schedules: where they hold, where sizes decide, and why not.
-// selecting_legalizer.py, te_implementations.py, conditional_calls.py, strategy/implementations
+// Convolutions and poolings: what computes them, and why not something else.
+// builtin_strategies.py, te_implementations.py, strategy/implementations
 // RUN: relax-opt %s "--legalize-ops=target='cpu -mcpu=x86-64-v4'" --explain-strategy -o %t 2>&1 | filecheck %s
 // RUN: filecheck %s --check-prefix=IR < %t
 
 // CHECK-LABEL: depthwise: relax.nn_conv2d
-// CHECK: taken   depthwise   20
-// CHECK-NEXT: lower   linalg      10  holds, at a lower priority
+// CHECK: no      grouped direct   20  a kernel for each channel
+// CHECK: taken   kernel windows   15
 // CHECK-LABEL: grouped: relax.nn_conv2d
 // CHECK: taken   grouped direct   20
 // CHECK-LABEL: behind: relax.nn_conv2d
 // CHECK: no      grouped direct   20  needs data_layout NCHW, got NHWC
-// CHECK: taken   linalg
+// CHECK: taken   kernel windows
 // CHECK-LABEL: dense: relax.nn_conv2d
-// CHECK: taken   direct                  20  where rows of w fill 9/16 of vectors of 16
-// CHECK-NEXT: taken   kernel matrix product   15  otherwise
+// CHECK: taken   kernel windows
 // CHECK-LABEL: alone: relax.nn_conv2d
-// CHECK: no      direct                  20  windows of one element: a matrix product
 // CHECK: taken   kernel matrix product
 // CHECK-LABEL: pooled: relax.nn_max_pool2d
-// CHECK: taken   rows of windows   20  where (w + 1) // 2 >= 4
-// CHECK-NEXT: taken   linalg            10  otherwise
+// CHECK: taken   kernel windows
 // CHECK-LABEL: apart: relax.nn_max_pool2d
-// CHECK: no      rows of windows   20  windows do not overlap: each element is
+// CHECK: no      kernel windows   15  windows have no elements in common
 // CHECK: taken   linalg
 
 // IR-LABEL: func.func @depthwise(
-// IR: callee = @nn_conv2d_depthwise, tir_vars = []
+// IR: callee = @conv2d, tir_vars = []
 // IR-LABEL: func.func @grouped(
 // IR: callee = @nn_conv2d_grouped_direct, tir_vars = []
 // IR-LABEL: func.func @dense(
-// IR: %[[FLAG:[A-Za-z0-9_]+]] = arith.cmpi sle
-// IR: scf.if %[[FLAG]]
-// IR: callee = @nn_conv2d_direct, tir_vars = []
-// IR: } else {
+// IR: callee = @conv2d_{{[0-9]+}}, tir_vars = []
+// IR-LABEL: func.func @alone(
 // IR: callee = @matmul, tir_vars = []
 
 func.func @depthwise(%x: tensor<?x8x?x?xf32, #relax.shape<["n", 8, "h", "w"]>>, %w: tensor<8x1x3x3xf32>) -> tensor<?x8x?x?xf32, #relax.shape<["n", 8, "h", "w"]>> {

@@ -1,0 +1,222 @@
+"""Which linalg operations on memrefs are convolutions and poolings that have a kernel, which reads windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.lowering.kernels.gemm.contraction import Contraction, Dims, Operand
+from relax_mlir.lowering.kernels.gemm.epilogue_match import PURE, root, writes
+from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
+from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
+from relax_mlir.lowering.kernels.windows.channel_windows import computes
+from relax_mlir.lowering.kernels.windows.window_product import reads_windows
+from relax_mlir.lowering.kernels.windows.window_words import MOST_AXES, Kind, WindowAxis, Windows
+from relax_mlir.mlir import ir
+
+_APART = (*PURE, "linalg.fill", "memref.alloc")
+"""What may stand between a copy and what reads it, by the beginning of names.
+
+None writes to what is copied: a fill is that of the result.
+"""
+_POOLINGS = {"arith.maximumf": Kind.MAX, "arith.addf": Kind.SUM}
+
+_Term = tuple[int, int]
+"""A loop, and by what it is multiplied."""
+
+
+def match_windows(
+    operation: ir.Operation,
+    data_map: ir.AffineMap,
+    weight: Operand,
+    out: Operand,
+    kernel: GemmKernel,
+    pooling: Kind | None = None,
+) -> Contraction | None:
+    """What an operation does with windows of its first operand; None if there is no kernel for it.
+
+    That is a sum of products with `weight`, unless `pooling` says something else; of that `weight` has the sizes alone.
+
+    Taken are results whose last dimensions are the spatial ones, next to each other in memory, and weights whose last
+    dimensions are the channels that are summed over, if there are any, then the taps.
+    """
+    terms = [terms_of(expression) for expression in data_map.results]
+    if any(not 1 <= len(each) <= 2 for each in terms) or None in out.axes:
+        return None
+    spatial = [_window_axis(axis, each, out) for axis, each in enumerate(terms) if len(each) == 2]
+    plain = {axis: each[0] for axis, each in enumerate(terms) if len(each) == 1}
+    if (
+        None in spatial
+        or not 1 <= len(spatial) <= MOST_AXES
+        or any(factor != 1 for _, factor in plain.values())
+    ):
+        return None
+    found = [x for x in spatial if x is not None]
+    loops = {axis: loop for axis, (loop, _) in plain.items()}
+    shared = [axis for axis, loop in loops.items() if loop in weight.dims]
+    channels = [axis for axis in shared if loops[axis] not in out.dims]
+    rows = [loop for loop in out.dims if loop in weight.dims and loop not in loops.values()]
+    columns, taps = tuple(x.window for x in found), tuple(x.tap for x in found)
+    if not channels and not rows and computes(pooling or Kind.DEPTHWISE, kernel):
+        kind = pooling or Kind.DEPTHWISE
+        channels = [axis for axis in loops if loops[axis] == _channel(shared, loops, found, pooling)]
+        rows, depth = [loops[axis] for axis in channels], taps
+    else:
+        kind, depth = Kind.PRODUCT, (*(loops[axis] for axis in channels), *taps)
+    if (
+        len(channels) != 1
+        or len(rows) != 1
+        or (kind is Kind.PRODUCT and (pooling or not reads_windows(kernel)))
+    ):
+        return None
+    if any(loop not in (*out.dims, *depth) for loop in loops.values()):
+        return None
+    known = {*loops.values(), *columns, *depth, *rows}
+    if not (_ends_with(out, columns) and _ends_with(weight, depth) and {*out.dims, *weight.dims} <= known):
+        return None
+    data, zeros = operation.operands[0], copied_into(operation, kind.neutral)
+    if (
+        zeros is not None
+        and all(zeros.before[axis] == 0 for axis in plain)
+        and root(zeros.source) != root(out.buffer)
+    ):
+        data = zeros.source
+        found = [replace(x, before=zeros.before[x.axis]) for x in found]
+    else:
+        zeros = None
+    sizes = dict(zip(weight.axes, ir.MemRefType(weight.buffer.type).shape, strict=True))
+    if kind is Kind.MAX and zeros is None and lie_apart(data_map, sizes):
+        return None  # which loops do as fast, without copies
+    outside = {axis: loop for axis, loop in loops.items() if loop in out.dims and loop not in rows}
+    images = Operand(data, tuple(outside.get(axis) for axis in range(len(terms))))
+    windows = Windows(channels[0], tuple(found), kind, zeros.operations if zeros else ())
+    return Contraction(weight, images, out, kernel, (rows[0],), columns, depth, windows=windows)
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """How a buffer is a copy of another one, the `source`, with a constant around it.
+
+    `before`: how many elements stand before each dimension; `operations`: what makes the buffer, users first.
+    """
+
+    source: ir.Value
+    before: tuple[int, ...]
+    operations: tuple[ir.Operation, ...]
+
+
+def copied_into(operation: ir.Operation, value: float) -> _Copy | None:
+    """How the first operand of an operation is a copy into a constant, made for that operation alone; else None."""
+    buffer = operation.operands[0]
+    made = defining_op(buffer)
+    if made is None or made.name != "memref.alloc":
+        return None
+    users = [use.owner.operation for use in buffer.uses]
+    fills = [user for user in users if user.name == "linalg.fill"]
+    parts = [user for user in users if user.name == "memref.subview"]
+    ends = [user for user in users if user.name == "memref.dealloc"]
+    if len(fills) != 1 or len(parts) != 1 or len(users) != 3 + len(ends) or not writes(fills[0], value):
+        return None
+    (part,) = parts
+    copies = [use.owner.operation for use in part.results[0].uses]
+    if len(copies) != 1 or copies[0].name != "memref.copy" or copies[0].operands[1] != part.results[0]:
+        return None
+    offsets, strides = (
+        list(ir.DenseI64ArrayAttr(part.attributes[f"static_{x}"])) for x in ("offsets", "strides")
+    )
+    source = copies[0].operands[0]
+    is_whole = len(offsets) == ir.MemRefType(source.type).rank == ir.MemRefType(buffer.type).rank
+    if not is_whole or any(offset < 0 for offset in offsets) or set(strides) != {1}:
+        return None
+    if not _is_right_before(operation, fills[0], copies[0]):
+        return None
+    return _Copy(source, tuple(offsets), (*ends, copies[0], part, fills[0], made))
+
+
+def _is_right_before(operation: ir.Operation, fill: ir.Operation, copy: ir.Operation) -> bool:
+    """Whether the fill, then the copy stand before the operation, and nothing but fills after them touches memory."""
+    siblings = [op.operation for op in operation.block.operations]
+    if not all(op.block == operation.block for op in (fill, copy)):
+        return False
+    first, second, last = (siblings.index(op) for op in (fill, copy, operation))
+    between = siblings[second + 1 : last] if first < second < last else []
+    source = root(copy.operands[0])
+    changed = any(op.name == "linalg.fill" and root(op.operands[1]) == source for op in between)
+    return first < second < last and not changed and all(op.name.startswith(_APART) for op in between)
+
+
+def match_pooling(operation: ir.Operation, maps: Sequence[ir.AffineMap]) -> Contraction | None:
+    """The sum or the greatest element of each window that an operation computes; None if there is no kernel for it.
+
+    Its second operand, of which it reads nothing, has the sizes of a window.
+    """
+    data, window, out = operation.operands
+    body = entry_block(operation)
+    read_value, unused, total = body.arguments
+    value: ir.Value = read_value
+    *steps, end = (op.operation for op in body.operations)
+    axes = [loops_of(map_) for map_ in maps[1:]]
+    if list(unused.uses) or axes[0] is None or axes[1] is None:
+        return None
+    if steps and steps[0].name == "arith.extf" and steps[0].operands[0] == value:
+        value = steps.pop(0).results[0]
+    if len(steps) != 1 or steps[0].name not in _POOLINGS or {*steps[0].operands} != {value, total}:
+        return None
+    if list(end.operands) != list(steps[0].results):
+        return None
+    read, sizes, written = (str(ir.MemRefType(x.type).element_type) for x in (data, window, out))
+    if read != sizes:
+        return None
+    kernel = GemmKernel(read, written)
+    operands = Operand(window, axes[0]), Operand(out, axes[1])
+    return match_windows(operation, maps[0], *operands, kernel, _POOLINGS[steps[0].name])
+
+
+def lie_apart(data_map: ir.AffineMap, sizes: Mapping[int | None, int]) -> bool:
+    """Whether windows have no elements in common; `sizes`: those of loops over taps, negative if unknown."""
+    for terms in (terms_of(expression) for expression in data_map.results):
+        taps = [(sizes[loop], factor) for loop, factor in terms if loop in sizes]
+        steps = [factor for loop, factor in terms if loop not in sizes]
+        if any(not 0 <= size <= steps[0] or factor != 1 for size, factor in taps):
+            return False
+    return True
+
+
+def _channel(
+    shared: Sequence[int], loops: dict[int, int], spatial: Sequence[WindowAxis], pooling: Kind | None
+) -> int | None:
+    """The loop over channels that are taken one by one: the weight's, or that of the axis before the spatial ones."""
+    if pooling is None:
+        return loops[shared[0]] if len(shared) == 1 else None
+    return None if shared else loops.get(spatial[0].axis - 1)
+
+
+def _window_axis(axis: int, terms: list[_Term], out: Operand) -> WindowAxis | None:
+    """The spatial dimension that a sum of two loops is: one of the result, and one that is summed over."""
+    (window, step), (tap, dilation) = sorted(terms, key=lambda term: term[0] not in out.dims)
+    if window not in out.dims or tap in out.dims or step < 1 or dilation < 1:
+        return None
+    return WindowAxis(axis, window, tap, step, dilation)
+
+
+def _ends_with(operand: Operand, dims: Dims) -> bool:
+    """Whether the last axes of an operand follow these loops, and lie in memory as one."""
+    if operand.axes[-len(dims) :] != dims or not operand.unit_inner:
+        return False
+    return all(operand.joins(left, right) for left, right in pairwise(dims))
+
+
+def terms_of(expression: ir.AffineExpr) -> list[_Term]:
+    """The loops that are added up, each with its factor; nothing for any other expression."""
+    if isinstance(expression, ir.AffineAddExpr):
+        left, right = terms_of(expression.lhs), terms_of(expression.rhs)
+        return [*left, *right] if left and right else []
+    if isinstance(expression, ir.AffineDimExpr):
+        return [(int(expression.position), 1)]
+    if isinstance(expression, ir.AffineMulExpr):
+        loop, factor = expression.lhs, expression.rhs
+        if isinstance(loop, ir.AffineDimExpr) and isinstance(factor, ir.AffineConstantExpr):
+            return [(int(loop.position), int(factor.value))]
+    return []

@@ -1,0 +1,142 @@
+"""Kernels over windows against torch: each way to read them, on each class of CPU, with work behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import relax_mlir as rx
+import torch
+from relax_mlir import op as R
+from relax_mlir.dialects import dtypes
+from relax_mlir.runtime import to_numpy
+
+Array = np.ndarray[Any, Any]
+TOLERANCE = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
+functional: Any = torch.nn.functional
+
+
+@dataclass
+class Case:
+    """A convolution with a bias and an activation behind it; its options are those of torch."""
+
+    channels: int
+    weight: tuple[int, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+    dtype: str = "float32"
+
+    @property
+    def rank(self) -> int:
+        return len(self.weight) - 2
+
+    def build(self, bb: rx.BlockBuilder, name: str) -> None:
+        outputs, rank = self.weight[0], self.rank
+        x = rx.Var("x", rx.Tensor(("n", self.channels, *[f"d{axis}" for axis in range(rank)]), self.dtype))
+        w, b = rx.Var("w", rx.Tensor(self.weight, self.dtype)), rx.Var("b", rx.Tensor((outputs, *[1] * rank)))
+        strides, padding, dilation = ([self.options.get(k, v)] * rank for k, v in DEFAULTS)
+        with bb.function(name, [x, w, b]):
+            made = getattr(R.nn, f"conv{rank}d")(
+                *(x, w, strides, padding, dilation), groups=self.options.get("groups", 1)
+            )
+            bb.emit_func_output(R.nn.relu(R.astype(made, "float32") + b))
+
+    def expected(self, x: Array, w: Array, b: Array) -> Array:
+        given = (torch.tensor(array.astype(np.float64)) for array in (x, w))
+        made = getattr(functional, f"conv{self.rank}d")(*given, None, **self.options).numpy()
+        rounded = made.astype(dtypes.dtype(self.dtype).numpy).astype(np.float32)
+        found: Array = np.maximum(rounded + b, 0)
+        return found
+
+
+DEFAULTS = (("stride", 1), ("padding", 0), ("dilation", 1))
+SIZES = {
+    1: ((1, 7), (2, 40), (0, 9), (1, 333)),
+    2: ((1, 7, 7), (2, 9, 40), (0, 9, 9), (1, 70, 33), (1, 33, 7)),
+    3: ((1, 7, 7, 7), (2, 7, 9, 20)),
+}
+
+
+def convolutions(dtype: str) -> Iterator[Case]:
+    """Windows next to each other, every second, and further apart, of all channels, groups, and each channel."""
+    for stride, padding, dilation in ((1, 1, 1), (2, 2, 1), (3, 0, 2), (1, 6, 3)):
+        options = {"stride": stride, "padding": padding, "dilation": dilation}
+        yield Case(5, (19, 5, 3, 3), options, dtype)
+        yield Case(5, (5, 1, 3, 2), {**options, "groups": 5}, dtype)
+    yield Case(4, (6, 2, 3, 3), {"groups": 2, "padding": 1}, dtype)
+    yield Case(3, (6, 1, 3, 3), {"groups": 3, "padding": 1}, dtype)
+    yield Case(3, (1, 3, 1, 1), {"stride": 2}, dtype)
+    yield Case(6, (7, 6, 5), {"padding": 4, "stride": 2}, dtype)
+    yield Case(6, (6, 1, 5), {"padding": 4, "groups": 6}, dtype)
+    yield Case(2, (3, 2, 2, 3, 3), {"padding": 1}, dtype)
+    yield Case(2, (2, 1, 2, 3, 3), {"padding": 1, "stride": 2, "groups": 2}, dtype)
+
+
+def check(cases: list[Case], target: str) -> None:
+    bb = rx.BlockBuilder()
+    for number, case in enumerate(cases):
+        case.build(bb, f"f{number}")
+    built = rx.build(bb.get(), target)
+    rng = np.random.default_rng(5)
+    for number, case in enumerate(cases):
+        kind = dtypes.dtype(case.dtype).numpy
+        for batch, *spatial in SIZES[case.rank]:
+            x = rng.standard_normal((batch, case.channels, *spatial)).astype(kind)
+            w = rng.standard_normal(case.weight).astype(kind)
+            b = rng.standard_normal((case.weight[0], *[1] * case.rank)).astype(np.float32)
+            found, want = to_numpy(built[f"f{number}"](x, w, b)), case.expected(x, w, b)
+            scale = TOLERANCE[case.dtype] * max(1.0, float(np.abs(want).max(initial=0)))
+            np.testing.assert_allclose(found, want, rtol=0, atol=scale, err_msg=f"{case} on {x.shape}")
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_of_all_types(dtype: str) -> None:
+    check(list(convolutions(dtype)), "cpu")
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
+def test_without_masks(level: str) -> None:
+    check([case for dtype in ("float32", "float16") for case in convolutions(dtype)], f"cpu -mcpu={level}")
+
+
+def test_more_than_one_block() -> None:
+    """Depth, rows and columns of more than one block of the product, and on threads."""
+    bb = rx.BlockBuilder()
+    case = Case(130, (150, 130, 3, 3), {"padding": 1})
+    case.build(bb, "main")
+    rng = np.random.default_rng(1)
+    x, w = (rng.standard_normal(shape, "float32") for shape in ((2, 130, 61, 40), case.weight))
+    b = np.zeros((150, 1, 1), "float32")
+    want = case.expected(x, w, b)
+    for target in ("cpu -num-threads=1", "cpu -num-threads=2"):
+        found = to_numpy(rx.build(bb.get(), target)["main"](x, w, b))
+        np.testing.assert_allclose(found, want, rtol=0, atol=1e-4 * float(np.abs(want).max()))
+
+
+def test_data_is_read_until_all_is_computed() -> None:
+    """Results of the shape of the data, which a copy with zeros around it would let them overwrite."""
+    bb = rx.BlockBuilder()
+    x, w, each = (
+        rx.Var(n, rx.Tensor(s))
+        for n, s in (("x", ("n", 8, "h", "w")), ("w", (8, 8, 3, 3)), ("e", (8, 1, 3, 3)))
+    )
+    with bb.function("main", [x, w, each]):
+        with bb.dataflow():
+            first = bb.emit(R.nn.relu(R.nn.conv2d(x, w, padding=[1, 1])))
+            second = bb.emit(R.nn.conv2d(first, each, padding=[1, 1], groups=8))
+            third = bb.emit(R.nn.max_pool2d(second, (3, 3), padding=[1, 1]))
+            fourth = bb.emit(R.nn.relu(R.nn.conv2d(third, w, padding=[1, 1]) + x))
+            out = bb.emit_output(fourth + R.nn.conv2d(x, w, padding=[1, 1]))
+        bb.emit_func_output(out)
+    rng = np.random.default_rng(2)
+    given = [rng.standard_normal(shape, "float32") for shape in ((2, 8, 30, 17), (8, 8, 3, 3), (8, 1, 3, 3))]
+    kept = given[0].copy()
+    found = to_numpy(rx.build(bb.get())["main"](*given))
+    t, u, v = (torch.tensor(array.astype(np.float64)) for array in given)
+    second = functional.conv2d(functional.conv2d(t, u, None, 1, 1).relu(), v, None, 1, 1, 1, 8)
+    fourth = (functional.conv2d(functional.max_pool2d(second, 3, 1, 1), u, None, 1, 1) + t).relu()
+    want = (fourth + functional.conv2d(t, u, None, 1, 1)).numpy()
+    np.testing.assert_allclose(found, want, rtol=0, atol=1e-5 * float(np.abs(want).max()))
+    np.testing.assert_array_equal(given[0], kept)
