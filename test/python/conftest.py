@@ -23,7 +23,7 @@ SLOWEST: tuple[str, ...] = (
     "ops/test_unknown.py",
     "fuzz/test_mutants.py",
     "export/test_encoder_everywhere.py",
-    "strategy/test_window_schedules.py",
+    "strategy/test_windows.py",
     "tools/test_fuzz.py",
     "runtime/test_levels.py",
     "ops/test_quantiles.py",
