@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks import (
     copying,
+    generation,
     libraries,
     low_precision,
     real_models,
@@ -78,6 +79,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from topi.rows()
             yield from single_ops.rows()
             yield from recurrent.rows()
+            yield from generation.rows()
             yield from tuning.rows()
             yield from windows.rows()
             yield from real_models.rows()

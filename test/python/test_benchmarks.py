@@ -22,6 +22,7 @@ from benchmarks import (
     chart,
     eager,
     figures,
+    generation,
     low_precision,
     measure,
     recurrent,
@@ -31,6 +32,7 @@ from benchmarks import (
     targets,
     tuning,
     virtual_machine,
+    windows,
 )
 from benchmarks.__main__ import main, run_cell
 from benchmarks.copying import copy_of, gain_of_two_threads
@@ -198,6 +200,22 @@ def test_single_ops(case: single_ops.Case) -> None:
 
 def test_recurrent_layers() -> None:
     for row in recurrent.rows(seconds=0.001, sizes=((9, 2, 3),)):
+        assert row.value is not None and row.value > 0, row.note
+
+
+def test_layers() -> None:
+    """The layers are right on small data."""
+    chosen = [
+        replace(case, data=(2, case.data[1], *(min(size, 9) for size in case.data[2:])))
+        for case in (*windows.LAYERS, *windows.OTHERS)
+        if case.data[1] <= 256
+    ]
+    for row in windows.rows(seconds=0.001, chosen=chosen):
+        assert row.value is not None and row.value > 0, row.note
+
+
+def test_steps_of_generation() -> None:
+    for row in generation.rows(seconds=0.001, steps=((2, 3, 0), (1, 1, 5)), hidden=32, inductor=False):
         assert row.value is not None and row.value > 0, row.note
 
 

@@ -1,0 +1,90 @@
+"""Text generation with a cache that grows: a step of a small Llama beside torch, plain and by `torch.compile`.
+
+One thread each, in turns. The model is that of `examples.generate`, exported and compiled once for all lengths.
+"""
+
+from __future__ import annotations
+
+from benchmarks import environment  # noqa: F401  # isort: skip - before anything that imports NumPy
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.measure import WrongResult, measure
+from benchmarks.peers.base import Bound
+from benchmarks.report import duration
+from benchmarks.targets import Row
+
+if TYPE_CHECKING:
+    from examples.generate import Size
+
+SECONDS, LEAST, ERROR = 0.5, 1.0, 1e-3
+Step = tuple[int, int, int]
+STEPS: tuple[Step, ...] = ((1, 128, 0), (1, 1, 128), (1, 1, 512), (8, 1, 128))
+"""Batch, new tokens, and tokens in the cache: a prompt, then steps."""
+
+
+def rows(
+    seconds: float = SECONDS, steps: Sequence[Step] = STEPS, hidden: int = 256, inductor: bool = True
+) -> Iterator[Row]:
+    """The time of the faster other one over ours of each step; the note has ours, and tokens per second.
+
+    `inductor`: whether `torch.compile` takes part.
+    """
+    import torch
+
+    from examples.generate import Size, compile_decoder, make_model
+
+    size = Size(hidden=hidden)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        model = make_model(size)
+        ways: dict[str, Callable[..., Any]] = {"ours": compile_decoder(model, size), "torch": model}
+        if inductor:
+            ways["torch.compile"] = torch.compile(model, dynamic=True)
+        for batch, length, past in steps:
+            yield _row(ways, size, (batch, length, past), seconds)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _row(ways: Mapping[str, Callable[..., Any]], size: Size, step: Step, seconds: float) -> Row:
+    import torch
+
+    from examples.generate import empty_cache
+
+    batch, length, past = step
+    subject = f"generation {batch}x{length} behind {past}"
+    ids = torch.randint(0, size.vocabulary, (batch, length), generator=torch.Generator().manual_seed(0))
+    draw = torch.Generator().manual_seed(1)
+    zeros = empty_cache(size, batch, past)
+    keys, values = ([torch.randn(t.shape, generator=draw) for t in cache] for cache in zeros)
+    with torch.inference_mode():
+        bound = {
+            name: Bound(partial(way, ids, keys, values), lambda found: found[0].numpy())
+            for name, way in ways.items()
+        }
+        results = {name: each.to_numpy(each.call()) for name, each in bound.items()}
+        wanted = results["torch"]
+        errors = {n: float(np.max(np.abs(r - wanted)) / np.max(np.abs(wanted))) for n, r in results.items()}
+        if not errors["ours"] <= ERROR:
+            wrong = WrongResult(f"an element is {errors['ours']:.3g} off")
+            return Row(subject, "best other / ours", 0.0, LEAST, str(wrong))
+        timings = measure(bound, errors, seconds)
+    ratios = {}
+    for name in bound:
+        pairs = zip(timings[name].samples, timings["ours"].samples, strict=True)
+        ratios[name] = float(np.median([other / own for other, own in pairs]))
+    best = min((name for name in ratios if name != "ours"), key=lambda name: ratios[name])
+    rate = batch * length / timings["ours"].median
+    note = f"{duration(timings['ours'].median)}, {rate:,.0f} tokens/s, {best}"
+    return Row(subject, "best other / ours", ratios[best], LEAST, note)
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(f"{row.subject:32} {row.value:6.2f}  {row.note}", flush=True)
