@@ -158,7 +158,7 @@ def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         """All is taken, or, from nothing, nothing, and all is filled."""
         given, result = prim.ins[1], prim.outs[0]
-        if not may_be_empty or rank == 0:
+        if not may_be_empty or rank == 0 or is_empty(prim.out_infos[0]):
             return [taken(prim, given, result)]
         whole = prim.dim(result, 0)
         is_full = _is_full(prim, [axis])

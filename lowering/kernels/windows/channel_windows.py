@@ -8,7 +8,8 @@ the first-level cache, and a vector is read once per tap whatever the padding, t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,6 +31,9 @@ _LINES = {1: 7, 2: 4, 3: 2, 4: 2}
 
 Enough sums to hide the latency of the multiply-add, and few enough for any register file.
 """
+
+_MOST_CHANNELS = 16
+"""So many channels are copied at once at most."""
 
 
 def computes(kind: Kind, kernel: GemmKernel) -> bool:
@@ -110,14 +114,16 @@ class _How:
 
 @dataclass(frozen=True)
 class _Copies:
-    """The memory of the copies: per tap of the depth some lines, of each as many as windows are apart.
+    """The memory of the copies: per channel and tap of the depth some lines, of each as many as windows are apart.
 
-    `lines`: how many there are for each tap of the depth; `pitch`: elements of each.
+    `lines`: how many there are for each tap of the depth; `pitch`: elements of each; `channels`: how many are copied at
+    once, where there is room for all lines of several: what is done once for all of them would take as long as one.
     """
 
     source: WindowWords
     lines: e.Index
     pitch: e.Index
+    channels: e.Index
 
     @classmethod
     def of(cls, source: WindowWords, sizes: Tiling, target: Target, item: int) -> _Copies:
@@ -128,7 +134,9 @@ class _Copies:
         room = e.div(target.l1_bytes // 2 // item, e.mul(e.mul(deep.taps, wide.step), pitch))
         least = e.add(e.mul(e.sub(high.taps, 1), high.dilation), 1)
         most = e.add(e.mul(e.sub(high.windows, 1), high.step), least)
-        return cls(source, e.minimum(e.maximum(room, least), most), pitch)
+        several = e.maximum(e.minimum(e.div(room, most), _MOST_CHANNELS), 1)
+        channels = e.select(e.compare("eq", deep.windows, 1), several, 1)
+        return cls(source, e.minimum(e.maximum(room, least), most), pitch, channels)
 
     @property
     def result_lines(self) -> e.Index:
@@ -144,10 +152,15 @@ class _Copies:
         return e.mul(wide.step, self.pitch)
 
     @property
-    def elements(self) -> e.Index:
-        """How many elements there are in all; vectors may be written behind the last line."""
+    def channel_elements(self) -> e.Index:
+        """Elements from a channel to the next."""
         deep, *_ = self.source.axes
         return e.mul(e.mul(deep.taps, self.lines), self.line_elements)
+
+    @property
+    def elements(self) -> e.Index:
+        """How many elements there are in all; vectors may be written behind the last line."""
+        return e.mul(self.channels, self.channel_elements)
 
 
 def _emit_part(how: _How, target: Target, values: Sequence[e.Value]) -> None:
@@ -168,21 +181,23 @@ def _emit_part(how: _How, target: Target, values: Sequence[e.Value]) -> None:
             simd.store(neutral, memory, i)
         _write_places(places, copies)
         with (
-            e.loop(first_row, last_row) as row,
+            e.loop(first_row, last_row, copies.channels) as row,
             e.loop(0, deep.windows) as depth,
             e.loop(0, high.windows, at_once) as line,
         ):
             lines = e.minimum(e.sub(high.windows, line), at_once)
+            count = e.minimum(e.sub(last_row, row), copies.channels)
+            each = [count, copies.channel_elements]
             channel = e.add(data.start, e.mul(e.mul(row, data.channel_stride), item_bytes(source)))
             with e.loop(0, deep.taps) as tap:
                 where = [e.add(deep.first(depth), e.mul(tap, deep.dilation)), e.mul(line, high.step)]
                 to = e.mul(e.mul(tap, copies.lines), copies.line_elements)
-                e.call(f"{name}.copy", [words, channel, *where, lines, copies.pitch, memory, to])
+                e.call(f"{name}.copy", [words, channel, *where, lines, copies.pitch, memory, to, *each])
             first = e.mul(e.add(e.mul(depth, high.windows), line), wide.windows)
             apart = e.mul(high.step, copies.line_elements)
             place = [c, first, wide.windows, lines]
-            e.call(f"{name}.lines", [a, row, memory, apart, places, *place, accumulate])
-            epilogue.run(row, 1, first, e.mul(lines, wide.windows))
+            e.call(f"{name}.lines", [a, row, memory, apart, places, *place, accumulate, *each])
+            epilogue.run(row, count, first, e.mul(lines, wide.windows))
 
 
 def _write_places(places: e.Value, copies: _Copies) -> None:
@@ -203,14 +218,18 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
 
     Arguments: the words, the address of the channel, where the lines are along the depth, how far the first window of
     the lines is behind the first one of all, how many lines of the result they are for, elements from a phase to the
-    next, the memory and the place in it. Lines outside of the data are neutral elements.
+    next, the memory and the place in it, how many channels there are and elements from one to the next in the memory.
+    Lines outside of the data are neutral elements.
     """
     size, lanes, source, element = ir.IndexType.get(), how.sizes.lanes, how.source, how.element
-    types = [words_type(), *[size] * 5, e.flat_memref(element), size]
+    types = [words_type(), *[size] * 5, e.flat_memref(element), *[size] * 3]
     with e.function(block, f"{how.name}.copy", types, group=group) as values:
         neutral = how.neutral
-        words, channel, depth, behind, lines, pitch, memory, to = values
-        deep, high, wide = WindowWords.read(words).axes
+        words, channel, depth, behind, lines, pitch, memory, place_of_first, channels, channel_elements = (
+            values
+        )
+        data = WindowWords.read(words)
+        deep, high, wide = data.axes
         reach = e.mul(e.sub(high.taps, 1), high.dilation)
         needed = e.add(e.mul(e.sub(lines, 1), high.step), e.add(reach, 1))
         is_deep = e.compare("lt", depth, deep.size)
@@ -219,8 +238,16 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
         end = e.add(high.before, high.size)
         below = e.maximum(e.minimum(e.sub(e.maximum(end, behind), behind), needed), above)
         offset = e.add(e.mul(depth, deep.stride), e.mul(e.sub(behind, high.before), high.stride))
-        start = e.add(channel, e.mul(offset, item_bytes(source)))
+        start_of_first = e.add(channel, e.mul(offset, item_bytes(source)))
         line_bytes, line_elements = e.mul(high.stride, item_bytes(source)), e.mul(wide.step, pitch)
+
+        @contextmanager
+        def each_channel() -> Iterator[tuple[e.Index, e.Index]]:
+            """A loop over channels; gives the address of the first line, and the place that it goes to."""
+            with e.loop(0, channels) as number:
+                address = e.mul(number, e.mul(data.channel_stride, item_bytes(source)))
+                place = e.add(place_of_first, e.mul(number, channel_elements))
+                yield e.add(start_of_first, address), place
 
         def vectors(apart: int) -> None:
             for phase in range(apart):
@@ -230,7 +257,7 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
                 place = e.div(e.add(wide.before, skipped), apart)
                 room = e.sub(e.maximum(pitch, place), place)
                 number = e.minimum(room, e.ceildiv(e.sub(e.maximum(wide.size, skipped), skipped), apart))
-                at = e.add(to, e.add(e.mul(phase, pitch), place))
+                in_line = e.add(e.mul(phase, pitch), place)
                 step = apart * lanes
                 whole = e.minimum(
                     e.div(e.sub(e.maximum(wide.size, skipped), skipped), step), e.div(number, lanes)
@@ -240,32 +267,34 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
                 first = e.add(skipped, e.mul(end, apart))
                 rest = e.sub(e.maximum(wide.size, first), first)
                 masks = [_first(rest, n * lanes, lanes) for n in range(apart)]
-                for bounds in ((0, above), (below, needed)):
-                    with e.loop(*bounds) as line:
+                with each_channel() as (start, to):
+                    at = e.add(to, in_line)
+                    for bounds in ((0, above), (below, needed)):
+                        with e.loop(*bounds) as line:
+                            here = e.add(at, e.mul(line, line_elements))
+                            with e.loop(0, end, lanes) as i:
+                                simd.store(neutral, memory, e.add(here, i))
+                            simd.store(neutral, memory, e.add(here, end), where=where)
+                    with e.loop(above, below) as line:
                         here = e.add(at, e.mul(line, line_elements))
+                        near = memref_at(e.add(start, e.mul(line, line_bytes)), source, [1], unit_inner=True)
+
+                        def read(
+                            first: e.Index, masks: Sequence[e.Value | None], near: e.Value = near
+                        ) -> e.Value:
+                            places = [e.add(first, n * lanes) for n in range(len(masks))]
+                            pairs = zip(places, masks, strict=True)
+                            parts = [simd.load(lanes, near, place, where=mask) for place, mask in pairs]
+                            return simd.widen(simd.every(len(masks), parts), element)
+
                         with e.loop(0, end, lanes) as i:
-                            simd.store(neutral, memory, e.add(here, i))
-                        simd.store(neutral, memory, e.add(here, end), where=where)
-                with e.loop(above, below) as line:
-                    here = e.add(at, e.mul(line, line_elements))
-                    near = memref_at(e.add(start, e.mul(line, line_bytes)), source, [1], unit_inner=True)
-
-                    def read(
-                        first: e.Index, masks: Sequence[e.Value | None], near: e.Value = near
-                    ) -> e.Value:
-                        places = [e.add(first, n * lanes) for n in range(len(masks))]
-                        pairs = zip(places, masks, strict=True)
-                        parts = [simd.load(lanes, near, place, where=mask) for place, mask in pairs]
-                        return simd.widen(simd.every(len(masks), parts), element)
-
-                    with e.loop(0, end, lanes) as i:
-                        value = read(e.add(skipped, e.mul(i, apart)), [None] * apart)
-                        simd.store(value, memory, e.add(here, i))
-                    value = read(first, masks)
-                    simd.store(value, memory, e.add(here, end), where=where)
+                            value = read(e.add(skipped, e.mul(i, apart)), [None] * apart)
+                            simd.store(value, memory, e.add(here, i))
+                        value = read(first, masks)
+                        simd.store(value, memory, e.add(here, end), where=where)
 
         def elements() -> None:
-            with e.loop(0, needed) as line, e.loop(0, wide.size) as i:
+            with each_channel() as (start, to), e.loop(0, needed) as line, e.loop(0, wide.size) as i:
                 near = memref_at(e.add(start, e.mul(line, line_bytes)), source, [wide.stride])
                 inside = e.all_of(e.compare("ge", line, above), e.compare("lt", line, below))
                 at = e.add(wide.before, i)
@@ -293,17 +322,21 @@ def _emit_lines(block: e.Block, how: _How, group: str) -> None:
     """Some lines of the result, several at a time.
 
     Arguments: A and its row, the copies and elements from the first window of a line to that of the next, the places of
-    the taps, C, the first column in C, how long lines are and how many, whether to add to C.
+    the taps, C, the first column in C, how long lines are and how many, whether to add to C; how many channels there
+    are and elements from one to the next in the copies.
     """
     size, lanes = ir.IndexType.get(), how.sizes.lanes
     operands = [e.strided_memref(how.source, 2), size, e.flat_memref(how.element), size, e.flat_memref(size)]
     result = [e.strided_memref(how.result, 2, unit_inner=True), *[size] * 3, ir.IntegerType.get_signless(1)]
-    with e.function(block, f"{how.name}.lines", [*operands, *result], group=group) as values:
-        a, row, memory, apart, places, c, column, length, count, accumulate = values
+    with e.function(block, f"{how.name}.lines", [*operands, *result, size, size], group=group) as values:
+        a, first_row, memory, apart, places, c, column, length, count, accumulate, channels, elements = values
         taps, neutral = e.dim(a, 1), how.neutral
 
-        def tile(lines: int, vectors: int, line: e.Index, at: e.Value, masks: Sequence[e.Value]) -> None:
-            starts = [e.add(e.mul(e.add(line, n), apart), at) for n in range(lines)]
+        def tile(
+            channel: e.Value, lines: int, vectors: int, line: e.Index, at: e.Value, masks: Sequence[e.Value]
+        ) -> None:
+            row, start_of_first = e.index(e.add(first_row, channel)), e.add(e.mul(channel, elements), at)
+            starts = [e.add(e.mul(e.add(line, n), apart), start_of_first) for n in range(lines)]
             with e.carrying_loop(0, taps, 1, [neutral] * (lines * vectors)) as tap:
                 place = e.load(places, tap.index)
                 factor = how.factor(a, row, tap.index)
@@ -332,10 +365,11 @@ def _emit_lines(block: e.Block, how: _How, group: str) -> None:
             masks = [_first(e.sub(length, at), v * lanes, lanes) for v in range(vectors)]
             high = _LINES[vectors]
             full = e.round_down(count, high)
-            with e.loop(0, full, high) as line:
-                tile(high, vectors, line, at, masks)
-            with e.loop(full, count) as line:
-                tile(1, vectors, line, at, masks)
+            with e.loop(0, channels) as channel:
+                with e.loop(0, full, high) as line:
+                    tile(channel, high, vectors, line, at, masks)
+                with e.loop(full, count) as line:
+                    tile(channel, 1, vectors, line, at, masks)
 
         most = max(_LINES)
         with e.loop(0, length, most * lanes) as at:

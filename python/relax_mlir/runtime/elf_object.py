@@ -57,6 +57,8 @@ _WIDTHS = {1: 8, 2: 4, 4: 4, 9: 4, 24: 8, 25: 8, 26: 4, 27: 8, 29: 8, 41: 4, 42:
 """Bytes that a relocation type fills."""
 _BY_TABLE = (9, 27, 41, 42)
 """Relocation types that go through the table of addresses (GOT)."""
+_CALL, _STUB_BYTES, _JUMP = 4, 16, 0x25FF
+"""The relocation type of calls; those that do not reach go by a stub, a jump to what the table says (PLT)."""
 _PAGE = mmap.PAGESIZE
 
 
@@ -95,7 +97,7 @@ class LoadedObject:
         return self._defined.get(name)
 
     def _place(self, parsed: _Object) -> None:
-        self._groups, self._table = _layout(parsed)
+        self._groups, self._stubs, self._table = _layout(parsed)
         size = self._groups[-1][1]
         self._base = base = _map(size)
         weakref.finalize(self, _libc().munmap, base, size).atexit = False
@@ -120,14 +122,15 @@ class LoadedObject:
             self._link(resolve)
 
     def _link(self, resolve: Resolver) -> None:
-        parsed, base, table, image, groups = self._parsed, self._base, self._table, self._image, self._groups
-        addresses = self._addresses
+        parsed, base, image, groups = self._parsed, self._base, self._image, self._groups
+        addresses, stubs, table = self._addresses, self._stubs, self._table
         _resolve_others(parsed, resolve, addresses)
         image[table : table + 8 * len(addresses)].view("<u8")[:] = addresses
+        _write_stubs(image, stubs, table, len(addresses))
         for section in parsed.sections[parsed.sections["type"] == _RELA]:
             target = parsed.sections[int(section["info"])]
             if target["flags"] & _ALLOCATE:
-                _relocate(parsed, section, int(target["address"]), base, table, addresses, image)
+                _relocate(parsed, section, int(target["address"]), base, (stubs, table), addresses, image)
         for (start, end), protection in zip(
             groups,
             (mmap.PROT_READ | mmap.PROT_EXEC, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE),
@@ -172,10 +175,11 @@ def _parse(data: bytes) -> _Object:
     return _Object(data, sections, symbols, named)
 
 
-def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int]:
+def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int, int]:
     """Give sections their places (their ``address``): code, then read-only data, then variables, each from a new page.
 
-    Gives the bounds of the three groups, and the place of the table of addresses, which is in the second one.
+    Gives the bounds of the three groups, and the places of the stubs for calls, behind the code, and of the table of
+    addresses, in the second group.
     """
     flags = parsed.sections["flags"]
     allocated = (flags & _ALLOCATE) != 0
@@ -183,7 +187,7 @@ def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int]:
     aligns, sizes = parsed.sections["align"].tolist(), parsed.sections["size"].tolist()
     places = [0] * len(sizes)
     groups: list[tuple[int, int]] = []
-    at = table = 0
+    at = table = stubs = 0
     for number, chosen in enumerate(
         (allocated & code, allocated & ~code & ~writable, allocated & ~code & writable)
     ):
@@ -192,13 +196,16 @@ def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int]:
             at = _round_up(at, max(1, aligns[i]))
             places[i] = at
             at += sizes[i]
+        if number == 0:
+            stubs = at = _round_up(at, _STUB_BYTES)
+            at += _STUB_BYTES * len(parsed.symbols)
         if number == 1:
             table = at = _round_up(at, 8)
             at += 8 * len(parsed.symbols)
         at = _round_up(at, _PAGE)
         groups.append((start, at))
     parsed.sections["address"] = places
-    return groups, table
+    return groups, stubs, table
 
 
 def _own_addresses(parsed: _Object, base: int) -> np.ndarray[Any, Any]:
@@ -235,11 +242,15 @@ def _relocate(
     section: np.void,
     target: int,
     base: int,
-    table: int,
+    beside: tuple[int, int],
     addresses: np.ndarray[Any, Any],
     image: np.ndarray[Any, Any],
 ) -> None:
-    """Apply the relocations of one section to the section at `target`. Sums wrap at 64 bits, as addresses do."""
+    """Apply the relocations of one section to the section at `target`. Sums wrap at 64 bits, as addresses do.
+
+    `beside`: the places of the stubs and of the table.
+    """
+    stubs, table = beside
     count = int(section["size"]) // _RELOCATION.itemsize
     every = np.frombuffer(parsed.data, _RELOCATION, count, int(section["offset"]))
     types, symbols = every["symbol_type"] & 0xFFFFFFFF, every["symbol_type"] >> 32
@@ -264,10 +275,31 @@ def _relocate(
         elif type not in (1, 27):
             value = value - here
         width = _WIDTHS[type]
-        if width == 4 and (value.view(np.int64) != value.view(np.int64).astype(np.int32)).any():
-            raise ObjectFileError("a symbol is too far away for its relocation")
+        if type == _CALL:
+            by_stub = (
+                np.uint64(base + stubs) + index.astype(np.uint64) * np.uint64(_STUB_BYTES) + addend - here
+            )
+            value = np.where(_reaches(value), value, by_stub)
+        if width == 4 and not _reaches(value).all():
+            far = parsed.names[int(index[~_reaches(value)][0])]
+            raise ObjectFileError(f"symbol {far} is too far away for its relocation (type {type})")
         at = places.astype(np.intp)[:, None] + np.arange(width)
         image[at] = np.ascontiguousarray(value).view(np.uint8).reshape(-1, 8)[:, :width]
+
+
+def _reaches(distance: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which distances fit 32 bits."""
+    signed = distance.view(np.int64)
+    return np.asarray(signed == signed.astype(np.int32))
+
+
+def _write_stubs(image: np.ndarray[Any, Any], stubs: int, table: int, count: int) -> None:
+    """A jump to each symbol, ``jmp *distance(%rip)``, by its address in the table."""
+    made = image[stubs : stubs + _STUB_BYTES * count].reshape(count, _STUB_BYTES)
+    numbers = np.arange(count, dtype=np.int64)
+    ends = stubs + _STUB_BYTES * numbers + 6
+    made[:, :2] = np.frombuffer(_JUMP.to_bytes(2, "little"), np.uint8)
+    made[:, 2:6] = (table + 8 * numbers - ends).astype("<i4").view(np.uint8).reshape(count, 4)
 
 
 def _round_up(value: int, step: int) -> int:

@@ -85,6 +85,7 @@ BEHIND: dict[str, str] = {
         "passes that run alone on a module that is not well-formed; verify names the symbol before (invariant 3)"
     ),
     r"a value is \x00 where a tensor of known rank": "ops whose own rules ask for the rank before",
+    r"there is no memory for the \x00 bytes of": "a file that is larger than memory",
     r"the virtual machine cannot run": "the machine runs every op that is left at its level",
 }
 """Advice that no program leads to: checks before it say more. Why, for each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import re
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import relax_mlir as rx
 from machine_text import Assembly
 from masked import built
 from relax_mlir import op as R
-from relax_mlir.runtime import to_numpy
+from relax_mlir.runtime import elf_object, to_numpy
 from relax_mlir.runtime.elf_object import SUPPORTED
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
@@ -164,3 +165,26 @@ def test_results(target: str, name: str) -> None:
         np.testing.assert_allclose(
             got, expected, rtol=tolerance, atol=tolerance, err_msg=f"{name} of {shapes}"
         )
+
+
+def test_functions_of_libraries_that_are_far_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This code calls memset, which is further away than the four bytes of an instruction reach."""
+
+    def far(size: int) -> int:
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        place: int = libc.mmap(1 << 45, size, 3, 0x22, -1, 0)  # to read and write, private, of no file
+        return place
+
+    monkeypatch.setattr(elf_object, "_map", far)
+    bb = rx.BlockBuilder()
+    x, y = (rx.Var(name, rx.Tensor(shape)) for name, shape in (("x", ("n", "k")), ("y", ("k", "m"))))
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(R.matmul(x, y))
+    executable, assembly = built(bb.get(), Target("cpu -mcpu=x86-64"))
+    assert any("memset" in name for name in assembly.everything.calls)
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((40, 70)), rng.standard_normal((70, 33))
+    found = to_numpy(executable["main"](a.astype("float32"), b.astype("float32")))
+    np.testing.assert_allclose(found, a @ b, rtol=0, atol=1e-4)
