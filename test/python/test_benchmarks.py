@@ -214,6 +214,7 @@ def test_layers() -> None:
         assert row.value is not None and row.value > 0, row.note
 
 
+@pytest.mark.filterwarnings("ignore")  # of torch and transformers
 def test_steps_of_generation() -> None:
     for row in generation.rows(seconds=0.001, steps=((2, 3, 0), (1, 1, 5)), hidden=32, inductor=False):
         assert row.value is not None and row.value > 0, row.note
