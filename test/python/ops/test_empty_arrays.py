@@ -16,7 +16,7 @@ ONE_DIMENSION = {
         "grad.nll_loss_backward",
         "meshgrid",
     ),
-    *("meshgrid:xy", "nn.nll_loss", "nn.pad:reflect", "outer", "tensor_to_shape"),
+    *("meshgrid:xy", "nn.nll_loss", "nn.pad:reflect", "outer", "random.words", "tensor_to_shape"),
 }
 """Uses whose inputs have a single dimension, or none that is free to be so long beside one of length 0."""
 
