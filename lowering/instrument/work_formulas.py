@@ -234,4 +234,8 @@ class Work:
         if op.name == "arith.subi":
             left, right = (self._index(v) for v in op.operands)
             return left + right * Formula.number(-1)
+        if op.name == "arith.select":
+            size, otherwise = (self._index(v) for v in list(op.operands)[1:])
+            if not otherwise.terms:  # nothing to do in some case: what is counted is the other one
+                return size
         raise Unknown

@@ -139,9 +139,9 @@ def test_the_pass_context_counts(context: dict[str, Any]) -> None:
 def test_tuned_values_count() -> None:
     """What tuning has found changes the code of a module: each database has an entry of its own."""
     builder = rx.BlockBuilder()
-    x, k = rx.Var("x", rx.Tensor(("n", 4, "h", "w"))), rx.Var("k", rx.Tensor((4, 1, 3, 3)))
+    x, k = rx.Var("x", rx.Tensor(("n", 4, "h", "w"))), rx.Var("k", rx.Tensor((4, 2, 3, 3)))
     with builder.function("main", [x, k]):
-        builder.emit_func_output(R.nn.conv2d(x, k, padding=(1, 1), groups=4))
+        builder.emit_func_output(R.nn.conv2d(x, k, padding=(1, 1), groups=2))
     module = builder.get()
     (task,) = tuning.extract_tasks(module)
     values = {name: candidates[-1] for name, candidates in task.space().items()}
