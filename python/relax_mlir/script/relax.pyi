@@ -115,6 +115,7 @@ from relax_mlir.op import power as power
 from relax_mlir.op import prim_to_tensor as prim_to_tensor
 from relax_mlir.op import prod as prod
 from relax_mlir.op import quantize as quantize
+from relax_mlir.op import random as random
 from relax_mlir.op import register_infer as register_infer
 from relax_mlir.op import register_op_attr as register_op_attr
 from relax_mlir.op import repeat as repeat
