@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.measure import WrongResult, measure
+from benchmarks.measure import WrongResult, best_other, measure
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
 from benchmarks.targets import Row
@@ -75,14 +75,10 @@ def _row(ways: Mapping[str, Callable[..., Any]], size: Size, step: Step, seconds
             wrong = WrongResult(f"an element is {errors['ours']:.3g} off")
             return Row(subject, "best other / ours", 0.0, LEAST, str(wrong))
         timings = measure(bound, errors, seconds)
-    ratios = {}
-    for name in bound:
-        pairs = zip(timings[name].samples, timings["ours"].samples, strict=True)
-        ratios[name] = float(np.median([other / own for other, own in pairs]))
-    best = min((name for name in ratios if name != "ours"), key=lambda name: ratios[name])
+    best, value = best_other(timings)
     rate = batch * length / timings["ours"].median
     note = f"{duration(timings['ours'].median)}, {rate:,.0f} tokens/s, {best}"
-    return Row(subject, "best other / ours", ratios[best], LEAST, note)
+    return Row(subject, "best other / ours", value, LEAST, note)
 
 
 if __name__ == "__main__":

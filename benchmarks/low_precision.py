@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 
-from benchmarks.measure import WrongResult, measure
+from benchmarks.measure import WrongResult, measure, ratio
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
 from benchmarks.targets import RATIO, Row
@@ -32,10 +32,8 @@ def rows(size: int = SIZE, seconds: float = SECONDS) -> Iterator[Row]:
         yield Row(subject, "torch / ours", 0.0, RATIO, str(error))
         return
     timings = measure(contestants, errors, seconds)
-    pairs = zip(timings["torch"].samples, timings["ours"].samples, strict=True)
-    ratio = float(np.median([other / own for other, own in pairs]))
     speed = 2.0 * size**3 / timings["ours"].median
-    yield Row(subject, "torch / ours", ratio, RATIO, f"{speed * 1e-9:.0f} GFLOP/s")
+    yield Row(subject, "torch / ours", ratio(timings, "torch"), RATIO, f"{speed * 1e-9:.0f} GFLOP/s")
     tiles = Target.host().has("amx_tile", "amx_bf16")
     note = "by AMX tiles" if tiles else "this CPU has no AMX tiles"
     yield Row(subject, "FLOP/s / 500 GFLOP/s", speed / AMX_FLOPS if tiles else None, 1.0, note)

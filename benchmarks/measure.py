@@ -105,6 +105,18 @@ def measure(
     return {name: Timing(tuple(values), loops[name], errors[name]) for name, values in samples.items()}
 
 
+def ratio(timings: Mapping[str, Timing], other: str, own: str = "ours") -> float:
+    """The median, over the rounds, of the time of one contestant over that of another."""
+    pairs = zip(timings[other].samples, timings[own].samples, strict=True)
+    return statistics.median(theirs / ours for theirs, ours in pairs)
+
+
+def best_other(timings: Mapping[str, Timing], own: str = "ours") -> tuple[str, float]:
+    """The contestant that is fastest beside one of them, and its ratio."""
+    ratios = {name: ratio(timings, name, own) for name in timings if name != own}
+    return min(ratios.items(), key=lambda item: item[1])
+
+
 def beside(
     first: Callable[..., Any], second: Callable[..., Any], arguments: Sequence[Any], seconds: float
 ) -> tuple[float, float]:
@@ -112,8 +124,7 @@ def beside(
     calls = {"first": lambda: first(*arguments), "second": lambda: second(*arguments)}
     contestants = {name: Bound(call, np.from_dlpack) for name, call in calls.items()}
     timings = measure(contestants, dict.fromkeys(contestants, 0.0), seconds)
-    pairs = zip(timings["first"].samples, timings["second"].samples, strict=True)
-    return statistics.median(one / other for one, other in pairs), timings["second"].median
+    return ratio(timings, "first", "second"), timings["second"].median
 
 
 def rotated(names: Sequence[str], turn: int) -> list[str]:

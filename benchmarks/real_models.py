@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import RELATIVE, WrongResult, measure
+from benchmarks.measure import RELATIVE, WrongResult, measure, ratio
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
@@ -67,9 +67,9 @@ def _rows(case: Case, seconds: float) -> Iterator[Row]:
             for name, session in (("ours", ours), ("theirs", theirs))
         }
         timings = measure(contestants, dict.fromkeys(contestants, error), seconds)
-        pairs = zip(timings["theirs"].samples, timings["ours"].samples, strict=True)
-        ratio = float(np.median([other / own for other, own in pairs]))
-        yield Row(subject, "ONNX Runtime / ours", ratio, LEAST, duration(timings["ours"].median))
+        yield Row(
+            subject, "ONNX Runtime / ours", ratio(timings, "theirs"), LEAST, duration(timings["ours"].median)
+        )
 
 
 def _feeds(session: Any, shape: tuple[int, ...]) -> Mapping[str, Array]:  # noqa: ANN401 - of onnxruntime

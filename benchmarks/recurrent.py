@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import WrongResult, measure
+from benchmarks.measure import WrongResult, measure, ratio
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
 from benchmarks.targets import Row
@@ -52,9 +52,7 @@ def _row(kind: str, size: tuple[int, int, int], seconds: float) -> Row:
     if not error <= ERROR:
         return Row(subject, "torch / ours", 0.0, LEAST, str(WrongResult(f"an element is {error:.3g} off")))
     timings = measure(contestants, dict.fromkeys(contestants, error), seconds)
-    pairs = zip(timings["torch"].samples, timings["ours"].samples, strict=True)
-    ratio = float(np.median([other / own for other, own in pairs]))
-    return Row(subject, "torch / ours", ratio, LEAST, duration(timings["ours"].median))
+    return Row(subject, "torch / ours", ratio(timings, "torch"), LEAST, duration(timings["ours"].median))
 
 
 def _ours(kind: str, hidden: int) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.measure import WrongResult, measure
+from benchmarks.measure import WrongResult, measure, ratio
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
 from benchmarks.targets import Row
@@ -96,10 +96,14 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
             continue
         timings = measure(contestants, errors, seconds)
         for name in ("script", "intrinsic"):
-            pairs = zip(timings["kernel"].samples, timings[name].samples, strict=True)
-            ratio = float(np.median([own / other for own, other in pairs]))
             speed = 2.0 * n * k * m / timings[name].median
-            yield Row(subject, f"matmul / {name}", ratio, LEAST, f"{speed * 1e-9:.0f} GFLOP/s")
+            yield Row(
+                subject,
+                f"matmul / {name}",
+                ratio(timings, "kernel", name),
+                LEAST,
+                f"{speed * 1e-9:.0f} GFLOP/s",
+            )
 
 
 def _written(script: Callable[..., object], x: Array, y: Array, out: Array) -> Array:

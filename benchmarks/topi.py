@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import WrongResult, measure
+from benchmarks.measure import WrongResult, measure, ratio
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
 from benchmarks.report import duration
@@ -164,14 +164,9 @@ def _row(case: Case, seconds: float) -> Row:
         return Row(subject, "torch / ours", 0.0, LEAST, str(error))
     timings = measure(contestants, errors, seconds)
     ours = timings["ours"]
-
-    def ratio(name: str) -> float:
-        pairs = zip(timings[name].samples, ours.samples, strict=True)
-        return float(np.median([other / own for other, own in pairs]))
-
     note = f"{duration(ours.median)} ({duration(ours.quantile(0.25))} to {duration(ours.quantile(0.75))})"
-    note += f", NumPy / ours {ratio('numpy'):.2f}" if "numpy" in timings else ""
-    return Row(subject, "torch / ours", ratio("torch"), LEAST, note)
+    note += f", NumPy / ours {ratio(timings, 'numpy'):.2f}" if "numpy" in timings else ""
+    return Row(subject, "torch / ours", ratio(timings, "torch"), LEAST, note)
 
 
 def _contestants(case: Case) -> tuple[dict[str, Bound], dict[str, float]]:

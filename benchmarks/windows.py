@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import WrongResult, measure
+from benchmarks.measure import WrongResult, best_other, measure
 from benchmarks.ops import Array
 from benchmarks.peers.base import Bound
 from benchmarks.peers.onnxruntime_peer import IR_VERSION, OPSET
@@ -116,13 +116,9 @@ def _row(case: Case, seconds: float) -> Row:
         wrong = WrongResult(f"an element is {errors['ours']:.3g} off")
         return Row(subject, "best other / ours", 0.0, LEAST, str(wrong))
     timings = measure(contestants, errors, seconds)
-    ratios = {}
-    for name in contestants:
-        pairs = zip(timings[name].samples, timings["ours"].samples, strict=True)
-        ratios[name] = float(np.median([other / own for other, own in pairs]))
-    best = min((name for name in ratios if name != "ours"), key=lambda name: ratios[name])
+    best, value = best_other(timings)
     note = f"{duration(timings['ours'].median)}, {best}"
-    return Row(subject, "best other / ours", ratios[best], LEAST, note)
+    return Row(subject, "best other / ours", value, LEAST, note)
 
 
 def _ours(case: Case, x: Array) -> Bound:

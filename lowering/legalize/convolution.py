@@ -18,7 +18,7 @@ from relax_mlir.lowering.kernels.windows.window_words import Kind
 from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
 from relax_mlir.lowering.legalize.linear_algebra import matrices
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import Window, is_empty, sizes_of, surrounded
+from relax_mlir.lowering.legalize.window import sizes_of, surrounded
 from relax_mlir.mlir import ir, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, convert, multiply
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
@@ -89,11 +89,11 @@ def _reordered(
     return permuted(lz, name, value, order, result or Tensor(shape, value.info.dtype))
 
 
-def _with_zeros(conv: Convolution, prim: PrimBody) -> ir.Value:
-    """The data of a prim func with the zeros of the padding around it."""
+def _with_zeros(conv: Convolution, prim: PrimBody, into: ir.Value | None = None) -> ir.Value:
+    """The data of a prim func with the zeros of the padding around it (see `surrounded`)."""
     sides = [dict(zip(conv.spatial, sizes, strict=True)) for sizes in (conv.before, conv.after)]
     before, after = ([side.get(letter, 0) for letter in conv.data] for side in sides)
-    return surrounded(prim, prim.ins[0], before, after, 0)
+    return surrounded(prim, prim.ins[0], before, after, 0, into)
 
 
 def _name(conv: Convolution) -> str:
@@ -196,12 +196,7 @@ def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
     ]
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        filled = zeroed(prim)
-        if is_empty(data.info):
-            return [filled]
-        window = Window(sizes_of(prim, prim.ins[0]))
-        window.offsets = [before.get(letter, 0) for letter in conv.data]
-        return [window.insert(prim.ins[0], filled)]
+        return [_with_zeros(conv, prim, prim.outs[0])]
 
     key = (conv.data, conv.before, conv.after)
     return lz.prim("pad", [data], [Tensor(shape, data.info.dtype)], body, pattern="injective", key=key)[0]

@@ -62,18 +62,28 @@ def sizes_of(prim: PrimBody, value: ir.Value) -> list[int | Index]:
 
 
 def surrounded(
-    prim: PrimBody, value: ir.Value, before: Sequence[int], after: Sequence[int], fill: float
+    prim: PrimBody,
+    value: ir.Value,
+    before: Sequence[int],
+    after: Sequence[int],
+    fill: float,
+    into: ir.Value | None = None,
 ) -> ir.Value:
-    """A tensor of the body with so many elements `fill` before and behind each dimension."""
+    """A tensor of the body with so many elements `fill` before and behind each dimension.
+
+    `into`: the tensor of that size that is written; one of its own if there is none.
+    """
     if not any((*before, *after)):
         return value
     inside, type_ = sizes_of(prim, value), ir.RankedTensorType(value.type)
-    sizes = [_sum(size, low + high) for size, low, high in zip(inside, before, after, strict=True)]
     element = type_.element_type
     is_float = isinstance(element, ir.FloatType)
     number = ir.FloatAttr.get(element, fill) if is_float else ir.IntegerAttr.get(element, int(fill))
     constant = arith.ConstantOp(element, number).result
-    filled: ir.Value = linalg.fill(constant, outs=[tensor.empty(sizes, element)])
+    if into is None:
+        sizes = [_sum(size, low + high) for size, low, high in zip(inside, before, after, strict=True)]
+        into = tensor.empty(sizes, element)
+    filled: ir.Value = linalg.fill(constant, outs=[into])
     if 0 in type_.shape:
         return filled
     window = Window(inside)

@@ -271,16 +271,13 @@ class _Call:
 
     def _by_rows(self, at: Mapping[int, e.Value], sums: e.Strided, step: e.Index) -> None:
         assert self.finish is not None
-        windows = self.contraction.windows
-        right = None if windows is not None and windows.kind.by_channel else self._right(at)
         with e.loop(0, self.high, step) as first:
             part = e.minimum(e.sub(self.high, first), step)
             left = self._left(at, first, part)
             strides = (self.tiling.sums_stride(self.wide), 1)
             result = e.view(sums, (part, self.wide), strides, unit_inner=True)
             rest = self.finish.arguments(at, first, result)
-            part_of_right = self._right(at, first) if right is None else right
-            e.call(finished(self.name), [left, part_of_right, result, e.flag(False), *rest])
+            e.call(finished(self.name), [left, self._right(at, first), result, e.flag(False), *rest])
 
     def rounded(self, rounds: ep.Epilogue, at: Mapping[int, e.Value]) -> None:
         """One product whose sums tiles round to the result."""
@@ -311,8 +308,9 @@ class _Call:
         if not left:
             do(at)
             return
-        # The words of an epilogue are those of one product at a time.
-        on_threads = not at and left[0] in self.contraction.c.dims and self.finish is None
+        # The words of an epilogue, and of windows, are those of one product at a time.
+        alone = self.finish is None and self.words is None
+        on_threads = alone and not at and left[0] in self.contraction.c.dims
         cost, total, step = self._cycles() if on_threads else 0, self.extent[left[0]], e.index(1)
         at_once = self.batch is not None and len(left) == 1
         if at_once:

@@ -45,54 +45,72 @@ def match_windows(
     terms = [terms_of(expression) for expression in data_map.results]
     if any(not 1 <= len(each) <= 2 for each in terms) or None in out.axes:
         return None
-    spatial = [_window_axis(axis, each, out) for axis, each in enumerate(terms) if len(each) == 2]
+    axes = [_window_axis(axis, each, out) for axis, each in enumerate(terms) if len(each) == 2]
+    spatial = [x for x in axes if x is not None]
+    if len(spatial) < len(axes) or not 1 <= len(spatial) <= MOST_AXES:
+        return None
     plain = {axis: each[0] for axis, each in enumerate(terms) if len(each) == 1}
-    if (
-        None in spatial
-        or not 1 <= len(spatial) <= MOST_AXES
-        or any(factor != 1 for _, factor in plain.values())
+    loops = {axis: loop for axis, (loop, factor) in plain.items() if factor == 1}
+    roles = _roles(loops, weight, out, spatial, kernel, pooling) if len(loops) == len(plain) else None
+    if roles is None:
+        return None
+    columns = tuple(x.window for x in spatial)
+    known = {*loops.values(), *columns, *roles.depth, roles.row}
+    if not (
+        _ends_with(out, columns) and _ends_with(weight, roles.depth) and {*out.dims, *weight.dims} <= known
     ):
         return None
-    found = [x for x in spatial if x is not None]
-    loops = {axis: loop for axis, (loop, _) in plain.items()}
-    shared = [axis for axis, loop in loops.items() if loop in weight.dims]
-    channels = [axis for axis in shared if loops[axis] not in out.dims]
-    rows = [loop for loop in out.dims if loop in weight.dims and loop not in loops.values()]
-    columns, taps = tuple(x.window for x in found), tuple(x.tap for x in found)
-    if not channels and not rows and computes(pooling or Kind.DEPTHWISE, kernel):
-        kind = pooling or Kind.DEPTHWISE
-        channels = [axis for axis in loops if loops[axis] == _channel(shared, loops, found, pooling)]
-        rows, depth = [loops[axis] for axis in channels], taps
-    else:
-        kind, depth = Kind.PRODUCT, (*(loops[axis] for axis in channels), *taps)
-    if (
-        len(channels) != 1
-        or len(rows) != 1
-        or (kind is Kind.PRODUCT and (pooling or not reads_windows(kernel)))
-    ):
-        return None
-    if any(loop not in (*out.dims, *depth) for loop in loops.values()):
-        return None
-    known = {*loops.values(), *columns, *depth, *rows}
-    if not (_ends_with(out, columns) and _ends_with(weight, depth) and {*out.dims, *weight.dims} <= known):
-        return None
-    data, zeros = operation.operands[0], copied_into(operation, kind.neutral)
-    if (
-        zeros is not None
-        and all(zeros.before[axis] == 0 for axis in plain)
-        and root(zeros.source) != root(out.buffer)
-    ):
-        data = zeros.source
-        found = [replace(x, before=zeros.before[x.axis]) for x in found]
-    else:
-        zeros = None
+    copy = copied_into(operation, roles.kind.neutral)
+    if copy and (any(copy.before[axis] for axis in loops) or root(copy.source) == root(out.buffer)):
+        copy = None
     sizes = dict(zip(weight.axes, ir.MemRefType(weight.buffer.type).shape, strict=True))
-    if kind is Kind.MAX and zeros is None and lie_apart(data_map, sizes):
+    if roles.kind is Kind.MAX and copy is None and lie_apart(data_map, sizes):
         return None  # which loops do as fast, without copies
-    outside = {axis: loop for axis, loop in loops.items() if loop in out.dims and loop not in rows}
+    data = copy.source if copy else operation.operands[0]
+    if copy:
+        spatial = [replace(x, before=copy.before[x.axis]) for x in spatial]
+    outside = {axis: loop for axis, loop in loops.items() if loop in out.dims and loop != roles.row}
     images = Operand(data, tuple(outside.get(axis) for axis in range(len(terms))))
-    windows = Windows(channels[0], tuple(found), kind, zeros.operations if zeros else ())
-    return Contraction(weight, images, out, kernel, (rows[0],), columns, depth, windows=windows)
+    windows = Windows(roles.channel, tuple(spatial), roles.kind, copy.operations if copy else ())
+    return Contraction(weight, images, out, kernel, (roles.row,), columns, roles.depth, windows=windows)
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """What is computed, the data's axis of channels, the loop over rows of A, and those that are summed over."""
+
+    kind: Kind
+    channel: int
+    row: int
+    depth: Dims
+
+
+def _roles(
+    loops: Mapping[int, int],
+    weight: Operand,
+    out: Operand,
+    spatial: Sequence[WindowAxis],
+    kernel: GemmKernel,
+    pooling: Kind | None,
+) -> _Roles | None:
+    """What the loops do that move the data by themselves (`loops`, by its axes); None if no kernel does that."""
+    shared = [axis for axis, loop in loops.items() if loop in weight.dims]
+    summed = [axis for axis in shared if loops[axis] not in out.dims]
+    rows = [loop for loop in out.dims if loop in weight.dims and loop not in loops.values()]
+    taps = tuple(x.tap for x in spatial)
+    if len(summed) == len(rows) == 1 and not pooling and reads_windows(kernel):
+        roles = _Roles(Kind.PRODUCT, summed[0], rows[0], (loops[summed[0]], *taps))
+    elif summed or rows or not computes(pooling or Kind.DEPTHWISE, kernel):
+        return None
+    else:
+        # Channels one by one: those of the weight, or, of a pooling, the axis before the spatial ones.
+        own = [
+            axis for axis in ([spatial[0].axis - 1] if pooling and not shared else shared) if axis in loops
+        ]
+        if len(own) != 1:
+            return None
+        roles = _Roles(pooling or Kind.DEPTHWISE, own[0], loops[own[0]], taps)
+    return roles if all(loop in (*out.dims, *roles.depth) for loop in loops.values()) else None
 
 
 @dataclass(frozen=True)
@@ -182,15 +200,6 @@ def lie_apart(data_map: ir.AffineMap, sizes: Mapping[int | None, int]) -> bool:
         if any(not 0 <= size <= steps[0] or factor != 1 for size, factor in taps):
             return False
     return True
-
-
-def _channel(
-    shared: Sequence[int], loops: dict[int, int], spatial: Sequence[WindowAxis], pooling: Kind | None
-) -> int | None:
-    """The loop over channels that are taken one by one: the weight's, or that of the axis before the spatial ones."""
-    if pooling is None:
-        return loops[shared[0]] if len(shared) == 1 else None
-    return None if shared else loops.get(spatial[0].axis - 1)
 
 
 def _window_axis(axis: int, terms: list[_Term], out: Operand) -> WindowAxis | None:

@@ -115,6 +115,24 @@ def test_more_than_one_block() -> None:
         np.testing.assert_allclose(found, want, rtol=0, atol=1e-4 * float(np.abs(want).max()))
 
 
+@pytest.mark.parametrize("groups", [1, 4, 48])
+def test_many_images_on_threads(groups: int) -> None:
+    """Each thread has windows of its own images, also where nothing is done behind the sums."""
+    x, w = rx.Var("x", rx.Tensor(("n", 48, "h", "w"))), rx.Var("w", rx.Tensor((48, 48 // groups, 3, 3)))
+    bb = rx.BlockBuilder()
+    with bb.function("main", [x, w]):
+        bb.emit_func_output(R.nn.conv2d(x, w, padding=[1, 1], groups=groups))
+    rng = np.random.default_rng(3)
+    data = rng.standard_normal((64, 48, 28, 30), "float32")
+    weight = rng.standard_normal((48, 48 // groups, 3, 3), "float32")
+    one, two = (rx.build(bb.get(), f"cpu -num-threads={count}")["main"] for count in (1, 2))
+    want = to_numpy(one(data, weight))
+    for _ in range(4):
+        np.testing.assert_array_equal(to_numpy(two(data, weight)), want)
+    exact = functional.conv2d(torch.tensor(data), torch.tensor(weight), None, 1, 1, 1, groups).numpy()
+    np.testing.assert_allclose(want, exact, rtol=0, atol=1e-4 * float(np.abs(exact).max()))
+
+
 def test_data_is_read_until_all_is_computed() -> None:
     """Results of the shape of the data, which a copy with zeros around it would let them overwrite."""
     bb = rx.BlockBuilder()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
-from every_op import Array, specs
+from every_op import FEW, Array, specs
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dialect import Relax
@@ -76,8 +76,11 @@ def expected(name: str, arrays: Sequence[Array]) -> list[Array]:
 
 
 @pytest.fixture
-def unoptimised(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Native code is made in the least time: what optimisation makes of each op is for the op's own tests."""
+def unoptimised(monkeypatch: pytest.MonkeyPatch, group: int) -> Iterator[None]:
+    """Native code of all groups but one is made in the least time; `make soak` makes all as users do."""
+    if group == 0 or FEW > 1:
+        yield
+        return
     monkeypatch.setattr(specialize, "PassContext", partial(PassContext, opt_level=0))
     with PassContext(opt_level=0):
         yield

@@ -5,27 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from relax_mlir import topi
+from relax_mlir import te, topi
+from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.dialects.types import Tensor as TensorInfo
 from relax_mlir.expr import Attrs
-from relax_mlir.strategy.implementations.window_schedules import (
-    SPATIAL,
-    WINDOW_PLEVEL,
-    against_dtype,
-    against_layout,
-    copied_inputs,
-    lanes_of,
-    sum_in_registers,
-    sums_of,
-    tile_space,
-    wide_dtype,
-)
-from relax_mlir.strategy.knobs import get_config
+from relax_mlir.strategy.knobs import Config, get_config
 from relax_mlir.strategy.op_strategy import OpStrategy
 from relax_mlir.target import Target
-from relax_mlir.te import ComputeOp, Schedule, Tensor
+from relax_mlir.te import ComputeOp, IterVar, Schedule, Tensor
 
+PLEVEL = 20
+"""The priority of implementations that were measured to be faster than generated kernels where they hold."""
+SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+"""The letters of spatial dimensions in layouts."""
+DTYPES = ("float32", "float64", "float16", "bfloat16")
+"""What they compute; 16-bit floats are added in float32."""
 CHANNELS = (8, 4, 16, 2, 12, 6, 10, 14, 7, 5, 3, 9, 11, 13, 15, 1)
 """How many channels of the result are computed at once, the best first; they divide those of a group."""
 
@@ -39,7 +34,7 @@ def convolution(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, ta
     unless = _against(attrs, weight, out_type)
     if not unless and weight.shape[1] == 1 and weight.shape[0] == attrs.groups:
         unless = "a kernel for each channel"
-    strategy.add_implementation(_computed, _by_channels, "grouped direct", WINDOW_PLEVEL, unless)
+    strategy.add_implementation(_computed, _by_channels, "grouped direct", PLEVEL, unless)
     return strategy
 
 
@@ -47,7 +42,7 @@ def _against(attrs: Attrs, weight: Tensor, out_type: TensorInfo) -> str:
     """Why none of the implementations can be taken; "" if they can."""
     spatial = SPATIAL[len(attrs.strides)]
     wanted = {"data_layout": f"NC{spatial}", "kernel_layout": f"OI{spatial}", "out_layout": f"NC{spatial}"}
-    unless = against_layout(attrs, wanted) or against_dtype(str(out_type.dtype))
+    unless = _against_layout(attrs, wanted) or _against_dtype(str(out_type.dtype))
     if unless:
         return unless
     if not all(isinstance(size, int) and size > 0 for size in weight.shape):
@@ -66,7 +61,7 @@ def _computed(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> T
         attrs.padding,
         attrs.dilation,
         attrs.groups,
-        wide_dtype(dtype),
+        _wide_dtype(dtype),
         counts=(out_type.known_shape or ())[2:],
     )
     return sums if sums.dtype == dtype else sums.astype(dtype)
@@ -76,12 +71,12 @@ def _by_channels(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedu
     """Some channels at a time, along a row: what is read of the data is used for all of them."""
     (out,) = outs
     config = get_config()
-    s, sums = sums_of(out)
+    s, sums = _sums_of(out)
     assert isinstance(out.op, ComputeOp) and isinstance(sums.op, ComputeOp)
     batch, channel = out.op.axis[:2]
     config.define_split("channels", channel, candidates=[[n] for n in _tiles(attrs.groups, out)])
     channels, tile = config["channels"].apply(s, out, channel)
-    outer, inner = tile_space(config, s, out, lanes_of(sums, target), rows=(1, 2, 4))
+    outer, inner = _tile_space(config, s, out, _lanes_of(sums, target), rows=(1, 2, 4))
     s[out].reorder(batch, channels, *outer, tile, *inner)
     jobs = s[out].fuse(batch, channels)
     config.define_knob("jobs", ["rows", "channels"])
@@ -95,8 +90,8 @@ def _by_channels(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedu
     small = math.prod(tap.dom.extent for tap in sums.op.reduce_axis[1:]) <= 9
     config.define_knob("unrolled", ["window", "row"] if small else ["row", "window"])
     taps = sums.op.reduce_axis[1:] if config["unrolled"].val == "window" else sums.op.reduce_axis[-1:]
-    sum_in_registers(s, sums, out, outer[-1], taps)
-    copied_inputs(s, sums)
+    _sum_in_registers(s, sums, out, outer[-1], taps)
+    _copied_inputs(s, sums)
     return s
 
 
@@ -109,3 +104,86 @@ def _tiles(groups: int, out: Tensor) -> list[int]:
     fitting = [number for number in CHANNELS if per_group % number == 0]
     few = [number for number in fitting if number <= 3]
     return [number for number in fitting if number not in few] + few
+
+
+def _against_dtype(dtype: str) -> str:
+    """Why a dtype of the result is not computed; "" if it is."""
+    return "" if dtype in DTYPES else f"needs a result of floats, got {dtype}"
+
+
+def _against_layout(attrs: Attrs, layouts: dict[str, str]) -> str:
+    """Why layouts are not those that are computed; "" if they are."""
+    for name, wanted in layouts.items():
+        if attrs[name] != wanted:
+            return f"needs {name} {wanted}, got {attrs[name]}"
+    return ""
+
+
+def _wide_dtype(dtype: str) -> str:
+    """The dtype of sums: float32 for floats of 16 bits."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
+def _lanes_of(tensor: Tensor, target: Target) -> int:
+    """How many elements of a tensor fill a vector register."""
+    return target.lanes(dtypes.dtype(tensor.dtype).bits)
+
+
+def _sums_of(out: Tensor) -> tuple[Schedule, Tensor]:
+    """A schedule of `out`, and the tensor in it that holds the sums, which goes into registers.
+
+    That is what `out` is computed of, or a tensor of its own of which it is a copy.
+    """
+    s, op = te.create_schedule(out.op), out.op
+    assert isinstance(op, ComputeOp)
+    if op.reduce_axis:
+        return s, s.cache_write(out, "local")
+    (sums,) = [
+        t for t in op.input_tensors if isinstance(t.op, ComputeOp) and t.op.reduce_axis and t.ndim == out.ndim
+    ]
+    s[sums].set_scope("local")
+    return s, sums
+
+
+def _copied_inputs(s: Schedule, sums: Tensor) -> None:
+    """Schedule what the sums read that is computed, such as data with zeros around: copies, made first."""
+    for tensor in sums.op.input_tensors:
+        if not isinstance(tensor.op, ComputeOp):
+            continue
+        for below in tensor.op.input_tensors:
+            if isinstance(below.op, ComputeOp):
+                s[below].compute_inline()
+        first, second, *_, last = tensor.op.axis
+        s[tensor].vectorize(last)
+        s[tensor].parallel(s[tensor].fuse(first, second))
+
+
+def _tile_space(
+    config: Config, s: Schedule, out: Tensor, lanes: int, rows: Sequence[int]
+) -> tuple[list[IterVar], list[IterVar]]:
+    """Split the last two spatial axes of `out` by knobs: the loops outside of a tile, and those of a tile."""
+    assert isinstance(out.op, ComputeOp)
+    *outer, width = out.op.axis[2:]
+    inner: list[IterVar] = []
+    if outer:
+        config.define_split("rows", outer[-1], candidates=[[n] for n in rows])
+        row_outer, row_inner = config["rows"].apply(s, out, outer.pop())
+        outer.append(row_outer)
+        inner.append(row_inner)
+    widths = dict.fromkeys([lanes, 2 * lanes, max(lanes // 2, 1)])
+    config.define_split("width", width, candidates=[[n] for n in widths])
+    width_outer, width_inner = config["width"].apply(s, out, width)
+    return [*outer, width_outer], [*inner, width_inner]
+
+
+def _sum_in_registers(
+    s: Schedule, sums: Tensor, out: Tensor, place: IterVar, taps: Sequence[IterVar]
+) -> None:
+    """Compute the sums at a loop of `out`: their reduction around their elements, the last axis on vectors."""
+    assert isinstance(sums.op, ComputeOp)
+    s[sums].compute_at(s[out], place)
+    *others, last = sums.op.axis
+    s[sums].reorder(*sums.op.reduce_axis, *others, last)
+    s[sums].vectorize(last)
+    for axis in (*others, *taps):
+        s[sums].unroll(axis)

@@ -1,3 +1,4 @@
+// rearrange.py
 // batch_flatten is a view: nothing is computed.
 // RUN: relax-opt %s --legalize-ops | filecheck %s
 

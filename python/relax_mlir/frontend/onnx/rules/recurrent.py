@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from relax_mlir import op as R
 from relax_mlir.dialects.recurrent import ACTIVATIONS, DEFAULTS, Activation
@@ -80,6 +81,22 @@ class _Layer:
             return [None, None]
         return list(R.split(self.part(3, direction), 2, 0))
 
+    def common(self, direction: int, backwards: bool) -> dict[str, Any]:
+        """What every kind of layer gets for a direction."""
+        bias, recurrent_bias = self.biases(direction)
+        return {
+            "data": self.x,
+            "weight": self.part(1, direction),
+            "recurrent": self.part(2, direction),
+            "bias": bias,
+            "recurrent_bias": recurrent_bias,
+            "hidden": self.initial(5, direction),
+            "lengths": self.lengths,
+            "activations": self.activations(direction),
+            "clip": self.node.attr("clip"),
+            "reverse": backwards,
+        }
+
     def run(self, layer: Callable[[int, bool], Value]) -> list[Value]:
         """The output of all steps and the last states, each with an axis for the directions."""
         found = [list(layer(direction, backwards)) for direction, backwards in enumerate(self.backwards)]
@@ -101,47 +118,13 @@ def _text(name: bytes | str) -> str:
 @rule("RNN")
 def _rnn(node: Node) -> list[Value]:
     layer = _Layer(node, 1, ["Tanh"])
-
-    def make(direction: int, backwards: bool) -> Value:
-        bias, recurrent_bias = layer.biases(direction)
-        return R.nn.rnn(
-            layer.x,
-            layer.part(1, direction),
-            layer.part(2, direction),
-            bias,
-            recurrent_bias,
-            hidden=layer.initial(5, direction),
-            lengths=layer.lengths,
-            activations=layer.activations(direction),
-            clip=node.attr("clip"),
-            reverse=backwards,
-        )
-
-    return layer.run(make)
+    return layer.run(lambda *way: R.nn.rnn(**layer.common(*way)))
 
 
 @rule("GRU")
 def _gru(node: Node) -> list[Value]:
-    layer = _Layer(node, 3, ["Sigmoid", "Tanh"])
-
-    def make(direction: int, backwards: bool) -> Value:
-        bias, recurrent_bias = layer.biases(direction)
-        return R.nn.gru(
-            layer.x,
-            layer.part(1, direction),
-            layer.part(2, direction),
-            bias,
-            recurrent_bias,
-            hidden=layer.initial(5, direction),
-            lengths=layer.lengths,
-            activations=layer.activations(direction),
-            clip=node.attr("clip"),
-            reverse=backwards,
-            reset_after=bool(node.attr("linear_before_reset", 0)),
-            gate_order="zrn",
-        )
-
-    return layer.run(make)
+    layer, after = _Layer(node, 3, ["Sigmoid", "Tanh"]), bool(node.attr("linear_before_reset", 0))
+    return layer.run(lambda *way: R.nn.gru(**layer.common(*way), reset_after=after, gate_order="zrn"))
 
 
 @rule("LSTM")
@@ -149,20 +132,10 @@ def _lstm(node: Node) -> list[Value]:
     layer = _Layer(node, 4, ["Sigmoid", "Tanh", "Tanh"])
 
     def make(direction: int, backwards: bool) -> Value:
-        bias, recurrent_bias = layer.biases(direction)
         return R.nn.lstm(
-            layer.x,
-            layer.part(1, direction),
-            layer.part(2, direction),
-            bias,
-            recurrent_bias,
-            hidden=layer.initial(5, direction),
+            **layer.common(direction, backwards),
             cell=layer.initial(6, direction),
-            lengths=layer.lengths,
             peepholes=_peepholes(layer, direction),
-            activations=layer.activations(direction),
-            clip=node.attr("clip"),
-            reverse=backwards,
             input_forget=bool(node.attr("input_forget", 0)),
             gate_order="iofg",
         )

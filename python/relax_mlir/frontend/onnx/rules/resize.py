@@ -278,7 +278,7 @@ def _place(numbers: Any, axis: _Axis, how: _How) -> Any:  # noqa: ANN401 - an ar
     raise ArgumentError(f"coordinate_transformation_mode is {how.coordinates!r}")
 
 
-def _taps(numbers: Any, place: Any, axis: _Axis, how: _How) -> list[tuple[Any, Any]]:  # noqa: ANN401 - as above
+def _taps(numbers: Any, place: Any, axis: _Axis, how: _How) -> list[tuple[Any, Any]]:  # noqa: ANN401 - arrays or values
     """Places of old elements, and their weights (None: 1)."""
     if how.mode == "nearest":
         return [(_rounded(numbers, place, how.rounding), None)]
@@ -321,7 +321,7 @@ def _cubic(numbers: Any, distance: Any, a: float) -> Any:  # noqa: ANN401 - arra
     return numbers.where(distance <= 1.0, near, numbers.where(distance < 2.0, far, 0.0))
 
 
-def _without_outside(numbers: Any, taps: list[tuple[Any, Any]], last: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - as above
+def _without_outside(numbers: Any, taps: list[tuple[Any, Any]], last: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - arrays or values
     """The taps with weights only inside of the axis, which add up to 1."""
     if any(weight is None for _, weight in taps):
         return taps
