@@ -39,6 +39,7 @@ from relax_mlir.frontend.onnx.items import (
 from relax_mlir.frontend.onnx.names import identifier
 from relax_mlir.frontend.onnx.narrow import NARROW, refuse
 from relax_mlir.frontend.onnx.node import Node, place_of
+from relax_mlir.frontend.onnx.random_state import NumbersDrawnError, RandomState
 from relax_mlir.frontend.onnx.registry import find_rule, normal_domain
 from relax_mlir.frontend.onnx.scope import Scope
 from relax_mlir.frontend.onnx.split_conditional import convert_split
@@ -68,16 +69,38 @@ class Converter:
         bb: BlockBuilder,
         arrays: initializers.Arrays,
         functions: Mapping[tuple[str, str], FunctionProto],
+        state: Value | None = None,
     ) -> None:
         self.bb = bb
         self.arrays = arrays
         self._functions = functions
+        self._random = None if state is None else RandomState(state)
         self._taken: set[str] = set()
         self._made: list[dict[int, tuple[TensorItem, Value]]] = [{}]
         self._count = 0
         self._reading: tuple[str, ...] = ()
         self.open_inputs: set[str] = set()
         """Inputs of the model whose values, which only a call tells, became symbols or decide a branch."""
+
+    # -- random numbers
+
+    @property
+    def random(self) -> RandomState:
+        """The state of random numbers. Raises `NumbersDrawnError` if the function has none."""
+        if self._random is None:
+            raise NumbersDrawnError
+        return self._random
+
+    def states(self, drawn: bool = True) -> list[Value]:
+        """The state of random numbers that the program is at, if the function has one and this part has `drawn`."""
+        return [] if self._random is None or not drawn else [self._random.now]
+
+    @contextlib.contextmanager
+    def noting_draws(self, drawn: set[bool]) -> Iterator[None]:
+        """Add to `drawn` whether what is converted inside draws random numbers."""
+        before = self.states()
+        yield
+        drawn.add(any(now is not then for now, then in zip(self.states(), before, strict=True)))
 
     # -- values and symbols
 
@@ -107,10 +130,13 @@ class Converter:
     def block(self) -> Iterator[None]:
         """Inside, values are made in a block of their own, such as a branch."""
         self._made.append({})
+        kept = None if self._random is None else self._random.kept()
         try:
             yield
         finally:
             self._made.pop()
+            if self._random is not None and kept is not None:
+                self._random.restore(kept)
 
     def dims_of(self, vector: Value) -> list[Dim]:
         """Fresh symbols for the elements of a vector of integers, none of which may be negative at run time."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from onnx import GraphProto, ValueInfoProto
 
 from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.random import STATE
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import ArgumentError, RelaxError, ShapeError, UnknownNameError, UnsupportedError, expect
@@ -26,6 +29,8 @@ from relax_mlir.frontend.onnx.loading import ModelLike, load_model
 from relax_mlir.frontend.onnx.names import distinct, identifier, parsed_dim
 from relax_mlir.frontend.onnx.narrow import NARROW, storage_of
 from relax_mlir.frontend.onnx.node import ValueNeededError
+from relax_mlir.frontend.onnx.random_state import NAME as GENERATOR
+from relax_mlir.frontend.onnx.random_state import NumbersDrawnError
 from relax_mlir.frontend.onnx.registry import normal_domain
 from relax_mlir.frontend.onnx.scope import Scope
 from relax_mlir.ir_module import IRModule
@@ -54,6 +59,11 @@ def from_onnx(
     the shapes of the elements of inputs that are sequences; each element is a parameter. `bounds` are those of symbols,
     as `BlockBuilder.function` takes them.
 
+    The function of a model that draws random numbers has a parameter `generator` behind the others, the state of a
+    `relax_mlir.random.Generator`, and gives the next state behind its results: ``Generator(7).draw(function, x)`` calls
+    it so. Nodes with a seed draw by that seed and the counter of the state, all others by the generator's key and
+    counter. The numbers are of ONNX's distributions, but not those of another implementation.
+
     Raises:
         ParseError: no such file, or none of a model; external data that is missing; what is not as ONNX defines it.
         UnsupportedError: ops, dtypes or opsets that are not supported, all ops at once with their nodes.
@@ -62,32 +72,66 @@ def from_onnx(
         ValueNeededError: an input whose value must be in `fixed`.
     """
     expect("from_onnx: 'name'", name, str, "a string")
+    return import_model(model, name, shapes or {}, fixed or {}, sequences or {}, bounds).module
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A model as a module, and whether its function takes and gives a state of random numbers."""
+
+    module: IRModule
+    draws: bool
+
+
+def import_model(
+    model: ModelLike,
+    name: str,
+    shapes: Mapping[str, Shape],
+    fixed: Mapping[str, Any],
+    sequences: Mapping[str, Sequence[Shape]],
+    bounds: Mapping[str, tuple[int, int | None]] | None = None,
+) -> Imported:
+    """What `from_onnx` gives. Whether a model draws random numbers tells its first node that does."""
     proto, folder = load_model(model)
+    title = Path(model).name if isinstance(model, str | os.PathLike) else "the model"
+    declare = partial(_Inputs, proto.graph, shapes, fixed, sequences)
+    try:
+        return Imported(_converted(proto, folder, title, name, declare, bounds), draws=False)
+    except NumbersDrawnError:
+        return Imported(_converted(proto, folder, title, name, declare, bounds, draws=True), draws=True)
+
+
+def _converted(
+    proto: onnx.ModelProto,
+    folder: Path | None,
+    title: str,
+    name: str,
+    declare: Callable[[], _Inputs],
+    bounds: Mapping[str, tuple[int, int | None]] | None,
+    draws: bool = False,
+) -> IRModule:
     opsets = {normal_domain(o.domain): o.version for o in proto.opset_import}
     functions = {(normal_domain(f.domain), f.name): f for f in proto.functions}
     unsupported_nodes.check(proto, opsets, functions)
+    inputs = declare()
     bb = BlockBuilder()
-    converter = Converter(bb, Arrays(folder), functions)
-    inputs = _Inputs(proto.graph, shapes or {}, fixed or {}, sequences or {})
-    with bb.function(name, inputs.params, bounds=bounds):
+    state = [Var(distinct(GENERATOR, inputs.taken), STATE)] if draws else []
+    converter = Converter(bb, Arrays(folder), functions, *state)
+    with bb.function(name, [*inputs.params, *state], bounds=bounds):
         converter.reserve({s for p in inputs.params for s in p.struct_info.symbols()} | inputs.symbols)
         scope = Scope()
         inputs.bind(scope)
         converter.bind_initializers(proto.graph, scope)
         names = [output.name for output in proto.graph.output]
         try:
-            with importing(_title(model), len(proto.graph.node)) as done:
+            with importing(title, len(proto.graph.node)) as done:
                 converter.convert_nodes(proto.graph.node, names, scope, opsets, done)
         except RelaxError as error:
             raise _explained(error, converter, inputs) from error
         results = [_result(converter, scope.find(output), output) for output in names]
+        results += converter.states()
         bb.emit_func_output(results[0] if len(results) == 1 else results)
     return bb.get()
-
-
-def _title(model: ModelLike) -> str:
-    """What a progress bar calls a model."""
-    return Path(model).name if isinstance(model, str | os.PathLike) else "the model"
 
 
 def _explained(error: RelaxError, converter: Converter, inputs: _Inputs) -> RelaxError:
@@ -134,7 +178,8 @@ class _Inputs:
         self.params: list[Var] = []
         self.symbols: set[str] = set()
         self._items: dict[str, Item] = {}
-        self._taken: set[str] = set()
+        self.taken: set[str] = set()
+        """Names of parameters."""
         self._plain = _plain_symbols(self._infos, shapes)
         for info in self._infos:
             if info.name in fixed:
@@ -176,7 +221,7 @@ class _Inputs:
             raise UnsupportedError(f"{what} is no tensor, which is not supported")
         dtype = dtype_name(type_.tensor_type.elem_type, what)
         dims = self._dims(name, type_.tensor_type, shape)
-        param = Var(distinct(name, self._taken), Tensor(dims, storage_of(dtype)))
+        param = Var(distinct(name, self.taken), Tensor(dims, storage_of(dtype)))
         self.params.append(param)
         return TensorItem(dtype, param)
 

@@ -30,6 +30,7 @@ FAMILIES = (
     "padding",
     "pooling",
     "quantization",
+    "random",
     "recurrent",
     "reduction",
     "resize",

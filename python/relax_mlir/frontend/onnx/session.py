@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -13,14 +15,15 @@ import onnx
 from onnx import TypeProto, ValueInfoProto
 
 from relax_mlir.arrays import to_numpy
-from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError
+from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, expect
 from relax_mlir.frontend.import_progress import compiling
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
-from relax_mlir.frontend.onnx.importer import from_onnx, may_be_fixed
+from relax_mlir.frontend.onnx.importer import import_model, may_be_fixed
 from relax_mlir.frontend.onnx.items import MAX_FOLDED
 from relax_mlir.frontend.onnx.loading import ModelLike, load_model
 from relax_mlir.frontend.onnx.narrow import NARROW, NARROW_NAMES
 from relax_mlir.frontend.onnx.node import ValueNeededError
+from relax_mlir.random import Generator
 from relax_mlir.runtime.build import build
 from relax_mlir.runtime.executable import Executable
 from relax_mlir.target import Target
@@ -38,6 +41,12 @@ class NodeArg:
     shape: list[int | str | None]
 
 
+@dataclass(frozen=True)
+class _Program:
+    executable: Executable
+    draws: bool
+
+
 class InferenceSession:
     """A model ready to run: ``InferenceSession("model.onnx").run(None, {"x": x})``.
 
@@ -45,6 +54,10 @@ class InferenceSession:
     depends on the values of inputs, such as the axes of a reduction, there is one for each of their values, made when
     they first occur. `target` and `opt_level` are those of `relax_mlir.build`; `providers` and options of sessions are
     ignored, with a warning.
+
+    Random numbers are drawn from `generator`, by default one of a seed that is chosen when the session is made; its
+    state is kept from run to run. Nodes with a seed draw equal numbers in the first runs of all sessions, others in the
+    second ones, and so on.
     """
 
     def __init__(
@@ -56,6 +69,7 @@ class InferenceSession:
         *,
         target: Target | str | None = None,
         opt_level: int | None = None,
+        generator: Generator | None = None,
         **kwargs: object,
     ) -> None:
         for what, given in (("sess_options", sess_options), ("provider_options", provider_options)):
@@ -72,6 +86,10 @@ class InferenceSession:
         self._model = path_or_bytes
         self._target = target
         self._opt_level = opt_level
+        expect("InferenceSession: 'generator'", generator, Generator | None, "a relax_mlir.random.Generator")
+        self.generator = Generator(secrets.randbits(64)) if generator is None else generator
+        """Where random numbers come from, in models that draw any."""
+        self._drawing = threading.Lock()
         proto, _ = load_model(path_or_bytes)
         constants = {tensor.name for tensor in proto.graph.initializer}
         constants.update(sparse.values.name for sparse in proto.graph.sparse_initializer)
@@ -79,7 +97,7 @@ class InferenceSession:
         self._outputs = list(proto.graph.output)
         self._nodes = len(proto.graph.node)
         self._special: list[str] = []
-        self._programs: OrderedDict[Any, Executable] = OrderedDict()
+        self._programs: OrderedDict[Any, _Program] = OrderedDict()
         self._prepare()
 
     def _prepare(self) -> None:
@@ -102,10 +120,11 @@ class InferenceSession:
             raise error
         self._special += fresh
 
-    def _build(self, fixed: Mapping[str, Any], sequences: Mapping[str, Any]) -> Executable:
-        module = from_onnx(self._model, fixed=fixed, sequences=sequences)
+    def _build(self, fixed: Mapping[str, Any], sequences: Mapping[str, Any]) -> _Program:
+        imported = import_model(self._model, "main", {}, fixed, sequences)
+        target = "cpu" if self._target is None else self._target
         with compiling(self._nodes):
-            return build(module, "cpu" if self._target is None else self._target, opt_level=self._opt_level)
+            return _Program(build(imported.module, target, opt_level=self._opt_level), imported.draws)
 
     # -- as onnxruntime has it
 
@@ -137,13 +156,18 @@ class InferenceSession:
                 raise UnknownNameError("input of the model", name, [info.name for info in self._inputs])
         feeds = {info.name: self._feed(info, input_feed) for info in self._inputs}
         program = self._program(feeds)
+        main = program.executable["main"]
         arguments = [
             part
             for name, feed in feeds.items()
             if name not in self._special or isinstance(feed, list)
             for part in map(_stored, feed if isinstance(feed, list) else [feed])
         ]
-        result = program["main"](*arguments)
+        if program.draws:
+            with self._drawing:  # each run draws what no other one does
+                result = self.generator.draw(main, *arguments)
+        else:
+            result = main(*arguments)
         results = [result] if len(names) == 1 else list(result)
         found = {
             info.name: _as_numpy(result, info.type)
@@ -164,7 +188,7 @@ class InferenceSession:
             return [_array(part, element, f"{what}, element {i}") for i, part in enumerate(value)]
         return _array(value, type_, what)
 
-    def _program(self, feeds: Mapping[str, Any]) -> Executable:
+    def _program(self, feeds: Mapping[str, Any]) -> _Program:
         """The program for the values of the inputs that it depends on."""
         while True:
             empty = [name for name, feed in feeds.items() if feed is None]  # optionals without a value

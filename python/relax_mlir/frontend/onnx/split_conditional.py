@@ -37,12 +37,15 @@ def convert_split(
     node = Node(proto, opsets, scope, converter)
     graphs: tuple[GraphProto, GraphProto] = (node.required("then_branch"), node.required("else_branch"))
 
+    drawn: set[bool] = set()
+
     def whole(graph: GraphProto) -> list[Item]:
         inner = Scope(scope)
-        converter.bind_outputs(
-            Node(proto, opsets, inner, converter), converter.subgraph(graph, inner, opsets)
-        )
-        converter.convert_nodes(rest, outputs, inner, opsets)
+        with converter.noting_draws(drawn):
+            converter.bind_outputs(
+                Node(proto, opsets, inner, converter), converter.subgraph(graph, inner, opsets)
+            )
+            converter.convert_nodes(rest, outputs, inner, opsets)
         return [defined(inner.find(name), name) for name in outputs]
 
     found: list[list[Tensor | str]] = []
@@ -69,10 +72,13 @@ def convert_split(
         with converter.block():
             items = [item for item in whole(graph) if isinstance(item, TensorItem)]
             return R.make_tuple(
-                *(loosened(converter.value_of(item), info) for item, info in zip(items, infos, strict=True))
+                *(loosened(converter.value_of(item), info) for item, info in zip(items, infos, strict=True)),
+                *converter.states(any(drawn)),
             )
 
     together = R.if_then_else(flag(node, 0), lambda: emit(graphs[0]), lambda: emit(graphs[1]))
+    if any(drawn):
+        converter.random.now = R.tuple_get_item(together, len(outputs))
     for number, name in enumerate(outputs):
         scope.bind(name, of_value(converter.with_symbols(R.tuple_get_item(together, number))))
 

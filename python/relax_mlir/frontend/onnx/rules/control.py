@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,8 @@ def _if(node: Node) -> list[Item]:
         taken = branches[0] if bool(known.reshape(-1)[0]) else branches[1]
         return node.converter.subgraph(taken, node.scope, node.opsets)
     node.converter.leave_open()
-    found = [probed(node.converter, partial(_results, node, graph)) for graph in branches]
+    drawn: set[bool] = set()
+    found = [probed(node.converter, partial(_results, node, graph, drawn)) for graph in branches]
     if any(isinstance(info, str) for infos in found for info in infos):
         raise node.needs_value(0, "a branch gives a sequence or an optional, so that the value")
     if len(found[0]) != len(found[1]):
@@ -38,11 +38,13 @@ def _if(node: Node) -> list[Item]:
         with node.converter.block():
             values = [
                 loosened(node.converter.value_of(item), info)
-                for item, info in zip(_results(node, graph), infos, strict=True)
+                for item, info in zip(_results(node, graph, drawn), infos, strict=True)
             ]
-            return R.make_tuple(*values)
+            return R.make_tuple(*values, *node.converter.states(any(drawn)))
 
     whole = R.if_then_else(flag(node, 0), lambda: emit(branches[0]), lambda: emit(branches[1]))
+    if any(drawn):
+        node.converter.random.now = R.tuple_get_item(whole, len(infos))
     return [_item(node, R.tuple_get_item(whole, number)) for number in range(len(infos))]
 
 
@@ -50,8 +52,10 @@ def _rank(info: Any) -> int | None:  # noqa: ANN401 - the struct info of a tenso
     return None if info.shape is None else len(info.shape)
 
 
-def _results(node: Node, graph: GraphProto, inputs: Sequence[Item | None] = ()) -> list[Any]:
-    return node.converter.subgraph(graph, node.scope, node.opsets, inputs)
+def _results(node: Node, graph: GraphProto, drawn: set[bool]) -> list[Any]:
+    """What a branch gives; `drawn` gets whether it draws random numbers."""
+    with node.converter.noting_draws(drawn):
+        return node.converter.subgraph(graph, node.scope, node.opsets)
 
 
 def _item(node: Node, value: Value) -> Item:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,19 +27,43 @@ MAX_ROWS = 2**24
 
 @dataclass
 class _Body:
-    """The body of a `Loop`: how many values it carries, and how many it collects."""
+    """The body of a `Loop` or a `Scan`: how many values it carries, and how many it collects."""
 
     node: Node
     graph: GraphProto
     carried: int
+    drawn: set[bool] = field(default_factory=set)
+    """Whether rounds draw random numbers, when one has been converted."""
 
     @property
     def collected(self) -> int:
         return len(self.graph.output) - 1 - self.carried
 
     def run(self, iteration: Item, condition: Item, carried: Sequence[Item]) -> list[Item]:
-        inputs = [iteration, condition, *carried]
-        return self.node.converter.subgraph(self.graph, self.node.scope, self.node.opsets, inputs)
+        return self.convert([iteration, condition, *carried])
+
+    def convert(self, inputs: Sequence[Item]) -> list[Item]:
+        """The body's outputs for its inputs."""
+        with self.node.converter.noting_draws(self.drawn):
+            return self.node.converter.subgraph(self.graph, self.node.scope, self.node.opsets, inputs)
+
+    def states(self) -> list[Value]:
+        """The state of random numbers, which a loop carries behind all else if its rounds draw any."""
+        return self.node.converter.states(any(self.drawn))
+
+    def begin(self, carried: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Begin a round: the carried values without the state of random numbers, which draws go on from."""
+        if not any(self.drawn):
+            return carried
+        self.node.converter.random.begin(carried[-1])
+        return carried[:-1]
+
+    def end(self, carried: Sequence[Value]) -> list[Value]:
+        """Leave the loop: what it gives without the state of random numbers, from which the program goes on."""
+        if not any(self.drawn):
+            return list(carried)
+        self.node.converter.random.now = carried[-1]
+        return list(carried[:-1])
 
 
 @rule("Loop")
@@ -177,8 +201,9 @@ def _counted(body: _Body, bound: Dim, values: list[Value], infos: list[Tensor]) 
     rows = [_Rows(body.node, info, bound) for info in _collected_infos(body, infos)]
     condition = of_array(np.asarray(True))
 
-    def emit(i: Expr, *state: Value) -> tuple[Value, ...]:
+    def emit(i: Expr, *given: Value) -> tuple[Value, ...]:
         with converter.block():
+            state = body.begin(given)
             carried = [of_value(converter.with_symbols(value)) for value in state[: body.carried]]
             _, *results = body.run(_iteration(i), condition, carried)
             fresh = [converter.value_of(_tensor(result)) for result in results]
@@ -187,10 +212,10 @@ def _counted(body: _Body, bound: Dim, values: list[Value], infos: list[Tensor]) 
                 row.with_row(buffer, value, i)
                 for row, buffer, value in zip(rows, state[body.carried :], fresh[body.carried :], strict=True)
             ]
-            return (*kept, *written)
+            return (*kept, *written, *body.states())
 
-    final = R.for_loop(0, bound, emit, [*values, *(row.empty() for row in rows)])
-    return [of_value(converter.with_symbols(value)) for value in final]
+    final = R.for_loop(0, bound, emit, [*values, *(row.empty() for row in rows), *body.states()])
+    return [of_value(converter.with_symbols(value)) for value in body.end(final)]
 
 
 def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) -> list[Item]:  # noqa: ANN401 - a value or a dimension
@@ -205,8 +230,9 @@ def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) ->
     def goes_on(i: Value, condition: Value, *_: Value) -> Value:
         return condition if most is None else R.logical_and(condition, R.less(i, R.astype(most, "int64")))
 
-    def emit(i: Value, condition: Value, *state: Value) -> tuple[Value, ...]:
+    def emit(i: Value, condition: Value, *given: Value) -> tuple[Value, ...]:
         with converter.block():
+            state = body.begin(given)
             carried = [of_value(converter.with_symbols(value)) for value in state[: body.carried]]
             results = body.run(of_value(i), of_value(condition), carried)
             fresh = [converter.value_of(_tensor(result)) for result in results]
@@ -220,11 +246,13 @@ def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) ->
                     rows, state[body.carried :], fresh[1 + body.carried :], strict=True
                 )
             ]
-            return (R.add(i, R.const(np.int64(1))), R.reshape(fresh[0], ()), *kept, *written)
+            following = R.add(i, R.const(np.int64(1)))
+            return (following, R.reshape(fresh[0], ()), *kept, *written, *body.states())
 
     first = R.const(np.int64(0))
-    count, _, *final = R.while_loop(goes_on, emit, [first, start, *values, *(row.empty() for row in rows)])
-    results = [converter.with_symbols(value) for value in final]
+    initial = [first, start, *values, *(row.empty() for row in rows), *body.states()]
+    count, _, *final = R.while_loop(goes_on, emit, initial)
+    results = [converter.with_symbols(value) for value in body.end(final)]
     if rows and known is not None:
         (done,) = converter.dims_of(count)
         results[body.carried :] = [
@@ -348,6 +376,7 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
     """A loop over an axis of each of the scanned tensors."""
     converter = node.converter
     outputs = len(graph.output) - len(states)
+    body = _Body(node, graph, len(states))
     axes = [
         normal_axis(axis, value.ndim or 0)
         for axis, value in zip(node.attr("scan_input_axes") or [0] * len(scanned), scanned, strict=True)
@@ -365,7 +394,7 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
         return found
 
     def run(carried: Sequence[Item], place: Callable[[bool], Dim]) -> list[Item]:
-        return converter.subgraph(graph, node.scope, node.opsets, [*carried, *slices(place)])
+        return body.convert([*carried, *slices(place)])
 
     probe = probed(
         converter,
@@ -383,8 +412,9 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
             raise UnsupportedError("a scan collects tensors whose shape only a round tells")
         rows.append(_Rows(node, info, length))
 
-    def emit(i: Expr, *state: Value) -> tuple[Value, ...]:
+    def emit(i: Expr, *given: Value) -> tuple[Value, ...]:
         with converter.block():
+            state = body.begin(given)
             carried = [of_value(converter.with_symbols(value)) for value in state[: len(states)]]
             results = run(carried, lambda back: length - 1 - i if back else i)
             fresh = [converter.value_of(_tensor(item)) for item in results]
@@ -396,10 +426,11 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
                     rows, state[len(states) :], fresh[len(states) :], directions, strict=True
                 )
             ]
-            return (*held, *written)
+            return (*held, *written, *body.states())
 
     start = [loosened(value, info) for value, info in zip(states, kept, strict=True)]
-    final = R.for_loop(0, length, emit, [*start, *(row.empty() for row in rows)])
+    initial = [*start, *(row.empty() for row in rows), *body.states()]
+    final = body.end(R.for_loop(0, length, emit, initial))
     collected = [
         _moved(value, axis)
         for value, axis in zip(

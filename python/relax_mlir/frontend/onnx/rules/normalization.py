@@ -1,4 +1,4 @@
-"""Normalisations, and dropout."""
+"""Normalisations."""
 
 from __future__ import annotations
 
@@ -106,16 +106,3 @@ def _lrn(node: Node) -> Value:
         node.attr("bias", 1.0),
     )
     return result
-
-
-@rule("Dropout")
-def _dropout(node: Node) -> list[Value]:
-    """In inference the input itself, with a mask that keeps all of it."""
-    trains = node.has(2) and bool(node.scalar(2))
-    if trains and (not node.has(1) or float(node.scalar(1)) != 0.0):
-        raise node.unsupported("dropout in training")
-    dims = list(node.shape())
-    mask = R.full(dims, constant(True, "bool")) if dims else constant(True, "bool")
-    if node.opset < 10:
-        mask = R.astype(mask, node.dtype())
-    return [node.tensor(0), mask]
