@@ -27,6 +27,11 @@ def _load(name: str) -> ModuleType:
         ) from error
 
 
+def extension(name: str) -> ModuleType:
+    """A module that the provider has beside MLIR's own bindings, ``dialects.torch``. Raises ImportError."""
+    return _load(name)
+
+
 DIALECTS = {
     "arith": "dialects.arith",
     "bufferization": "dialects.bufferization",

@@ -7,5 +7,13 @@ the module. ``torch.compile(model, backend="relax_mlir")`` is `dynamo_backend`; 
 from relax_mlir.frontend.torch.compiled_program import CompiledProgram, compile_program
 from relax_mlir.frontend.torch.dynamo import compile_module, dynamo_backend
 from relax_mlir.frontend.torch.exported_program import from_exported_program
+from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirWarning
 
-__all__ = ["CompiledProgram", "compile_module", "compile_program", "dynamo_backend", "from_exported_program"]
+__all__ = [
+    "CompiledProgram",
+    "TorchMlirWarning",
+    "compile_module",
+    "compile_program",
+    "dynamo_backend",
+    "from_exported_program",
+]

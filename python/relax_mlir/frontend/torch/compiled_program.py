@@ -121,6 +121,7 @@ def compile_program(
     *,
     copy: bool = False,
     generator: Generator | None = None,
+    fallback: bool = True,
     **options: Argument,
 ) -> CompiledProgram:
     """Import and build a program of ``torch.export``; the result is called as its module.
@@ -129,12 +130,12 @@ def compile_program(
     >>> y = run(x)
 
     Random numbers are drawn from `generator`, by default one of seed 0: of torch's distributions, but not torch's
-    numbers.
+    numbers. `fallback`: see `from_exported_program`.
     `options` are those of `relax_mlir.build`. The program has to have been functional, or is made so.
     """
     require_torch()
     program = prepared(exported_program)
-    module = from_exported_program(program, copy=copy, run_ep_decomposition=False)
+    module = from_exported_program(program, copy=copy, run_ep_decomposition=False, fallback=fallback)
     with compiling(len(program.graph.nodes)):
         executable = build(module, **options)
     own = (generator or Generator(0)) if draws(program.graph) else None

@@ -21,6 +21,7 @@ from relax_mlir.frontend.torch.program_signature import tensor_info
 from relax_mlir.frontend.torch.registry import rules
 from relax_mlir.frontend.torch.requirement import require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
+from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, GraphModule, Node
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.ir_module import IRModule
@@ -35,7 +36,9 @@ ADVICE = "Let torch run these parts: torch.compiler.disable, or torch._dynamo.gr
 def dynamo_backend(
     graph_module: GraphModule, example_inputs: Sequence[Argument], **options: Argument
 ) -> Callable[..., Argument]:
-    """The backend: compiles one graph of Dynamo. `options` are those of `relax_mlir.build`.
+    """The backend: compiles one graph of Dynamo. `options` are those of `relax_mlir.build`, and `fallback`.
+
+    ``fallback=False`` refuses what torch-mlir would lower; see `from_exported_program`.
 
     Raises:
         UnsupportedError: a graph for training; all ops that are not supported, with counts and lines.
@@ -99,7 +102,8 @@ def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..
     kept = [item for item in results if item is not None and item not in given and not isinstance(item, int)]
     if not kept:
         return _boxed(lambda *args: tuple(args[given[i]] if i in given else i for i in results))
-    main = build(graph_to_module(graph_module), **options)["main"]
+    rest = {name: value for name, value in options.items() if name != "fallback"}
+    main = build(graph_to_module(graph_module, options.get("fallback", True)), **rest)["main"]
 
     def run(*args: Argument) -> tuple[Argument, ...]:
         found = iter(main(*(args[index] for index in used)))
@@ -123,10 +127,10 @@ def _boxed(function: Callable[..., Argument]) -> Callable[..., Argument]:
     return boxed
 
 
-def graph_to_module(graph_module: GraphModule) -> IRModule:
+def graph_to_module(graph_module: GraphModule, fallback: bool = True) -> IRModule:
     """The module of a functional graph: ``main`` takes its placeholders and returns a tuple of what it computes.
 
-    Results that are placeholders, numbers or None are left out.
+    Results that are placeholders, numbers or None are left out. `fallback`: see `from_exported_program`.
 
     Raises:
         UnsupportedError: all ops that are not supported.
@@ -137,7 +141,9 @@ def graph_to_module(graph_module: GraphModule) -> IRModule:
     nodes = [node for node in graph_module.graph.nodes if node.op == "placeholder" and _is_value(node)]
     params = [Var(node.name, _info(node, sizes)) for node in nodes]
     with builder.function("main", params):
-        importer = GraphImporter(builder, sizes, unsupported, values=_tensors(nodes, params))
+        lowered = TorchMlirFallback(builder, fallback)
+        values = _tensors(nodes, params)
+        importer = GraphImporter(builder, sizes, unsupported, values=values, fallback=lowered)
         importer.run(graph_module.graph)
         if unsupported:
             raise unsupported.error(ADVICE)

@@ -30,6 +30,7 @@ from relax_mlir.frontend.torch.refused_ops import draws
 from relax_mlir.frontend.torch.requirement import require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
 from relax_mlir.frontend.torch.symbol_names import bounds_of, eliminate, named_sizes
+from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor, TreeSpec
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.ir_module import IRModule
@@ -50,6 +51,7 @@ def from_exported_program(
     run_ep_decomposition: bool = True,
     custom_convert_map: Mapping[str, ConvertFunction] | None = None,
     symbol_names: Mapping[str, str] | None = None,
+    fallback: bool = True,
 ) -> IRModule:
     """The module of this project that a program of ``torch.export`` is; its function is called ``main``.
 
@@ -79,6 +81,8 @@ def from_exported_program(
             that are built in.
         symbol_names: names for symbols of torch (``{"s77": "batch"}``), for programs that were saved and loaded, which
             no longer know the names of their `Dim`s.
+        fallback: lower by torch-mlir what has no rule here and is on a list (`lowered_ops`), each op with a
+            `TorchMlirWarning`; False refuses such ops.
 
     Raises:
         UnsupportedError: all ops that are not supported, with counts and lines of the model.
@@ -92,6 +96,7 @@ def from_exported_program(
         symbol_names or {},
         keep_params_as_input,
         unwrap_unit_return_tuple,
+        fallback,
     ).module()
 
 
@@ -131,12 +136,14 @@ class _Import:
         names: Mapping[str, str],
         weights_as_input: bool,
         unwrap: bool,
+        fallback: bool,
     ) -> None:
         self.program = program
         self.weights = weights
         self.custom = custom
         self.weights_as_input = weights_as_input
         self.unwrap = unwrap
+        self.fallback = fallback
         self.signature: ProgramSignature = read_signature(program)
         self.sizes: Sizes = named_sizes(program, self.signature, names)
         self.guards, self.bounds = self._conditions()
@@ -192,7 +199,8 @@ class _Import:
         ):
             for guard in self.guards:
                 guard.emit()
-            importer = GraphImporter(builder, self.sizes, unsupported, self.custom)
+            fallback = TorchMlirFallback(builder, self.fallback)
+            importer = GraphImporter(builder, self.sizes, unsupported, self.custom, fallback=fallback)
             importer.random_state = generator[0] if generator else None
             for tree, value in zip(inputs, params, strict=True):
                 importer.values.update(unpacked(tree, value))

@@ -23,6 +23,7 @@ from relax_mlir.frontend.torch.registry import Rule, rules
 from relax_mlir.frontend.torch.scalars import Scalars
 from relax_mlir.frontend.torch.sizes import NoDimension, Sizes
 from relax_mlir.frontend.torch.torch_arrays import dtype_name
+from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor, Graph, GraphModule, Node, Size
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.symbolic import Dim
@@ -42,12 +43,15 @@ class GraphImporter:
         unsupported: UnsupportedOps,
         extra: Mapping[str, Any] | None = None,
         values: Mapping[Any, Any] | None = None,
+        fallback: TorchMlirFallback | None = None,
     ) -> None:
         self.builder = builder
         self.sizes = sizes
         self.unsupported = unsupported
         self.extra = dict(extra or {})
         """Rules of users, by names of ops."""
+        self.fallback = fallback or TorchMlirFallback(builder, enabled=False)
+        """What ops without a rule are tried with."""
         self.values: dict[Any, Any] = dict(values or {})
         """Values of nodes: a value, or a list for ops with several results."""
         self.scalars = Scalars(self)
@@ -134,10 +138,13 @@ class GraphImporter:
         found = find_rule(node)
         if found is None and is_custom(node.target):
             return call_custom(call)
-        if found is None:
-            raise UnsupportedError(refused_ops.reason(name, node.meta.get("val")))
-        args, keywords = self._bound(node)
-        return found.function(call, *args, **{k: v for k, v in keywords.items() if k in found.keywords})
+        try:
+            if found is None:
+                raise UnsupportedError(refused_ops.reason(name, node.meta.get("val")))
+            args, keywords = self._bound(node)
+            return found.function(call, *args, **{k: v for k, v in keywords.items() if k in found.keywords})
+        except UnsupportedError as error:
+            return self.fallback.call(call, name, _frame(node), str(error))
 
     def _bound(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         """Arguments by position, defaults included, and those that are given by keyword only."""
@@ -161,7 +168,7 @@ class GraphImporter:
 
     def inlined(self, graph_module: GraphModule, arguments: Sequence[Argument]) -> list[Argument]:
         """Emit the ops of a graph that control flow calls; its results."""
-        inner = GraphImporter(self.builder, self.sizes, self.unsupported, self.extra)
+        inner = GraphImporter(self.builder, self.sizes, self.unsupported, self.extra, fallback=self.fallback)
         inner.scalars.known.update(self.scalars.known)
         found = inner.run(graph_module.graph, arguments)
         return list(found) if isinstance(found, list | tuple) else [found]
