@@ -1,5 +1,6 @@
 """Programs of PyTorch.
 
+`export_program` is ``torch.export`` with all that it assumes of sizes noted.
 `from_exported_program` makes a module of what ``torch.export`` gives, `compile_program` a function that is called as
 the module. ``torch.compile(model, backend="relax_mlir")`` is `dynamo_backend`; `compile_module` is short for it.
 """
@@ -7,6 +8,7 @@ the module. ``torch.compile(model, backend="relax_mlir")`` is `dynamo_backend`; 
 from relax_mlir.frontend.torch.compiled_program import CompiledProgram, compile_program
 from relax_mlir.frontend.torch.dynamo import compile_module, dynamo_backend
 from relax_mlir.frontend.torch.exported_program import from_exported_program
+from relax_mlir.frontend.torch.exporting import export_program
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirWarning
 
 __all__ = [
@@ -15,5 +17,6 @@ __all__ = [
     "compile_module",
     "compile_program",
     "dynamo_backend",
+    "export_program",
     "from_exported_program",
 ]

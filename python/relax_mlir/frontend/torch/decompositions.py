@@ -36,8 +36,13 @@ def decomposed(program: ExportedProgram, *, functional: bool, known: Container[s
 
 
 def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> ExportedProgram:
-    """`run_decompositions`, without the warnings that torch gives of its own code."""
-    with warnings.catch_warnings():
+    """`run_decompositions`, without the warnings that torch gives of its own code.
+
+    It traces again, and would assume anew that sizes are two or more.
+    """
+    from torch.fx.experimental import _config
+
+    with warnings.catch_warnings(), _config.patch(backed_size_oblivious=True):
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         return program.run_decompositions(table)

@@ -29,7 +29,7 @@ from relax_mlir.frontend.torch.program_signature import (
 from relax_mlir.frontend.torch.refused_ops import draws
 from relax_mlir.frontend.torch.requirement import require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
-from relax_mlir.frontend.torch.symbol_names import bounds_of, eliminate, named_sizes
+from relax_mlir.frontend.torch.symbol_names import bounds_of, eliminate, exact_symbols, named_sizes
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor, TreeSpec
 from relax_mlir.frontend.unsupported import UnsupportedOps
@@ -172,7 +172,8 @@ class _Import:
         bounds, ranges = bounds_of(self.program, self.sizes, defined)
         with symbolic.assuming(bounds):
             open_guards = [guard for guard in dict.fromkeys([*left, *ranges]) if not guard.holds]
-        return [guard for guard in open_guards if not guard.is_of_tracing], bounds
+        exact = exact_symbols(self.signature, self.sizes)
+        return [guard for guard in open_guards if guard.names <= exact or not guard.is_of_tracing], bounds
 
     def _defined(self) -> set[str]:
         """Symbols that are a dimension of an argument by themselves, or an integer argument."""

@@ -59,10 +59,14 @@ class Guard:
         return symbolic.prove_less_equal(low, high)
 
     @property
+    def names(self) -> set[str]:
+        """The symbols that it is about."""
+        return {name for side in (self.left, self.right) for name in symbolic.symbols(side)}
+
+    @property
     def is_of_tracing(self) -> bool:
         """Whether it says no more than that sizes are two or more, which torch assumes of all when it traces."""
-        names = {name for side in (self.left, self.right) for name in symbolic.symbols(side)}
-        with symbolic.assuming(dict.fromkeys(names, (2, None))):
+        with symbolic.assuming(dict.fromkeys(self.names, (2, None))):
             return self.holds
 
     def __str__(self) -> str:
@@ -70,7 +74,7 @@ class Guard:
 
     def emit(self) -> None:
         """Check it at this place of the program: a `CheckError` names the sizes."""
-        names = sorted({name for side in (self.left, self.right) for name in symbolic.symbols(side)})
+        names = sorted(self.names)
         shown = ", ".join(f"{name} = {{}}" for name in names)
         R.assert_op(
             str(self),

@@ -29,7 +29,7 @@ class Leaf:
     node: Node
     """The placeholder in torch's graph."""
     paths: tuple[str, ...]
-    """Torch's names of the place: ``L['past']['keys'][0]``, as in its guards; an entry of ``*args`` has two."""
+    """Torch's names of the place: ``L['past']['keys'][0]``, as in its guards; the last is that of strict export."""
     constant: bool
     """Whether it is no tensor or integer, but a number, text or None, which was fixed at export."""
 
@@ -143,17 +143,18 @@ def _parameters(program: ExportedProgram, inputs: Sequence[tuple[Any, Any]]) -> 
     keys = list(kwargs.context or [])
     names = names[: len(positional)]
     names += [f"arg{i}" for i in range(len(names), len(positional))]
-    waiting = iter(inputs)
+    waiting = iter(enumerate(inputs))
     for name, spec in zip([*names, *keys], [*positional, *children(kwargs)], strict=True):
         whole = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
         paths = iter([pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(whole)[0]])
 
         def leaf(name: str = name, paths: Iterator[str] = paths) -> Leaf:
-            node, arg = next(waiting)
+            number, (node, arg) = next(waiting)
             inner = next(paths)
             varied = _NUMBERED.fullmatch(name)
             names = [f"L['{name}']", *([f"L['{varied[1]}'][{varied[2]}]"] if varied else [])]
-            return Leaf(node, tuple(n + inner for n in names), type(arg).__name__ == "ConstantArgument")
+            known = (*(n + inner for n in names), f"L['flat_args'][{number}]")
+            return Leaf(node, known, type(arg).__name__ == "ConstantArgument")
 
         yield Parameter(re.sub(r"\W", "_", str(name)), _tree(spec, leaf))
 

@@ -53,6 +53,20 @@ def _debug_names(program: ExportedProgram, signature: ProgramSignature) -> Itera
                     yield text, size.node.expr
 
 
+def exact_symbols(signature: ProgramSignature, sizes: Sizes) -> set[str]:
+    """Symbols of sizes that torch has not taken for two or more when it traced: what it noted of them is meant.
+
+    They are those of programs exported under ``backed_size_oblivious``.
+    """
+    found: set[str] = set()
+    for leaf in signature.leaves:
+        value: FakeTensor = leaf.node.meta.get("val") if leaf.node is not None else None
+        environment = value.fake_mode.shape_env if hasattr(value, "fake_mode") else None
+        for symbol in getattr(environment, "size_like", ()):
+            found |= set(symbolic.symbols(sizes.expression(symbol)))
+    return found
+
+
 def eliminate(sizes: Sizes, guards: list[Guard], defined: set[str]) -> list[Guard]:
     """Let symbols that an equality gives stand for the other side: ``total == past + length`` at every place.
 

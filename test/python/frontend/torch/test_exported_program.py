@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 import torch
 from relax_mlir.error import ArgumentError, CheckError, ShapeError, UnsupportedError
-from relax_mlir.frontend.torch import compile_program, from_exported_program
+from relax_mlir.frontend.torch import compile_program, export_program, from_exported_program
 from torch import nn
 from torch.export import Dim
 from torch_programs import exported
@@ -145,6 +145,42 @@ def test_other_guards_are_checked_when_called() -> None:
         main(torch.ones(7), torch.ones(2))
     with pytest.raises((CheckError, ShapeError), match=r"rows.*20|20.*rows"):
         main(torch.ones(18), torch.ones(4))
+
+
+class Branches(nn.Module):
+    """Branches of Python on sizes, which follow the example."""
+
+    def __init__(self, condition: Any) -> None:
+        super().__init__()
+        self.condition = condition
+
+    def forward(self, x: Any, y: Any) -> Any:
+        return (x + y if self.condition(x.shape[0]) else x * y).sum(1)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_branches_on_sizes_are_checks(strict: bool) -> None:
+    """What `export_program` notes of sizes 0 and 1 is checked, in the names of users; all else runs at all sizes."""
+    args = torch.randn(4, 3), torch.randn(4, 3)
+    shapes = ({0: Dim.DYNAMIC}, {0: Dim.DYNAMIC})
+    conditions = {
+        "exported for rows != 1, but rows = 1": (lambda n: n == 1, {0, 3}, {1}),
+        "'rows' is [01], .* below its lower bound 2": (lambda n: n >= 2, {2, 3}, {0, 1}),
+        "": (lambda n: n >= 0, {0, 1, 3}, set()),
+    }
+    for said, (condition, right, wrong) in conditions.items():
+        module = Branches(condition)
+        program = export_program(module, args, dynamic_shapes=shapes, strict=strict)
+        size = next(iter(program.graph.nodes)).meta["val"].shape[0]
+        main = rx.build(from_exported_program(program, symbol_names={str(size): "rows"}))["main"]
+        for n in right:
+            x = torch.randn(n, 3)
+            torch.testing.assert_close(main(x, x), module(x, x))
+        for n in wrong:
+            with pytest.raises((CheckError, ShapeError), match=said):
+                main(torch.randn(n, 3), torch.randn(n, 3))
+    with pytest.raises(Exception, match=r"Not all values of rows = .* != 1"):  # torch's
+        export_program(Branches(lambda n: n == 1), args, dynamic_shapes=({0: Dim("rows")},) * 2)
 
 
 class InPlace(nn.Module):
