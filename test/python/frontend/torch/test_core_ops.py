@@ -19,7 +19,10 @@ PAGE = Path(__file__).parents[4] / "docs" / "torch.md"
 
 
 def core_ops() -> Iterator[Any]:
+    """Those that functional programs may hold: none that works in place (which are there once somebody asks for them)."""
     for name in dir(torch.ops.aten):
+        if name.endswith("_") and not name.endswith("__"):
+            continue
         packet = getattr(torch.ops.aten, name)
         for overload in packet.overloads() if hasattr(packet, "overloads") else []:
             op = getattr(packet, overload)
