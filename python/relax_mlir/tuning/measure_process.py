@@ -15,6 +15,13 @@ from typing import Any
 
 _numbers = itertools.count()
 
+_START = """
+import runpy, sys
+sys.modules["torch"] = None
+runpy.run_module("relax_mlir.tuning.measure_worker", run_name="__main__", alter_sys=True)
+"""
+"""The FFI imports torch where it is installed, which takes longer than all other imports; candidates do without."""
+
 
 class MeasureProcess:
     """A child process that runs `measure_worker`, bound to `cpu` if that is given."""
@@ -27,7 +34,7 @@ class MeasureProcess:
     def _start(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "relax_mlir.tuning.measure_worker", str(os.getpid())],
+            [sys.executable, "-c", _START, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +37,9 @@ def cluster(workers: int) -> Iterator[str]:
         yield made.scheduler_address
 
 
+@functools.cache
 def measured(workers: int = 1, **more: Any) -> None:
+    """What several rows advise, done once."""
     with cluster(workers) as address, DaskWorkers(address, **QUICK, **more) as entered:
         (found,) = entered.measure(task(), [{"n": 5}], [{"unused": 1}])
     assert not found.error

@@ -7,11 +7,11 @@ what fails and prints it.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import cold_process
 import pytest
+import sweep
 from checking import check
 from generator import Generator
 
@@ -22,7 +22,7 @@ LEVELS = (2, 0, 3, 1)
 
 def _seeds() -> list[int]:
     first, _, end = os.environ.get("RELAX_MLIR_SOAK", "0:0").partition(":")
-    return [*range(8), *range(int(first), int(end))]
+    return [*range(8 if sweep.ALL else 4), *range(int(first), int(end))]
 
 
 @pytest.mark.parametrize("seed", _seeds())
@@ -47,7 +47,7 @@ def test_module(seed: int) -> None:
 def test_soak_runs_alone() -> None:
     """Without what pytest puts on the path; of no seed."""
     script = Path(__file__).with_name("soak.py")
-    done = subprocess.run([sys.executable, script, "0:0"], capture_output=True, text=True, check=False)
+    done = cold_process.run([str(script), "0:0"])
     assert done.returncode == 0 and "0 failures" in done.stdout, done.stderr
 
 

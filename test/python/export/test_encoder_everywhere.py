@@ -7,9 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -24,8 +26,10 @@ EXAMPLES = Path(minilm.__file__).parent
 TOKENS = ["101", "7592", "2088", "102"]
 
 
-def run(folder: Path, *command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+def run(
+    folder: Path, *command: str, code: int = 0, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False, env=env)
     assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -35,8 +39,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the examples, built."""
     root = tmp_path_factory.mktemp("built")
     shutil.copytree(EXAMPLES, root / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    cache = {"RELAX_MLIR_CACHE": "1", "RELAX_MLIR_CACHE_DIR": str(root / "cache")}  # both compile one encoder
     for folder in ("c", "cpp"):
-        done = run(root / "examples" / folder, "make", f"PYTHON={sys.executable}")
+        env = cold_process.environment({**os.environ, **cache})
+        done = run(root / "examples" / folder, "make", f"PYTHON={sys.executable}", env=env)
         assert "warning" not in done.stderr, done.stderr
     return root / "examples"
 
@@ -76,10 +82,11 @@ print(*(float(number) for number in vector[0, :8]))
 
 def test_the_encoder_in_a_fresh_environment(built: Path, expected: list[float], tmp_path: Path) -> None:
     """With two packages from the index."""
-    run(tmp_path, sys.executable, "-m", "venv", "fresh")
+    run(tmp_path, sys.executable, "-m", "venv", "--without-pip", "fresh")
     python = str(tmp_path / "fresh" / "bin" / "python")
     packages = [f"{name}=={version(name)}" for name in ("apache-tvm-ffi", "numpy")]
-    run(tmp_path, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--disable-pip-version-check"]
+    run(tmp_path, *pip, *packages)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     (tmp_path / "encode.py").write_text(BARE)
     words = [python, "encode.py", str(built / "cpp" / "encoder.so"), *TOKENS]
@@ -102,9 +109,8 @@ def test_the_encoder_by_relax_run(built: Path, expected: list[float], tmp_path: 
         str(library),
         "main",
     ]
-    run(
-        EXAMPLES.parent, *command, "--input", str(tmp_path / "given.npz"), "-o", str(tmp_path / "vectors.npz")
-    )
+    files = ("--input", str(tmp_path / "given.npz"), "-o", str(tmp_path / "vectors.npz"))
+    run(EXAMPLES.parent, *command, *files, env=cold_process.environment())
     assert np.load(tmp_path / "vectors.npz")["result"][0, :8].tolist() == expected
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 import pytest
+import sweep
 from gemm_check import DTYPES, LAYOUTS, check, module_of, operand
 from jit import Compiled, lower
 from relax_mlir.lowering.kernels.gemm import gemm_left
@@ -17,6 +18,7 @@ from relax_mlir.lowering.kernels.gemm.gemv import LONG_DOTS
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
+TRIALS = 300 if sweep.ALL else 120
 KERNELS = [
     GemmKernel("f32", "f32"),
     GemmKernel("f64", "f64"),
@@ -41,7 +43,7 @@ BIG = [129, 255, 257, 300, 511, 520]
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_random_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
     rng = np.random.default_rng(0)
-    for trial in range(300):
+    for trial in range(TRIALS):
         m, n, depth = (int(rng.choice(SIZES)) for _ in range(3))
         if trial % 10 == 0:
             m = int(rng.choice(BIG))
@@ -78,7 +80,7 @@ def test_dot_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) 
     """Lines of A times lines of B: about as many rows and columns as go side by side, and as are not packed."""
     rng = np.random.default_rng(10)
     dtype = DTYPES[kernel.operand]
-    for trial in range(120):
+    for trial in range(2 * TRIALS // 5):
         m, n = int(rng.integers(1, 41)), int(rng.integers(1, 41))
         if trial % 6 == 0:
             m = int(rng.integers(100, 120))

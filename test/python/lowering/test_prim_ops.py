@@ -6,16 +6,16 @@ here. All run in child processes, which may die without taking the tests with th
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import cold_process
 import pytest
+import sweep
 from prim_op_forms import SCALARS
 from prim_op_references import REFERENCES
 
-CHUNKS = int(os.environ.get("RELAX_MLIR_PRIM_OP_CHUNKS", "1"))
-"""How many of the parts of the table are run: all of them take minutes (`make soak`)."""
+PARTS = 16
+"""Of the table: all of them take minutes."""
 
 
 def test_every_op_has_a_reference() -> None:
@@ -23,9 +23,9 @@ def test_every_op_has_a_reference() -> None:
 
 
 @pytest.mark.parametrize("form", ["linalg", "loops"])
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("chunk", sweep.every(range(PARTS), PARTS))
 def test_ops(chunk: int, form: str) -> None:
     script = Path(__file__).with_name("prim_op_references.py")
-    done = cold_process.run([str(script), str(chunk), "16", form], timeout=600)
+    done = cold_process.run([str(script), str(chunk), str(PARTS), form], timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "forms agree" in done.stdout

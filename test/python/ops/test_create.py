@@ -23,7 +23,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_filled(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     ones = np.ones_like
     kind = numpy_dtype(dtype)
     suite.add("zeros", lambda x: R.zeros(("n", 2), dtype), lambda x: np.zeros((len(x), 2), kind), X)
@@ -67,7 +67,7 @@ def test_full_of_a_tensor() -> None:
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_arange_dtypes(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, NUMBERS)
     kind = numpy_dtype(dtype)
     suite.add("end", lambda x: R.arange("n", dtype=dtype), lambda x: np.arange(len(x)).astype(kind), X)
     suite.add(

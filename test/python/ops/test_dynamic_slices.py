@@ -30,7 +30,7 @@ def values(dtype: str, *shape: int) -> Array:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_all_dtypes(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     inputs = []
     for n, m in ((5, 4), (1, 1), (0, 3), (17, 2)):
         for _ in range(6):
@@ -45,7 +45,7 @@ def test_all_dtypes(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_dtypes_of_positions(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     vector = Tensor((1,), dtype)
     limits = np.iinfo(dtype)
     ends = [limits.min, limits.max, 0, 3, 8]

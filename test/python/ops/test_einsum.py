@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from harness import FLOATS, NUMBERS, Suite, numbers
 from relax_mlir import op as R
@@ -44,9 +45,9 @@ CASES: list[tuple[str, list[tuple[Any, ...]]]] = [
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_what_numpy_gives(dtype: str) -> None:
-    suite = Suite()
-    chosen = CASES if dtype in ("float32", "int32") else CASES[::4]
-    for subscripts, shapes in chosen:
+    suite = Suite.of(dtype, NUMBERS)
+    is_wide = sweep.element_kind(dtype) in ("float", "int")
+    for subscripts, shapes in CASES if is_wide else sweep.every(CASES, 4):
         suite.add(
             "einsum",
             lambda *x, s=subscripts: R.einsum(list(x), s),
@@ -60,7 +61,7 @@ def test_what_numpy_gives(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_sums_that_undo_a_broadcast(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, NUMBERS)
     data = Tensor((2, "n", "m"), dtype)
     for target, axes in (
         (("m",), (0, 1)),
@@ -82,7 +83,7 @@ def test_sums_that_undo_a_broadcast(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_hamming_window(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, FLOATS)
     for periodic in (False, True):
         suite.add(
             "window",

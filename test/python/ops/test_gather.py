@@ -37,7 +37,7 @@ def by_vectors(x: Array, indices: Array, batch: int) -> Array:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_all_dtypes(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     x = Tensor(("n", "m"), dtype)
     for axis in (0, -1):
         sizes = [(4, 3, 5, 2), (1, 1, 1, 1), (2, 3, 0, 3), (0, 3, 0, 3), (7, 17, 7, 17)]
@@ -84,7 +84,7 @@ def test_all_dtypes(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_dtypes_of_indices(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     x = values("float32", 9, 5)
     kinds = [Tensor(("n", "m"), "float32"), Tensor(("k", "j"), dtype)]
     inputs = [[x, places(9, 4, 5, dtype=dtype)]]

@@ -44,7 +44,7 @@ def moved(x: Array, index_map: Map, shape: tuple[int, ...], padding: Any) -> Arr
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_maps(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     padding: Any = True if dtype == "bool" else 7
     for index_map, dims, shape in MAPS if dtype in ("float32", "bool") else MAPS[1:6:2]:
         suite.add(

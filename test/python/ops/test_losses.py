@@ -47,7 +47,7 @@ def nll(reduction: str, ignored: int = -100) -> Callable[..., Array]:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nll_loss(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, FLOATS)
     draws = [numbers(), numbers(0, 4), numbers(0.1, 2)]
     sizes = ({"n": 1, "m": 1}, {"n": 3, "m": 17}, {"n": 33, "m": 2})
     empty = ({"n": 5, "m": 0}, {"n": 0, "m": 3})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
-from harness import ALL, FLOATS, INTEGERS, NUMBERS, Suite, numbers, special_values
+from harness import ALL, FLOATS, INTEGERS, NUMBERS, SHORT_FLOATS, Suite, numbers, special_values
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
@@ -28,7 +28,7 @@ def logsumexp(x: Array, axis: Any, keepdims: bool) -> Array:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_logsumexp(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, SHORT_FLOATS)
     for axis, keepdims in ((0, False), (-1, True), (None, False), ([0, 1], True)):
         axes = tuple(axis) if isinstance(axis, list) else axis
         suite.add(
@@ -59,7 +59,7 @@ def middle(x: Array, axis: int) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_median(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     special_row = special_values(dtype)
     for axis, keepdims in ((0, False), (1, True)):
         suite.add(
@@ -83,7 +83,7 @@ def test_median(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_sorted_vectors(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, NUMBERS)
 
     def ascending(rng: np.random.Generator, info: Tensor, shape: tuple[int, ...]) -> Array:
         return np.sort(numbers()(rng, info, shape))
@@ -115,7 +115,7 @@ def draw_classes(prob: Array, sample: Array, rows: Array) -> Array:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_draws(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, FLOATS)
     rng = np.random.default_rng(5)
     kind = dtypes.dtype(dtype).numpy
     inputs = []
@@ -220,7 +220,7 @@ def test_wrong_arguments(
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_dtypes_of_results(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     suite.add(
         "searchsorted",
         lambda x, y: R.searchsorted(x, y, dtype=dtype),

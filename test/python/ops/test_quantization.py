@@ -46,7 +46,7 @@ def dequantized(axis: int = -1) -> Callable[..., Array]:
 
 @pytest.mark.parametrize("dtype", QUANTIZED)
 def test_integers(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, QUANTIZED)
     x, scale, zero = Tensor(("n", "m", 3), "float32"), Tensor(("m",), "float32"), Tensor(("m",), dtype)
     one, none = Tensor((), "float32"), Tensor((1,), dtype)
     draws = [numbers(-300, 300), numbers(0.01, 2), numbers(-20, 20)]
@@ -71,7 +71,7 @@ def test_integers(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_floats(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, FLOATS)
     kind = dtypes.dtype(dtype).numpy
     special = np.array([np.nan, np.inf, -np.inf, 0.5, 1.5, 2.5, -0.5, 1e4, -0.0]).astype(kind)
     params = [Tensor(("n",), dtype), Tensor((), dtype), Tensor((), "int8")]

@@ -69,7 +69,7 @@ def reductions(dtype: str) -> list[str]:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_all_dtypes_and_reductions(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     x, i = Tensor(("n", "m"), dtype), Tensor(("k", "j"), "int64")
     sizes = [(4, 3, 5, 2), (1, 1, 1, 1), (2, 3, 0, 3), (0, 3, 0, 3), (5, 9, 8, 9)]
     for how in reductions(dtype):
@@ -106,7 +106,7 @@ def test_all_dtypes_and_reductions(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_index_put(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     x = Tensor(("n", "m"), dtype)
     sizes = [(4, 3, 2, 5), (1, 1, 1, 1), (2, 2, 0, 3), (0, 2, 0, 2)]
     for accumulate in (False, True)[: 1 + (dtype != "bool")]:
@@ -151,7 +151,7 @@ def test_index_put(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_dtypes_of_indices(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     suite.add(
         "elements",
         R.scatter_elements,
@@ -169,7 +169,7 @@ def test_nan_and_infinities(dtype: str) -> None:
     kind = dtypes.dtype(dtype).numpy
     x = np.array([1, np.nan, np.inf, -np.inf, 2]).astype(kind)
     new = np.array([np.nan, 1, -np.inf, np.inf, 3]).astype(kind)
-    suite = Suite()
+    suite = Suite.of(dtype, FLOATS)
     for how in ("min", "max", "add", "mul"):
         suite.add(
             how,

@@ -25,7 +25,7 @@ def replaced(x: Array, src: Array, axis: int, part: slice) -> Array:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_slice_scatter(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     x = Tensor(("n", 7), dtype)
     for begin, end, step, size in (
         (1, 4, 1, 3),
@@ -67,7 +67,7 @@ def sliced_backwards(x: Array, lengths: Array) -> Array:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_reverse_sequence(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     suite.add(
         "rows",
         R.reverse_sequence,
@@ -85,7 +85,7 @@ def test_reverse_sequence(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_dtypes_of_lengths(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     suite.add(
         "rows",
         R.reverse_sequence,

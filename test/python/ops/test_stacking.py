@@ -16,7 +16,7 @@ from relax_mlir.error import RelaxError
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_side_by_side(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     pair = [Tensor(("n", "m"), dtype)] * 2
     for axis in (0, 1, -1):
         suite.add(
@@ -47,7 +47,7 @@ def test_side_by_side(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_roll_and_eye_like(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     matrix = [Tensor(("n", "m"), dtype)]
     shifts: list[tuple[Any, Any]] = [
         (1, 0),
@@ -78,7 +78,7 @@ def test_roll_and_eye_like(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_one_hot(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     indices = [Tensor(("n", "m"), dtype)]
     for axis in (0, 1, -1):
         suite.add(
@@ -100,7 +100,7 @@ def test_one_hot(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_values_of_one_hot(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     suite.add(
         "hot",
         lambda i, on, off: R.one_hot(i, on, off, 3),
@@ -112,7 +112,7 @@ def test_values_of_one_hot(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_scans_from_the_end(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, NUMBERS)
     for exclusive in (False, True):
         for axis in (0, 1, None):
             suite.add(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import relax_mlir as rx
-from harness import ALL, FLOATS, INTEGERS, NUMBERS, Suite, numbers, special_values
+from harness import ALL, FLOATS, INTEGERS, NUMBERS, SHORT_FLOATS, Suite, numbers, special_values
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from scipy import special
@@ -57,7 +57,7 @@ IDENTITY_ON_INTEGERS = ("ceil", "floor", "round", "trunc")
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_functions_of_floats(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, SHORT_FLOATS)
     for name, (build, reference, draw) in FLOAT_OPS.items():
         special_row = special_values(dtype)[None]
         suite.add(name, build, reference, [Tensor(("n", "m"), dtype)], draw=draw, inputs=[[special_row]])
@@ -66,7 +66,7 @@ def test_functions_of_floats(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_functions_of_numbers(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, NUMBERS)
     for name, (build, reference) in NUMBER_OPS.items():
         if name in IDENTITY_ON_INTEGERS and dtype in INTEGERS:
             reference = np.copy
@@ -77,7 +77,7 @@ def test_functions_of_numbers(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_tests_and_bitwise_not(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, ALL)
     for name, (build, reference) in TESTS.items():
         suite.add(name, build, reference, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
     if dtype in (*INTEGERS, "bool"):

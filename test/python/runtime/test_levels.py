@@ -147,9 +147,23 @@ class Names(PassInstrument):
             self.names.append(info.name)
 
 
+@functools.cache
+def small() -> rx.IRModule:
+    """Functions for which all passes run that run for `module`."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
+    with bb.function("tiled", [x]):
+        bb.emit_func_output(bb.emit_te(tiled, x))
+    x = rx.Var("x", rx.Tensor(("n", 8), "float16"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(R.add(x, x))
+    return bb.get()
+
+
+@functools.cache
 def names_at(level: int) -> list[str]:
     names = Names()
-    rx.build(module(), instruments=[names], opt_level=level)
+    rx.build(small(), instruments=[names], opt_level=level)
     return names.names
 
 
@@ -166,7 +180,7 @@ def test_levels_run_what_the_table_says() -> None:
 def test_the_default_level_is_two() -> None:
     names = Names()
     with PassContext(instruments=[names]):
-        rx.build(module())
+        rx.build(small())
     assert names.names == names_at(2)
 
 
@@ -174,11 +188,11 @@ def test_the_innermost_context_decides_and_an_argument_beats_it() -> None:
     names = Names()
     with PassContext(opt_level=3):
         with PassContext(opt_level=0):
-            rx.build(module(), instruments=[names])
+            rx.build(small(), instruments=[names])
             at_0, names.names = names.names, []
-            rx.build(module(), instruments=[names], opt_level=1)
+            rx.build(small(), instruments=[names], opt_level=1)
             at_1, names.names = names.names, []
-        rx.build(module(), instruments=[names])
+        rx.build(small(), instruments=[names])
         assert PassContext.current().opt_level == 3
     assert [at_0, at_1, names.names] == [names_at(0), names_at(1), names_at(3)]
 
@@ -229,7 +243,7 @@ def test_instruments_of_the_context_are_entered_once() -> None:
 
     outer, inner = Counts(), Counts()
     with PassContext(instruments=[outer]):
-        rx.build(module(), instruments=[inner])
+        rx.build(small(), instruments=[inner])
         with pytest.raises(RelaxError):
             rx.build(rx.IRModule.parse("func.func private @declared()"), instruments=[inner])
     assert (outer.entered, outer.left) == (1, 1) and (inner.entered, inner.left) == (2, 2)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import relax_mlir as rx
+import sweep
 import tvm_ffi
 from every_op import FEW, Array, specs
 from relax_mlir.error import OutOfMemoryError, RelaxError
@@ -94,7 +95,7 @@ def cases() -> list[Case]:
 
 def groups(mode: str) -> list[list[Case]]:
     """Bytecode calls the same kernels: it gets all cases in `make soak` only."""
-    every = 1 if mode == "native" or FEW > 1 else 5
+    every = 1 if mode == "native" or sweep.ALL else 5
     count = 1 + len(cases()) // (100 * every)
     return [cases()[every * number :: every * count] for number in range(count)]
 

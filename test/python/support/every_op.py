@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import sweep
 from every_op_arrays import Array, Spec, flags, floats, integers
 from every_op_movement import movement
 from every_op_networks import networks
@@ -126,8 +126,8 @@ ROWS = [[floats(2, 3)], [floats(4, 1)], [floats(5, dtype=np.float64)], [floats(2
 
 THOROUGH = frozenset({"exp", "abs", "isnan", "add", "less", "divide", "left_shift"})
 """Ops that get all inputs; the others of their kind share all but a scalar rule with them."""
-FEW = int(os.environ.get("RELAX_MLIR_OP_INPUTS", "1"))
-"""How many inputs the others get: more in `make soak`."""
+FEW = 9 if sweep.ALL else 1
+"""How many inputs the others get."""
 
 
 def few(name: str, inputs: Sequence[Sequence[Array]]) -> Sequence[Sequence[Array]]:

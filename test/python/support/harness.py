@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import relax_mlir as rx
+import sweep
 import tvm_ffi
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
@@ -30,6 +31,7 @@ Array = np.ndarray[Any, Any]
 Draw = Callable[[np.random.Generator, Tensor, tuple[int, ...]], Array]
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
+SHORT_FLOATS = ("float16", "bfloat16")
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
@@ -102,9 +104,23 @@ class Case:
 
 @dataclass
 class Suite:
-    """Cases that share one module."""
+    """Cases that share one module.
 
+    `turn`: a value, and those of its kind, which take turns with the cases of a sweep (`sweep.turn`).
+    """
+
+    turn: tuple[str, Sequence[str]] | None = None
     cases: list[Case] = field(default_factory=list)
+
+    @staticmethod
+    def of(dtype: str, dtypes: Sequence[str]) -> Suite:
+        """The suite of an element type in a sweep over several, of which those of a kind take turns."""
+        return Suite((dtype, sweep.alike(dtype, dtypes)))
+
+    @property
+    def chosen(self) -> Sequence[Case]:
+        """The cases that run."""
+        return self.cases if self.turn is None else sweep.turn(*self.turn, self.cases)
 
     def add(
         self,
@@ -130,7 +146,7 @@ class Suite:
     def run(self) -> None:
         """Compile all cases and compare each result with its reference."""
         executable = rx.build(self.module())
-        for case in self.cases:
+        for case in self.chosen:
             function = executable[case.name]
             for arrays in case.inputs:
                 compare(case, arrays, function(*arrays))
@@ -138,7 +154,7 @@ class Suite:
     def module(self) -> rx.IRModule:
         """The module of all cases."""
         bb = rx.BlockBuilder()
-        for case in self.cases:
+        for case in self.chosen:
             params = [rx.Var(f"x{i}", info) for i, info in enumerate(case.params)]
             with bb.function(case.name, params):
                 with bb.dataflow():

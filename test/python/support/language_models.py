@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import sweep
 import torch
 import transformers
 from torch import nn
@@ -14,11 +15,13 @@ from torch.export import Dim
 
 logging.getLogger("transformers").setLevel(logging.ERROR)
 VOCABULARY = 60
+LAYERS = 2 if sweep.ALL else 1
+"""Of a model: a second one is like the first. Bert and Llama have two in any case."""
 COMMON = {
     "vocab_size": VOCABULARY,
     "hidden_size": 16,
     "intermediate_size": 24,
-    "num_hidden_layers": 2,
+    "num_hidden_layers": LAYERS,
     "num_attention_heads": 2,
     "max_position_embeddings": 64,
     "pad_token_id": 0,
@@ -81,7 +84,7 @@ class Decoder(nn.Module):
         return out.logits, [layer.keys for layer in layers], [layer.values for layer in layers]
 
 
-def decoder(model: nn.Module, layers: int = 2, heads: int = 2, size: int = 8) -> Case:
+def decoder(model: nn.Module, layers: int = LAYERS, heads: int = 2, size: int = 8) -> Case:
     """A decoder whose cache grows: batch, new tokens, and tokens in the cache."""
     batch, length, past = Dim("batch"), Dim("length", max=60), Dim("past", max=60)
     cache = [{0: batch, 2: past}] * layers
@@ -96,12 +99,12 @@ def decoder(model: nn.Module, layers: int = 2, heads: int = 2, size: int = 8) ->
 
 
 def bert() -> Case:
-    return encoder(transformers.BertModel(transformers.BertConfig(**COMMON)))
+    return encoder(transformers.BertModel(transformers.BertConfig(**COMMON | {"num_hidden_layers": 2})))
 
 
 def distilbert() -> Case:
     config = transformers.DistilBertConfig(
-        vocab_size=VOCABULARY, dim=16, hidden_dim=24, n_layers=2, n_heads=2, max_position_embeddings=64
+        vocab_size=VOCABULARY, dim=16, hidden_dim=24, n_layers=LAYERS, n_heads=2, max_position_embeddings=64
     )
     return encoder(transformers.DistilBertModel(config))
 
@@ -119,15 +122,14 @@ def deberta() -> Case:
 
 def gpt2() -> Case:
     config = transformers.GPT2Config(
-        vocab_size=VOCABULARY, n_positions=64, n_embd=16, n_layer=2, n_head=2, bos_token_id=1, eos_token_id=2
+        vocab_size=VOCABULARY, n_positions=64, n_embd=16, n_layer=LAYERS, n_head=2, bos_token_id=1, eos_token_id=2
     )
     return decoder(transformers.GPT2LMHeadModel(config))
 
 
 def llama() -> Case:
-    return decoder(
-        transformers.LlamaForCausalLM(transformers.LlamaConfig(**COMMON, num_key_value_heads=1)), heads=1
-    )
+    config = transformers.LlamaConfig(**COMMON | {"num_hidden_layers": 2}, num_key_value_heads=1)
+    return decoder(transformers.LlamaForCausalLM(config), layers=2, heads=1)
 
 
 def qwen() -> Case:
@@ -186,7 +188,7 @@ def t5() -> Case:
         d_model=16,
         d_kv=8,
         d_ff=24,
-        num_layers=2,
+        num_layers=LAYERS,
         num_heads=2,
         decoder_start_token_id=0,
     )
@@ -197,8 +199,8 @@ def bart() -> Case:
     config = transformers.BartConfig(
         vocab_size=VOCABULARY,
         d_model=16,
-        encoder_layers=2,
-        decoder_layers=2,
+        encoder_layers=LAYERS,
+        decoder_layers=LAYERS,
         encoder_attention_heads=2,
         decoder_attention_heads=2,
         encoder_ffn_dim=24,
@@ -227,7 +229,7 @@ class Vision(nn.Module):
 def vit() -> Case:
     config = transformers.ViTConfig(
         hidden_size=16,
-        num_hidden_layers=2,
+        num_hidden_layers=LAYERS,
         num_attention_heads=2,
         intermediate_size=24,
         image_size=16,
@@ -255,7 +257,7 @@ class TextAndImage(nn.Module):
 
 
 def clip() -> Case:
-    parts = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
+    parts = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": LAYERS, "num_attention_heads": 2}
     text = {**parts, "vocab_size": VOCABULARY, "max_position_embeddings": 32, "eos_token_id": 2}
     config = transformers.CLIPConfig(
         text_config=text, vision_config={**parts, "image_size": 16, "patch_size": 8}, projection_dim=8
@@ -285,8 +287,8 @@ def whisper() -> Case:
     config = transformers.WhisperConfig(
         vocab_size=VOCABULARY,
         d_model=16,
-        encoder_layers=2,
-        decoder_layers=2,
+        encoder_layers=LAYERS,
+        decoder_layers=LAYERS,
         encoder_attention_heads=2,
         decoder_attention_heads=2,
         encoder_ffn_dim=24,
@@ -326,7 +328,7 @@ def mamba() -> Case:
         vocab_size=VOCABULARY,
         hidden_size=16,
         state_size=4,
-        num_hidden_layers=2,
+        num_hidden_layers=LAYERS,
         pad_token_id=0,
         bos_token_id=1,
         eos_token_id=2,
@@ -341,6 +343,15 @@ def mamba() -> Case:
     )
 
 
+LIKE_OTHERS = {
+    "distilbert": "bert",
+    "roberta": "bert",
+    "qwen": "llama",
+    "mistral": "llama",
+    "bart": "whisper",
+    "vit": "clip",
+}
+"""Models that are made of what another one is made of."""
 MODELS: dict[str, Callable[[], Case]] = {
     function.__name__: function
     for function in (

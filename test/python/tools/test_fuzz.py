@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 import cold_process
+import sweep
 from fuzz_corpus import MAKERS, corpus
 from mutate import mutate, tokens
 
@@ -21,8 +22,6 @@ CASES = int(os.environ.get("RELAX_MLIR_FUZZ_CASES", "600"))
 CASE_SECONDS = 20
 TOTAL_SECONDS = 55 * CASES / 600
 AT_LEAST = 500
-EVERY = int(os.environ.get("RELAX_MLIR_FUZZ_EVERY", "8"))
-"""Which part of lit's modules runs as it is: every eighth; all of them in `make soak`."""
 PARSER_CRASHES = 0.01
 """Share of cases that may crash MLIR's own parser: nothing here can keep it from that, but relax-opt survives."""
 
@@ -85,7 +84,7 @@ def test_corpus_itself_runs() -> None:
     texts = corpus()
     relax = len(MAKERS)
     try:
-        answers = [worker.run(text.encode()) for text in (*texts[:relax], *texts[relax::EVERY])]
+        answers = [worker.run(text.encode()) for text in (*texts[:relax], *sweep.every(texts[relax:], 8))]
     finally:
         worker.stop()
     assert not [a for a in answers if not a.startswith(("ok", "rejected"))]

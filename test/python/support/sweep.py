@@ -1,0 +1,73 @@
+"""Which part of a sweep runs: all of it where RELAX_MLIR_SWEEP is ``all`` (`make soak`), else a part with every kind.
+
+A sweep tries one thing on many cases, most of which add no kind: all reductions on all element types, all options with
+all layouts. The part is the same in each run, and has each value of each axis at least once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+Case = TypeVar("Case")
+Value = TypeVar("Value")
+
+ALL = os.environ.get("RELAX_MLIR_SWEEP") == "all"
+"""Whether sweeps run in full."""
+
+ELEMENT_KINDS = {"float16": "short float", "bfloat16": "short float", "bool": "bool"}
+"""Kinds of element types whose names do not begin with them; short floats are computed as float32."""
+
+
+def element_kind(dtype: str) -> str:
+    """What an element type has in common with others: how it is computed, but for its width."""
+    return ELEMENT_KINDS.get(dtype, dtype.rstrip("0123456789"))
+
+
+def alike(dtype: str, dtypes: Sequence[str]) -> list[str]:
+    """The element types among these that are of a kind with one; itself where it is not among them."""
+    return [each for each in dtypes if element_kind(each) == element_kind(dtype)] if dtype in dtypes else [dtype]
+
+
+def turn(value: Value, values: Sequence[Value], cases: Sequence[Case]) -> list[Case]:
+    """The cases of a sweep over values of a kind that run for one of these, in part.
+
+    The values take turns: each case runs for one of them, and each of them has at least one case.
+    """
+    if ALL:
+        return list(cases)
+    place = values.index(value)
+    return [
+        case
+        for number, case in enumerate(cases)
+        if number % len(values) == place or number == place % len(cases)
+    ]
+
+
+def product(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The product of axes, in part: as many cases as the longest axis has values."""
+    if ALL:
+        return list(itertools.product(*axes))
+    length = max(map(len, axes))
+    return [tuple(axis[number % len(axis)] for axis in axes) for number in range(length)]
+
+
+def part(cases: Sequence[Case], *kinds: Callable[[Case], Hashable]) -> list[Case]:
+    """The cases, in part: those which are, in some respect, the first of their kind."""
+    if ALL:
+        return list(cases)
+    seen: set[Hashable] = set()
+    found = []
+    for case in cases:
+        new = {(number, kind(case)) for number, kind in enumerate(kinds)} - seen
+        if new:
+            seen |= new
+            found.append(case)
+    return found
+
+
+def every(cases: Sequence[Case], step: int) -> Sequence[Case]:
+    """Each `step`-th case, where neighbours are alike."""
+    return cases if ALL else cases[::step]
