@@ -27,7 +27,7 @@ help:
 	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
 	@echo "make fuzz    mutated modules, scripts, calls, files of bytecode, random bytecode; SEED=n COUNT=5000"
 	@echo "make conformance  ONNX's own tests of backends: passed, refused with a reason, failed"
-	@echo "make soak    random programs against NumPy, and after passes; SEEDS=first:end"
+	@echo "make soak    random programs against NumPy, and after passes, SEEDS=first:end; all tests with their sweeps in full"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make docs    write the references anew from the docstrings"
@@ -64,13 +64,12 @@ fuzz: $(STAMPS)/test
 conformance: $(STAMPS)/test
 	$(BIN)/python test/python/conformance --workers $(WORKERS)
 
-soak: $(STAMPS)/test
+soak: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
 	$(BIN)/python test/python/differential/soak.py $(SEEDS)
 	$(BIN)/python test/python/differential/soak.py --passes $(SEEDS)
 	$(BIN)/python test/python/differential/soak_schedules.py $(SEEDS)
 	$(BIN)/python test/python/differential/soak_schedules.py --prims $(SEEDS)
-	RELAX_MLIR_FUZZ_EVERY=1 RELAX_MLIR_OP_INPUTS=9 RELAX_MLIR_PRIM_OP_CHUNKS=16 $(BIN)/python -m pytest -q \
-	  test/python/tools/test_fuzz.py test/python/ops/test_unknown.py test/python/lowering/test_prim_ops.py
+	RELAX_MLIR_SWEEP=all $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

@@ -88,4 +88,5 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # modules of the compiler hold no cycles
     return collected

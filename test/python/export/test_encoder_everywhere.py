@@ -29,7 +29,9 @@ TOKENS = ["101", "7592", "2088", "102"]
 def run(
     folder: Path, *command: str, code: int = 0, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False, env=env)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False, env=env
+    )
     assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from gemm_check import DTYPES, check, module_of, operand
 from jit import Compiled
 from relax_mlir import op
@@ -19,6 +20,9 @@ from relax_mlir.target import Target
 KERNELS = [GemmKernel("f32", "f32"), GemmKernel("f64", "f64")]
 CPUS = ["", "haswell", "x86-64"]
 """With AVX-512 where the machine has it, with AVX2, and with SSE2, where there are no tiles but dot products."""
+on_cpus = pytest.mark.parametrize(
+    ("kernel", "cpu"), sweep.product(KERNELS, CPUS), ids=lambda value: getattr(value, "name", value)
+)
 
 
 @cache
@@ -27,8 +31,7 @@ def compiled(kernel: GemmKernel, cpu: str) -> Compiled:
         return Compiled(module_of(kernel, Target(f"cpu -mcpu={cpu}" if cpu else "cpu")), opt_level=1)
 
 
-@pytest.mark.parametrize("cpu", CPUS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@on_cpus
 def test_rows_beside_each_other_in_memory(kernel: GemmKernel, cpu: str) -> None:
     """Columns of A have unit stride: vectors go along the rows of C, the last ones over some rows once more."""
     rng, dtype = np.random.default_rng(20), DTYPES[kernel.operand]
@@ -40,8 +43,7 @@ def test_rows_beside_each_other_in_memory(kernel: GemmKernel, cpu: str) -> None:
             check(compiled(kernel, cpu), kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
 
 
-@pytest.mark.parametrize("cpu", CPUS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@on_cpus
 def test_few_columns(kernel: GemmKernel, cpu: str) -> None:
     """Dot products of up to as many columns as go side by side, and a few more; rows that are no whole blocks."""
     rng, dtype = np.random.default_rng(21), DTYPES[kernel.operand]
@@ -53,8 +55,7 @@ def test_few_columns(kernel: GemmKernel, cpu: str) -> None:
                 check(compiled(kernel, cpu), kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
 
 
-@pytest.mark.parametrize("cpu", CPUS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@on_cpus
 def test_few_rows_of_much_depth(kernel: GemmKernel, cpu: str) -> None:
     """Blocks of depth are as deep as they like where each line of B is used once."""
     rng, dtype = np.random.default_rng(22), DTYPES[kernel.operand]
@@ -98,8 +99,7 @@ def build(dtype: str, target: str) -> rx.Executable:
     return rx.build(bb.get(), target)
 
 
-@pytest.mark.parametrize("cpu", ["native", "haswell"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("dtype", "cpu"), sweep.product(["float32", "float64"], ["haswell", "native"]))
 def test_sums_do_not_depend_on_threads(dtype: str, cpu: str) -> None:
     """To the last bit: each thread computes a part of the rows, in blocks that a single thread has, too."""
     alone, *several = (build(dtype, f"cpu -mcpu={cpu} -num-threads={threads}") for threads in (1, 2, 7))

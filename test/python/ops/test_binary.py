@@ -84,7 +84,7 @@ def test_arithmetic_of_floats(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_arithmetic_of_integers(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     add_on_pairs(suite, ARITHMETIC, dtype)
     suite.add("power", R.power, integer_power, vectors(dtype), inputs=[pairs(special_values(dtype))])
     suite.add("fma", R.ewise_fma, lambda a, b, c: a * b + c, [Tensor(("n",), dtype)] * 3)

@@ -122,7 +122,13 @@ def deberta() -> Case:
 
 def gpt2() -> Case:
     config = transformers.GPT2Config(
-        vocab_size=VOCABULARY, n_positions=64, n_embd=16, n_layer=LAYERS, n_head=2, bos_token_id=1, eos_token_id=2
+        vocab_size=VOCABULARY,
+        n_positions=64,
+        n_embd=16,
+        n_layer=LAYERS,
+        n_head=2,
+        bos_token_id=1,
+        eos_token_id=2,
     )
     return decoder(transformers.GPT2LMHeadModel(config))
 
@@ -257,7 +263,12 @@ class TextAndImage(nn.Module):
 
 
 def clip() -> Case:
-    parts = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": LAYERS, "num_attention_heads": 2}
+    parts = {
+        "hidden_size": 16,
+        "intermediate_size": 24,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 2,
+    }
     text = {**parts, "vocab_size": VOCABULARY, "max_position_embeddings": 32, "eos_token_id": 2}
     config = transformers.CLIPConfig(
         text_config=text, vision_config={**parts, "image_size": 16, "patch_size": 8}, projection_dim=8

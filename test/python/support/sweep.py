@@ -28,7 +28,9 @@ def element_kind(dtype: str) -> str:
 
 def alike(dtype: str, dtypes: Sequence[str]) -> list[str]:
     """The element types among these that are of a kind with one; itself where it is not among them."""
-    return [each for each in dtypes if element_kind(each) == element_kind(dtype)] if dtype in dtypes else [dtype]
+    return (
+        [each for each in dtypes if element_kind(each) == element_kind(dtype)] if dtype in dtypes else [dtype]
+    )
 
 
 def turn(value: Value, values: Sequence[Value], cases: Sequence[Case]) -> list[Case]:

@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from guard_pages import run_apart
 from guarded_loops import arrays
 from loop_generator import LoopGenerator
@@ -26,7 +27,7 @@ def module_of(generators: Sequence[LoopGenerator], sources: Sequence[str]) -> st
     return f"@I.ir_module\nclass M:\n{body}\n"
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(5 if sweep.ALL else 2))
 def test_native_code_agrees_with_python(seed: int) -> None:
     compare(seed, "native")
 
