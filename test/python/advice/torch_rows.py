@@ -256,6 +256,12 @@ def attention(dropout: float) -> Callable[[Any], Any]:
     return lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=dropout)
 
 
+def random_rounds(x: Any, goes_on: Callable[..., Any]) -> Any:
+    from torch._higher_order_ops import while_loop
+
+    return while_loop(goes_on, lambda i, x: (i + 1, x + torch.rand_like(x)), (torch.tensor(0), x))[1]
+
+
 LINEAR = nn.Linear(4, 2)
 BAG = nn.EmbeddingBag(5, 3, mode="sum").requires_grad_(False)
 EVAL = r"export the module after module.eval\(\)"
@@ -288,19 +294,12 @@ TABLE = Rows(
             Adjacency(sparse=False),
             torch.ones(3, 2),
         ),
-        "multinomial": row(
-            lambda x, at: x.gather(1, torch.multinomial(x.abs(), 2)),
-            "make the indices outside, and pass them as an argument",
-            lambda x, at: x.gather(1, at),
+        "random": row(
+            lambda x: random_rounds(x, lambda i, x: torch.rand(()) + i < 2),
+            "draw them in its body, and carry them",
+            lambda x: random_rounds(x, lambda i, x: i < 2).sum() * 0 + x,
             X,
-            torch.tensor([[0, 1], [2, 3], [1, 0]]),
-        ),
-        "random": Row(
-            lambda: compiled_without_gradients(lambda x: x + torch.rand_like(x), X),
-            "make them outside, and pass them as an argument",
-            lambda: agrees(
-                lambda x, noise: x + noise, lambda x, noise: x + noise, X, torch.full((3, 4), 0.5)
-            ),
+            wants=lambda: X,
         ),
         "strides": row(
             lambda x: x.as_strided((2,), (5,)).clone(), "use slices, views", lambda x: x.view(12)[:6:5], X

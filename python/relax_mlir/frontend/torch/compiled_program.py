@@ -138,7 +138,7 @@ def compile_program(
     module = from_exported_program(program, copy=copy, run_ep_decomposition=False, fallback=fallback)
     with compiling(len(program.graph.nodes)):
         executable = build(module, **options)
-    own = (generator or Generator(0)) if draws(program.graph) else None
+    own = (generator or Generator(0)) if draws(program.graph_module) else None
     return CompiledProgram(program, read_signature(program), executable, own)
 
 

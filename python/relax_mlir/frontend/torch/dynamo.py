@@ -11,13 +11,16 @@ from functools import cache, wraps
 from typing import Any
 
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.random import STATE
 from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import Prim
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import UnsupportedError
 from relax_mlir.frontend.torch.decompositions import decompositions
+from relax_mlir.frontend.torch.exported_program import GENERATOR
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
 from relax_mlir.frontend.torch.program_signature import tensor_info
+from relax_mlir.frontend.torch.refused_ops import draws
 from relax_mlir.frontend.torch.registry import rules
 from relax_mlir.frontend.torch.requirement import require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
@@ -25,6 +28,7 @@ from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, GraphModule, Node
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.ir_module import IRModule
+from relax_mlir.random import Generator, State
 from relax_mlir.runtime.build import build
 from relax_mlir.symbolic import Expr
 
@@ -105,8 +109,10 @@ def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..
     rest = {name: value for name, value in options.items() if name != "fallback"}
     main = build(graph_to_module(graph_module, options.get("fallback", True)), **rest)["main"]
 
+    seeds = [_seed_of_torch] if draws(graph_module) else []
+
     def run(*args: Argument) -> tuple[Argument, ...]:
-        found = iter(main(*(args[index] for index in used)))
+        found = iter(main(*(args[index] for index in used), *(seed() for seed in seeds)))
         return tuple(
             args[given[item]]
             if item in given
@@ -117,6 +123,13 @@ def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..
         )
 
     return _boxed(run)
+
+
+def _seed_of_torch() -> State:
+    """The state of a generator whose seed torch's own gives: ``torch.manual_seed`` makes what follows the same."""
+    import torch
+
+    return Generator(int(torch.randint(2**63 - 1, (), dtype=torch.int64, device="cpu"))).state
 
 
 def _boxed(function: Callable[..., Argument]) -> Callable[..., Argument]:
@@ -130,7 +143,8 @@ def _boxed(function: Callable[..., Argument]) -> Callable[..., Argument]:
 def graph_to_module(graph_module: GraphModule, fallback: bool = True) -> IRModule:
     """The module of a functional graph: ``main`` takes its placeholders and returns a tuple of what it computes.
 
-    Results that are placeholders, numbers or None are left out. `fallback`: see `from_exported_program`.
+    Results that are placeholders, numbers or None are left out. A graph that draws random numbers has a last parameter,
+    the state of a generator; the next state is not returned. `fallback`: see `from_exported_program`.
 
     Raises:
         UnsupportedError: all ops that are not supported.
@@ -140,10 +154,12 @@ def graph_to_module(graph_module: GraphModule, fallback: bool = True) -> IRModul
     builder = BlockBuilder()
     nodes = [node for node in graph_module.graph.nodes if node.op == "placeholder" and _is_value(node)]
     params = [Var(node.name, _info(node, sizes)) for node in nodes]
-    with builder.function("main", params):
+    generator = [Var(GENERATOR, STATE)] if draws(graph_module) else []
+    with builder.function("main", [*params, *generator]):
         lowered = TorchMlirFallback(builder, fallback)
         values = _tensors(nodes, params)
         importer = GraphImporter(builder, sizes, unsupported, values=values, fallback=lowered)
+        importer.random_state = generator[0] if generator else None
         importer.run(graph_module.graph)
         if unsupported:
             raise unsupported.error(ADVICE)

@@ -173,14 +173,19 @@ class _Import:
         with symbolic.assuming(bounds):
             open_guards = [guard for guard in dict.fromkeys([*left, *ranges]) if not guard.holds]
         exact = exact_symbols(self.signature, self.sizes)
+        for name in defined - self._defined(tensors_only=True):  # integers, whose symbols have no bounds
+            low, high = bounds.pop(name, (0, None))
+            open_guards += [Guard(symbolic.symbol(name), ">=", low)] if low > 0 else []
+            open_guards += [Guard(symbolic.symbol(name), "<=", high)] if high is not None else []
+            exact = exact | {name}
         return [guard for guard in open_guards if guard.names <= exact or not guard.is_of_tracing], bounds
 
-    def _defined(self) -> set[str]:
+    def _defined(self, tensors_only: bool = False) -> set[str]:
         """Symbols that are a dimension of an argument by themselves, or an integer argument."""
         found: set[str] = set()
         for leaf in self.signature.leaves:
             value: FakeTensor = None if leaf.node is None else leaf.node.meta.get("val")
-            for size in value.shape if hasattr(value, "shape") else [value]:
+            for size in value.shape if hasattr(value, "shape") else [] if tensors_only else [value]:
                 if type(size).__name__ == "SymInt":
                     dim = self.sizes.dim(size)
                     name = symbolic.linear_definition(dim) if isinstance(dim, Expr) else None
@@ -194,7 +199,7 @@ class _Import:
         params, inputs = self._parameters()
         state = [Var(_identifier(name), self._weight_info(name)) for name in self.signature.state]
         kept = self._kept_weights()
-        generator = [Var(GENERATOR, STATE)] if draws(self.program.graph) else []
+        generator = [Var(GENERATOR, STATE)] if draws(self.program.graph_module) else []
         with builder.function(
             "main", [*params, *state, *generator, *kept.values()], bounds=self._used_bounds([*params, *state])
         ):
@@ -204,7 +209,8 @@ class _Import:
             importer = GraphImporter(builder, self.sizes, unsupported, self.custom, fallback=fallback)
             importer.random_state = generator[0] if generator else None
             for tree, value in zip(inputs, params, strict=True):
-                importer.values.update(unpacked(tree, value))
+                found = dict(unpacked(tree, value))
+                importer.values.update({n: v for n, v in found.items() if hasattr(n.meta["val"], "shape")})
             buffers = dict(zip(self.signature.state, state, strict=True))
             for node, name in self.signature.weights:
                 given = buffers.get(name, kept.get(name))

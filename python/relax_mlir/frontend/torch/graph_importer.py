@@ -83,8 +83,9 @@ class GraphImporter:
         for node in graph.nodes:
             done()
             if node.op == "placeholder":
-                if node not in self.values:
-                    self.values[node] = next(waiting, None)
+                given = next(waiting, None) if node not in self.values else None
+                if given is not None:  # integers are in the shapes
+                    self.values[node] = given
             elif node.op == "output":
                 return self.argument(node.args[0])
             elif node.op == "call_function":
@@ -166,12 +167,18 @@ class GraphImporter:
 
     # -- results
 
-    def inlined(self, graph_module: GraphModule, arguments: Sequence[Argument]) -> list[Argument]:
-        """Emit the ops of a graph that control flow calls; its results."""
+    def inlined(
+        self, graph_module: GraphModule, arguments: Sequence[Argument], state: Value | None = None
+    ) -> tuple[list[Argument], Value | None]:
+        """Emit the ops of a graph that control flow calls; its results.
+
+        `state` is that of random numbers, and what it becomes follows the results.
+        """
         inner = GraphImporter(self.builder, self.sizes, self.unsupported, self.extra, fallback=self.fallback)
         inner.scalars.known.update(self.scalars.known)
+        inner.random_state = state
         found = inner.run(graph_module.graph, arguments)
-        return list(found) if isinstance(found, list | tuple) else [found]
+        return list(found) if isinstance(found, list | tuple) else [found], inner.random_state
 
     def conforming(self, value: Argument, fake: FakeTensor) -> Argument:
         """A value with the shape and dtype that torch says."""

@@ -23,10 +23,7 @@ Operand = Value | Expr | Number
 """What an argument of an op may be that stands for a tensor or a number."""
 
 
-NO_GENERATOR = (
-    "random numbers in a branch or a loop, or in a graph of torch.compile; make them outside, and pass them as an "
-    "argument"
-)
+NO_GENERATOR = "random numbers in the condition of a loop; draw them in its body, and carry them"
 
 
 class OpCall:

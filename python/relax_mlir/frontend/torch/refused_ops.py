@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from relax_mlir.frontend.torch.torch_types import FakeTensor, Graph
+from relax_mlir.frontend.torch.torch_types import FakeTensor, GraphModule, Node
 
 _GRADIENT = "an op of gradients, which programs for inference do not have"
-_RANDOM = "draws from a distribution of its argument; make the indices outside, and pass them as an argument"
 _BAGS = "bags of embeddings; use embedding, and a sum or mean"
 CHANGES = "an op of users that changes its arguments; give it a functional form"
 _COMPLEX = "it has complex numbers, which this project does not have"
@@ -19,7 +18,6 @@ REFUSED = {
     "aten.convolution_backward.default": _GRADIENT,
     "aten._fft_c2r.default": _COMPLEX,
     "aten._fft_r2c.default": _COMPLEX,
-    "aten.multinomial.default": _RANDOM,
     "aten.as_strided.default": _MEMORY,
     "aten.atan2.out": "it writes into its argument `out`; functional programs have aten.atan2.default",
     "aten._embedding_bag.default": _BAGS,
@@ -54,17 +52,19 @@ RANDOM = frozenset(
             "randint_like.default",
             "randint_like.low_dtype",
         ),
-        *("randperm.default", "bernoulli.default", "bernoulli.p"),
+        *("randperm.default", "bernoulli.default", "bernoulli.p", "multinomial.default"),
     )
 )
 """Ops that draw random numbers; dropout does so in training."""
 DROPOUT = frozenset({"aten.dropout.default", "aten.native_dropout.default"})
 
 
-def draws(graph: Graph) -> bool:
-    """Whether a graph draws random numbers."""
-    for node in graph.nodes:
-        name = str(node.target)
-        if name in RANDOM or (name in DROPOUT and len(node.args) > 2 and node.args[2] and node.args[1]):
-            return True
-    return False
+def draws(graph_module: GraphModule) -> bool:
+    """Whether a graph draws random numbers, or one that its control flow calls."""
+    graphs = [getattr(module, "graph", None) for module in graph_module.modules()]
+    return any(_draws(node) for graph in graphs if graph is not None for node in graph.nodes)
+
+
+def _draws(node: Node) -> bool:
+    name = str(node.target)
+    return name in RANDOM or bool(name in DROPOUT and len(node.args) > 2 and node.args[2] and node.args[1])

@@ -18,6 +18,8 @@ TRACED = 2
 """Torch traces with sizes of two or more, whatever the bounds of a `Dim` are."""
 _UNNAMED = re.compile(r"s\d+")
 """Names that torch gives sizes."""
+_ARGUMENT = re.compile(r"L\['(?P<name>\w+)'\]")
+"""Torch's name of an argument as a whole."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -42,6 +44,9 @@ def _debug_names(program: ExportedProgram, signature: ProgramSignature) -> Itera
     """What users call sizes of arguments (``batch``, ``4*height``), with torch's expressions of them."""
     for leaf in signature.leaves:
         value: FakeTensor = leaf.node.meta.get("val") if leaf.node is not None else None
+        whole = _ARGUMENT.fullmatch(leaf.paths[0])
+        if whole and type(value).__name__ == "SymInt":
+            yield whole["name"], value.node.expr
         if not hasattr(value, "shape") or not hasattr(value, "fake_mode"):
             continue
         environment = value.fake_mode.shape_env

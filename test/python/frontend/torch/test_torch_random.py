@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import torch
-from relax_mlir.error import UnsupportedError
-from relax_mlir.frontend.torch import compile_program, dynamo_backend, from_exported_program
+from relax_mlir.error import CheckError
+from relax_mlir.frontend.torch import compile_program, dynamo_backend, export_program, from_exported_program
 from relax_mlir.random import Generator
 from torch import nn
+from torch._higher_order_ops import map as torch_map
+from torch._higher_order_ops import scan, while_loop
 from torch.export import Dim
 
 
@@ -132,13 +134,81 @@ def test_training_dropout_of_a_layer() -> None:
     assert abs(float(kept.double().mean()) - 0.5) < 5 * 0.5 / np.sqrt(found.numel())
 
 
-def test_refused() -> None:
-    class Sampled(nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.multinomial(x.abs(), 2)
+class Classes(nn.Module):
+    """Classes by probabilities, which have a 0; as many as another argument is long."""
 
-    with pytest.raises(UnsupportedError, match=r"aten\.multinomial\.default"):
-        from_exported_program(torch.export.export(Sampled(), (torch.randn(3, 4),)))
-    compiled = torch.compile(lambda x: x + torch.rand(3), backend=dynamo_backend)
-    with torch.no_grad(), pytest.raises(Exception, match="random numbers in a branch or a loop"):
-        compiled(torch.zeros(3))
+    def forward(self, x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        k = count.shape[0]
+        return (
+            torch.multinomial(x, 1),
+            torch.multinomial(x[0], 2000, replacement=True),
+            torch.multinomial(x.half(), k, replacement=True),
+            torch.multinomial(x, k),
+        )
+
+
+def test_multinomial() -> None:
+    shares = torch.tensor([1.0, 0.0, 2.0, 5.0])
+    shapes = ({0: Dim.DYNAMIC}, {0: Dim.DYNAMIC})
+    example = shares.repeat(3, 1), torch.zeros(3)
+    program = export_program(Classes(), example, dynamic_shapes=shapes)
+    run = compile_program(program, generator=Generator(3))
+    rows = shares.repeat(2000, 1)
+    first, many, several, different = run(rows, torch.zeros(3))
+    wanted = Classes()(rows, torch.zeros(3))
+    for found, other in zip((first, many, several, different), wanted, strict=True):
+        assert (found.dtype, found.shape) == (other.dtype, other.shape)
+    for drawn in (first.flatten(), many, several[:, 0], different[:, 0]):
+        counts = torch.bincount(drawn, minlength=4)
+        expected = 2000 * shares / 8
+        assert counts[1] == 0
+        assert (counts - expected).abs().max() < 5 * np.sqrt(2000 / 4), counts
+    assert (different.sort(1)[0] == torch.tensor([0, 2, 3])).all()
+    for size, count in ((1, 1), (1, 0), (4, 2)):
+        assert run(shares.repeat(size, 1), torch.zeros(count))[3].shape == (size, count)
+    with pytest.raises(CheckError, match="multinomial: a probability is negative, infinite or NaN"):
+        run(-rows, torch.zeros(3))
+    with pytest.raises(CheckError, match="multinomial: the probabilities of a row are all 0"):
+        run(0 * rows, torch.zeros(3))
+
+
+class InBodies(nn.Module):
+    """Draws in bodies of control flow: zeros come in, and numbers that are all different go out."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        def draw(row: torch.Tensor) -> torch.Tensor:
+            return torch.rand_like(row)
+
+        before = torch.rand_like(x)
+        (chosen,) = torch.cond(x.sum() > -1, lambda x: (torch.rand_like(x),), lambda x: (x - 1,), (x,))
+        _, looped = while_loop(
+            lambda i, x: i < 2, lambda i, x: (i + 1, x * 16 + torch.rand_like(x)), (torch.tensor(0), x)
+        )
+        carried, stacked = scan(lambda c, row: (draw(row), draw(row) + c * 0), x[0], x)
+        return before, chosen, looped, carried, stacked, torch_map(draw, x), torch.rand_like(x)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch warns of its own prototypes
+def test_bodies_of_control_flow() -> None:
+    """Each round goes on where the last one stopped; a branch moves the state only where it is taken."""
+    run = compile_program(exported(InBodies(), torch.zeros(3, 4)))
+    found = [value.flatten() for value in run(torch.zeros(2, 4))]
+    numbers = torch.cat(found)
+    assert len(set(numbers.tolist())) == numbers.numel() == 6 * 8 + 4
+    blocks = run.generator.counter
+    run(torch.full((2, 4), -1.0))
+    assert run.generator.counter - blocks == blocks - 2  # 8 numbers are 2 blocks
+
+
+def test_torch_compile() -> None:
+    """Each call draws other numbers, by a seed that torch's generator gives."""
+    compiled = torch.compile(
+        lambda x: (x + torch.rand(3), nn.functional.dropout(x + 1, 0.5)), backend=dynamo_backend
+    )
+    with torch.no_grad():
+        torch.manual_seed(1)
+        first, second = compiled(torch.zeros(3)), compiled(torch.zeros(3))
+        torch.manual_seed(1)
+        again = compiled(torch.zeros(3))
+    torch.testing.assert_close(again, first, rtol=0, atol=0)
+    assert not torch.equal(first[0], second[0]) and set(first[1].tolist()) <= {0.0, 2.0}

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.torch.op_call import OpCall, Operand
+from relax_mlir.frontend.torch.op_call import NO_GENERATOR, OpCall, Operand
+from relax_mlir.frontend.torch.refused_ops import draws
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.torch_types import Argument, GraphModule
 from relax_mlir.symbolic import Expr
@@ -20,14 +21,36 @@ def cond(
     otherwise: GraphModule,
     operands: Sequence[Argument] = (),
 ) -> list[Value]:
-    """Both branches give what torch says of the results."""
+    """Both branches give what torch says of the results, and the state of random numbers if one draws any."""
+    state = _state(call, then, otherwise)
 
     def branch(graph: GraphModule) -> Value:
-        found = call.importer.inlined(graph, operands)
-        return R.make_tuple(*_conforming(call, found))
+        found, after = call.importer.inlined(graph, operands, *state)
+        return R.make_tuple(*_conforming(call, found), *_kept(state, after))
 
     chosen = R.if_then_else(call.tensor(condition, "bool"), lambda: branch(then), lambda: branch(otherwise))
-    return [R.tuple_get_item(chosen, index) for index in range(len(call.results))]
+    return _without_state(call, [R.tuple_get_item(chosen, i) for i in range(len(call.results) + len(state))])
+
+
+def _state(call: OpCall, *graphs: GraphModule) -> list[Value]:
+    """The state of random numbers that graphs draw from, in a list; an empty one where they draw none."""
+    if not any(map(draws, graphs)):
+        return []
+    if call.importer.random_state is None:
+        raise call.unsupported(NO_GENERATOR)
+    return [call.importer.random_state]
+
+
+def _kept(state: Sequence[Value], after: Value | None) -> list[Value]:
+    return [after] if state and after is not None else []
+
+
+def _without_state(call: OpCall, found: list[Value]) -> list[Value]:
+    """Results, where the state behind them is the one that is drawn from next."""
+    count = len(call.results)
+    if len(found) > count:
+        call.importer.random_state = found[count]
+    return found[:count]
 
 
 def _conforming(call: OpCall, values: Sequence[Argument]) -> list[Value]:
@@ -49,16 +72,20 @@ def while_loop(
     carried: Sequence[Argument],
     others: Sequence[Argument] = (),
 ) -> list[Value]:
-    init = _conforming(call, carried)
+    if draws(condition):
+        raise call.unsupported(NO_GENERATOR)
+    init, state = _conforming(call, carried), _state(call, body)
+    count = len(init)
 
     def goes_on(*values: Value) -> Value:
-        (found,) = call.importer.inlined(condition, [*values, *others])
+        (found,), _ = call.importer.inlined(condition, [*values[:count], *others])
         return R.reshape(found, ())
 
     def step(*values: Value) -> list[Value]:
-        return _conforming(call, call.importer.inlined(body, [*values, *others]))
+        found, after = call.importer.inlined(body, [*values[:count], *others], *values[count:])
+        return [*_conforming(call, found), *_kept(state, after)]
 
-    return list(R.while_loop(goes_on, step, init))
+    return _without_state(call, list(R.while_loop(goes_on, step, [*init, *state])))
 
 
 @rule("higher_order::scan")
@@ -97,17 +124,20 @@ def _loop(
     stacked = [
         R.zeros(call.importer.shape(f.shape), str(f.dtype).removeprefix("torch.")) for f in fakes[carried:]
     ]
+    state = _state(call, body)
 
     def step(place: Expr, *values: Value) -> list[Value]:
         index = R.prim_to_tensor(place)
         taken = [R.take(item, index, 0) for item in items]
-        found = call.importer.inlined(body, [*values[:carried], *taken, *others])
+        given = [*values[:carried], *taken, *others]
+        found, after = call.importer.inlined(body, given, *values[len(fakes) :])
         kept = [call.importer.conforming(v, f) for v, f in zip(found[:carried], fakes, strict=False)]
-        pairs = zip(values[carried:], found[carried:], strict=True)
+        pairs = zip(values[carried : len(fakes)], found[carried:], strict=True)
         return [
             *kept,
             *(R.slice_scatter(whole, R.expand_dims(part, 0), place, place + 1) for whole, part in pairs),
+            *_kept(state, after),
         ]
 
     first = [call.importer.conforming(v, f) for v, f in zip(init, fakes, strict=False)]
-    return list(R.for_loop(0, size, step, [*first, *stacked]))
+    return _without_state(call, list(R.for_loop(0, size, step, [*first, *stacked, *state])))

@@ -6,6 +6,7 @@ from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, constant
 from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.rules.sort import greatest
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.op import random
 
@@ -94,3 +95,38 @@ def _chosen(call: OpCall, p: float) -> Value:
     """Bools that are true with probability `p`."""
     numbers = call.drawn(lambda state: random.uniform(state, call.shape, dtype="float32"))
     return R.less(numbers, constant(p, "float32"))
+
+
+@rule("multinomial.default")
+def multinomial(call: OpCall, x: Value, count: Argument, replacement: bool = False) -> Value:
+    """Classes by probabilities that need not add up to 1; those of a row are different ones without `replacement`.
+
+    Those are the greatest of ``p / e`` with ``e`` of an exponential distribution; with it, as many running sums of the
+    probabilities as a uniform number below their total has reached.
+    """
+    chances = R.astype(x, "float64")
+    sums = R.cumsum(chances, call.rank - 1)
+    _require_distribution(chances)
+    if not replacement:
+        shape = call.importer.shape(call.argument(0).shape)
+        numbers = call.drawn(lambda state: random.uniform(state, shape, dtype="float64"))
+        waits = R.negative(R.log(R.subtract(constant(1.0, "float64"), numbers)))
+        keys = R.divide(chances, R.maximum(waits, constant(_TINY, "float64")))
+        return greatest(keys, count, call.rank - 1)
+    classes = call.importer.dim(call.argument(0).shape[-1])
+    total = R.strided_slice(sums, [call.rank - 1], [classes - 1], [classes], [1])
+    numbers = call.drawn(lambda state: random.uniform(state, call.shape, dtype="float64"))
+    edges = R.expand_dims(R.multiply(numbers, total), call.rank)
+    reached = R.less_equal(R.expand_dims(sums, call.rank - 1), edges)
+    return R.sum(R.astype(reached, "int64"), [call.rank])
+
+
+_TINY = 1e-300
+"""The least wait, so that a probability of 0 is never divided by 0."""
+
+
+def _require_distribution(chances: Value) -> None:
+    fits = R.logical_and(R.greater_equal(chances, constant(0.0, "float64")), R.isfinite(chances))
+    R.assert_op(R.all(fits), format="multinomial: a probability is negative, infinite or NaN")
+    some = R.all(R.greater(R.sum(chances, [-1]), constant(0.0, "float64")))
+    R.assert_op(some, format="multinomial: the probabilities of a row are all 0")

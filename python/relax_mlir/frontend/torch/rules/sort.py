@@ -54,6 +54,13 @@ def topk(
     return [R.strided_slice(v, [axis], [0], [k], [1]) for v in (R.sort(x, axis, largest), places)]
 
 
+def greatest(x: Value, k: Argument, axis: int) -> Value:
+    """The places of the `k` greatest elements along an axis, int64; `k` may be symbolic."""
+    if isinstance(k, int) and k > 0:
+        return R.topk(x, k, axis, "indices", True, "int64")
+    return R.strided_slice(R.argsort(x, axis, True, "int64"), [axis], [0], [k], [1])
+
+
 @rule("bucketize.Tensor")
 def bucketize(
     call: OpCall, x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False
