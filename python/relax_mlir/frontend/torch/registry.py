@@ -21,6 +21,7 @@ FAMILIES = (
     "convolution",
     "create",
     "distance",
+    "grouped",
     "indexing",
     "linear",
     "manipulate",
@@ -58,7 +59,8 @@ _loaded: list[str] = []
 def rule(*names: str) -> Callable[[F], F]:
     """Register a function for ops of the namespace ``aten``: ``"add.Tensor"`` for an overload, ``"add"`` for all.
 
-    Ops of other namespaces have it in front: ``"prims::abs.default"``, ``"higher_order::cond"``.
+    Ops of other namespaces have it in front: ``"prims::abs.default"``, ``"higher_order::cond"``. Those of libraries,
+    which may be loaded later, are not looked for.
     """
 
     def register(function: F) -> F:
@@ -83,6 +85,9 @@ def _overloads(name: str) -> Iterator[str]:
         return
     if not dot:
         space, rest = "aten", name
+    if space not in ("aten", "prims", "prim"):
+        yield f"{space}.{rest}"
+        return
     packet_name, _, overload = rest.partition(".")
     packet = getattr(getattr(ops, space), packet_name, None)
     if packet is None:

@@ -110,6 +110,41 @@ def test_ops_of_users_are_packed_calls() -> None:
     check(CustomOps(), matrix, SIZES, MATRIX, example=(3, 4))
 
 
+class Grouped(nn.Module):
+    """Rows of experts by the matrices of theirs, as Mixtral has them: in float32 by an op of transformers."""
+
+    def forward(self, x: Any, matrices: Any, ends: Any) -> Any:
+        if x.dtype == torch.bfloat16:
+            return torch._grouped_mm(x, matrices, ends)
+        return torch.ops.transformers.grouped_mm_fallback(x, matrices, ends)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_grouped_products(dtype: torch.dtype) -> None:
+    import transformers.integrations.moe  # noqa: F401 - it registers the op
+    ends = torch.tensor([0, 2, 2, 5, 9], dtype=torch.int32)
+    matrices = torch.randn(5, 16, 24).to(dtype)
+    program = exported(
+        Grouped(), (torch.randn(9, 16).to(dtype), matrices, ends), ({0: Dim("rows")}, None, None)
+    )
+    module = from_exported_program(program)
+    assert "call_pure_packed" not in module.script()
+    main = rx.build(module)["main"]
+    for rows in (9, 1, 0, 20):
+        x = torch.randn(rows, 16).to(dtype)
+        cut = ends.clamp(max=rows)
+        wanted = torch.zeros(rows, 24, dtype=dtype)
+        for matrix, first, last in zip(matrices, [0, *cut.tolist()], cut.tolist(), strict=False):
+            wanted[first:last] = x[first:last] @ matrix
+        torch.testing.assert_close(main(x, matrices, cut), wanted)  # rows behind the last group are zeros
+    for wrong, message in (
+        ([0, 3, 2, 5, 9], "groups decrease"),
+        ([0, 2, 2, 5, 10], "ends behind the last row"),
+    ):
+        with pytest.raises(CheckError, match=message):
+            main(torch.randn(9, 16).to(dtype), matrices, torch.tensor(wrong, dtype=torch.int32))
+
+
 class Item(nn.Module):
     """A size and a number that elements tell."""
 
