@@ -354,15 +354,6 @@ def mamba() -> Case:
     )
 
 
-LIKE_OTHERS = {
-    "distilbert": "bert",
-    "roberta": "bert",
-    "qwen": "llama",
-    "mistral": "llama",
-    "bart": "whisper",
-    "vit": "clip",
-}
-"""Models that are made of what another one is made of."""
 MODELS: dict[str, Callable[[], Case]] = {
     function.__name__: function
     for function in (

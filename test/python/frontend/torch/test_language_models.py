@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import sweep
 import torch
-from language_models import LIKE_OTHERS, MODELS
+from language_models import MODELS
 from torch_programs import agree, compiled
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers and torch
-@pytest.mark.parametrize("name", sweep.part([*MODELS], lambda name: LIKE_OTHERS.get(name, name)))
+@pytest.mark.parametrize("name", MODELS)
 def test_model(name: str) -> None:
     torch.manual_seed(0)
     case = MODELS[name]()

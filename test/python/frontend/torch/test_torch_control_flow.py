@@ -122,6 +122,7 @@ class Grouped(nn.Module):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_grouped_products(dtype: torch.dtype) -> None:
     import transformers.integrations.moe  # noqa: F401 - it registers the op
+
     ends = torch.tensor([0, 2, 2, 5, 9], dtype=torch.int32)
     matrices = torch.randn(5, 16, 24).to(dtype)
     program = exported(
