@@ -4,6 +4,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, ir_fields, normalize_axis
+from relax_mlir.dialects.dim_orders import Order, Reordered, along_axis
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.nn import FloatUnaryOp
 from relax_mlir.dialects.number_attributes import double_attr, int_attr
@@ -142,6 +143,10 @@ class PreluOp(RelaxOp, name="nn_prelu", traits=[ext.Pure]):
             f"{args.op}: operand 'alpha' has {dim_text(given)} elements, expected {dim_text(size)}, dimension "
             f"{args.int_attr('axis')} of 'data', {shape_text(data.shape)}, or 1"
         )
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return along_axis(args.attrs, order)
 
 
 # -- builders --------------------------------------------------------------------------------------------------

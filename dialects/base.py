@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 from relax_mlir import symbolic
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.dialect import Relax
+from relax_mlir.dialects.dim_orders import Order, Reordered
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Callable as CallableInfo
@@ -179,6 +180,21 @@ class RelaxOp(Relax.Operation):
         None where sizes are not known.
         """
         return 0
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        """The call that computes the same of data in another order of dimensions; None: there is none.
+
+        The data is operand 0, or all operands that broadcast; `order` has as many dimensions as the data. What is not
+        commutative with an order of dimensions (views, matrix products) has none.
+        """
+        if (
+            cls.op_pattern is OpPatternKind.ELEMWISE
+            and len(args.infos) == 1
+            and isinstance(args.infos[0], Tensor)
+        ):
+            return Reordered((0,), (order,), {})
+        return None
 
     @classmethod
     def check_declared(cls, args: OpArgs) -> None:

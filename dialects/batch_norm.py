@@ -3,6 +3,7 @@
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axis
+from relax_mlir.dialects.dim_orders import Order, Reordered, moved_axis
 from relax_mlir.dialects.nn import check_parameter, float_tensor
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr
 from relax_mlir.dialects.types import Tensor, Tuple
@@ -47,6 +48,11 @@ class BatchNormOp(RelaxOp, name="nn_batch_norm", traits=[ext.Pure]):
             for index in (1, 2, 3, 4):
                 check_parameter(args, index, [axis])
         return Tuple([data, *(_average(args, index, data, axis) for index in (3, 4))])
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        attributes = {"axis": moved_axis(args.attrs["axis"], order)}
+        return Reordered((0,), (order, None, None), attributes)
 
 
 def _average(args: OpArgs, index: int, data: Tensor, axis: int) -> Tensor:

@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
+from relax_mlir.dialects.dim_orders import Order, Reordered
 from relax_mlir.dialects.dtypes import DType, promote
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
@@ -38,6 +39,10 @@ class BinaryOp(RelaxOp):
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         return infer_binary(args)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return Reordered((0, 1), (order,), {})
 
 
 class BinaryArithmeticOp(BinaryOp):
@@ -168,6 +173,10 @@ class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):
             args.require_dtype(index, lambda d: d.kind != "bool", "a number; use astype")
         shape = broadcast(args.op, *(x.shape for x in args.tensors()))
         return Tensor(shape, common_dtype(args, (0, 1, 2)))
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return Reordered((0, 1, 2), (order,), {})
 
 
 def add(x1: ValueLike, x2: ValueLike) -> Value:

@@ -33,6 +33,11 @@ class ConvolutionOp(RelaxOp):
         return Convolution.of(args).result
 
     @classmethod
+    def plain_layouts(cls) -> tuple[str, str]:
+        """The layouts of data and kernels that are lowered without copies."""
+        return f"NC{SPATIAL[cls.count]}", f"OI{SPATIAL[cls.count]}"
+
+    @classmethod
     def multiply_adds(cls, args: OpArgs) -> Dim | None:
         found, weight = Convolution.of(args), args.tensor(1).known_shape
         result = found.result.known_shape

@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
+from relax_mlir.dialects.dim_orders import Order, Reordered, moved_axes, moved_axis
 from relax_mlir.dialects.nn import check_parameter, float_tensor
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr
 from relax_mlir.dialects.types import Tensor, dim_text
@@ -31,6 +32,14 @@ def _channel_norm(args: OpArgs) -> Tensor:
     check_parameter(args, 1, [channel])
     check_parameter(args, 2, [channel])
     return data
+
+
+def _reordered(args: OpArgs, order: Order) -> Reordered:
+    attributes: dict[str, ir.Attribute] = {
+        "channel_axis": moved_axis(args.attrs["channel_axis"], order),
+        "axes": moved_axes(args.attrs["axes"], order),
+    }
+    return Reordered((0,), (order,), attributes)
 
 
 class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
@@ -70,6 +79,10 @@ class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
             )
         return data
 
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return _reordered(args, order)
+
 
 class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance over `axes`, for each channel.
@@ -96,6 +109,10 @@ class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):
         if not args.ints_attr("axes"):
             raise ArgumentError(f"{args.op}: no axes given")
         return _channel_norm(args)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return _reordered(args, order)
 
 
 def group_norm(

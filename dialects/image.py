@@ -6,6 +6,7 @@ from typing import Any
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, ir_fields
 from relax_mlir.dialects.cast import dtype_attr, dtype_of
 from relax_mlir.dialects.convolution import SPATIAL, dims_by_letter, layout_of
+from relax_mlir.dialects.dim_orders import Order, Reordered, moved_letters
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, text_attr
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
@@ -70,6 +71,10 @@ class ResizeOp(RelaxOp):
             return Tensor(None, target, ndim=cls.count + 2)
         dims |= dict(zip(letters, sizes, strict=True))
         return Tensor([dims[letter] for letter in layout], target)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return Reordered((0,), (order,), {"layout": moved_letters(args.attrs["layout"], order)})
 
 
 def _spatial(args: OpArgs, size: Shape, count: int) -> Sequence[Dim | None]:

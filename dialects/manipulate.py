@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes, normalize_axis
+from relax_mlir.dialects.dim_orders import Order, Reordered, along_axis, moved_axes, moved_axis
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.integers import is_integer, prim_to_tensor
 from relax_mlir.dialects.number_attributes import (
@@ -133,6 +134,10 @@ class ConcatOp(RelaxOp, name="concat", traits=[ext.Pure]):
         dims = [_joined(args.op, i, axis, [shape[i] for shape in shapes], shapes) for i in range(rank)]
         return Tensor(dims, dtype)
 
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return along_axis(args.attrs, order)
+
 
 def _texts(shapes: Sequence[Sequence[Dim | None]]) -> str:
     return ", ".join(map(shape_text, shapes))
@@ -190,6 +195,11 @@ class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):
             dims[axis] = None if part is None else part.size
             results.append(Tensor(dims, x.dtype))
         return Tuple(results)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        attributes = {"axis": moved_axis(args.attrs["axis"], order)}
+        return Reordered((0,), (order,) * _part_count(args), attributes)
 
 
 def _part_count(args: OpArgs) -> int:
@@ -293,6 +303,10 @@ class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):
         for axis, part in strided_slices(args, x.shape).items():
             dims[axis] = None if part is None else part.size
         return Tensor(dims, x.dtype)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return Reordered((0,), (order,), {"axes": moved_axes(args.attrs["axes"], order)})
 
 
 def strided_slices(args: OpArgs, shape: Sequence[Dim | None]) -> dict[int, Slice | None]:

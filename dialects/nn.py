@@ -5,6 +5,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast, normalize_axes, normalize_axis
+from relax_mlir.dialects.dim_orders import Order, Reordered, along_axis
 from relax_mlir.dialects.dtypes import promote
 from relax_mlir.dialects.number_attributes import bool_attr, double_attr, int_attr, ints_attr, text_attr
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
@@ -90,6 +91,10 @@ class RowOp(RelaxOp):
         if data.shape is not None:
             normalize_axis(args.op, args.int_attr("axis"), len(data.shape))
         return data
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return along_axis(args.attrs, order)
 
 
 class SoftmaxOp(RowOp, name="nn_softmax", traits=[ext.Pure]):

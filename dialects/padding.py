@@ -7,6 +7,7 @@ import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.create import ones_like
+from relax_mlir.dialects.dim_orders import Order, Reordered
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import bool_attr, dimension, double_attr, int_attr, text_attr
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
@@ -68,6 +69,12 @@ class PadOp(RelaxOp, name="nn_pad", traits=[ext.Pure]):
         before, after = widths[::2], widths[1::2]
         sizes = zip(data.shape, before, after, strict=True)
         return Tensor([_padded(args.op, axis, *dims) for axis, dims in enumerate(sizes)], data.dtype)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        widths = list(ir.ArrayAttr(args.attrs["pad_width"]))
+        moved = [width for axis in order for width in widths[2 * axis : 2 * axis + 2]]
+        return Reordered((0,), (order,), {"pad_width": ir.ArrayAttr.get(moved)})
 
 
 def _padded(op: str, axis: int, dim: Dim | None, before: Dim | None, after: Dim | None) -> Dim | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, normalize_axes
+from relax_mlir.dialects.dim_orders import Order, Reordered, moved_axes, moved_axis
 from relax_mlir.dialects.number_attributes import bool_attr, integers, ints_attr, maybe_int_attr
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
@@ -35,6 +36,15 @@ def reduced_shape(args: OpArgs) -> tuple[Dim | None, ...] | None:
     return tuple(dim for axis, dim in enumerate(shape) if axis not in axes)
 
 
+def _order_of_rest(args: OpArgs, order: Order) -> Order:
+    """The order of the result of a reduction of reordered data."""
+    if args.bool_attr("keepdims"):
+        return order
+    gone = reduced_axes(args, len(order))
+    rest = [axis for axis in range(len(order)) if axis not in gone]
+    return tuple(rest.index(axis) for axis in order if axis in rest)
+
+
 class ReduceOp(RelaxOp):
     """Base of the reductions over any axes: `axis` lists them, ``unit`` is all; the dtype stays."""
 
@@ -48,6 +58,13 @@ class ReduceOp(RelaxOp):
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         return Tensor(reduced_shape(args), args.tensor(0).dtype)
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        if args.is_unit("axis"):
+            return None
+        attributes: dict[str, ir.Attribute] = {"axis": moved_axes(args.attrs["axis"], order)}
+        return Reordered((0,), (_order_of_rest(args, order),), attributes)
 
 
 class ReduceNumberOp(ReduceOp):
@@ -81,6 +98,13 @@ class ArgReduceOp(RelaxOp):
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         return Tensor(reduced_shape(args), "int64")
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        if args.is_unit("axis"):
+            return None
+        attributes = {"axis": moved_axis(args.attrs["axis"], order)}
+        return Reordered((0,), (_order_of_rest(args, order),), attributes)
 
 
 class ReduceTruthOp(ReduceOp):

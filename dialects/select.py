@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.binary import common_dtype
+from relax_mlir.dialects.dim_orders import Order, Reordered
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.number_attributes import integer
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
@@ -40,6 +41,10 @@ class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):
     def infer(cls, args: OpArgs) -> Inferred:
         args.require_dtype(0, lambda d: d.kind == "bool", "bool; compare it with 0, or use astype")
         return Tensor(broadcast(args.op, *(x.shape for x in args.tensors())), common_dtype(args, (1, 2)))
+
+    @classmethod
+    def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
+        return Reordered((0, 1, 2), (order,), {})
 
 
 class ClipOp(RelaxOp, name="clip", traits=[ext.Pure]):

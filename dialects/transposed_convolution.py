@@ -38,6 +38,11 @@ class TransposedConvolutionOp(RelaxOp):
     def infer(cls, args: OpArgs) -> Inferred:
         return TransposedConvolution.of(args, cls.count).result
 
+    @classmethod
+    def plain_layouts(cls) -> tuple[str, str]:
+        """The layouts of data and kernels that are lowered without copies."""
+        return f"NC{SPATIAL[cls.count]}", f"IO{SPATIAL[cls.count]}"
+
 
 class Conv1dTransposeOp(TransposedConvolutionOp, name="nn_conv1d_transpose", traits=[ext.Pure]):
     """The transposed convolution of `data` (batch, channels, width) with `weight`; see `Conv2dTransposeOp`.

@@ -38,6 +38,7 @@ from relax_mlir.passes.check_prim_calls import CheckPrimCalls
 from relax_mlir.passes.closures.lambda_lift import LambdaLift
 from relax_mlir.passes.closures.lower_closures import LowerClosures
 from relax_mlir.passes.closures.specialize_closures import SpecializeClosures
+from relax_mlir.passes.convert_layout import ConvertLayout
 from relax_mlir.passes.explicit_effects import ExplicitEffects
 from relax_mlir.passes.fold_constant import FoldConstant
 from relax_mlir.passes.fusion.fuse_attention import FuseAttention
@@ -106,6 +107,7 @@ def phases(
                 *lowered,
                 Sequential(thorough, opt_level=3, name="thorough"),
                 CanonicalizeCalls(),
+                ConvertLayout(),
                 FoldConstant(),
                 FuseAttention(),
                 known_passes("canonicalize,cse", opt_level=1, name="clean-up"),

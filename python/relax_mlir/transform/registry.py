@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "canonicalize-bindings": "relax_mlir.passes.canonicalize_bindings:CanonicalizeBindings",
+    "convert-layout": "relax_mlir.passes.convert_layout:ConvertLayout",
     "convert-to-dataflow": "relax_mlir.passes.convert_to_dataflow:ConvertToDataflow",
     "dead-code-elimination": "relax_mlir.passes.dead_code_elimination:DeadCodeElimination",
     "decompose-ops": "relax_mlir.passes.decompose_ops:DecomposeOps",
