@@ -56,6 +56,7 @@ from relax_mlir.passes.check_prim_calls import CheckPrimCalls as CheckPrimCalls
 from relax_mlir.passes.closures.lambda_lift import LambdaLift as LambdaLift
 from relax_mlir.passes.closures.lower_closures import LowerClosures as LowerClosures
 from relax_mlir.passes.closures.specialize_closures import SpecializeClosures as SpecializeClosures
+from relax_mlir.passes.convert_layout import ConvertLayout as ConvertLayout
 from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow as ConvertToDataflow
 from relax_mlir.passes.dead_code_elimination import DeadCodeElimination as DeadCodeElimination
 from relax_mlir.passes.decompose_ops import DecomposeOps as DecomposeOps
@@ -106,6 +107,7 @@ __all__ = [
     "CheckLegality",
     "CheckPrimCalls",
     "CheckPrimFuncs",
+    "ConvertLayout",
     "ConvertToDataflow",
     "CutKernels",
     "DeadCodeElimination",
