@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-
 from relax_mlir.dialects.base import RelaxOp, op_class, op_classes
 from relax_mlir.dialects.convolution import ConvolutionOp
 from relax_mlir.dialects.dim_orders import Order, Reordered, composed, inverse, is_identity

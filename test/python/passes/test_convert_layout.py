@@ -124,7 +124,9 @@ RULES: dict[str, tuple[Rule, Rule, int]] = {
     "transposed": (lambda x: R.permute_dims(x, [0, 3, 1, 2]), channels_first, 1),
     "reshaped": (lambda x: R.nn.relu(R.reshape(x, (-1, 6))), lambda x: x.reshape(-1, 6).relu(), 2),
     "two_convolutions": (
-        lambda x: R.nn.conv2d(x, R.const(WEIGHT.repeat(2, 2)[:, :, :6]), data_layout="NHWC", kernel_layout="HWIO"),
+        lambda x: R.nn.conv2d(
+            x, R.const(WEIGHT.repeat(2, 2)[:, :, :6]), data_layout="NHWC", kernel_layout="HWIO"
+        ),
         lambda x: channels_last(
             F.conv2d(channels_first(x), torch.from_numpy(WEIGHT.repeat(2, 2)[:, :, :6]).permute(3, 2, 0, 1))
         ),
