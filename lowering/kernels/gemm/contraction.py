@@ -114,7 +114,10 @@ class Contraction:
     @property
     def end(self) -> ir.Operation | None:
         """The last operation that the contraction takes, if it is not the contraction itself."""
-        return None if self.finish is None else self.finish.operation
+        if self.finish is not None:
+            return self.finish.operation
+        at_registers = None if self.windows is None else self.windows.finish
+        return None if at_registers is None else at_registers.operation
 
     @property
     def is_row(self) -> bool:
@@ -253,7 +256,7 @@ class _Call:
             offset = _offset(dict(zip(whole.b.axes, part.strides, strict=True)), at)
             if whole.windows.kind.by_channel:
                 offset = e.add(offset, e.mul(first, part.strides[whole.windows.channel]))
-            return whole.windows.write(self.words, part, offset, self.extent)
+            return whole.windows.write(self.words, part, offset, self.extent, whole.kernel.accumulator)
         return self._matrix(whole.b, (whole.depth, whole.columns), (self.deep, self.wide), at)
 
     def _result(self, at: Mapping[int, e.Value]) -> e.Value:

@@ -11,7 +11,9 @@ from relax_mlir.lowering.kernels.gemm.contraction import Contraction, Dims, Fini
 from relax_mlir.lowering.kernels.gemm.epilogue_match import match_epilogue, root
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
 from relax_mlir.lowering.kernels.nest.loop_nest import loops_of
+from relax_mlir.lowering.kernels.windows.line_finish import match_line_finish
 from relax_mlir.lowering.kernels.windows.window_match import match_pooling, match_windows
+from relax_mlir.lowering.kernels.windows.window_words import Kind
 from relax_mlir.mlir import ir, linalg
 
 
@@ -64,6 +66,12 @@ def _with_finish(operation: ir.Operation, contraction: Contraction) -> Contracti
     for group, theirs in ((contraction.rows, contraction.a), (contraction.columns, contraction.b)):
         if _group(group, (ours, theirs, *operands)) != group:
             return contraction
+    windows = contraction.windows
+    if windows is not None and windows.kind is Kind.DEPTHWISE:
+        axes_of = {operand.buffer: operand.axes for operand in operands}
+        at_registers = match_line_finish(following, ours.buffer, axes_of, contraction.rows[0])
+        if at_registers is not None:
+            return replace(contraction, windows=replace(windows, finish=at_registers))
     consumes = _consumes(operation, following, ours.buffer)
     return replace(contraction, finish=Finish(following, tuple(operands), consumes))
 

@@ -22,7 +22,8 @@ from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel, finished, tiling_o
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import signature
 from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
-from relax_mlir.lowering.kernels.windows.window_words import Kind, WindowWords, words_type
+from relax_mlir.lowering.kernels.windows.line_finish import Finisher
+from relax_mlir.lowering.kernels.windows.window_words import FINISH, Kind, WindowWords, words_type
 from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
@@ -59,12 +60,15 @@ def emit_channel_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target:
         e.call(finished(name), [*arguments, *ep.nothing(block).arguments])
     types = [*types, *ep.types()]
     with e.function(block, finished(name), types, group=groups.product) as arguments:
-        a, _, c, accumulate, *rest = arguments
+        a, words, c, accumulate, *rest = arguments
         rows, columns, taps = e.dim(c, 0), e.dim(c, 1), e.dim(a, 1)
 
         def nothing() -> None:
-            with e.when(e.negate(accumulate)), e.loop(0, rows) as i, e.loop(0, columns) as j:
-                e.store(e.constant(result, kind.neutral), c, i, j)
+            finish = how.finish(words)
+            with e.loop(0, rows) as i, e.loop(0, columns) as j:
+                neutral = partial(e.constant, result, kind.neutral)
+                (value,) = e.choose(accumulate, [result], lambda: [e.load(c, i, j)], lambda: [neutral()])
+                e.store(value if finish is None else finish.apply(value, i), c, i, j)
             ep.Epilogue(*rest).run(0, rows, 0, columns)
 
         def windows() -> None:
@@ -98,6 +102,10 @@ class _How:
     def neutral(self) -> e.Value:
         """A vector of neutral elements."""
         return e.constant(e.vector_type(self.sizes.lanes, self.element), self.kind.neutral)
+
+    def finish(self, words: e.Value) -> Finisher | None:
+        """What is done to sums at the registers."""
+        return Finisher.read(words, FINISH, self.element) if self.kind is Kind.DEPTHWISE else None
 
     def factor(self, a: e.Value, row: e.Value, tap: e.Value) -> e.Value | None:
         """What the elements that a tap reads are multiplied by."""
@@ -196,7 +204,7 @@ def _emit_part(how: _How, target: Target, values: Sequence[e.Value]) -> None:
             first = e.mul(e.add(e.mul(depth, high.windows), line), wide.windows)
             apart = e.mul(high.step, copies.line_elements)
             place = [c, first, wide.windows, lines]
-            e.call(f"{name}.lines", [a, row, memory, apart, places, *place, accumulate, *each])
+            e.call(f"{name}.lines", [words, a, row, memory, apart, places, *place, accumulate, *each])
             epilogue.run(row, count, first, e.mul(lines, wide.windows))
 
 
@@ -321,16 +329,18 @@ def _first(left: e.Index, start: int, lanes: int) -> e.Value:
 def _emit_lines(block: e.Block, how: _How, group: str) -> None:
     """Some lines of the result, several at a time.
 
-    Arguments: A and its row, the copies and elements from the first window of a line to that of the next, the places of
-    the taps, C, the first column in C, how long lines are and how many, whether to add to C; how many channels there
-    are and elements from one to the next in the copies.
+    Arguments: the words, A and its row, the copies and elements from the first window of a line to that of the next,
+    the places of the taps, C, the first column in C, how long lines are and how many, whether to add to C; how many
+    channels there are and elements from one to the next in the copies.
     """
     size, lanes = ir.IndexType.get(), how.sizes.lanes
-    operands = [e.strided_memref(how.source, 2), size, e.flat_memref(how.element), size, e.flat_memref(size)]
+    matrix, copies = e.strided_memref(how.source, 2), e.flat_memref(how.element)
+    operands = [words_type(), matrix, size, copies, size, e.flat_memref(size)]
     result = [e.strided_memref(how.result, 2, unit_inner=True), *[size] * 3, ir.IntegerType.get_signless(1)]
     with e.function(block, f"{how.name}.lines", [*operands, *result, size, size], group=group) as values:
-        a, first_row, memory, apart, places, c, column, length, count, accumulate, channels, elements = values
-        taps, neutral = e.dim(a, 1), how.neutral
+        words, a, first_row, memory, apart, places, c, *rest = values
+        column, length, count, accumulate, channels, elements = rest
+        taps, neutral, finish = e.dim(a, 1), how.neutral, how.finish(words)
 
         def tile(
             channel: e.Value, lines: int, vectors: int, line: e.Index, at: e.Value, masks: Sequence[e.Value]
@@ -356,6 +366,8 @@ def _emit_lines(block: e.Block, how: _How, group: str) -> None:
                     if is_added:
                         old = simd.load(lanes, c, row, here, where=masks[v])
                         value = how.add(total, simd.widen(old, how.element))
+                    if finish is not None:
+                        value = finish.apply(value, row)
                     simd.store(simd.narrow(value, how.result), c, row, here, where=masks[v])
 
             # A load would wait for the stores before it, which are of the same lines.

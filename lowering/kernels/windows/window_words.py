@@ -13,6 +13,8 @@ from enum import Enum
 
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.core.addresses import address
+from relax_mlir.lowering.kernels.windows.line_finish import WORDS as FINISH_WORDS
+from relax_mlir.lowering.kernels.windows.line_finish import LineFinish, finish_words
 from relax_mlir.mlir import ir, memref
 
 MOST_AXES = 3
@@ -20,7 +22,11 @@ MOST_AXES = 3
 WORDS_PER_AXIS = 7
 HEAD = 2
 """Words before those of the spatial dimensions: the address of the data, and how far channels are apart."""
-WORDS = HEAD + MOST_AXES * WORDS_PER_AXIS
+FINISH = HEAD + MOST_AXES * WORDS_PER_AXIS
+"""Where the words begin that say what is done to sums at the registers (see `line_finish`)."""
+ZERO = FINISH + FINISH_WORDS
+"""A word whose bits are all 0."""
+WORDS = ZERO + 1
 
 
 class Kind(Enum):
@@ -75,19 +81,28 @@ class Windows:
     kind: Kind = Kind.PRODUCT
     replaced: tuple[ir.Operation, ...] = ()
     """What would copy the data into neutral elements, and is not needed, users first."""
+    finish: LineFinish | None = None
+    """What is done to the sums of a depthwise convolution at the registers."""
 
     def write(
-        self, words: e.Value, data: e.Strided, offset: e.Index, extent: Mapping[int | None, e.Index]
+        self,
+        words: e.Value,
+        data: e.Strided,
+        offset: e.Index,
+        extent: Mapping[int | None, e.Index],
+        element: str,
     ) -> e.Value:
         """Fill the words in for the data from `offset` on; gives the argument for a kernel.
 
-        `extent`: the numbers of windows and of taps along each loop.
+        `extent`: the numbers of windows and of taps along each loop; `element`: the type of sums.
         """
         values: list[e.Index] = [address(data, offset), data.strides[self.channel]]
         values += [1, 0, 1, 1, 0, 1, 1] * (MOST_AXES - len(self.spatial))
         for x in self.spatial:
             values += [data.sizes[x.axis], data.strides[x.axis], x.step, x.dilation, x.before]
             values += [extent[x.window], extent[x.tap]]
+        if self.kind is Kind.DEPTHWISE:
+            values += [*finish_words(self.finish, words, ZERO, element), 0]
         for position, value in enumerate(values):
             e.store(e.index(value), words, position)
         return memref.cast(words_type(), words)
@@ -131,6 +146,6 @@ class WindowWords:
     @classmethod
     def read(cls, words: e.Value) -> WindowWords:
         """Those that `Windows.write` wrote."""
-        start, channel, *rest = (e.load(words, position) for position in range(WORDS))
+        start, channel, *rest = (e.load(words, position) for position in range(FINISH))
         groups = [rest[i : i + WORDS_PER_AXIS] for i in range(0, len(rest), WORDS_PER_AXIS)]
         return cls(start, channel, [AxisWords(*group) for group in groups])

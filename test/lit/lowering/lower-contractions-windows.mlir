@@ -1,5 +1,6 @@
 // Convolutions and poolings: what is copied into zeros for them alone is not copied, what has another form is left.
-// lowering/kernels/windows: window_match.py, window_words.py, window_product.py, window_pack.py, channel_windows.py
+// lowering/kernels/windows: window_match.py, window_words.py, window_product.py, window_pack.py, channel_windows.py,
+// line_finish.py
 // RUN: relax-opt "--lower-contractions=target='cpu -mcpu=x86-64-v4'" %s | filecheck %s
 
 #windows = affine_map<(n, o, y, x, i, u, v) -> (n, i, y + u, x * 2 + v * 3)>
@@ -9,13 +10,15 @@
 #own = affine_map<(n, c, y, x, u, v) -> (c, 0, u, v)>
 #taps = affine_map<(n, c, y, x, u, v) -> (u, v)>
 #pooled = affine_map<(n, c, y, x, u, v) -> (n, c, y, x)>
+#sums = affine_map<(n, c, y, x) -> (n, c, y, x)>
+#bias = affine_map<(n, c, y, x) -> (c, 0, 0)>
 #apart = affine_map<(n, c, y, x, u, v) -> (n, c, y * 2 + u, x * 2 + v)>
 
 // CHECK-LABEL: func.func @padded
 // CHECK-NOT: memref.alloc(
 // CHECK-NOT: memref.copy
 // CHECK-NOT: linalg.
-// CHECK: memref.alloca() : memref<23xindex>
+// CHECK: memref.alloca() : memref<28xindex>
 // CHECK: call @relax.gemm.f32.windows(
 // CHECK: return
 func.func @padded(%data: memref<?x8x?x?xf32>, %weight: memref<6x8x3x3xf32>, %out: memref<?x6x?x?xf32>, %n: index, %h: index, %w: index, %high: index, %wide: index) {
@@ -109,6 +112,54 @@ func.func @minima(%data: memref<1x4x9x9xf32>, %window: memref<3x3xf32>, %out: me
   ^bb0(%a: f32, %b: f32, %c: f32):
     %less = arith.minimumf %c, %a : f32
     linalg.yield %less : f32
+  }
+  return
+}
+
+// A bias for each channel and bounds are for the registers, whatever order they are written in; no epilogue is called.
+// CHECK-LABEL: func.func @at_registers
+// CHECK-NOT: linalg.
+// CHECK: call @relax.gemm.f32.depthwise(
+// CHECK-NOT: linalg.
+// CHECK: return
+func.func @at_registers(%data: memref<1x4x9x9xf32>, %weight: memref<4x1x3x3xf32>, %bias: memref<4x1x1xf32>, %out: memref<1x4x7x7xf32>) {
+  %low = arith.constant 0.0 : f32
+  %high = arith.constant 6.0 : f32
+  linalg.generic {indexing_maps = [#each, #own, #pooled], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%data, %weight : memref<1x4x9x9xf32>, memref<4x1x3x3xf32>) outs(%out : memref<1x4x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %c, %product : f32
+    linalg.yield %sum : f32
+  }
+  linalg.generic {indexing_maps = [#sums, #bias, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%out, %bias : memref<1x4x7x7xf32>, memref<4x1x1xf32>) outs(%out : memref<1x4x7x7xf32>) {
+  ^bb0(%total: f32, %b: f32, %c: f32):
+    %sum = arith.addf %b, %total : f32
+    %below = arith.minimumf %high, %sum : f32
+    %above = arith.maximumf %below, %low : f32
+    linalg.yield %above : f32
+  }
+  return
+}
+
+// Bounds that are no numbers, and a bias behind them, are done by an epilogue.
+// CHECK-LABEL: func.func @by_an_epilogue
+// CHECK-NOT: linalg.
+// CHECK: constant @[[BEHIND:relax.gemm.f32.epilogue_[0-9]]]
+// CHECK: call @relax.gemm.f32.depthwise.finished(
+// CHECK: return
+func.func @by_an_epilogue(%data: memref<1x4x9x9xf32>, %weight: memref<4x1x3x3xf32>, %bias: memref<4x1x1xf32>, %out: memref<1x4x7x7xf32>) {
+  %low = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#each, #own, #pooled], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%data, %weight : memref<1x4x9x9xf32>, memref<4x1x3x3xf32>) outs(%out : memref<1x4x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %c, %product : f32
+    linalg.yield %sum : f32
+  }
+  linalg.generic {indexing_maps = [#sums, #bias, #sums], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%out, %bias : memref<1x4x7x7xf32>, memref<4x1x1xf32>) outs(%out : memref<1x4x7x7xf32>) {
+  ^bb0(%total: f32, %b: f32, %c: f32):
+    %above = arith.maximumf %total, %low : f32
+    %sum = arith.addf %above, %b : f32
+    linalg.yield %sum : f32
   }
   return
 }

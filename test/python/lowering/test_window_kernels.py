@@ -158,3 +158,58 @@ def test_data_is_read_until_all_is_computed() -> None:
     want = (fourth + functional.conv2d(t, u, None, 1, 1)).numpy()
     np.testing.assert_allclose(found, want, rtol=0, atol=1e-5 * float(np.abs(want).max()))
     np.testing.assert_array_equal(given[0], kept)
+
+
+def test_bias_and_bounds_of_channels() -> None:
+    """What depthwise convolutions do at the registers, with NaN, infinities, and windows without elements."""
+    clip = np.clip
+    steps: dict[str, tuple[Any, Any]] = {
+        "bias": (lambda y, b: y + b, lambda y, b: y + b),
+        "relu": (lambda y, b: R.nn.relu(b + y), lambda y, b: np.maximum(y + b, 0)),
+        "relu6": (lambda y, b: R.clip(y + b, 0.0, 6.0), lambda y, b: clip(y + b, 0, 6)),
+        "no_bias": (lambda y, b: R.clip(y, -0.5, 0.75), lambda y, b: clip(y, -0.5, 0.75)),
+        "below": (lambda y, b: R.minimum(y + b, R.const(0.25)), lambda y, b: np.minimum(y + b, 0.25)),
+        "crossed": (lambda y, b: R.clip(y + b, 2.0, 1.0), lambda y, b: np.where(np.isnan(y + b), y + b, 1.0)),
+        "below_first": (
+            lambda y, b: R.maximum(R.minimum(y + b, R.const(0.5)), R.const(-0.5)),
+            lambda y, b: clip(y + b, -0.5, 0.5),
+        ),
+        "crossed_below_first": (
+            lambda y, b: R.maximum(R.minimum(y + b, R.const(1.0)), R.const(2.0)),
+            lambda y, b: np.where(np.isnan(y + b), y + b, 2.0),
+        ),
+        "one_bias": (lambda y, b: R.nn.relu(y + R.const(0.5)), lambda y, b: np.maximum(y + 0.5, 0)),
+        "bias_behind": (lambda y, b: R.nn.relu(y) + b, lambda y, b: np.maximum(y, 0) + b),
+        "twice": (lambda y, b: R.nn.relu(y + b) * y, lambda y, b: np.maximum(y + b, 0) * y),
+    }
+    bb = rx.BlockBuilder()
+    for dtype in ("float32", "float64"):
+        for name, (build, _) in steps.items():
+            if dtype == "float64" and name not in ("bias", "relu", "relu6", "no_bias"):
+                continue  # the numbers of the others are float32
+            x, b = (
+                rx.Var("x", rx.Tensor(("n", 19, "h", "w"), dtype)),
+                rx.Var("b", rx.Tensor((19, 1, 1), dtype)),
+            )
+            w = rx.Var("w", rx.Tensor((19, 1, "k", "k"), dtype))
+            with bb.function(f"{name}_{dtype}", [x, w, b]):
+                bb.emit_func_output(build(R.nn.conv2d(x, w, padding=[1, 1], groups=19), b))
+    built = rx.build(bb.get())
+    rng = np.random.default_rng(6)
+    for batch, high, wide, taps in ((2, 5, 7, 3), (1, 3, 40, 3), (0, 4, 4, 3), (2, 2, 3, 0), (3, 1, 9, 1)):
+        for function in built.functions:
+            name, _, dtype = function.rpartition("_")
+            x = rng.standard_normal((batch, 19, high, wide)).astype(dtype)
+            w = rng.standard_normal((19, 1, taps, taps)).astype(dtype)
+            b = rng.standard_normal((19, 1, 1)).astype(dtype)
+            if x.size:
+                x[0, 3, 0, 1], x[0, 4, 0, 1], b[7] = np.nan, np.inf, -np.inf
+            if taps:
+                exact = functional.conv2d(torch.tensor(x), torch.tensor(w), None, 1, 1, 1, 19).numpy()
+            else:
+                exact = np.zeros((batch, 19, high + 3, wide + 3), dtype)
+            with np.errstate(invalid="ignore"):  # 0 times inf
+                want = steps[name][1](exact, b)
+            found = to_numpy(built[function](x, w, b))
+            tolerance = 1e-5 if dtype == "float32" else 1e-12
+            np.testing.assert_allclose(found, want, tolerance, tolerance, err_msg=f"{function}, {taps} taps")

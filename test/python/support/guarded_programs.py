@@ -254,6 +254,8 @@ def windows() -> Iterator[Case]:
     x = (("b", 4, "m"), "float32")
     yield "line", [x, ((5, 4, 3), "float32")], lambda x, w: R.nn.conv1d(x, w, padding=[4], dilation=3)
     yield "groups", [x, ((6, 2, 2), "float32")], lambda x, w: R.nn.conv1d(x, w, padding=[1], groups=2)
+    operands = [x, ((4, 1, 3), "float32"), ((4, 1), "float32")]
+    yield "biased", operands, lambda x, w, b: R.clip(R.nn.conv1d(x, w, padding=[1], groups=4) + b, 0.0, 6.0)
 
 
 def _rotated(x: Any, y: Any) -> Any:

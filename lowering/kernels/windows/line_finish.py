@@ -1,0 +1,140 @@
+"""What is done to the sums of a channel at the registers: a bias is added, then they are cut off at two bounds.
+
+That is a bias with ReLU, ReLU6 or another `clip`, which stands behind most depthwise convolutions. Everything else is
+an epilogue (`gemm.epilogue`), which reads the sums again.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from relax_mlir.ir_queries import defining_op, entry_block, is_a
+from relax_mlir.lowering.kernels.core import emit as e
+from relax_mlir.lowering.kernels.core import simd
+from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memref_at
+from relax_mlir.mlir import arith, ir, memref
+
+WORDS = 4
+"""The address of the bias of the first channel, how far those of neighbours are apart, and the bits of both bounds."""
+_FORMATS = {"f32": ("<f", "<I"), "f64": ("<d", "<q")}
+
+
+@dataclass(frozen=True)
+class LineFinish:
+    """The operation that does it, the buffer with the bias of each channel and its axis, and the bounds.
+
+    `axis`: None for a bias that is the same for all channels. NaN passes the bounds.
+    """
+
+    operation: ir.Operation
+    bias: e.Value | None
+    axis: int | None
+    low: float
+    high: float
+
+
+def match_line_finish(
+    operation: ir.Operation, sums: e.Value, axes: Mapping[e.Value, tuple[int | None, ...]], row: int
+) -> LineFinish | None:
+    """How an epilogue of `sums`, which it writes in place, can be done at the registers; None if it cannot.
+
+    `axes`: the loops that move its buffers; `row`: the loop over channels.
+    """
+    element = str(ir.MemRefType(sums.type).element_type)
+    *steps, end = (op.operation for op in entry_block(operation).operations)
+    inputs = dict(zip(entry_block(operation).arguments, operation.operands, strict=True))
+    total = next((x for x, buffer in inputs.items() if buffer == sums and list(x.uses)), None)
+    if element not in _FORMATS or operation.operands[-1] != sums or total is None:
+        return None
+    bias: e.Value | None = None
+    bounds: dict[str, float] = {}
+    for step in steps:
+        other = _other(step, total)
+        if other is None or (bounds and step.name == "arith.addf"):
+            return None
+        number = _number(other)
+        if step.name == "arith.addf" and bias is None and other in inputs and inputs[other] != sums:
+            bias = inputs[other]
+        elif (
+            step.name in ("arith.maximumf", "arith.minimumf")
+            and step.name not in bounds
+            and number is not None
+        ):
+            bounds[step.name] = number
+        else:
+            return None
+        total = step.results[0]
+    low, high = bounds.get("arith.maximumf", -math.inf), bounds.get("arith.minimumf", math.inf)
+    in_order = list(bounds) != ["arith.minimumf", "arith.maximumf"] or low <= high
+    if list(end.operands) != [total] or not in_order or math.isnan(low) or math.isnan(high):
+        return None
+    if bias is None:
+        return LineFinish(operation, None, None, low, high)
+    moved = [loop for loop in axes[bias] if loop is not None]
+    if str(ir.MemRefType(bias.type).element_type) != element or moved not in ([], [row]):
+        return None
+    return LineFinish(operation, bias, axes[bias].index(row) if moved else None, low, high)
+
+
+def _other(step: ir.Operation, total: e.Value) -> e.Value | None:
+    """The other operand of a step that takes `total`; None for one that does not, or takes it twice."""
+    operands = list(step.operands)
+    if len(operands) != 2 or operands.count(total) != 1:
+        return None
+    return operands[1 - operands.index(total)]
+
+
+def _number(value: e.Value) -> float | None:
+    made = defining_op(value)
+    return float(made.opview.literal_value) if made is not None and is_a(made, arith.ConstantOp) else None
+
+
+def finish_words(finish: LineFinish | None, words: e.Value, zero: int, element: str) -> list[e.Index]:
+    """The words; without a bias they say that it is the number at position `zero` of `words`, for all channels."""
+    if finish is None or finish.bias is None:
+        start = memref.extract_aligned_pointer_as_index(words)
+        at: list[e.Index] = [e.add(start, zero * 8), 0]
+    else:
+        parts = e.metadata(finish.bias)
+        at = [address(parts, 0), 0 if finish.axis is None else parts.strides[finish.axis]]
+    low, high = (-math.inf, math.inf) if finish is None else (finish.low, finish.high)
+    return [*at, _bits(low, element), _bits(high, element)]
+
+
+def _bits(number: float, element: str) -> int:
+    number_format, bits_format = _FORMATS[element]
+    return int(struct.unpack(bits_format, struct.pack(number_format, number))[0])
+
+
+@dataclass(frozen=True)
+class Finisher:
+    """The words, read from memory, on sums of type `element`."""
+
+    bias: e.Value
+    low: e.Value
+    high: e.Value
+
+    @classmethod
+    def read(cls, words: e.Value, first: int, element: e.Type) -> Finisher:
+        start, stride, low, high = (e.load(words, first + position) for position in range(WORDS))
+        width = ir.IntegerType.get_signless(item_bytes(element) * 8)
+        low, high = (arith.bitcast(element, arith.index_castui(width, bits)) for bits in (low, high))
+        return cls(memref_at(start, element, [stride]), low, high)
+
+    def apply(self, total: e.Value, channel: e.Index) -> e.Value:
+        """The sums of a channel, a scalar or a vector, with its bias, between the bounds."""
+        numbers = e.load(self.bias, channel), self.low, self.high
+        if e.is_vector(total.type):
+            lanes = ir.VectorType(total.type).shape[0]
+            bias, low, high = (simd.splat(number, lanes) for number in numbers)
+        else:
+            bias, low, high = numbers
+        value = arith.addf(total, bias)
+        # Compared in this order, which is one instruction, NaN passes.
+        above = arith.CmpFOp(arith.CmpFPredicate.OGT, low, value).result
+        value = arith.select(above, low, value)
+        below = arith.CmpFOp(arith.CmpFPredicate.OLT, high, value).result
+        return arith.select(below, high, value)
