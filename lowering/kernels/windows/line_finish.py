@@ -46,7 +46,7 @@ def match_line_finish(
     element = str(ir.MemRefType(sums.type).element_type)
     *steps, end = (op.operation for op in entry_block(operation).operations)
     inputs = dict(zip(entry_block(operation).arguments, operation.operands, strict=True))
-    total = next((x for x, buffer in inputs.items() if buffer == sums and list(x.uses)), None)
+    total: e.Value | None = next((x for x, buffer in inputs.items() if buffer == sums and list(x.uses)), None)
     if element not in _FORMATS or operation.operands[-1] != sums or total is None:
         return None
     bias: e.Value | None = None
