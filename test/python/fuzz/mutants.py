@@ -29,6 +29,7 @@ PASSES = (
     ),
     *(
         "expand-tuple-arguments",
+        "convert-layout",
         "fold-constant",
         "explicit-effects",
         "fuse-attention",
