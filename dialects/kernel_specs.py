@@ -57,6 +57,7 @@ KERNEL_SPECS: dict[str, KernelSpec] = {
     spec.name: spec
     for spec in (
         KernelSpec("attention", optimise=False),
+        KernelSpec("attention_var_len", optimise=False),
         KernelSpec("cumprod", in_place=InPlace.ELEMENTS),
         KernelSpec("cumsum", in_place=InPlace.ELEMENTS),
         KernelSpec("group_norm", in_place=InPlace.ROWS, fusible=Fusible.EPILOGUE, has_axes=True),

@@ -16,7 +16,7 @@ from relax_mlir.dialects.attributes import (
     PRIM_FUNC,
     UNCHECKED,
 )
-from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims
+from relax_mlir.dialects.kernel_seals import OP_CLAIMS, claims, is_sealed, remove_claims, seal
 from relax_mlir.dialects.prim_entries import against_entry, entry_of, prim_callees
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import Diagnostic, VerifyError
@@ -93,11 +93,14 @@ def check_made(module: ir.Module, names: Sequence[str], ctx: PassContext) -> Non
         raise VerifyError("prim funcs hold what cannot be compiled", found[:20])
     sites = CallSites.of(module, prims)
     for name in names:
+        is_as_made = is_sealed(prims[name])
         plain = take_plain(prims[name])
         define_arithmetic(prims[name])
         _use_memory(prims[name])
         if bounds_mode(ctx) != "none":
             _mark(prims[name], sites, name, plain)
+        if is_as_made:
+            seal(prims[name])
 
 
 def forget_declared(prims: Mapping[str, func.FuncOp]) -> None:

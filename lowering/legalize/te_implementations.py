@@ -8,6 +8,8 @@ from functools import partial
 
 from relax_mlir import symbolic, te
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS
+from relax_mlir.dialects.kernel_seals import seal
 from relax_mlir.dialects.location import replacing
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, shape_text
 from relax_mlir.dialects.value import Value
@@ -16,8 +18,8 @@ from relax_mlir.expr import Attrs
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import symbol_names
 from relax_mlir.lowering.legalize.rules import Arg, OpCall
-from relax_mlir.mlir import ir
-from relax_mlir.strategy.implementation import PLAIN, OpImplementation
+from relax_mlir.mlir import func, ir
+from relax_mlir.strategy.implementation import PLAIN, KernelRequest, OpImplementation
 from relax_mlir.strategy.shipped import Template
 from relax_mlir.strategy.tuned import made_schedules
 from relax_mlir.target import Target
@@ -97,6 +99,21 @@ def _template(
     return Template(name, outputs[0].dtype, facts)
 
 
+def _ask(kernel: KernelRequest | None, function: func.FuncOp) -> None:
+    """Let a prim func ask for a kernel in its place."""
+    if kernel is None:
+        return
+    given = {
+        name: ir.StringAttr.get(value)
+        if isinstance(value, str)
+        else ir.FloatAttr.get(ir.F64Type.get(), value)
+        for name, value in kernel.attributes.items()
+    }
+    function.attributes[KERNEL] = ir.StringAttr.get(kernel.name)
+    function.attributes[KERNEL_ATTRS] = ir.DictAttr.get(given)
+    seal(function)
+
+
 @dataclass
 class TEImplementations:
     """Makes prim funcs of tensor expressions in a module; equal ones are one."""
@@ -128,7 +145,7 @@ class TEImplementations:
         pairs = [(tensor, Value(arg.ssa)) for tensor, arg in zip(inputs, call.operands, strict=True)]
         before = symbol_names(self.module.body)
         if implementation.schedule is None:
-            values = emit_tensors(builder, pairs, outputs, name)
+            values = emit_tensors(builder, pairs, outputs, name, partial(_ask, implementation.kernel))
         else:
             make = partial(implementation.schedule, attrs, outputs, self.target)
             template = _template(name, implementation, attrs, inputs, outputs)

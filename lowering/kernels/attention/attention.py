@@ -54,11 +54,16 @@ def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], m
     s, t], and the result [b, s, h, e]; contiguous, of one float type. g divides h: query head i reads head
     ``i // (h / g)`` of keys and values.
     """
+    attention_of(target, block, buffers, meaning).emit()
+
+
+def attention_of(target: Target, block: e.Block, buffers: Sequence[e.Value], meaning: Meaning) -> Attention:
+    """What `emit_attention` emits; the functions that it calls are there."""
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
     emit_parts(block, sizes)
     product = emit_tiles(block, GemmKernel(str(sizes.element), str(sizes.element)), target)
     nothing = ep.nothing(block)
-    _Attention(sizes, *_operands(buffers), meaning, target.num_threads, product, nothing).emit()
+    return Attention(sizes, *_operands(buffers), meaning, target.num_threads, product, nothing)
 
 
 def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
@@ -79,11 +84,12 @@ def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Operand:
-    """A buffer of four axes, contiguous, seen as flat."""
+class Operand:
+    """A buffer of four axes, contiguous, seen as flat, or some positions of it, of which `first` is the first one."""
 
     flat: e.Value
     shape: tuple[e.Index, ...]
+    first: e.Index = 0
 
     @property
     def stride(self) -> e.Index:
@@ -92,14 +98,28 @@ class _Operand:
 
     def place(self, batch: e.Index, position: e.Index, head: e.Index) -> e.Index:
         """Where a row of the last axis begins."""
-        line = e.add(e.mul(e.add(e.mul(batch, self.shape[1]), position), self.shape[2]), head)
+        line = e.add(
+            e.mul(e.add(e.mul(batch, self.shape[1]), e.add(self.first, position)), self.shape[2]), head
+        )
         return e.mul(line, self.shape[3])
 
+    def part(self, first: e.Index, size: e.Index) -> Operand:
+        """Some positions of an operand that has one batch."""
+        batch, _, *rest = self.shape
+        return Operand(self.flat, (batch, size, *rest), e.add(self.first, first))
 
-def _operands(buffers: Sequence[e.Value]) -> tuple[_Operand, _Operand, _Operand, Bias | None, _Operand]:
+    def clear(self, size: e.Index) -> None:
+        """Zeros at the first `size` positions of an operand that has one batch."""
+        start = self.place(0, 0, 0)
+        zero = e.constant(ir.MemRefType(self.flat.type).element_type, 0)
+        with e.loop(0, e.mul(size, self.stride)) as i:
+            e.store(zero, self.flat, e.add(start, i))
+
+
+def _operands(buffers: Sequence[e.Value]) -> tuple[Operand, Operand, Operand, Bias | None, Operand]:
     query, key, value, *bias, out = buffers
     made = [
-        _Operand(_flat(buffer), tuple(e.dim(buffer, axis) for axis in range(4)))
+        Operand(_flat(buffer), tuple(e.dim(buffer, axis) for axis in range(4)))
         for buffer in (query, key, value, out)
     ]
     return made[0], made[1], made[2], Bias.of(bias[0], _flat(bias[0])) if bias else None, made[3]
@@ -130,18 +150,18 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class _Attention:
+class Attention:
     """The loops of one attention.
 
     `product`: the function that multiplies rows by packed panels; it gets the epilogue that does `nothing`.
     """
 
     sizes: Sizes
-    query: _Operand
-    key: _Operand
-    value: _Operand
+    query: Operand
+    key: Operand
+    value: Operand
     bias: Bias | None
-    out: _Operand
+    out: Operand
     meaning: Meaning
     threads: int
     product: str
@@ -160,8 +180,9 @@ class _Attention:
         total: e.Index = 1
         for size in self.out.shape:
             total = e.mul(total, size)
+        start = self.out.place(0, 0, 0)
         with e.loop(0, total) as i:
-            e.store(e.constant(self.sizes.source, 0), self.out.flat, i)
+            e.store(e.constant(self.sizes.source, 0), self.out.flat, e.add(start, i))
 
     def _emit_all(self) -> None:
         sizes, (_, queries, heads, depth) = self.sizes, self.query.shape

@@ -14,7 +14,8 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
 
     Arguments: keys, place of the first, distance of two, their number (not 0), their size; the destination,
     its place, the depth of its panels (not less than the size rounded up to the lanes); the factor. The lanes
-    of the last vector that are beyond the last key repeat it.
+    of the last vector that are beyond the last key repeat it; vectors behind it are 0 (what is left in memory may be
+    numbers so small that the product takes a hundred times as long).
     """
     index = ir.IndexType.get()
     flat, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
@@ -52,13 +53,17 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
                     square(i, None)
                 with e.when(e.compare("ne", full, size)):
                     square(full, simd.mask(e.sub(size, full), lanes))
+        zero, whole = e.constant(sizes.vector(), 0), e.round_down(count, panel)
+        to = e.sub(e.add(start, e.mul(whole, depth)), whole)
+        with e.loop(e.round_up(count, lanes), e.round_up(count, panel), lanes) as j, e.loop(0, size) as i:
+            simd.store(zero, packed, e.add(e.add(to, j), e.mul(i, panel)))
 
 
 def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
     """Emit the copy of values into panels: column c of row k goes to ``k * panel + c``, widened.
 
     Arguments: values, place of the first row, distance of two, their number, their size; the destination, its
-    place, the depth of its panels (not less than the number of rows). What is behind the last column is left as it is.
+    place, the depth of its panels (not less than the number of rows). The vectors behind the last column are 0.
     """
     index, panel = ir.IndexType.get(), sizes.panel
     source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
@@ -75,11 +80,16 @@ def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
     ):
         full = e.round_down(size, panel)
 
+        zero = e.constant(sizes.vector(), 0)
+
         def copy(column: e.Index, width: e.Index) -> None:
             panel_at = e.add(start, e.mul(column, depth))
             with e.loop(0, count) as row:
                 place, to = e.add(e.add(at, column), e.mul(row, stride)), e.add(panel_at, e.mul(row, panel))
                 copy_row(sizes, source, place, width, packed, to)
+                if width is not panel:
+                    with e.loop(e.round_up(width, sizes.lanes), panel, sizes.lanes) as i:
+                        simd.store(zero, packed, e.add(to, i))
 
         with e.loop(0, full, panel) as column:
             copy(column, panel)
@@ -114,13 +124,15 @@ def emit_pack_rows(block: e.Block, name: str, sizes: Sizes) -> None:
 
 
 def copy_row(sizes: Sizes, source: e.Value, at: e.Index, size: e.Index, packed: e.Value, to: e.Index) -> None:
-    """Copy `size` elements, widened. What is written reaches to the next multiple of the lanes."""
+    """Copy `size` elements, widened, and zeros up to the next multiple of the lanes."""
     lanes = sizes.lanes
     full = e.round_down(size, lanes)
     with e.loop(0, full, lanes) as i:
         value = simd.load(lanes, source, e.add(at, i))
         simd.store(simd.widen(value, sizes.element), packed, e.add(to, i))
     if sizes.low_precision:
+        with e.when(e.compare("ne", full, size)):
+            simd.store(e.constant(sizes.vector(), 0), packed, e.add(to, full))
         with e.loop(full, size) as i:
             value = simd.widen(e.load(source, e.add(at, i)), sizes.element)
             e.store(value, packed, e.add(to, i))

@@ -1,8 +1,9 @@
-"""Which requests the attention kernel takes."""
+"""Which requests the attention kernels take."""
 
 from __future__ import annotations
 
 from relax_mlir.lowering.kernels.attention.attention import Meaning, emit_attention
+from relax_mlir.lowering.kernels.attention.attention_sequences import Starts, emit_attention_of_sequences
 from relax_mlir.lowering.kernels.gemm.gemm import FLOATS
 from relax_mlir.lowering.kernels.registry import Emitter, Request, generates, is_contiguous
 from relax_mlir.mlir import ir
@@ -19,6 +20,30 @@ def request_attention(request: Request) -> Emitter | None:
     plain = all(is_contiguous(type_) and str(type_.element_type) in FLOATS for type_ in inputs)
     if not plain or len({type_.element_type for type_ in inputs}) != 1:
         return None
+    return lambda: emit_attention(request.target, request.block, buffers, _meaning(request))
+
+
+@generates("attention_var_len")
+def request_attention_of_sequences(request: Request) -> Emitter | None:
+    """Query, key, value and result as those of `request_attention`, two vectors of starts before the result."""
+    if len(request.arguments) != 6:
+        return None
+    *operands, starts, key_starts, out = request.arguments
+    buffers = [*operands, out]
+    types = [ir.MemRefType(buffer.type) for buffer in request.arguments]
+    plain = all(is_contiguous(type_) for type_ in types)
+    elements = {ir.MemRefType(buffer.type).element_type for buffer in buffers}
+    if not plain or len(elements) != 1 or str(*elements) not in FLOATS:
+        return None
+    at = [
+        Starts(buffer, "unsigned" in request.attributes[name].value)
+        for name, buffer in (("starts", starts), ("key_starts", key_starts))
+    ]
+    return lambda: emit_attention_of_sequences(
+        request.target, request.block, buffers, (at[0], at[1]), _meaning(request)
+    )
+
+
+def _meaning(request: Request) -> Meaning:
     scale, causal = request.attributes.get("scale"), request.attributes.get("causal_mask")
-    meaning = Meaning(scale and scale.value, causal and causal.value)
-    return lambda: emit_attention(request.target, request.block, buffers, meaning)
+    return Meaning(scale and scale.value, causal and causal.value)

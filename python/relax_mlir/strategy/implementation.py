@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,6 +27,14 @@ DEFAULT_PLEVEL = 10
 
 
 @dataclass(frozen=True)
+class KernelRequest:
+    """A generated kernel that computes what a prim func does: its name (``relax.kernel``), and what it is told."""
+
+    name: str
+    attributes: Mapping[str, str | float]
+
+
+@dataclass(frozen=True)
 class OpImplementation:
     """A way to compute an op, with a name and a priority: of those that hold, that of the highest `plevel` is taken.
 
@@ -38,6 +46,7 @@ class OpImplementation:
         unless: why it cannot be taken for the call at hand; empty: it can.
         rule: in place of `compute`, a rule of the lowering.
         takes_kernel: whether the rule may ask for a generated kernel.
+        kernel: the generated kernel that may stand in for the tensor expression, if there is one.
     """
 
     name: str
@@ -47,6 +56,7 @@ class OpImplementation:
     unless: str = ""
     rule: Rule | None = field(default=None, repr=False)
     takes_kernel: bool = field(default=True, repr=False)
+    kernel: KernelRequest | None = field(default=None, repr=False)
 
     @property
     def is_expression(self) -> bool:

@@ -98,32 +98,42 @@ def emit_tensors(
     inputs: Sequence[tuple[Tensor, Value]],
     result: Any,  # noqa: ANN401 - see below
     name: str,
+    finish: Callable[[func.FuncOp], None] = lambda _: None,
 ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
-    """Call the prim func that computes `result`, one tensor or several, of those of the inputs that it reads."""
+    """Call the prim func that computes `result`, one tensor or several, of those of the inputs that it reads.
+
+    `finish` gets the prim func, to give it attributes.
+    """
     several = isinstance(result, list | tuple)
     outputs = list(result) if several else [result]
 
     def compute(known: Sequence[tuple[Tensor, Value]], wanted: Sequence[Tensor]) -> list[Value]:
-        return _computed(builder, known, wanted, name)
+        return _computed(builder, known, wanted, name, finish)
 
     known = with_externs(builder, inputs, outputs, compute)
     there = {id(tensor): value for tensor, value in known}
     missing = [tensor for tensor in outputs if id(tensor) not in there]
     if missing:
-        found = _computed(builder, known, missing, name)
+        found = _computed(builder, known, missing, name, finish)
         there.update({id(tensor): value for tensor, value in zip(missing, found, strict=True)})
     values = [there[id(tensor)] for tensor in outputs]
     return tuple(values) if several else values[0]
 
 
 def _computed(
-    builder: BlockBuilder, known: Sequence[tuple[Tensor, Value]], outputs: Sequence[Tensor], name: str
+    builder: BlockBuilder,
+    known: Sequence[tuple[Tensor, Value]],
+    outputs: Sequence[Tensor],
+    name: str,
+    finish: Callable[[func.FuncOp], None],
 ) -> list[Value]:
     """Call the prim func that computes `outputs` of those of the known tensors that it reads."""
     tensors = [tensor for tensor, _ in known]
     read = read_by(outputs, tensors)
     used = [(tensor, value) for tensor, value in known if tensor in read]
     made = build([tensor for tensor, _ in used], outputs, name, builder.mod.context)
+    with builder.mod.context:
+        finish(made.module[made.name])
     return _call_made(builder, made, used, outputs)
 
 

@@ -12,8 +12,11 @@ import torch
 from harness import Array
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import KERNEL
+from relax_mlir.dialects.kernel_seals import remove_claims
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.module_functions import functions_of
 from relax_mlir.runtime import to_numpy
 
 MASKS = (None, "TopLeft", "BottomRight")
@@ -42,8 +45,12 @@ def reference(
     return found
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
-def test_what_torch_gives(dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "kernel"),
+    [("float32", True), ("float32", False), ("float64", True), ("float16", True), ("bfloat16", True)],
+)
+def test_what_torch_gives(dtype: str, kernel: bool) -> None:
+    """By the kernel, and by the loops that it stands in for."""
     bb = rx.BlockBuilder()
     infos = {
         "q": Tensor((1, "s", 4, 6), dtype),
@@ -58,7 +65,14 @@ def test_what_torch_gives(dtype: str) -> None:
         with bb.function(f"attention_{number}", params):
             given = (q, k, v, starts, 9, key_starts, 9)
             bb.emit_func_output(R.nn.attention_var_len(*given, 0.3 if number else None, mask))
-    executable = rx.build(bb.get())
+    module = rx.transform.LegalizeOps()(bb.get())
+    prims = [f for f in functions_of(module.mlir) if KERNEL in f.attributes]
+    assert len(prims) == 3
+    if not kernel:
+        with module.context:
+            for prim in prims:
+                remove_claims(prim)
+    executable = rx.build(module)
     rng, kind = np.random.default_rng(5), dtypes.dtype(dtype).numpy
     tolerance = {"float32": 2e-5, "float64": 1e-11, "float16": 3e-3, "bfloat16": 2e-2}[dtype]
     for starts, key_starts in (
@@ -67,6 +81,7 @@ def test_what_torch_gives(dtype: str) -> None:
         ([0, 0, 3], [0, 2, 2]),
         ([1, 3], [0, 4]),
         ([0], [0]),
+        ([0, 40, 41, 41], [0, 70, 77, 90]),
         ([0, 0], [0, 0]),
     ):
         s, t = starts[-1] + 1, key_starts[-1] + 1
@@ -85,13 +100,17 @@ def test_what_torch_gives(dtype: str) -> None:
 
 def test_starts_out_of_range_are_held() -> None:
     bb = rx.BlockBuilder()
-    q, n = rx.Var("q", Tensor((1, "s", 1, "d"), "float32")), rx.Var("n", Tensor((2,), "int32"))
-    with bb.function("main", [q, n]):
-        bb.emit_func_output(R.nn.attention_var_len(q, q, q, n, 5))
-    main = rx.build(bb.get())["main"]
+    for kind in ("int32", "uint8"):
+        q, n = rx.Var("q", Tensor((1, "s", 1, "d"), "float32")), rx.Var("n", Tensor((2,), kind))
+        with bb.function(f"of_{kind}", [q, n]):
+            bb.emit_func_output(R.nn.attention_var_len(q, q, q, n, 5))
+    executable = rx.build(bb.get())
+    main, unsigned = executable["of_int32"], executable["of_uint8"]
     given = np.random.default_rng(5).uniform(-1, 1, (1, 4, 1, 3)).astype(np.float32)
     all_of_it = to_numpy(main(given, np.array([0, 4], np.int32)))
     np.testing.assert_array_equal(to_numpy(main(given, np.array([-7, 99], np.int32))), all_of_it)
+    np.testing.assert_array_equal(to_numpy(unsigned(given, np.array([0, 200], np.uint8))), all_of_it)
+    assert not np.any(to_numpy(unsigned(given, np.array([200, 255], np.uint8))))
     want = reference(given, given, given, np.array([0, 4]), np.array([0, 4]), None, 3**-0.5)
     np.testing.assert_allclose(all_of_it, want, rtol=1e-5, atol=1e-6)
 

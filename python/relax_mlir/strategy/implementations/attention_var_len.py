@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from relax_mlir.dialects.nn import head_group
 from relax_mlir.dialects.types import StructInfo
 from relax_mlir.expr import Attrs
-from relax_mlir.strategy.implementations.expressions import by_expression
+from relax_mlir.strategy.implementation import PLAIN, KernelRequest, OpImplementation
 from relax_mlir.strategy.implementations.losses import narrowed, widened
-from relax_mlir.symbolic import Dim
+from relax_mlir.strategy.op_strategy import OpStrategy
+from relax_mlir.target import Target
 from relax_mlir.te import Tensor
 from relax_mlir.te.own_loops import Fresh, LoopOp, grid
 
 TAG = "attention"
 """The tag of what it computes."""
-TOGETHER = 4
-"""So many rows are added at once: sums are read and written once for all."""
 
 
-@by_expression
-def attention_var_len(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """For each query of each sequence: scores of the keys that it sees, their exponentials, the weighted sum.
+def attention_var_len(
+    attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, target: Target
+) -> OpStrategy:
+    """Loops, which say what the kernel of attention computes in their place."""
+    names = {"starts": inputs[3], "key_starts": inputs[4]}
+    told: dict[str, str | float] = {
+        name: "unsigned" if at.dtype.startswith("u") else "signed" for name, at in names.items()
+    }
+    told |= {name: attrs[name] for name in ("scale", "causal_mask") if attrs[name] is not None}
+    found = OpStrategy()
+    found.add(OpImplementation(PLAIN, _loops, kernel=KernelRequest("attention_var_len", told)))
+    return found
 
-    The keys of a sequence and head are turned, so that the scores of all of them go side by side.
-    """
+
+def _loops(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
+    """For each query of each sequence: scores of the keys that it sees, their exponentials, the weighted sum."""
     query, key, value, starts, key_starts, *_ = inputs
     wide = [widened(tensor) for tensor in (query, key, value)]
     kind, causal = wide[0].dtype, attrs.causal_mask
@@ -40,65 +49,24 @@ def attention_var_len(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructIn
         scale = f"T.rsqrt(T.cast({width}, '{kind}'))"
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        (q, k, v, q_at, k_at), (out, scores, turned) = ins, outs
+        (q, k, v, q_at, k_at), (out, scores) = ins, outs
         n, i, h, j, d = (fresh(name) for name in ("n", "i", "h", "j", "d"))
         whole = [fresh("i") for _ in range(4)]
-        q_begin, q_end, k_begin, k_end, last = (
-            fresh(x) for x in ("q_begin", "q_end", "k_begin", "k_end", "last")
-        )
+        q_begin, q_end, k_begin, k_end = (fresh(x) for x in ("q_begin", "q_end", "k_begin", "k_end"))
         total, best = fresh("total"), fresh("best")
+        # How far keys are behind the sequence's first one, or its last one, and queries.
         seen = {
-            None: k_end,
-            "TopLeft": f"{k_begin} + {i} - {q_begin} + 1",
-            "BottomRight": f"{k_end} + {i} - {q_end} + 1",
-        }[causal]
+            "TopLeft": f"{j} - {k_begin} <= {i} - {q_begin}",
+            "BottomRight": f"{j} - {k_end} <= {i} - {q_end}",
+        }.get(causal)
+
+        def if_seen(value: str, other: str) -> str:
+            return value if seen is None else f"T.Select({seen}, {value}, {other})"
+
         shared = f"{h} // {group}" if group > 1 else h
-
-        def several(
-            index: str, begin: Dim | str, end: Dim | str, step: Callable[[list[str]], list[str]]
-        ) -> list[str]:
-            """`step` for `TOGETHER` places each, then for the rest one by one."""
-            part, count = fresh("part"), f"(({end}) - ({begin}))"
-            places = [f"{begin} + {part} * {TOGETHER} + {number}" for number in range(TOGETHER)]
-            return [
-                f"for {part} in range({count} // {TOGETHER}):",
-                *_indented(1, step(places)),
-                f"for {index} in range({begin} + {count} // {TOGETHER} * {TOGETHER}, {end}):",
-                *_indented(1, step([index])),
-            ]
-
-        def added_scores(places: list[str]) -> list[str]:
-            """Products of elements of the query and lines of the turned keys, added to the scores."""
-            names = [fresh("factor") for _ in places]
-            products = [f"{name} * {turned}[{place}, {j}]" for name, place in zip(names, places, strict=True)]
-            return [
-                *(f"{name} = {q}[0, {i}, {h}, {place}]" for name, place in zip(names, places, strict=True)),
-                f"for {j} in T.vectorized({k_begin}, {last}):",
-                f"    {scores}[{j}] = {scores}[{j}] + ({' + '.join(products)})",
-            ]
-
-        def added_values(places: list[str]) -> list[str]:
-            """Weights times rows of values, added to the result."""
-            names = [fresh("weight") for _ in places]
-            target = f"{out}[0, {i}, {h}, {d}]"
-            products = [
-                f"{n} * {v}[0, {place}, {shared}, {d}]" for n, place in zip(names, places, strict=True)
-            ]
-            return [
-                *(f"{name} = {scores}[{place}]" for name, place in zip(names, places, strict=True)),
-                f"for {d} in range({depth}):",
-                f"    {target} = {target} + ({' + '.join(products)})",
-            ]
-
-        def greatest(places: list[str]) -> list[str]:
-            found = f"{scores}[{places[0]}]"
-            for place in places[1:]:
-                found = f"T.max({found}, {scores}[{place}])"
-            return [f"{best}[0] = T.max({best}[0], {found})"]
-
-        def added(places: list[str]) -> list[str]:
-            return [f"{total}[0] = {total}[0] + ({' + '.join(f'{scores}[{place}]' for place in places)})"]
-
+        element, score, none = f"{out}[0, {i}, {h}, {d}]", f"{scores}[{j}]", f"-T.infinity('{kind}')"
+        weight = if_seen(f"T.exp({score} - {best}[0])", f"T.{kind}(0)")
+        part = if_seen(f"{score} / {total}[0]", f"T.{kind}(0)")
         return [
             *(f"{name} = T.alloc_buffer((1,), '{kind}')" for name in (total, best)),
             grid(whole, [1, rows, heads, depth]),
@@ -108,36 +76,30 @@ def attention_var_len(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructIn
             f"    {q_end} = T.max(T.min(T.index({q_at}[{n} + 1]), {rows}), 0)",
             f"    {k_begin} = T.max(T.min(T.index({k_at}[{n}]), {columns}), 0)",
             f"    {k_end} = T.max(T.min(T.index({k_at}[{n} + 1]), {columns}), 0)",
-            f"    for {h} in range({heads}):",
-            f"        for {d} in range({width}):",
-            f"            for {j} in range({k_begin}, {k_end}):",
-            f"                {turned}[{d}, {j}] = {k}[0, {j}, {shared}, {d}] * {scale}",
-            f"        for {i} in range({q_begin}, {q_end}):",
-            f"            {last} = T.max(T.min({seen}, {k_end}), {k_begin})",
-            f"            for {j} in range({k_begin}, {last}):",
-            f"                {scores}[{j}] = T.{kind}(0)",
-            *_indented(3, several(d, "0", width, added_scores)),
-            f"            {best}[0] = -T.infinity('{kind}')",
-            *_indented(3, several(j, k_begin, last, greatest)),
-            f"            for {j} in T.vectorized({k_begin}, {last}):",
-            f"                {scores}[{j}] = T.exp({scores}[{j}] - {best}[0])",
+            f"    for {i} in range({q_begin}, {q_end}):",
+            f"        for {h} in range({heads}):",
+            f"            {best}[0] = {none}",
             f"            {total}[0] = T.{kind}(0)",
-            *_indented(3, several(j, k_begin, last, added)),
-            f"            for {j} in range({k_begin}, {last}):",
-            f"                {scores}[{j}] = {scores}[{j}] / {total}[0]",
-            *_indented(3, several(j, k_begin, last, added_values)),
+            f"            for {j} in range({k_begin}, {k_end}):",
+            f"                {score} = T.{kind}(0)",
+            f"                for {d} in range({width}):",
+            f"                    {score} = {score} + {q}[0, {i}, {h}, {d}] * {k}[0, {j}, {shared}, {d}]",
+            f"                {score} = {if_seen(f'{score} * {scale}', none)}",
+            f"                {best}[0] = T.max({best}[0], {score})",
+            f"            for {j} in range({k_begin}, {k_end}):",
+            f"                {score} = {weight}",
+            f"                {total}[0] = {total}[0] + {score}",
+            f"            for {j} in range({k_begin}, {k_end}):",
+            f"                for {d} in range({depth}):",
+            f"                    {element} = {element} + {part} * {v}[0, {j}, {shared}, {d}]",
         ]
 
     found = LoopOp(
         [*wide, starts, key_starts],
-        [(1, rows, heads, depth), (columns,), (width, columns)],
-        [kind, kind, kind],
+        [(1, rows, heads, depth), (columns,)],
+        [kind, kind],
         body,
         "T_attention_var_len",
         TAG,
     ).outputs[0]
     return narrowed(found, query.dtype)
-
-
-def _indented(depth: int, lines: Sequence[str]) -> list[str]:
-    return ["    " * depth + line for line in lines]
