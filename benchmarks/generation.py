@@ -1,6 +1,7 @@
-"""Text generation with a cache that grows: a step of a small Llama beside torch, plain and by `torch.compile`.
+"""Text generation with a cache that grows: a step of a small Llama beside torch, `torch.compile` and ONNX Runtime.
 
-One thread each, in turns. The model is that of `examples.generate`, exported and compiled once for all lengths.
+One thread each, in turns. The model is that of `examples.generate`, exported and compiled once for all lengths; ONNX
+Runtime has a graph of the same weights (`examples.llama_onnx`).
 """
 
 from __future__ import annotations
@@ -37,13 +38,18 @@ def rows(
     import torch
 
     from examples.generate import Size, compile_decoder, make_model
+    from examples.llama_onnx import llama_onnx, onnxruntime_decoder
 
     size = Size(hidden=hidden)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         model = make_model(size)
-        ways: dict[str, Callable[..., Any]] = {"ours": compile_decoder(model, size), "torch": model}
+        ways: dict[str, Callable[..., Any]] = {
+            "ours": compile_decoder(model, size),
+            "torch": model,
+            "ONNX Runtime": onnxruntime_decoder(llama_onnx(model, size), size, threads=1),
+        }
         if inductor:
             ways["torch.compile"] = torch.compile(model, dynamic=True)
         for batch, length, past in steps:
@@ -71,8 +77,9 @@ def _row(ways: Mapping[str, Callable[..., Any]], size: Size, step: Step, seconds
         results = {name: each.to_numpy(each.call()) for name, each in bound.items()}
         wanted = results["torch"]
         errors = {n: float(np.max(np.abs(r - wanted)) / np.max(np.abs(wanted))) for n, r in results.items()}
-        if not errors["ours"] <= ERROR:
-            wrong = WrongResult(f"an element is {errors['ours']:.3g} off")
+        off = {name: error for name, error in errors.items() if not error <= ERROR}
+        if off:
+            wrong = WrongResult(", ".join(f"{name}: an element is {off[name]:.3g} off" for name in off))
             return Row(subject, "best other / ours", 0.0, LEAST, str(wrong))
         timings = measure(bound, errors, seconds)
     best, value = best_other(timings)

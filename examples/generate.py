@@ -1,6 +1,6 @@
 """Text generation with a cache that grows: one compiled program for the prompt and for every step, beside torch.
 
-    python -m examples.generate --tokens 64
+    python -m examples.generate --tokens 64 --onnx
 
 The model is a Llama of `transformers` with random weights, so that nothing is downloaded; greedy decoding gives the
 same tokens here and in torch. The program is exported once, with the length of the new tokens and that of the cache as
@@ -119,6 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--hidden", type=int, default=Size.hidden)
     parser.add_argument("--layers", type=int, default=Size.layers)
+    parser.add_argument(
+        "--onnx", action="store_true", help="ONNX Runtime, too, on a graph of the same weights"
+    )
     options = parser.parse_args(arguments)
     size = Size(hidden=options.hidden, layers=options.layers)
     model = make_model(size)
@@ -132,6 +135,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"torch eager  {eager:8.1f} tokens/s")
     print(f"relax-mlir   {ours:8.1f} tokens/s")
     print(f"{same} of {wanted.numel()} tokens are equal")
+    if options.onnx:
+        from examples.llama_onnx import llama_onnx, onnxruntime_decoder
+
+        other = onnxruntime_decoder(llama_onnx(model, size), size)
+        tokens, theirs = rate(other, prompt, options.tokens, size)
+        same = int((tokens == wanted).sum())
+        print(f"ONNX Runtime {theirs:8.1f} tokens/s; {same} of {wanted.numel()} tokens are equal")
 
 
 if __name__ == "__main__":
