@@ -79,9 +79,9 @@ class RecurrentOp(RelaxOp):
     def _sizes(cls, args: OpArgs) -> tuple[Dim | None, Dim | None, Dim | None]:
         """Steps, batch and the size of the hidden state."""
         gates, recurrent = _dims(args, "gates", 3), _dims(args, "recurrent", 2)
-        hidden, batch = recurrent[1], gates[1]
+        hidden, batch = recurrent[0], gates[1]
         wide = None if hidden is None else hidden * cls.gate_count
-        _require(args, "recurrent", recurrent, (wide, hidden))
+        _require(args, "recurrent", recurrent, (hidden, wide))
         _require(args, "gates", gates, (gates[0], batch, wide))
         for name in cls.states():
             _require(args, name, _dims(args, name, 2), (batch, hidden))
@@ -112,7 +112,7 @@ def _require(args: OpArgs, name: str, given: Sequence[Dim | None], wanted: Seque
 
 
 class RnnStepsOp(RecurrentOp, name="nn_rnn_steps", traits=[ext.Pure]):
-    """The hidden states of a recurrent layer: ``h = f(gates[t] + h @ recurrent^T)``.
+    """The hidden states of a recurrent layer: ``h = f(gates[t] + h @ recurrent)``.
 
     `gates` is ``(steps, batch, hidden)``: products of the inputs with their weights, and biases; `recurrent` is
     ``(hidden, hidden)``, `hidden`, the state before the first step, ``(batch, hidden)``. `lengths`, ``(batch,)``: how
@@ -139,12 +139,12 @@ class RnnStepsOp(RecurrentOp, name="nn_rnn_steps", traits=[ext.Pure]):
 class GruStepsOp(RecurrentOp, name="nn_gru_steps", traits=[ext.Pure]):
     """The hidden states of gated recurrent units; see `RnnStepsOp`, whose operands these are.
 
-    `gates` is ``(steps, batch, 3 * hidden)``, `recurrent` ``(3 * hidden, hidden)``, `bias`, added to its products,
+    `gates` is ``(steps, batch, 3 * hidden)``, `recurrent` ``(hidden, 3 * hidden)``, `bias`, added to its products,
     ``(3 * hidden,)``: reset, update and new, one after the other. ``h = (1 - z) * n + z * h`` with
-    ``r, z = f(gates + h @ recurrent^T + bias)`` and ``n = g(gates + r * (h @ recurrent^T + bias))``; without
-    `reset_after` ``n = g(gates + (r * h) @ recurrent^T + bias)``. The activations are f and g.
+    ``r, z = f(gates + h @ recurrent + bias)`` and ``n = g(gates + r * (h @ recurrent + bias))``; without
+    `reset_after` ``n = g(gates + (r * h) @ recurrent + bias)``. The activations are f and g.
 
-    Example: shapes ``(t, b, 24)``, ``(24, 8)``, ``(24,)``, ``(b, 8)``, ``(0,)`` give ``(t, b, 8)`` and ``(b, 8)``.
+    Example: shapes ``(t, b, 24)``, ``(8, 24)``, ``(24,)``, ``(b, 8)``, ``(0,)`` give ``(t, b, 8)`` and ``(b, 8)``.
     """
 
     gates: ext.Operand[Any]
@@ -171,14 +171,14 @@ class GruStepsOp(RecurrentOp, name="nn_gru_steps", traits=[ext.Pure]):
 class LstmStepsOp(RecurrentOp, name="nn_lstm_steps", traits=[ext.Pure]):
     """The hidden states of a long short-term memory; see `RnnStepsOp`, whose operands these are.
 
-    `gates` is ``(steps, batch, 4 * hidden)``, `recurrent` ``(4 * hidden, hidden)``: input, forget, cell and output, one
+    `gates` is ``(steps, batch, 4 * hidden)``, `recurrent` ``(hidden, 4 * hidden)``: input, forget, cell and output, one
     after the other; `cell`, the cell before the first step, ``(batch, hidden)``; `peepholes` ``(3, hidden)``: what the
     cell times it adds to the gates of input, forgetting and output; of no rows: nothing. With ``i, f, g, o`` being
-    ``gates + h @ recurrent^T``: ``c = F(f) * c + F(i) * G(g)`` and ``h = F(o) * H(c)``; with `input_forget`
+    ``gates + h @ recurrent``: ``c = F(f) * c + F(i) * G(g)`` and ``h = F(o) * H(c)``; with `input_forget`
     ``1 - F(i)`` takes the place of ``F(f)``. The activations are F, G and H. The tuple has the cell after the last step
     as third field.
 
-    Example: shapes ``(t, b, 32)``, ``(32, 8)``, twice ``(b, 8)``, ``(0,)`` and ``(0, 8)`` give ``(t, b, 8)``, and twice
+    Example: shapes ``(t, b, 32)``, ``(8, 32)``, twice ``(b, 8)``, ``(0,)`` and ``(0, 8)`` give ``(t, b, 8)``, and twice
     ``(b, 8)``.
     """
 

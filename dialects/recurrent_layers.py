@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from relax_mlir import symbolic
 from relax_mlir.dialects.binary import add
 from relax_mlir.dialects.create import zeros
 from relax_mlir.dialects.linear_algebra import matmul
 from relax_mlir.dialects.manipulate import concat, permute_dims, split
+from relax_mlir.dialects.rearranged import Array, rearranged
 from relax_mlir.dialects.recurrent import Activation, gru_steps, lstm_steps, rnn_steps
-from relax_mlir.dialects.types import Tensor
+from relax_mlir.dialects.types import Tensor, dim_text
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
@@ -41,7 +43,7 @@ def lstm(
     none = zeros([0, layer.hidden], layer.dtype)
     return lstm_steps(
         gates,
-        layer.in_order(layer.recurrent),
+        layer.steps,
         layer.state(hidden),
         layer.state(cell),
         layer.lengths(lengths),
@@ -77,7 +79,7 @@ def gru(
     own = zeros([layer.hidden * 3], layer.dtype) if recurrent_bias is None else as_value(recurrent_bias)
     return gru_steps(
         layer.gates([bias]),
-        layer.in_order(layer.recurrent),
+        layer.steps,
         layer.in_order(own),
         layer.state(hidden),
         layer.lengths(lengths),
@@ -108,7 +110,7 @@ def rnn(
     layer = _Layer("rnn", as_value(data), as_value(weight), as_value(recurrent), "h", "h")
     gates = layer.gates([bias, recurrent_bias])
     return rnn_steps(
-        gates, layer.recurrent, layer.state(hidden), layer.lengths(lengths), activations, clip, reverse
+        gates, layer.steps, layer.state(hidden), layer.lengths(lengths), activations, clip, reverse
     )
 
 
@@ -152,8 +154,27 @@ class _Layer:
                 f"{self.what}: {value.tensor_info} has not {len(self._order)} gates of {self.hidden} in its first "
                 "dimension"
             )
-        parts = split(value, len(self._order), 0)
-        return concat([parts[number] for number in self._order], 0)
+
+        def of_elements(array: Array) -> Array:
+            parts = np.split(array, len(self._order))
+            return np.concatenate([parts[number] for number in self._order])
+
+        def by_ops(value: Value) -> Value:
+            parts = split(value, len(self._order), 0)
+            return concat([parts[number] for number in self._order], 0)
+
+        return rearranged(value, of_elements, by_ops)
+
+    @property
+    def steps(self) -> Value:
+        """The recurrent weights as the steps take them."""
+        shape, wanted = self.recurrent.tensor_info.shape, self.hidden * len(self._order)
+        rows = None if shape is None else shape[0]
+        if rows is not None and not symbolic.prove_equal(rows, wanted):
+            raise ShapeError(
+                f"{self.what}: dimension 0 of operand 'recurrent' is {dim_text(rows)}, expected {dim_text(wanted)}"
+            )
+        return rearranged(self.in_order(self.recurrent), np.transpose, lambda x: permute_dims(x, [1, 0]))
 
     def gates(self, biases: Sequence[ValueLike | None]) -> Value:
         """The products of all steps, and biases."""

@@ -7,20 +7,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from relax_mlir.dialects.base import RelaxOp, op_class, op_classes
 from relax_mlir.dialects.convolution import ConvolutionOp
 from relax_mlir.dialects.dim_orders import Order, Reordered, composed, inverse, is_identity
 from relax_mlir.dialects.manipulate import permutation, permute_dims
+from relax_mlir.dialects.rearranged import rearranged
 from relax_mlir.dialects.structure import TUPLE, ConstantOp, make_tuple
 from relax_mlir.dialects.transposed_convolution import TransposedConvolutionOp
 from relax_mlir.dialects.types import Tensor, Tuple
-from relax_mlir.dialects.value import Value, as_value, create_one
+from relax_mlir.dialects.value import Value, create_one
 from relax_mlir.dialects.views import reshape
 from relax_mlir.error import ArgumentError, UnknownNameError
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite import Binding, ExprMutator
+from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
 
 Layouts = tuple[str, str]
@@ -236,16 +237,11 @@ class _Convert(ExprMutator):
             return _transposed(source, composed(axes, order))
         key = value.ssa, order, binding.operation.block
         if key not in self._transposed:
-            elements = self.constant_value(value)
-            if elements is not None:
-                sizes = (*[1] * (len(order) - elements.ndim), *elements.shape)
-                self._transposed[key] = as_value(
-                    np.ascontiguousarray(elements.reshape(sizes).transpose(order))
-                )
-            elif shape is not None and (_long_axes(value) <= 1 or value.tensor_info.ndim != len(order)):
-                self._transposed[key] = reshape(value, [shape[axis] for axis in order])
-            else:
-                self._transposed[key] = _transposed(value, order)
+            self._transposed[key] = rearranged(
+                value,
+                lambda x: x.reshape(*[1] * (len(order) - x.ndim), *x.shape).transpose(order),
+                lambda x: _by_ops(x, shape, order),
+            )
         return self._transposed[key]
 
 
@@ -280,6 +276,13 @@ def _order_of(op: ir.Operation) -> Order | None:
 
 def _transposed(value: Value, order: Order) -> Value:
     return value if is_identity(order) else permute_dims(value, list(order))
+
+
+def _by_ops(value: Value, shape: Sequence[Dim] | None, order: Order) -> Value:
+    """`value`, seen in `shape`, in an order: a view where no element moves."""
+    if shape is not None and (_long_axes(value) <= 1 or value.tensor_info.ndim != len(order)):
+        return reshape(value, [shape[axis] for axis in order])
+    return permute_dims(value, list(order))
 
 
 def _back(value: Value, order: Order) -> Value:

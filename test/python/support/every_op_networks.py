@@ -268,13 +268,13 @@ def recurrent() -> dict[str, Spec]:
         return [np.stack(found), *state]
 
     def gru(own: Array, h: Array, r: Array, b: Array) -> tuple[Array]:
-        back = np.split(h @ r.T + b, 3, -1)
+        back = np.split(h @ r + b, 3, -1)
         given = np.split(own, 3, -1)
         reset, update = (sigmoid(given[n] + back[n]) for n in (0, 1))
         return ((1 - update) * np.tanh(given[2] + reset * back[2]) + update * h,)
 
     def lstm(own: Array, h: Array, c: Array, r: Array) -> tuple[Array, Array]:
-        i, f, g, o = np.split(own + h @ r.T, 4, -1)
+        i, f, g, o = np.split(own + h @ r, 4, -1)
         c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
         return sigmoid(o) * np.tanh(c), c
 
@@ -295,18 +295,18 @@ def recurrent() -> dict[str, Spec]:
         ),
         "nn.rnn_steps": (
             R.nn.rnn_steps,
-            lambda g, r, h, n: states(lambda own, h: (np.tanh(own + h @ r.T),), g, h),
+            lambda g, r, h, n: states(lambda own, h: (np.tanh(own + h @ r),), g, h),
             [[floats(3, 2, 2), floats(2, 2), h, none]],
         ),
         "nn.gru_steps": (
             R.nn.gru_steps,
             lambda g, r, b, h, n: states(lambda own, h: gru(own, h, r, b), g, h),
-            [[floats(3, 2, 6), floats(6, 2), floats(6), h, none]],
+            [[floats(3, 2, 6), floats(2, 6), floats(6), h, none]],
         ),
         "nn.lstm_steps": (
             R.nn.lstm_steps,
             lambda g, r, h, c, n, p: states(lambda own, h, c: lstm(own, h, c, r), g, h, c),
-            [[floats(3, 2, 8), floats(8, 2), h, floats(2, 2), none, nothing]],
+            [[floats(3, 2, 8), floats(2, 8), h, floats(2, 2), none, nothing]],
         ),
     }
 

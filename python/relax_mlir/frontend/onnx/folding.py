@@ -21,6 +21,11 @@ from relax_mlir.symbolic import Dim, Expr
 Array = np.ndarray[Any, Any]
 Folding = Callable[..., Any]
 
+MOVEMENTS = frozenset({"Identity", "Unsqueeze", "Squeeze", "Concat", "Slice", "Reshape"})
+"""What puts gates of recurrent layers in order, say: results are views of the inputs, or as large."""
+MAX_MOVED = 1 << 22
+"""Elements that these ops move at import are at most so many."""
+
 _foldings: dict[str, Folding] = {}
 
 
@@ -51,7 +56,8 @@ def fold(node: Node) -> list[TensorItem] | None:
         if item is not None and item.dtype in NARROW:
             return None
         arrays.append(None if item is None else item.known)
-    if sum(array.size for array in arrays if array is not None) > MAX_FOLDED:
+    most = MAX_MOVED if node.op in MOVEMENTS else MAX_FOLDED
+    if sum(array.size for array in arrays if array is not None) > most:
         return None
     with np.errstate(all="ignore"):
         found = rule(node, *arrays)

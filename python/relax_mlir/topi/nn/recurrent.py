@@ -43,7 +43,8 @@ def function_of(name: str, alpha: float, beta: float) -> Activation:
 class Recurrence:
     """The steps of a layer: `gates` are ``(steps, batch, count * hidden)``, floats of 32 bits or more.
 
-    `recurrent` is ``(count * hidden, hidden)``. `lengths`: how many steps each entry of the batch has, or None.
+    `recurrent` is ``(hidden, count * hidden)``: lines of it are added up in every step. `lengths`: how many steps each
+    entry of the batch has, or None.
     """
 
     gates: Tensor
@@ -54,9 +55,7 @@ class Recurrence:
 
     def __post_init__(self) -> None:
         self.steps, self.batch, _ = self.gates.shape
-        rows, self.hidden = self.recurrent.shape
-        # Lines of it are added up in every step.
-        self.turned = computed((self.hidden, rows), lambda r, j: self.recurrent(j, r), "T_turned", RECURRENT)
+        self.hidden, _ = self.recurrent.shape
         if self.lengths is None:
             self.counts: Tensor | None = None
             return
@@ -89,7 +88,7 @@ class Recurrence:
         """The products of a state with the recurrent weights of some gates; `before` steps before."""
         back = reductions.reduce_axis((0, self.hidden), "r")
         width, first = as_expr(size(self.hidden)), numbers[0]
-        weights = self.turned
+        weights = self.recurrent
         found = compute(
             (self.steps + 1, len(numbers), self.batch, self.hidden),
             lambda t, g, b, j: reductions.sum(
@@ -153,7 +152,7 @@ class Recurrence:
 
 
 def rnn_steps(layer: Recurrence, hidden: Tensor, f: Activation) -> list[Tensor]:
-    """``h = f(gates + h @ recurrent^T)``."""
+    """``h = f(gates + h @ recurrent)``."""
     state = layer.state("h_state")
     fed = layer.fed(state, [0], "fed")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_mlir import op as R
+from relax_mlir.dialects.rearranged import rearranged
 from relax_mlir.dialects.recurrent import ACTIVATIONS, DEFAULTS, Activation
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError
@@ -79,7 +80,8 @@ class _Layer:
         """The biases of the input and of the state."""
         if not self.node.has(3):
             return [None, None]
-        return list(R.split(self.part(3, direction), 2, 0))
+        both, count = self.part(3, direction), self.gates * self.hidden
+        return [_slice(both, first, first + count) for first in (0, count)]
 
     def common(self, direction: int, backwards: bool) -> dict[str, Any]:
         """What every kind of layer gets for a direction."""
@@ -108,7 +110,18 @@ class _Layer:
 
 
 def _taken(x: Value, axis: int, index: int) -> Value:
-    return R.squeeze(R.strided_slice(x, [axis], [index], [index + 1]), [axis])
+    """What `x` has at a place of an axis."""
+    return rearranged(
+        x,
+        lambda array: array[(slice(None),) * axis + (index,)],
+        lambda value: R.squeeze(R.strided_slice(value, [axis], [index], [index + 1]), [axis]),
+    )
+
+
+def _slice(x: Value, begin: int, end: int) -> Value:
+    return rearranged(
+        x, lambda array: array[begin:end], lambda value: R.strided_slice(value, [0], [begin], [end])
+    )
 
 
 def _text(name: bytes | str) -> str:
