@@ -12,6 +12,7 @@ from relax_mlir.analysis.memory_estimate import ALLOC_STORAGE, MemoryEstimate, e
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.bounds import bounds_around
+from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.memory import bytes_of
 from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
@@ -24,6 +25,8 @@ from relax_mlir.terminal import lines_of, width, wrapped
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
 
+SHOWN = 5
+"""How many weights a summary shows."""
 STRUCTURE = frozenset(
     f"relax.{name}"
     for name in ("constant", "dataflow", "output", "shape_expr", "prim_value", "tuple_get_item", "yield")
@@ -41,6 +44,16 @@ class OpCount:
 
 
 @dataclass(frozen=True)
+class Weight:
+    """A constant: its name (that of a parameter of PyTorch, or of an initializer of ONNX; "" if it has none)."""
+
+    name: str
+    info: Tensor
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True)
 class FunctionSummary:
     """One Relax function. Ops in loops, and in both ways of a branch, count once.
 
@@ -49,6 +62,7 @@ class FunctionSummary:
         signature: parameters and result, as scripts write them.
         symbols: its dynamic dimensions with their bounds; None: no limit.
         weights: number of constants, of their elements, and of their bytes.
+        largest: the constants, the largest first.
         ops: the ops, the most frequent first.
         flops: floating-point operations of contractions, two for each multiply-add, as a formula; None: not known.
         memory: the memory that a call allocates; a text says why it is not known.
@@ -58,6 +72,7 @@ class FunctionSummary:
     signature: str
     symbols: tuple[tuple[str, int, int | None], ...]
     weights: tuple[int, int, int]
+    largest: tuple[Weight, ...]
     ops: tuple[OpCount, ...]
     flops: Dim | None
     memory: MemoryEstimate | str
@@ -65,12 +80,14 @@ class FunctionSummary:
     def __str__(self) -> str:
         """The facts, one in a line, and a table of ops."""
         tensors, elements, size = self.weights
+        named = [weight for weight in self.largest if weight.name]
         facts = [
             ("dynamic", ", ".join(_bounded(*symbol) for symbol in self.symbols) or "nothing"),
             (
                 "weights",
                 f"{_count(tensors, 'tensor')}, {_count(elements, 'element')}, {_count(size, 'byte')}",
             ),
+            *([("largest", ", ".join(map(_weight_text, named[:SHOWN])))] if named else []),
             ("FLOPs", "not known" if self.flops is None else _dim_text(self.flops)),
             ("memory", self._memory_text()),
         ]
@@ -145,8 +162,7 @@ def _summary(function: func.FuncOp, estimates: dict[str, MemoryEstimate] | str) 
 
     name = str(function.name.value)
     ops = list(_inside(function.operation))
-    infos = [struct_info(op.results[0].type) for op in ops if op.name == ConstantOp.OPERATION_NAME]
-    tensors = [info for info in infos if isinstance(info, Tensor)]
+    weights = [weight for op in ops if (weight := _weight(op)) is not None]
     calls: Counter[str] = Counter()
     adds: dict[str, Dim | None] = {}
     with symbolic.assuming(bounds_around(entry_block(function).operations[0].operation)):
@@ -162,11 +178,24 @@ def _summary(function: func.FuncOp, estimates: dict[str, MemoryEstimate] | str) 
         name,
         _signature(function, params),
         tuple((symbol, *bounds.get(symbol, (0, None))) for symbol in _symbols(params)),
-        (len(tensors), sum(map(_elements, tensors)), sum(map(_bytes, tensors))),
+        (len(weights), sum(_elements(w.info) for w in weights), sum(w.size for w in weights)),
+        tuple(sorted(weights, key=lambda weight: -weight.size)),
         tuple(OpCount(op, count, adds[op]) for op, count in calls.most_common()),
         None if total is None else 2 * total,
         estimates if isinstance(estimates, str) else estimates.get(name, "the function is planned elsewhere"),
     )
+
+
+def _weight(op: ir.Operation) -> Weight | None:
+    """The constant that an op is, if it is one."""
+    if op.name != ConstantOp.OPERATION_NAME:
+        return None
+    info = struct_info(op.results[0].type)
+    return Weight(name_of(op.location) or "", info, _bytes(info)) if isinstance(info, Tensor) else None
+
+
+def _weight_text(weight: Weight) -> str:
+    return f"{weight.name} ({_count(weight.size, 'byte')})"
 
 
 def _inside(op: ir.Operation) -> Iterator[ir.Operation]:

@@ -19,7 +19,7 @@ def perceptron() -> rx.IRModule:
     with bb.function("main", [x]):
         with bb.dataflow():
             hidden = R.nn.relu(R.matmul(x, bb.const(np.ones((7, 5), "float32"))))
-            y = bb.emit_output(R.matmul(hidden, bb.const(np.ones((5, 3), "float32"))))
+            y = bb.emit_output(R.matmul(hidden, bb.const(np.ones((5, 3), "float32"), name="out_weight")))
         bb.emit_func_output(y)
     square = rx.Var("x", rx.Tensor(("m", "m"), "float64"))
     with bb.function("other", [square]):
@@ -33,6 +33,7 @@ def test_a_perceptron() -> None:
     assert main.signature == '(x: Tensor((n, 7), "float32")) -> Tensor((n, 3), "float32")'
     assert main.symbols == (("n", 0, None),)
     assert main.weights == (2, 50, 200)
+    assert [(weight.name, weight.size) for weight in main.largest] == [("", 140), ("out_weight", 60)]
     assert [(count.op, count.calls, str(count.multiply_adds)) for count in main.ops] == [
         ("relax.matmul", 2, "50*n"),
         ("relax.nn_relu", 1, "0"),
@@ -43,6 +44,7 @@ def test_a_perceptron() -> None:
     assert summary["other"].weights == (0, 0, 0) and summary["other"].flops == 0
     text = str(summary)
     assert "FLOPs    100*n" in text and "weights  2 tensors, 50 elements, 200 bytes" in text
+    assert "largest  out_weight (60 bytes)" in text
     assert max(map(len, text.splitlines())) <= 80
     with pytest.raises(UnknownNameError, match="mian"):
         summary["mian"]

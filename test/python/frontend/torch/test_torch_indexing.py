@@ -36,6 +36,8 @@ def test_gathers_scatters_and_sorts() -> None:
         lambda x, i, j: x.argsort(2),
         lambda x, i, j: tuple(x.topk(2, 2)),
         lambda x, i, j: tuple(x.topk(2, 2, largest=False)),
+        lambda x, i, j: (tuple(x.median(1)), x.median(2, keepdim=True)[0], x.median()),
+        lambda x, i, j: torch.isclose(i, i.flip(0), atol=1),
         lambda x, i, j: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])),
         lambda x, i, j: torch.searchsorted(torch.arange(4.0), x[:, 0].contiguous()),
         lambda x, i, j: torch.slice_scatter(x, torch.zeros(x.shape[0], x.shape[1], 2), 2, 1, 3),

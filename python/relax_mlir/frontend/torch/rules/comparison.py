@@ -127,7 +127,7 @@ def isclose(
     call: OpCall, x: Value, other: Value, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Value:
     if not str(x.dtype).startswith(("float", "bfloat")):
-        raise call.unsupported("isclose of integers")
+        x, other = R.astype(x, "float64"), R.astype(other, "float64")
     dtype = str(x.dtype)
     allowed = R.add(constant(atol, dtype), R.multiply(constant(rtol, dtype), R.abs(other)))
     near = R.logical_and(R.isfinite(x), R.less_equal(R.abs(R.subtract(x, other)), allowed))

@@ -61,6 +61,17 @@ def greatest(x: Value, k: Argument, axis: int) -> Value:
     return R.strided_slice(R.argsort(x, axis, True, "int64"), [axis], [0], [k], [1])
 
 
+@rule("median.default", "median.dim")
+def median(call: OpCall, x: Value, axis: int | None = None, keepdim: bool = False) -> Value | list[Value]:
+    """The lower one of two in the middle."""
+    if axis is None:
+        return R.median(x)
+    if not call.importer.shape(call.argument(0).shape):
+        return [x, R.const(0, "int64")]
+    both = R.median(x, call.axis(axis, len(call.argument(0).shape)), keepdim)
+    return [R.tuple_get_item(both, 0), R.tuple_get_item(both, 1)]
+
+
 @rule("bucketize.Tensor")
 def bucketize(
     call: OpCall, x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False
