@@ -11,6 +11,7 @@ from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
 from relax_mlir.frontend.torch.ignored import is_ignored
 from relax_mlir.frontend.torch.refused_ops import REFUSED
 from relax_mlir.frontend.torch.registry import rules
+from relax_mlir.frontend.torch.requirement import exact_sizes
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, GraphModule
 
 _ROUNDS = 8
@@ -40,9 +41,7 @@ def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> Export
 
     It traces again, and would assume anew that sizes are two or more.
     """
-    from torch.fx.experimental import _config
-
-    with warnings.catch_warnings(), _config.patch(backed_size_oblivious=True):
+    with warnings.catch_warnings(), exact_sizes():
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         return program.run_decompositions(table)

@@ -22,7 +22,7 @@ from relax_mlir.frontend.torch.graph_importer import GraphImporter
 from relax_mlir.frontend.torch.program_signature import tensor_info
 from relax_mlir.frontend.torch.refused_ops import draws
 from relax_mlir.frontend.torch.registry import rules
-from relax_mlir.frontend.torch.requirement import require_torch
+from relax_mlir.frontend.torch.requirement import exact_sizes, require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, GraphModule, Node
@@ -72,15 +72,13 @@ def compile_module(
     By itself torch compiles anew where a size is 0 or 1 for the first time. `options` are those of `relax_mlir.build`.
     """
     torch = require_torch()
-    from torch.fx.experimental import _config
-
     compiled = torch.compile(
         module, backend=dynamo_backend, dynamic=True, fullgraph=fullgraph, options=options or None
     )
 
     @wraps(module.forward if isinstance(module, torch.nn.Module) else module)
     def run(*args: Argument, **kwargs: Argument) -> Argument:
-        with _config.patch(backed_size_oblivious=True):
+        with exact_sizes():
             return compiled(*args, **kwargs)
 
     return run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from relax_mlir.frontend.torch.requirement import require_torch
+from relax_mlir.frontend.torch.requirement import exact_sizes, require_torch
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram
 
 __all__ = ["export_program"]
@@ -29,9 +29,7 @@ def export_program(
         ArgumentError: torch is not installed; and what ``torch.export.export`` raises.
     """
     torch = require_torch()
-    from torch.fx.experimental import _config
-
-    with _config.patch(backed_size_oblivious=True):
+    with exact_sizes():
         found: ExportedProgram = torch.export.export(
             module,
             tuple(args),

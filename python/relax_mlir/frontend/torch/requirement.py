@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from relax_mlir.error import ArgumentError
@@ -17,3 +18,11 @@ def require_torch() -> Any:  # noqa: ANN401 - a module that has no types
             "install it with: pip install 'relax-mlir[torch]'"
         ) from error
     return torch
+
+
+def exact_sizes() -> AbstractContextManager[Any]:
+    """Inside, torch does not take sizes for two or more when it traces; versions that cannot do that do as ever."""
+    from torch.fx.experimental import _config
+
+    known = hasattr(_config, "backed_size_oblivious")
+    return _config.patch(backed_size_oblivious=True) if known else nullcontext()
