@@ -24,6 +24,10 @@ COMPOSITE = "relax.composite"
 `fuse-ops-by-pattern`)."""
 CODEGEN = "relax.codegen"
 """On a private Relax function of calls of composite functions: the name of the code generator that takes it."""
+DONATED = "relax.donated"
+"""On a public Relax function: callers give it the memory of parameters for results. The value: per leaf of the result,
+the name of the parameter (``cache``, ``past[0]`` in a tuple) whose memory it takes, or ""; what has one is not given
+back."""
 FORCE_PURE = "relax.force_pure"
 """On a Relax function: users vouch that calls of it have no effects that matter."""
 LOOP_KIND = "relax.loop"

@@ -68,7 +68,7 @@ class Signature:
     recursive: bool = False
     """The function may call itself: its last argument is the address from which its stack is measured."""
     written: tuple[int, ...] = ()
-    """The numbers of parameters that the function writes: those of a prim func, which gives back nothing."""
+    """The numbers of arguments that the function writes: those of a prim func, and those donated to results."""
 
     @property
     def inputs(self) -> int:
@@ -78,7 +78,11 @@ class Signature:
     @property
     def takes_results(self) -> bool:
         """Whether callers may pass the results in (all of them are tensors whose sizes are known before the call)."""
-        return bool(self.results) and all(r.kind == "tensor" and not r.returned for r in self.results)
+        return (
+            bool(self.results)
+            and not self.written
+            and all(r.kind == "tensor" and not r.returned for r in self.results)
+        )
 
 
 def _plain(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - the tree of an attribute

@@ -17,6 +17,7 @@ VIEWS = ("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape")
 class PlaceResults(ModulePass):
     """Give the call that makes a result the result's destination in place of an uninitialised tensor or buffer.
 
+    A destination that is read is a donated parameter: a prim func on buffers that reads it must not write it besides.
     A result may be what the call makes in another shape. The destination is given in the shape that the call fills.
 
     Upstream's ``eliminate-empty-tensors`` also follows the inputs of calls, and so lets two calls write into one
@@ -39,7 +40,8 @@ class PlaceResults(ModulePass):
         module.operation.walk(visit)
         uninitialised: dict[ir.Value, list[int]] = {}
         for op in found:
-            _place(op.operands[0], op.operands[1], uninitialised)
+            if not _is_read(op.operands[1]):
+                _place(op.operands[0], op.operands[1], uninitialised)
 
 
 def _drop_stray(module: ir.Module) -> None:
@@ -63,6 +65,12 @@ def _drop_stray(module: ir.Module) -> None:
 def is_parameter(value: ir.Value) -> bool:
     """Whether `value` is an argument of a function; what a loop carries is read where it is written."""
     return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "func.func"
+
+
+def _is_read(destination: ir.Value) -> bool:
+    """Whether something needs the elements that a destination has at entry."""
+    names = [use.owner.operation.name for use in destination.uses]
+    return len([name for name in names if name != "tensor.dim"]) > 1
 
 
 def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:

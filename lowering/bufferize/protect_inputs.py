@@ -14,7 +14,7 @@ WRITABLE = "bufferization.writable"
 
 
 class ProtectInputs(ModulePass):
-    """Mark the tensors that callers pass in as not writable; the destinations of results stay writable."""
+    """Mark the tensors that callers pass in as not writable; the destinations of results, and donated ones, stay so."""
 
     name: ClassVar[str] = "protect-inputs"
 
@@ -37,7 +37,7 @@ class ProtectInputs(ModulePass):
                 ir.DictAttr.get(
                     {**{named.name: named.attr for named in old}, WRITABLE: ir.BoolAttr.get(False)}
                 )
-                if i < inputs and isinstance(type, ir.RankedTensorType)
+                if i < inputs and i not in signature.written and isinstance(type, ir.RankedTensorType)
                 else old
                 for i, (old, type) in enumerate(zip(kept, types, strict=True))
             ]

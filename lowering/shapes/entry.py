@@ -87,40 +87,57 @@ def _expectation(table: SymbolTable, leaf: Leaf, axis: int, dim: Dim) -> tuple[s
     return f"but {text}", values
 
 
+DROPPED = None
+"""For a leaf of a result that callers do not get: it is in the memory of a parameter."""
+
+
 def signature(
     function: str,
     params: Sequence[tuple[str, StructInfo]],
     result: StructInfo,
-    returned: Sequence[bool],
+    returned: Sequence[bool | None],
     recursive: bool,
     exposed: ir.Attribute | None = None,
+    written: Sequence[int] = (),
 ) -> ir.DictAttr:
     """The attribute from which the FFI wrapper of `function` is made; `returned`: which leaves it gives back.
 
-    `exposed`: the function is the entry of a prim func, and this its attribute `EXPOSES`.
+    `exposed`: the function is the entry of a prim func, and this its attribute `EXPOSES`. `written`: the numbers of the
+    arguments that results are written into.
     """
     is_tuple = isinstance(result, Tuple)
     fields = result.fields if isinstance(result, Tuple) else (result,)
     flags = iter(returned)
     text: dict[str, ir.Attribute] = {
         "name": ir.StringAttr.get(function),
-        "params": ir.ArrayAttr.get([_describe_info(name, info) for name, info in params]),
-        "results": ir.ArrayAttr.get(
-            [_describe_info(f"result {i}", info, flags) for i, info in enumerate(fields)]
-        ),
+        "params": ir.ArrayAttr.get([item for p in params if (item := _describe_info(*p)) is not None]),
+        "results": ir.ArrayAttr.get(_described("result {}", fields, flags)),
         "tuple": ir.BoolAttr.get(is_tuple),
     }
     if recursive:
         text["recursive"] = ir.BoolAttr.get(True)
     if isinstance(exposed, ir.DictAttr) and "written" in exposed:
         text |= {"tuple": ir.BoolAttr.get(False), "written": exposed["written"]}
+    if written:
+        text["written"] = ir.DenseI64ArrayAttr.get(list(written))
     return ir.DictAttr.get(text)
 
 
-def _describe_info(name: str, info: StructInfo, returned: Iterator[bool] | None = None) -> ir.DictAttr:
+def _described(
+    name: str, infos: Sequence[StructInfo], returned: Iterator[bool | None] | None
+) -> list[ir.Attribute]:
+    """Fields of a tuple, without those that are `DROPPED`."""
+    found = [_describe_info(name.format(i), info, returned) for i, info in enumerate(infos)]
+    return [item for item in found if item is not None]
+
+
+def _describe_info(
+    name: str, info: StructInfo, returned: Iterator[bool | None] | None = None
+) -> ir.DictAttr | None:
+    """None: a leaf that is `DROPPED`."""
     text: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(str(info))}
     if isinstance(info, Tuple):
-        fields = [_describe_info(f"{name}[{i}]", f, returned) for i, f in enumerate(info.fields)]
+        fields = _described(f"{name}[{{}}]", info.fields, returned)
         text |= {"kind": ir.StringAttr.get("tuple"), "fields": ir.ArrayAttr.get(fields)}
         return ir.DictAttr.get(text)
     text["kind"] = ir.StringAttr.get(_KINDS[type(info)])
@@ -129,7 +146,10 @@ def _describe_info(name: str, info: StructInfo, returned: Iterator[bool] | None 
     dims = info.shape if isinstance(info, Tensor) else info.values if isinstance(info, Shape) else None
     if dims is not None:
         text["ndim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(dims))
-    if returned is not None and next(returned):
+    flag = returned is not None and next(returned)
+    if flag is DROPPED:
+        return None
+    if flag:
         text["returned"] = ir.BoolAttr.get(True)
     return ir.DictAttr.get(text)
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.dialects.attributes import EXPOSES, LATENCY_CRITICAL, SIGNATURE
+from relax_mlir.dialects.attributes import DONATED, EXPOSES, LATENCY_CRITICAL, SIGNATURE
 from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.shapes.body import is_handle
-from relax_mlir.lowering.shapes.entry import signature
+from relax_mlir.lowering.shapes.donation import donated_results
+from relax_mlir.lowering.shapes.entry import DROPPED, signature
 from relax_mlir.lowering.shapes.leaves import Leaf, handle_types, leaves
 from relax_mlir.mlir import func, ir
 
 
 @dataclass(frozen=True)
 class Result:
-    """A leaf of a result. `returned`: the function gives it back; else it writes it into a tensor of its caller."""
+    """A leaf of a result. `returned`: the function gives it back; else it writes it into a tensor of its caller.
+
+    `donated`: that tensor is the parameter whose leaf has this number, not one of its own.
+    """
 
     leaf: Leaf
     returned: bool
+    donated: int | None = None
 
     @property
     def types(self) -> list[ir.Type]:
@@ -45,8 +51,15 @@ class Header:
 
     @property
     def destinations(self) -> list[Leaf]:
-        """The results that are written into tensors of the caller."""
-        return [result.leaf for result in self.results if not result.returned]
+        """The results that are written into tensors of the caller that are no parameters."""
+        return [r.leaf for r in self.results if not r.returned and r.donated is None]
+
+    def places(self, given: Sequence[ir.Value], outs: Sequence[ir.Value]) -> list[ir.Value]:
+        """The tensor that each result which is not returned is written into: a parameter, or one of `outs`."""
+        starts = [0, *itertools.accumulate(len(leaf.types) for leaf in self.params)]
+        own = iter(outs)
+        written = [result for result in self.results if not result.returned]
+        return [next(own) if r.donated is None else given[starts[r.donated]] for r in written]
 
 
 def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Header:
@@ -66,8 +79,10 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
     results = [
         Result(leaf, recursive or not _has_size(leaf, known)) for leaf in leaves("result", result_info)
     ]
+    if DONATED in op.attributes:
+        results = donated_results(op, name, params, results)
     inputs = [t for leaf in params for t in leaf.types]
-    inputs += [t for result in results if not result.returned for t in result.types]
+    inputs += [t for r in results if not r.returned and r.donated is None for t in r.types]
     if recursive:
         inputs.append(ir.IntegerType.get_signless(64))
     outs = [t for result in results for t in result.types]
@@ -77,9 +92,13 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
             name, ir.FunctionType.get(inputs, outs), visibility="private" if is_private else None
         )
         if not is_private:
-            returned = [result.returned for result in results]
+            flags = [DROPPED if r.donated is not None else r.returned for r in results]
             exposed = op.attributes.get(EXPOSES)
-            new.attributes[SIGNATURE] = signature(name, named, result_info, returned, recursive, exposed)
+            starts = [0, *itertools.accumulate(len(leaf.types) for leaf in params)]
+            written = sorted(starts[r.donated] for r in results if r.donated is not None)
+            new.attributes[SIGNATURE] = signature(
+                name, named, result_info, flags, recursive, exposed, written
+            )
             if exposed is not None:
                 new.attributes[EXPOSES] = exposed
             if short:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.diagnostics import where
+from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.inplace import FRESH, inplace_indices
 from relax_mlir.dialects.structure import TUPLE
@@ -72,11 +74,11 @@ def _on_memrefs(
 ) -> list[ir.Value]:
     arguments: list[ir.Value] = []
     written: dict[int, ir.Value] = {}
-    owned = _owned(op)
+    owned, donated = _owned(op), _donated(op)
     for number, field in enumerate(fields):
         if number in indices:
             assert isinstance(field, ir.Value)
-            is_own = number in owned and memory_of_its_own(field)
+            is_own = number in donated or (number in owned and memory_of_its_own(field))
             own = field if is_own else bufferization.alloc_tensor(field.type, [], copy=field)
             written[number] = bufferization.to_buffer(memref_type(field.type), own)
             arguments.append(written[number])
@@ -137,3 +139,23 @@ def _owned(call: ir.Operation) -> set[int]:
         if [use.owner.operation for use in value.uses] == [defining]:
             owned.add(number)
     return owned
+
+
+def _donated(call: ir.Operation) -> set[int]:
+    """Numbers of the arguments that are donated parameters whose old elements nothing but `call` needs."""
+    defining, function = defining_op(call.operands[0]), call.block.owner
+    if not isinstance(function.opview, func.FuncOp) or DONATED not in function.attributes:
+        return set()
+    if defining is None or defining.name != TUPLE:
+        return set()
+    taken = {item.value for item in function.attributes[DONATED]}
+    names = parameter_names(function.opview)
+    return {
+        number
+        for number, value in enumerate(defining.operands)
+        if isinstance(value.owner, ir.Block)
+        and value.owner == call.block
+        and names[ir.BlockArgument(value).arg_number] in taken
+        and [use.owner.operation for use in value.uses] == [defining]
+        and [use.owner.operation for use in defining.results[0].uses] == [call]
+    }

@@ -101,7 +101,7 @@ def _lower(
         }
         body = BodyLowering(declarations, symbols, values, callees, headers, stack, entry_checks=entry_checks)
         (result,) = body.lower_block(header.old.entry_block)
-        give_results(body, header, result, arguments)
+        give_results(body, header, result, header.places(given, arguments))
 
 
 def _argument_locations(header: Header) -> list[ir.Location]:

@@ -18,10 +18,12 @@ def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequ
     """Write each result into its destination or return it.
 
     A tensor that is returned twice is computed in one destination only. All copies are made before the first
-    destination is written, which may hold what they read.
+    destination is written, which may hold what they read; parameters that results take the memory of are written last.
     """
     items = _leaves(result)
     destinations = iter(outs)
+    placed = [wanted for wanted in header.results if not wanted.returned]
+    donated = [out for out, wanted in zip(outs, placed, strict=True) if wanted.donated is not None]
     sources: list[tuple[ir.Value, ir.Value]] = []
     taken: set[ir.Value] = set()
     returned: dict[int, list[ir.Value]] = {}
@@ -31,13 +33,15 @@ def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequ
             continue
         assert isinstance(item, ir.Value)
         out, value, base = next(destinations), item, _memory_of(item)
-        if value in body.checked or base in taken:
+        if value in body.checked or base in taken or (base in donated and base != out):
             value = bufferization.alloc_tensor(value.type, [], copy=value)
         taken.add(base)
         sources.append((value if value.type == out.type else tensor.cast(out.type, value), out))
-    written = iter(
-        [bufferization.materialize_in_destination(out.type, source, out) for source, out in sources]
-    )
+    found = {
+        number: source if source == out else bufferization.materialize_in_destination(out.type, source, out)
+        for number, (source, out) in sorted(enumerate(sources), key=lambda item: item[1][1] in donated)
+    }
+    written = iter([found[number] for number in range(len(sources))])
     for number, words in returned.items():
         if _is_handle(header.results[number]):
             retain(body, Handle(*words))

@@ -12,7 +12,8 @@ LOWERED = (attr.SIGNATURE, attr.CHECK, attr.CONSTANT, attr.PACKED)
 """Attributes that all modules below level R1 have, if they hold anything of a Relax function."""
 ALLOWED = frozenset(
     {
-        *(attr.PRIM_FUNC, attr.PARAMS, attr.FORCE_PURE, attr.PATTERN, attr.KERNEL, attr.KERNEL_ATTRS),
+        *(attr.PRIM_FUNC, attr.PARAMS, attr.FORCE_PURE, attr.DONATED, attr.PATTERN, attr.KERNEL),
+        attr.KERNEL_ATTRS,
         *(attr.KERNEL_INPUTS, attr.KERNEL_SEAL, attr.SYMBOL_BOUNDS, attr.UNCHECKED, attr.PARAM_NAME),
         *(
             attr.PRIM_ATTRS,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from relax_mlir.dialects.attributes import DONATED
+from relax_mlir.error import UnsupportedError
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
 from relax_mlir.lowering.pipeline import memory_phases, phases
+from relax_mlir.module_functions import functions_of
 from relax_mlir.runtime.build import LEGALIZING
 from relax_mlir.runtime.build import build as build_in_mode
 from relax_mlir.runtime.run_phase import is_observed, run_phase
@@ -69,9 +72,19 @@ def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
     return Executable(made.functions, made.constants, made.words, made.offsets, made.kernels, library)
 
 
+def _require_no_donations(mod: IRModule) -> None:
+    for function in functions_of(mod.mlir):
+        if DONATED in function.attributes:
+            raise UnsupportedError(
+                f"'{function.name.value}' gives results the memory of parameters ({DONATED}), which native code "
+                "does alone"
+            )
+
+
 def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRModule]:
     """The bytecode of a module, and the module of its kernels."""
     work = mod.clone()
+    _require_no_donations(work)
     require_entries(work.mlir)
     verify_each = is_observed()
     form = form_of(work.mlir)

@@ -14,9 +14,11 @@ import numpy as np
 import relax_mlir as rx
 import tvm_ffi
 from forms import arrays
+from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
+from relax_mlir.module_functions import functions_of
 from relax_mlir.runtime import build as native_builds
 
 compared = 0
@@ -112,6 +114,11 @@ def _acts(mod: rx.IRModule) -> bool:
     )
 
 
+def _donates(mod: rx.IRModule) -> bool:
+    """Whether a function gives results the memory of parameters, which bytecode refuses."""
+    return any(DONATED in function.attributes for function in functions_of(mod.mlir))
+
+
 def install() -> None:
     """Let `rx.build` build both."""
     build = native_builds.build
@@ -119,7 +126,7 @@ def install() -> None:
     @functools.wraps(build)
     def both(mod: rx.IRModule, target: Any = "cpu", **options: Any) -> Any:
         native = build(mod, target, **options)
-        if set(options) - {"cache"} or _acts(mod):
+        if set(options) - {"cache"} or _acts(mod) or _donates(mod):
             return native
         try:
             bytecode = build(mod, target, exec_mode="bytecode", **options)

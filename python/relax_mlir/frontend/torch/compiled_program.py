@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tvm_ffi
 
+from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import ArgumentError
 from relax_mlir.frontend.import_progress import compiling
 from relax_mlir.frontend.torch.exported_program import from_exported_program, prepared
@@ -35,7 +36,9 @@ class CompiledProgram:
         signature: ProgramSignature,
         executable: Executable,
         generator: Generator | None = None,
+        donated: Sequence[bool] = (),
     ) -> None:
+        """`donated`: which of what the program changes ``main`` changes in place."""
         self.executable = executable
         """What `relax_mlir.build` gave; its function is called ``main``."""
         self._main = executable["main"]
@@ -61,6 +64,7 @@ class CompiledProgram:
             (kind, signature.state.index(name) if kind == "buffer" else names[name], node)
             for kind, name, node in signature.changed
         ]
+        self._donated = list(donated) or [False] * len(self._changed)
 
     def __call__(self, *args: Argument, **kwargs: Argument) -> Argument:
         """Call it. Raises `ArgumentError` for arguments of another structure, and what ``main`` raises."""
@@ -80,19 +84,38 @@ class CompiledProgram:
                     f"argument {self._leaves[index].paths[0]} is {leaves[index]!r}; "
                     f"the program was exported with {value!r}, which is part of it"
                 )
+        state = list(self._state)
+        apart = self._made_dense(leaves, state)
         waiting = iter(leaves)
         given = [_packed(tree, waiting) for tree in self._trees]
         drawn_from = () if self.generator is None else (self.generator.state,)
-        found = self._main(*(item for item in given if item is not _DROPPED), *self._state, *drawn_from)
+        found = self._main(*(item for item in given if item is not _DROPPED), *state, *drawn_from)
         result, changed = (found[0], list(found[1])) if self._changed or drawn_from else (found, [])
         if self.generator is not None:
             self.generator.state = _as_torch(changed.pop()).numpy()
+        for number, (tensor, dense) in apart.items():
+            kind, index, _ = self._changed[number]
+            tensor.detach().copy_(dense)
+            (state if kind == "buffer" else leaves)[index] = tensor
         known = {node: leaves[index] for node, index in self._places.items()}
-        for (kind, index, node), value in zip(self._changed, changed, strict=True):
-            known[node] = self._state[index] if kind == "buffer" else leaves[index]
-            known[node].detach().copy_(_as_torch(value))
+        new = iter(changed)
+        for (kind, index, node), donated in zip(self._changed, self._donated, strict=True):
+            known[node] = state[index] if kind == "buffer" else leaves[index]
+            if not donated:
+                known[node].detach().copy_(_as_torch(next(new)))
         out = self._results(result, known)
         return pytree.tree_unflatten(out, self._out_spec)
+
+    def _made_dense(self, leaves: list[Any], state: list[Any]) -> dict[int, tuple[Any, Any]]:
+        """Put dense copies in the places of tensors that ``main`` is to change, and are not dense; both by number."""
+        apart: dict[int, tuple[Any, Any]] = {}
+        for number, ((kind, index, _), donated) in enumerate(zip(self._changed, self._donated, strict=True)):
+            given = state if kind == "buffer" else leaves
+            tensor = given[index]
+            if donated and hasattr(tensor, "is_contiguous") and not tensor.is_contiguous():
+                given[index] = tensor.detach().contiguous()
+                apart[number] = tensor, given[index]
+        return apart
 
     def _results(self, result: Argument, known: dict[Any, Any]) -> list[Any]:
         """The results of the module, nested ones taken apart. `known`: arguments and buffers, by their nodes."""
@@ -135,11 +158,17 @@ def compile_program(
     """
     require_torch()
     program = prepared(exported_program)
-    module = from_exported_program(program, copy=copy, run_ep_decomposition=False, fallback=fallback)
+    in_place = options.get("exec_mode", "native") == "native"
+    module = from_exported_program(
+        program, copy=copy, run_ep_decomposition=False, fallback=fallback, donate=in_place
+    )
+    signature = read_signature(program)
     with compiling(len(program.graph.nodes)):
         executable = build(module, **options)
     own = (generator or Generator(0)) if draws(program.graph_module) else None
-    return CompiledProgram(program, read_signature(program), executable, own)
+    names = module["main"].attributes.get(DONATED, [])
+    donated = [bool(item.value) for item in names][len(names) - len(signature.changed) - (own is not None) :]
+    return CompiledProgram(program, signature, executable, own, donated[: len(signature.changed)])
 
 
 def _packed(tree: Tree, waiting: Iterator[Any]) -> Argument:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
+from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.builder import BlockBuilder
+from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.dialects.random import STATE
 from relax_mlir.dialects.structure import prim_value
-from relax_mlir.dialects.types import StructInfo
+from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import UnsupportedError, expect
 from relax_mlir.frontend.import_progress import importing
@@ -21,6 +23,7 @@ from relax_mlir.frontend.torch.program_signature import (
     ProgramSignature,
     Tree,
     children,
+    leaf_names,
     read_signature,
     tensor_info,
     tree_info,
@@ -34,6 +37,8 @@ from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, FakeTensor, TreeSpec
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.ir_module import IRModule
+from relax_mlir.lowering.shapes.leaves import leaves
+from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Expr
 
 __all__ = ["from_exported_program"]
@@ -52,6 +57,7 @@ def from_exported_program(
     custom_convert_map: Mapping[str, ConvertFunction] | None = None,
     symbol_names: Mapping[str, str] | None = None,
     fallback: bool = True,
+    donate: bool = False,
 ) -> IRModule:
     """The module of this project that a program of ``torch.export`` is; its function is called ``main``.
 
@@ -83,6 +89,8 @@ def from_exported_program(
             no longer know the names of their `Dim`s.
         fallback: lower by torch-mlir what has no rule here and is on a list (`lowered_ops`), each op with a
             `TorchMlirWarning`; False refuses such ops.
+        donate: what the program changes, arguments and buffers, ``main`` changes in the memory that it is given, and
+            leaves out of the new values; those whose shape differs stay among them. Calls in native code alone.
 
     Raises:
         UnsupportedError: all ops that are not supported, with counts and lines of the model.
@@ -97,6 +105,7 @@ def from_exported_program(
         keep_params_as_input,
         unwrap_unit_return_tuple,
         fallback,
+        donate,
     ).module()
 
 
@@ -137,6 +146,7 @@ class _Import:
         weights_as_input: bool,
         unwrap: bool,
         fallback: bool,
+        donate: bool,
     ) -> None:
         self.program = program
         self.weights = weights
@@ -144,6 +154,7 @@ class _Import:
         self.weights_as_input = weights_as_input
         self.unwrap = unwrap
         self.fallback = fallback
+        self.donate = donate
         self.signature: ProgramSignature = read_signature(program)
         self.sizes: Sizes = named_sizes(program, self.signature, names)
         self.guards, self.bounds = self._conditions()
@@ -224,7 +235,30 @@ class _Import:
                     "without these ops."
                 )
             builder.emit_func_output(result)
+        if self.donate and self.signature.changed:
+            self._donate(builder, importer, result)
         return builder.get()
+
+    def _donate(self, builder: BlockBuilder, importer: GraphImporter, result: Argument) -> None:
+        """Say which new values take the memory of what they are new values of."""
+        main = builder.lookup("main")
+        names = {name: _identifier(name) for name in self.signature.state}
+        for parameter in self.signature.parameters:
+            if parameter.values is not None:
+                found = leaf_names(parameter.name, parameter.values)
+                names.update({node.name: name for node, name in found})
+        params = zip(parameter_names(main), main.type.inputs, strict=True)
+        infos = {leaf.name: leaf.info for name, type_ in params for leaf in leaves(name, struct_info(type_))}
+        count = len(list(_values_of(result[0])))
+        given = [""] * count
+        for _, name, node in self.signature.changed:
+            value, place = importer.argument(node), names[name]
+            fits = place not in given and value.struct_info == infos[place]
+            given.append(place if fits else "")
+        given += [""] * (importer.random_state is not None)
+        with builder.mod.context:
+            texts = ir.ArrayAttr.get([ir.StringAttr.get(text) for text in given])
+            main.attributes[DONATED] = texts
 
     def _used_bounds(self, params: Sequence[Var]) -> dict[str, tuple[int, int | None]]:
         used = {name for param in params for name in param.struct_info.symbols()}
@@ -273,6 +307,14 @@ def _nested(spec: TreeSpec, values: Argument) -> Argument:
         return None
     found = [_nested(child, values) for child in children(spec)]
     return [item for item in found if item is not None]
+
+
+def _values_of(result: Argument) -> Iterator[Value]:
+    if isinstance(result, list | tuple):
+        for item in result:
+            yield from _values_of(item)
+    else:
+        yield result
 
 
 def _identifier(name: str) -> str:

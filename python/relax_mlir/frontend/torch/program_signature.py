@@ -187,6 +187,15 @@ def tensor_info(fake: FakeTensor, sizes: Sizes) -> Tensor:
     return Tensor(dims, dtype_name(fake.dtype))
 
 
+def leaf_names(name: str, tree: Tree) -> Iterator[tuple[Any, str]]:
+    """The placeholders of a nested argument without constants, with the names of their parts: ``past[0][1]``."""
+    if isinstance(tree, Leaf):
+        yield tree.node, name
+        return
+    for index, item in enumerate(tree):
+        yield from leaf_names(f"{name}[{index}]", item)
+
+
 def unpacked(tree: Tree, value: Value) -> Iterator[tuple[Any, Value]]:
     """The placeholders of a nested argument without constants, with their values."""
     if isinstance(tree, Leaf):

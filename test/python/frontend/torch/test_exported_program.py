@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 import torch
+from relax_mlir.dialects.attributes import DONATED
 from relax_mlir.error import ArgumentError, CheckError, ShapeError, UnsupportedError
 from relax_mlir.frontend.torch import compile_program, export_program, from_exported_program
 from torch import nn
@@ -199,6 +201,49 @@ def test_arguments_that_the_module_changes() -> None:
     torch.testing.assert_close(x, kept * 2)
     torch.testing.assert_close(first, y + 1)
     assert second is x
+
+
+class Caches(nn.Module):
+    """Caches as a buffer, as an argument and inside of one, changed by slices, at places, and as a whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(8, 4))
+
+    def forward(self, new: Any, cache: Any, more: Any) -> Any:
+        cache[:, 1:3] = new
+        cache[:, torch.tensor([0, -1])] = 5.0
+        self.seen[2:3] += new.sum((0, 1))
+        more["key"][0].mul_(2)
+        return cache.sum(), new + self.seen.sum(), cache, more["key"][0]
+
+
+def caches(batch: int) -> tuple[Any, ...]:
+    return torch.randn(batch, 2, 4), torch.randn(batch, 5, 4), {"key": [torch.randn(batch, 3)]}
+
+
+def test_caches_are_changed_in_place() -> None:
+    batch = Dim("batch")
+    module, other = Caches(), Caches()
+    program = exported(module, caches(3), ({0: batch}, {0: batch}, {"key": [{0: batch}]}))
+    names = from_exported_program(program, donate=True)["main"].attributes[DONATED]
+    assert [name.value for name in names] == ["", "", "", "", "seen", "cache", "more[0][0]"]
+    run = compile_program(program)
+    for size in (3, 1, 0, 6):
+        args = caches(size)
+        same = copy.deepcopy(args)
+        got, wanted = run(*args), other(*same)
+        torch.testing.assert_close((got, args, module.seen), (wanted, same, other.seen))
+        assert got[2] is args[1] and got[3] is args[2]["key"][0]
+    new, _, more = caches(3)
+    strided = torch.randn(3, 4, 5).transpose(1, 2)  # is copied, and written back
+    wanted = strided.clone()
+    other(new, wanted, copy.deepcopy(more))
+    run(new, strided, more)
+    torch.testing.assert_close(strided, wanted)
+    whole = torch.randn(3, 5, 4)
+    with pytest.raises(ArgumentError, match="overlaps the given"):
+        run(new, whole, {"key": [whole.flatten()[:9].view(3, 3)]})
 
 
 class Tied(nn.Module):

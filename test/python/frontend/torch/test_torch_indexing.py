@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
+from relax_mlir.error import BoundsError
 from torch.export import Dim
 from torch_programs import Calls, check
 
@@ -14,6 +16,31 @@ def arguments(n: int, m: int) -> tuple[Any, ...]:
     """A tensor, different rows of it, and columns, some counted from the end."""
     count = min(n, m)
     return torch.randn(n, m, 4), torch.randperm(n)[:count], torch.randint(-m, m, (count,))
+
+
+class Puts(torch.nn.Module):
+    """Slices at places, along each axis; the tensor is needed afterwards, too."""
+
+    def forward(self, x: Any, i: Any, new: Any) -> Any:
+        first, middle, last = x.clone(), x.clone(), x.clone()
+        first[i] = new[:, :1]
+        middle[:, i] = 2.0
+        last[..., i.clamp(-4, 3)] = 3.0
+        return first, middle, last, (x > 0).index_fill(1, i, True), x.sum(2)
+
+
+def puts(n: int, m: int, k: int) -> tuple[Any, ...]:
+    return torch.randn(n, m, 4), torch.randint(-min(n, m), min(n, m), (k,)), torch.randn(k, 3, 4)
+
+
+def test_slices_at_places() -> None:
+    k = Dim("k")
+    shapes = ({0: Dim("n", min=1), 1: Dim("m", min=1)}, {0: k}, {0: k})
+    run = check(Puts(), puts, ((1, 1, 3), (3, 7, 0), (4, 2, 1)), shapes, example=(6, 5, 4))
+    x, _, new = puts(6, 5, 4)
+    for wrong in (5, -6, 2**40):
+        with pytest.raises(BoundsError):
+            run(x, torch.tensor([0, wrong, 1, 2]), new)
 
 
 def test_gathers_scatters_and_sorts() -> None:

@@ -9,6 +9,7 @@ from relax_mlir import symbolic, topi
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, Operand, constant
 from relax_mlir.frontend.torch.registry import rule
+from relax_mlir.frontend.torch.rules.slice_writes import put_slices
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.symbolic import Dim
 
@@ -115,6 +116,9 @@ def index_put(
     if masks:
         return _masked_put(call, x, indices, new, accumulate)
     axes = [axis for axis, item in enumerate(indices) if item is not None]
+    only = indices[axes[0]] if len(axes) == 1 and not accumulate else None
+    if only is not None and only.ndim == 1:
+        return put_slices(call, x, axes[0], _integers(only), new)
     places = [_integers(item) for item in indices if item is not None]
     if axes == list(range(len(axes))):
         return call.te(topi.index_put, x, places, new, accumulate)
@@ -252,12 +256,7 @@ def slice_scatter(
         begin = symbolic.maximum(0, size + begin)
     begin = symbolic.minimum(begin, size)
     if step == 1:
-        parts = [
-            R.strided_slice(x, [axis], [0], [begin], [1]),
-            call.tensor(source),
-            R.strided_slice(x, [axis], [begin + count], [size], [1]),
-        ]
-        return R.concat(parts, axis)
+        return R.slice_scatter(x, call.tensor(source), begin, begin + count, 1, axis)
     return call.te(topi.slice_scatter, x, call.tensor(source), begin, begin + count * step, step, axis)
 
 

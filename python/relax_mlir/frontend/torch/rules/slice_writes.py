@@ -1,0 +1,74 @@
+"""Slices at places that a tensor tells, written into the memory of the tensor: caches of keys and values."""
+
+from __future__ import annotations
+
+from relax_mlir import op as R
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.torch.op_call import OpCall
+from relax_mlir.ir_module import IRModule
+
+
+def put_slices(call: OpCall, x: Value, axis: int, places: Value, values: Value) -> Value:
+    """`x` with ``x[:, places] = values``, in order, so that of several at one place the last one stays.
+
+    `places` are integers of rank 1, for `axis`, negative ones counted from the end; one that is no place is a
+    `BoundsError` of the call. `x` is copied where its old elements are still needed.
+    """
+    shape = call.shape
+    shape[axis] = call.importer.dim(call.node.args[1][axis].meta["val"].shape[0])
+    name = f"put_slices_{axis}_of_{call.rank}_{call.dtype}_{places.dtype}"
+    if name not in call.builder.symbol_names():
+        text = _text(name, axis, call.rank, call.dtype, str(places.dtype))
+        call.builder.add_func(IRModule.parse(text, trusted=True), name)
+    given = [places, R.broadcast_to(values, shape), x]
+    return R.call_tir_inplace(name, given, 2, x.tensor_info)
+
+
+def _text(name: str, axis: int, rank: int, dtype: str, integer: str) -> str:
+    """The prim func: a loop over the places, each with a copy of a slice."""
+    element, place = (str(dtypes.dtype(kind).storage_type()) for kind in (dtype, integer))
+    whole = f"memref<{'?x' * rank}{element}>"
+    steps = ", ".join("?" if number != rank - 1 else "1" for number in range(rank))
+    part = f"memref<{'?x' * rank}{element}, strided<[{steps}], offset: ?>>"
+    others = [number for number in range(rank) if number != axis]
+    dims = [f"d{number}" for number in range(rank)]
+    sizes = ", ".join("1" if number == axis else f"%n{number}" for number in range(rank))
+    ones = ", ".join("1" for _ in range(rank))
+
+    def window(source: str, at: str) -> str:
+        offsets = ", ".join(at if number == axis else "0" for number in range(rank))
+        return f"memref.subview {source}[{offsets}][{sizes}][{ones}] : {whole} to {typed(part)}"
+
+    def typed(text: str) -> str:
+        return text.replace(
+            "?x" * rank, "".join("1x" if number == axis else "?x" for number in range(rank)), 1
+        )
+
+    def declared(own: str, length: str, kind: str) -> str:
+        names = ", ".join(f'"{length if number == axis else dims[number]}"' for number in range(rank))
+        return f'{{name = "{own}", shape = [{names}], dtype = "{kind}"}}'
+
+    counts = "\n".join(f"  %n{n} = memref.dim %x, %c{n} : {whole}" for n in others)
+    constants = "\n".join(f"  %c{n} = arith.constant {n} : index" for n in range(max(rank, 2)))
+    return f"""
+func.func private @{name}(%places: memref<?x{place}>, %values: {whole}, %x: {whole}) attributes {{relax.prim_func,
+    relax.params = [{{name = "places", shape = ["count"], dtype = "{integer}"}}, {declared("values", "count", dtype)},
+    {declared("x", f"d{axis}", dtype)}]}} {{
+{constants}
+{counts}
+  %count = memref.dim %places, %c0 : memref<?x{place}>
+  %size = memref.dim %x, %c{axis} : {whole}
+  scf.for %i = %c0 to %count step %c1 {{
+    %p = memref.load %places[%i] : memref<?x{place}>
+    %signed = arith.index_cast %p : {place} to index
+    %from_end = arith.addi %signed, %size : index
+    %is_negative = arith.cmpi slt, %signed, %c0 : index
+    %at = arith.select %is_negative, %from_end, %signed : index
+    %new = {window("%values", "%i")}
+    %old = {window("%x", "%at")}
+    memref.copy %new, %old : {typed(part)} to {typed(part)}
+  }}
+  return
+}}
+"""
