@@ -8,29 +8,18 @@ from typing import Any
 
 import indexing_semantics
 import numpy as np
+import ordering_semantics
 import paths  # noqa: F401 - the next imports need it
 import references
 import references_nn
 import references_windows
 from difference import Array, Inexact, numpy_dtype
+from meanings import FailsError, Sizes, UnknownMeaningError, in_range
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.dtypes import from_element_type
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.mlir import ir
-
-
-class UnknownMeaningError(Exception):
-    """The interpreter does not know what this means: the mutant is not compared."""
-
-
-class FailsError(Exception):
-    """The program fails here."""
-
-
-class Sizes(tuple[int, ...]):
-    """The value of a shape."""
-
 
 CONVOLUTIONS = ("nn_conv1d", "nn_conv2d", "nn_conv3d")
 POOLINGS = tuple(f"nn_{kind}_pool{count}d" for kind in ("avg", "max") for count in (1, 2, 3))
@@ -336,7 +325,7 @@ def _elementwise() -> dict[str, Semantics]:
 
 SEMANTICS: dict[str, Semantics] = {
     **_elementwise(),
-    **indexing_semantics.MEANINGS,
+    **{name: in_range(f) for name, f in (indexing_semantics.MEANINGS | ordering_semantics.MEANINGS).items()},
     "power": _plain(_power),
     "floor_mod": _plain(_mod),
     "mod": _plain(_mod),

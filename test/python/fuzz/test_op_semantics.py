@@ -74,6 +74,14 @@ def test_batch_norm_against_torch(training: bool) -> None:
     np.testing.assert_allclose(_value(found[2]), biased, rtol=1e-10)
 
 
+def _whole(x: rx.Value) -> rx.Value:
+    return R.astype(R.clip(x, -9, 9), "int32")
+
+
+def _integers(*numbers: Any) -> rx.Value:
+    return R.const(np.array(numbers, "int32"))
+
+
 IMAGE = rx.Tensor(("n", 2, 5, "w + 3"), "float32")
 PROGRAMS: dict[str, Any] = {
     "max": lambda x: R.nn.max_pool2d(x, (3, 2), (2, 1), (1, 0), ceil_mode=True),
@@ -87,6 +95,38 @@ PROGRAMS: dict[str, Any] = {
     "flip": lambda x: R.flip(x, 3),
     "tile": lambda x: R.tile(x, (2, 1, 3)),
     "repeat": lambda x: R.concat([R.repeat(x, 2), R.repeat(R.repeat(x, 2, 1), 1)], 0),
+    "ordered": lambda x: (
+        R.sort(x, 3, descending=True),
+        R.argsort(_whole(x), 2, descending=True),
+        R.topk(_whole(x), 2, 2),
+        R.bucketize(_whole(x), _integers(-3, 0, 2), right=True),
+    ),
+    "placed": lambda x: (
+        R.slice_scatter(x, R.zeros_like(x), 0, 5, axis=2),
+        R.scatter_nd(R.reshape(x, ("n*10*(w + 3)",)), _integers([0], [4]), R.const(np.ones(2, "f4")), "add"),
+        R.index_tensor(x, [_integers(), _integers()]),
+        R.one_hot(_whole(x), R.const(2.5), R.const(-1.0), 3, 1),
+        R.dynamic_strided_slice(
+            x, *(_integers(*each) for each in ((0, 1, 4, -1), (9, 2, 0, 0), (1, 1, -2, -1)))
+        ),
+    ),
+    "moved": lambda x: (
+        R.nn.pad(x, (0, 1, 0, 0, 2, 0, 0, 3), "constant", 1.5),
+        R.nn.pixel_shuffle(R.nn.pad(x, (0, 0, 0, 2, 0, 0, 0, 0)), 2),
+        R.reverse_sequence(R.reshape(x, ("n", 10, "w + 3")), R.full(("n",), R.const(3, "int32"))),
+        R.nn.batch_flatten(x),
+        R.meshgrid([R.const(np.arange(3.0)), R.const(np.arange(2.0))], indexing="xy"),
+    ),
+    "activated": lambda x: (
+        R.nn.elu(x, 0.5),
+        R.nn.selu(x),
+        R.nn.hardsigmoid(x),
+        R.nn.hardswish(x),
+        R.nn.softplus(x, 2.0),
+        R.nn.prelu(x, R.const(np.array([0.25, -2.0], "f4"))),
+        R.nn.dropout(x),
+    ),
+    "drawn": lambda x: R.random.words(R.const(np.array([7, 2**64 - 1, 3], "u8")), 11),
 }
 
 

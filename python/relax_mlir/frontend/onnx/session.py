@@ -17,7 +17,7 @@ from onnx import TypeProto, ValueInfoProto
 from relax_mlir.arrays import to_numpy
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, expect
 from relax_mlir.frontend.import_progress import compiling
-from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
+from relax_mlir.frontend.onnx.dtypes import NAMES, dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.importer import import_model, may_be_fixed
 from relax_mlir.frontend.onnx.items import MAX_FOLDED
 from relax_mlir.frontend.onnx.loading import ModelLike, load_model
@@ -25,7 +25,7 @@ from relax_mlir.frontend.onnx.narrow import NARROW, NARROW_NAMES
 from relax_mlir.frontend.onnx.node import ValueNeededError
 from relax_mlir.random import Generator
 from relax_mlir.runtime.build import build
-from relax_mlir.runtime.executable import Executable
+from relax_mlir.runtime.executable import CompiledFunction
 from relax_mlir.target import Target
 
 MAX_PROGRAMS = 16
@@ -43,7 +43,7 @@ class NodeArg:
 
 @dataclass(frozen=True)
 class _Program:
-    executable: Executable
+    main: CompiledFunction
     draws: bool
 
 
@@ -95,6 +95,9 @@ class InferenceSession:
         constants.update(sparse.values.name for sparse in proto.graph.sparse_initializer)
         self._inputs = [info for info in proto.graph.input if info.name not in constants]
         self._outputs = list(proto.graph.output)
+        self._plain = {info.name: _plain_dtype(info.type) for info in [*self._inputs, *self._outputs]}
+        self._input_names = [info.name for info in self._inputs]
+        self._output_names = [info.name for info in self._outputs]
         self._nodes = len(proto.graph.node)
         self._special: list[str] = []
         self._programs: OrderedDict[Any, _Program] = OrderedDict()
@@ -124,7 +127,8 @@ class InferenceSession:
         imported = import_model(self._model, "main", {}, fixed, sequences)
         target = "cpu" if self._target is None else self._target
         with compiling(self._nodes):
-            return _Program(build(imported.module, target, opt_level=self._opt_level), imported.draws)
+            executable = build(imported.module, target, opt_level=self._opt_level)
+        return _Program(executable["main"], imported.draws)
 
     # -- as onnxruntime has it
 
@@ -146,22 +150,25 @@ class InferenceSession:
         run_options: Any = None,  # noqa: ANN401 - as in onnxruntime
     ) -> list[Any]:
         """The outputs called `output_names` (None: all) for inputs by name, as NumPy arrays."""
-        names = [info.name for info in self._outputs]
+        names = self._output_names
         wanted = names if output_names is None else list(output_names)
         for name in wanted:
             if name not in names:
                 raise UnknownNameError("output of the model", name, names)
         for name in input_feed:
-            if name not in [info.name for info in self._inputs]:
-                raise UnknownNameError("input of the model", name, [info.name for info in self._inputs])
-        feeds = {info.name: self._feed(info, input_feed) for info in self._inputs}
+            if name not in self._input_names:
+                raise UnknownNameError("input of the model", name, self._input_names)
+        feeds = {
+            name: self._feed(info, input_feed)
+            for name, info in zip(self._input_names, self._inputs, strict=True)
+        }
         program = self._program(feeds)
-        main = program.executable["main"]
+        main = program.main
         arguments = [
-            part
+            part if self._plain[name] is not None else _stored(part)
             for name, feed in feeds.items()
             if name not in self._special or isinstance(feed, list)
-            for part in map(_stored, feed if isinstance(feed, list) else [feed])
+            for part in (feed if isinstance(feed, list) else [feed])
         ]
         if program.draws:
             with self._drawing:  # each run draws what no other one does
@@ -170,12 +177,17 @@ class InferenceSession:
             result = main(*arguments)
         results = [result] if len(names) == 1 else list(result)
         found = {
-            info.name: _as_numpy(result, info.type)
-            for info, result in zip(self._outputs, results, strict=True)
+            name: result
+            if self._plain[name] is not None and isinstance(result, np.ndarray)
+            else _as_numpy(result, info.type)
+            for name, info, result in zip(names, self._outputs, results, strict=True)
         }
         return [found[name] for name in wanted]
 
     def _feed(self, info: ValueInfoProto, feeds: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an array or a list
+        given, plain = feeds.get(info.name), self._plain[info.name]
+        if plain is not None and isinstance(given, np.ndarray) and given.dtype == plain:
+            return given
         type_ = info.type.optional_type.elem_type if info.type.HasField("optional_type") else info.type
         value = feeds.get(info.name)
         if value is None:
@@ -207,6 +219,14 @@ class InferenceSession:
                 continue
             if len(self._programs) > MAX_PROGRAMS:
                 self._programs.popitem(last=False)
+
+
+def _plain_dtype(type_: TypeProto) -> np.dtype[Any] | None:
+    """The dtype of a tensor that programs take and give as it is; None for all else."""
+    if not type_.HasField("tensor_type"):
+        return None
+    code = type_.tensor_type.elem_type
+    return None if code in NARROW_NAMES or code not in NAMES else numpy_dtype(NAMES[code])
 
 
 def _key(feed: Any) -> Any:  # noqa: ANN401 - an array, a list of them, or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 import relax_mlir as rx
 from onnx import TensorProto, helper
@@ -287,3 +288,37 @@ def test_constants_keep_the_names_of_the_model(tmp_path) -> None:
     wanted = x @ arrays[0] @ arrays[1] @ arrays[2] @ arrays[3]
     for made in (module, rx.IRModule.load(tmp_path / "m.rx")):
         np.testing.assert_allclose(np.from_dlpack(rx.build(made)["main"](x)), wanted, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_recurrent_layers_of_constant_weights(op: str, gates: int) -> None:
+    """Their gates are put in order at import: nothing but the layer is left of them; ONNX Runtime gives the same."""
+    directions, hidden, inputs = 2, 3, 5
+    graph = model(
+        f"g (float[t, b, {inputs}] x) => (float[t, {directions}, b, {hidden}] y, float[{directions}, b, {hidden}] h)"
+        f'{{ [layer] y, h = {op}<hidden_size = {hidden}, direction = "bidirectional">(x, w, r, bias) }}'
+    )
+    shapes = {
+        "w": (directions, gates * hidden, inputs),
+        "r": (directions, gates * hidden, hidden),
+        "bias": (directions, 2 * gates * hidden),
+    }
+    for number, (name, shape) in enumerate(shapes.items()):
+        graph.graph.initializer.append(onnx.numpy_helper.from_array(floats(*shape, seed=number), name))
+    text = from_onnx(graph).script()
+    assert not any(name in text for name in ("R.strided_slice", "R.split", "R.concat"))
+    ours, theirs = InferenceSession(graph), onnxruntime.InferenceSession(graph.SerializeToString())
+    for steps, batch in ((4, 2), (1, 1)):
+        feed = {"x": floats(steps, batch, inputs)}
+        for one, other in zip(ours.run(None, feed), theirs.run(None, feed), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_powers_of_two_are_products() -> None:
+    """An exponent that is the constant 2, of whatever shape that changes none."""
+    graph = model(
+        "g (float[n] x, float[m] e) => (float[n] y, float[k] z) "
+        "{ two = Constant<value = float {2.0}>() y = Pow(x, two) z = Pow(two, e) }"
+    )
+    assert from_onnx(graph).script().count("R.power") == 1
+    check(InferenceSession(graph), graph, {"x": floats(5), "e": floats(3)})
