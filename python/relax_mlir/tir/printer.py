@@ -50,6 +50,7 @@ def print_prim(function: func.FuncOp) -> list[str] | None:
         names -= CLAIMED
     if (
         params is None
+        or function.is_external
         or names - KNOWN
         or KERNEL in names
         or not name.isidentifier()

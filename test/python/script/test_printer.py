@@ -3,6 +3,7 @@
 import numpy as np
 import relax_mlir as rx
 from relax_mlir import op as R
+from relax_mlir.script import parse
 from relax_mlir.transform import create_pass
 
 EXPECTED = """@I.ir_module
@@ -82,3 +83,13 @@ def test_show_prints_it(capsys) -> None:  # type: ignore[no-untyped-def]  # a py
 def test_notebooks_show_it_in_colour() -> None:
     html = module()._repr_html_()
     assert "<span style=" in html and "match_shape" in html
+
+
+def test_prim_func_without_a_body() -> None:
+    """It is printed as IR, and read again as that."""
+    text = """
+    func.func private @add(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32> attributes {relax.params = [
+        {dtype = "float32", name = "A", shape = ["n"]}, {dtype = "float32", name = "B", shape = ["n"]}],
+        relax.prim_func}"""
+    printed = rx.IRModule.parse(text).script()
+    assert "I.mlir" in printed and parse(printed).script() == printed
