@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
+import cold_process
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -30,23 +29,24 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_large_models_on_a_terminal(large: str) -> None:
-    status, written = run_on_terminal(["-c", SCRIPT, large])
+    status, written = run_on_terminal(["-c", SCRIPT, large], cold_process.environment())
     assert status == 0
     assert "importing chain.onnx" in written and "compiling: " in written
 
 
 def test_small_models_and_other_streams_get_none(large: str, tmp_path: Path) -> None:
-    status, written = run_on_terminal(["-c", SCRIPT, chain(tmp_path / "short.onnx", 3)])
-    assert (status, written) == (0, "")
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, large], capture_output=True, text=True, env=None, check=False
+    status, written = run_on_terminal(
+        ["-c", SCRIPT, chain(tmp_path / "short.onnx", 3)], cold_process.environment()
     )
+    assert (status, written) == (0, "")
+    done = cold_process.run(["-c", SCRIPT, large])
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_the_bar_of_relax_compile_stands_alone(large: str, tmp_path: Path) -> None:
     status, written = run_on_terminal(
-        ["-m", "relax_mlir.tools.compile_command", large, "-o", str(tmp_path / "chain.so")]
+        ["-m", "relax_mlir.tools.compile_command", large, "-o", str(tmp_path / "chain.so")],
+        cold_process.environment(),
     )
     assert status == 0
     assert "reading the module" in written and "importing" not in written

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+import sweep
 from generic_loops import LENGTHS, NUMPY, TARGETS, Generic, compiled, guarded, lowered, random
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -165,9 +167,17 @@ REDUCTIONS = {
 INITIAL = {"mulf": 1, "maxsi": -128, "minsi": 2**62, "maximumf": -np.inf, "minimumf": np.inf, "andi": 1}
 
 
-@pytest.mark.parametrize("op", REDUCTIONS)
-@pytest.mark.parametrize("axis", [1, 0, (0, 1)])
-@pytest.mark.parametrize("target", TARGETS)
+AXES: tuple[int | tuple[int, int], ...] = (1, 0, (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("op", "axis", "target"),
+    [
+        (*case, target)
+        for target in TARGETS
+        for case in sweep.turn(target, TARGETS, list(itertools.product(REDUCTIONS, AXES)))
+    ],
+)
 def test_reductions(op: str, axis: int | tuple[int, int], target: str) -> None:
     dtype, reference = REDUCTIONS[op]
     out_map, shape, kinds = {1: ("d0", "?x", "pr"), 0: ("d1", "?x", "rp"), (0, 1): ("", "", "rr")}[axis]
@@ -185,9 +195,14 @@ def test_reductions(op: str, axis: int | tuple[int, int], target: str) -> None:
         assert (guard == 1).all()
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("axis", [1, 0, (0, 1)])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("axis", "dtype", "target"),
+    [
+        (*case, target)
+        for target in TARGETS
+        for case in sweep.turn(target, TARGETS, list(itertools.product(AXES, ("f32", "f64"))))
+    ],
+)
 def test_reductions_of_many_operations(axis: int | tuple[int, int], dtype: str, target: str) -> None:
     """Vectors go side by side: whole groups, single ones and elements are left over in turn."""
     out_map, shape, kinds = {1: ("d0", "?x", "pr"), 0: ("d1", "?x", "rp"), (0, 1): ("", "", "rr")}[axis]

@@ -57,9 +57,11 @@ def shapes(rng: np.random.Generator, rank: int, count: int) -> Iterator[tuple[in
 def tried(target: str) -> list[tuple[tuple[int, ...], str]]:
     """Every permutation of two to four axes in f32, and of few axes in all types; targets take turns with most."""
     every = [(axes, "float32") for axes in permutations((2, 3))]
-    turns = [(axes, "float32") for axes in permutations((4,))]
-    turns += [(axes, dtype) for axes in FEW for dtype in DTYPES[1:]]
-    return every + sweep.turn(target, TARGETS, turns)
+    every += sweep.turn(target, TARGETS, [(axes, "float32") for axes in permutations((4,))])
+    for number, dtype in enumerate(DTYPES[1:]):
+        first = number % len(FEW)
+        every += [(axes, dtype) for axes in sweep.turn(target, TARGETS, FEW[first:] + FEW[:first])]
+    return every
 
 
 @cache

@@ -25,11 +25,12 @@ def numpy_pad(widths: tuple[tuple[int, int], ...], mode: str, value: float = 0) 
     return compute
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float32", "float64", "float16", "bfloat16", "int8", "int64", "uint16", "bool"]
-)
+DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "int64", "uint16", "bool")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_what_numpy_gives(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, DTYPES)
     matrix = Tensor(("n", "m"), dtype)
     wide = ((2, 1), (0, 3))
     value = 1 if dtype == "bool" else 7

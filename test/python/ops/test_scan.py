@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from harness import FLOATS, INTEGERS, NUMBERS, Array, Suite, numbers
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
@@ -57,11 +58,12 @@ def add(
 def test_axes_of_size_one(name: str) -> None:
     """Along one of several of them, and beside others: what is left of the loop is a slice that is all there is."""
     suite = Suite()
-    for shape in ((1, "n", 4, 1), ("n", 1), (1, "n"), (1, 1, "n", 1), (1,), (1, 1)):
-        for axis in range(len(shape)):
-            for exclusive in (False, True):
-                for dtype in ("float32", "bfloat16", "uint8", "int64"):
-                    add(suite, name, dtype, shape, axis, exclusive)
+    shapes = ((1, "n", 4, 1), ("n", 1), (1, "n"), (1, 1, "n", 1), (1,), (1, 1))
+    cases = [(s, axis, exclusive) for s in shapes for axis in range(len(s)) for exclusive in (False, True)]
+    types = ("float32", "bfloat16", "uint8", "int64")
+    for dtype in types:
+        for shape, axis, exclusive in sweep.turn(dtype, types, cases):
+            add(suite, name, dtype, shape, axis, exclusive)
     suite.run()
 
 

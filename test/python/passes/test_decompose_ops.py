@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op as R
 from relax_mlir.passes.decompose_ops import RULES, DecomposeOps
 from relax_mlir.runtime import to_numpy
@@ -54,10 +55,17 @@ CASES: list[tuple[str, Callable[..., rx.Value], list[tuple[Any, ...]]]] = [
 SIZES = ({"n": 2, "b": 2, "s": 3, "t": 5}, {"n": 1, "b": 1, "s": 1, "t": 1})
 
 
+def tried(dtype: str) -> list[int]:
+    """The numbers of the cases: all in float32, in part one of each op in float16."""
+    numbers = range(len(CASES))
+    return [*numbers] if dtype == "float32" else sweep.part(numbers, lambda number: CASES[number][0])
+
+
 def every_case(dtype: str) -> rx.IRModule:
     """A function per case, named by its number."""
     bb = rx.BlockBuilder()
-    for number, (_, function, shapes) in enumerate(CASES):
+    for number in tried(dtype):
+        _, function, shapes = CASES[number]
         add(bb, f"case{number}", function, shapes, dtype)
     return bb.get()
 
@@ -91,9 +99,10 @@ def add(
         bb.emit_func_output(out)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)])
-def test_equal_within_rounding(number: int, dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "number"), [(dtype, number) for dtype in ("float32", "float16") for number in tried(dtype)]
+)
+def test_equal_within_rounding(dtype: str, number: int) -> None:
     op, function, shapes = CASES[number]
     assert f'"relax.{op}"' in str(build(function, shapes, dtype))
     before, after = (executable[f"case{number}"] for executable in compiled(dtype))

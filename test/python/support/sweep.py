@@ -36,15 +36,16 @@ def alike(dtype: str, dtypes: Sequence[str]) -> list[str]:
 def turn(value: Value, values: Sequence[Value], cases: Sequence[Case]) -> list[Case]:
     """The cases of a sweep over values of a kind that run for one of these, in part.
 
-    The values take turns: each case runs for one of them, and each of them has at least one case.
+    The values take turns: each case runs for one of them, and each of them has at least one case. Who is first changes
+    from round to round, so that no value meets every second case only.
     """
     if ALL:
         return list(cases)
-    place = values.index(value)
+    place, count = values.index(value), len(values)
     return [
         case
         for number, case in enumerate(cases)
-        if number % len(values) == place or number == place % len(cases)
+        if (number + number // count) % count == place or number == place % len(cases)
     ]
 
 
