@@ -112,13 +112,14 @@ class Relax(ext.Dialect, name=NAMESPACE):
 
     _definition: ClassVar[tuple[tuple[object, ...], bytes]] = ((), b"")
     """The classes of an IRDL module that was emitted, and its bytecode."""
+    _registered: ClassVar[tuple[object, ...]] = ()
+    """The classes that the bindings know."""
 
     @classmethod
     def load(cls) -> None:
         """What `ext.Dialect.load` does, without what a process needs only once: half of its time."""
         classes = (*cls.types, *cls.attributes, *cls.operations)
-        is_known = classes == cls._definition[0]
-        if not is_known:
+        if classes != cls._definition[0]:
             cls._definition = (classes, cls._emit_bytecode())
         irdl.load_dialects(ir.Module.parse(cls._definition[1]))
         for op in cls.operations:
@@ -129,8 +130,9 @@ class Relax(ext.Dialect, name=NAMESPACE):
         for attr in cls.attributes:
             cast = ext._cext.register_type_caster(ir.DynamicAttr.lookup_typeid(attr.attr_name), replace=True)
             cast(attr)
-        if is_known:
+        if classes == cls._registered:
             return
+        cls._registered = classes
         ext._cext.globals._register_dialect_impl(cls.DIALECT_NAMESPACE, cls, replace=True)
         for op in cls.operations:
             ext._cext.register_operation(cls, replace=True)(op)

@@ -16,6 +16,7 @@ import gc
 import importlib
 import io
 import json
+import mmap
 import os
 import pkgutil
 import runpy
@@ -34,7 +35,9 @@ PRELOADED = (
     *("dialects", "analysis", "transform", "instrument", "passes", "rewrite", "script"),
     *("lowering", "te", "tir", "runtime", "profiler"),
 )
-"""Packages imported beforehand. Not `tools`: a tool has memory in common with its own children alone."""
+"""Packages imported beforehand."""
+TOOL_PARTS = ("opt_driver", "opt_options")
+"""What most commands use of `tools`. Those that run as `__main__` cannot be there before."""
 
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
@@ -52,10 +55,39 @@ def preload() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
+    for name in TOOL_PARTS:
+        importlib.import_module(f"{relax_mlir.__name__}.tools.{name}")
     if sys.modules["torch"] is None:
         del sys.modules["torch"]
+    emit_dialect()
     gc.collect()
     gc.freeze()
+
+
+def emit_dialect() -> None:
+    """Have a child emit the dialect, which would take each of the others as long as all else that a tool does first."""
+    from relax_mlir.dialects.dialect import Relax, context, import_families
+
+    import_families()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with os.fdopen(writer, "wb") as out:
+            context()
+            out.write(Relax._definition[1])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as given:
+        Relax._definition = ((*Relax.types, *Relax.attributes, *Relax.operations), given.read())
+    if status := os.waitpid(child, 0)[1]:
+        sys.exit(f"warm_server: the child that emits the dialect has ended with status {status}")
+
+
+def renew_shared_memory() -> None:
+    """A tool has memory in common with its own children alone."""
+    from relax_mlir.tools import supervise
+
+    supervise._shared = mmap.mmap(-1, supervise.SIZE)
 
 
 def threads() -> int:
@@ -122,6 +154,7 @@ class Server:
             os.chdir(request["cwd"])
             os.environ.clear()
             os.environ.update(request["env"])
+            renew_shared_memory()
             code = run(request["python"])
         except BaseException:
             traceback.print_exc()
