@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
-from harness import TOLERANCE, Array
+from harness import FLOATS, SHORT_FLOATS, TOLERANCE, Array
 from relax_mlir import op as R
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
@@ -50,15 +51,16 @@ def drawn(kind: str, dtype: str, steps: int, batch: int) -> list[Array]:
     return [rng.uniform(-1, 1, shape).astype(dtypes.dtype(dtype).numpy) for shape in shapes]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_what_torch_gives(dtype: str) -> None:
     bb = rx.BlockBuilder()
-    for kind in GATES:
+    kinds = sweep.turn(dtype, sweep.alike(dtype, SHORT_FLOATS), list(GATES))
+    for kind in kinds:
         params = [rx.Var(name, info) for name, info in infos(kind, dtype).items()]
         with bb.function(kind, params):
             bb.emit_func_output(getattr(R.nn, kind)(*params))
     executable = rx.build(bb.get())
-    for kind in GATES:
+    for kind in kinds:
         for steps, batch in SIZES:
             arrays = drawn(kind, dtype, steps, batch)
             found = executable[kind](*arrays)

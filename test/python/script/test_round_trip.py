@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from relax_mlir import op as R
@@ -135,7 +136,7 @@ UNARY = (R.exp, R.nn.relu, R.negative, R.nn.softmax, lambda v: R.sum(v, axis=0, 
 BINARY = (R.add, R.multiply, lambda a, b: R.where(R.greater(a, b), a, b))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40 if sweep.ALL else 20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_random_modules(data: st.DataObject) -> None:
     """Ops on tensors of one shape, constants, tuples, dataflow blocks, conditionals and calls, nested at random."""

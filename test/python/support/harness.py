@@ -106,16 +106,22 @@ class Case:
 class Suite:
     """Cases that share one module.
 
-    `turn`: a value, and those of its kind, which take turns with the cases of a sweep (`sweep.turn`).
+    `turn`: a value, and those of its kind, which take turns with the cases of a sweep (`sweep.turn`); `opt_level`: that
+    of the build.
     """
 
     turn: tuple[str, Sequence[str]] | None = None
+    opt_level: int | None = None
     cases: list[Case] = field(default_factory=list)
 
     @staticmethod
     def of(dtype: str, dtypes: Sequence[str]) -> Suite:
-        """The suite of an element type in a sweep over several, of which those of a kind take turns."""
-        return Suite((dtype, sweep.alike(dtype, dtypes)))
+        """The suite of an element type in a sweep over several, of which those of a kind take turns.
+
+        In part, only floats and signed integers are built as users do, others in the least time.
+        """
+        quick = not sweep.ALL and sweep.element_kind(dtype) not in ("float", "int")
+        return Suite((dtype, sweep.alike(dtype, dtypes)), 0 if quick else None)
 
     @property
     def chosen(self) -> Sequence[Case]:
@@ -145,7 +151,7 @@ class Suite:
 
     def run(self) -> None:
         """Compile all cases and compare each result with its reference."""
-        executable = rx.build(self.module())
+        executable = rx.build(self.module(), opt_level=self.opt_level)
         for case in self.chosen:
             function = executable[case.name]
             for arrays in case.inputs:

@@ -6,6 +6,7 @@ import itertools
 import operator
 
 import pytest
+import sweep
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from relax_mlir import symbolic
@@ -14,7 +15,10 @@ from relax_mlir.symbolic import Dim
 from symbolic_expressions import NAMES, TREES, VALUES, Tree
 
 ON_RANDOM_INPUT = settings(
-    deadline=None, database=None, max_examples=100, suppress_health_check=list(HealthCheck)
+    deadline=None,
+    database=None,
+    max_examples=100 if sweep.ALL else 40,
+    suppress_health_check=list(HealthCheck),
 )
 
 SMALL = [dict(zip(NAMES, values, strict=True)) for values in itertools.product((0, 1, 2, 5, 12), repeat=3)]
