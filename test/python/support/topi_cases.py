@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import relax_mlir as rx
+import sweep
 from relax_mlir import symbolic, te
 from relax_mlir.dialects.dtypes import dtype
 
 Array = Any
 Cases = Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]]
 """By name: an operator on tensors, and what NumPy computes of arrays."""
-TOGETHER = 12
+TOGETHER = 8
 """Cases of one prim func: LLVM takes more than twice as long for a function that is twice as long."""
 
 
@@ -25,12 +26,16 @@ def check(
     *,
     rtol: float = 1e-5,
     atol: float = 1e-6,
+    turn: tuple[str, Sequence[str]] | None = None,
 ) -> None:
     """Build prim funcs of some cases each, call them with each list of arguments, and compare.
 
-    Where a reference raises `ValueError` (an empty reduction of NumPy), the case is left out of that call.
+    Where a reference raises `ValueError` (an empty reduction of NumPy), the case is left out of that call. `turn`: the
+    element type, and those of the sweep, of which those of a kind take turns with the cases.
     """
     names = list(cases)
+    if turn is not None:
+        names = sweep.turn(turn[0], sweep.alike(*turn), names)
     for first in range(0, len(names), TOGETHER):
         some = {name: cases[name] for name in names[first : first + TOGETHER]}
         _check(inputs, some, arguments, rtol, atol)

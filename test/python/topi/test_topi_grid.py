@@ -53,7 +53,14 @@ def test_samples_of_two_dimensions(dtype: str) -> None:
         )
     ]
     loose = {"float16": 4e-3, "bfloat16": 4e-2}.get(dtype, 2e-4)
-    check([x, g], cases, arrays, rtol=loose, atol=loose)
+    check(
+        [x, g],
+        cases,
+        arrays,
+        rtol=loose,
+        atol=loose,
+        turn=(dtype, ("float32", "float64", "float16", "bfloat16")),
+    )
 
 
 def test_samples_of_three_dimensions() -> None:
@@ -123,7 +130,14 @@ def test_grids(dtype: str) -> None:
         for n, h, w in ((2, 3, 4), (1, 1, 1), (3, 1, 5))
     ]
     loose = {"float16": 4e-3, "bfloat16": 4e-2}.get(dtype, 1e-5)
-    check([x, z, y], cases, arrays, rtol=loose, atol=loose)
+    check(
+        [x, z, y],
+        cases,
+        arrays,
+        rtol=loose,
+        atol=loose,
+        turn=(dtype, ("float32", "float64", "float16", "bfloat16")),
+    )
 
 
 def _grid(x: Any, sizes: Any, corners: bool) -> Any:

@@ -57,7 +57,7 @@ def test_elements(dtype: str) -> None:
         "cast": (lambda x, y: topi.cast(x, "int32"), lambda x, y: x.astype("f8").astype("i4")),
     }
     arrays = [[random((n, m), dtype), random((m,), dtype, 1)] for n, m in ((3, 5), (1, 1), (0, 2), (2, 33))]
-    check([x, y], cases, arrays, rtol=LOOSE[dtype], atol=LOOSE[dtype])
+    check([x, y], cases, arrays, rtol=LOOSE[dtype], atol=LOOSE[dtype], turn=(dtype, DTYPES))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -113,7 +113,14 @@ def test_long_sums(dtype: str) -> None:
     rng = np.random.default_rng(0)
     kind = random((1,), dtype).dtype
     numbers = (rng.random((3, 2048)) * 0.5 + 0.25).astype(kind)
-    check([x, flat], cases, [[numbers, numbers[:, None]]], rtol=LOOSE[dtype], atol=LOOSE[dtype])
+    check(
+        [x, flat],
+        cases,
+        [[numbers, numbers[:, None]]],
+        rtol=LOOSE[dtype],
+        atol=LOOSE[dtype],
+        turn=(dtype, DTYPES),
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -170,4 +177,4 @@ def test_images_and_places(dtype: str) -> None:
         [random((n, 2, h, v), dtype), np.arange(k) - 1, random((n, m), dtype), random((3, 2, 3, 3), dtype, 1)]
         for n, h, v, k, m in ((2, 5, 7, 4, 6), (1, 3, 3, 1, 1))
     ]
-    check([x, i, y, w], cases, arrays, rtol=LOOSE[dtype] * 2, atol=LOOSE[dtype] * 2)
+    check([x, i, y, w], cases, arrays, rtol=LOOSE[dtype] * 2, atol=LOOSE[dtype] * 2, turn=(dtype, DTYPES))

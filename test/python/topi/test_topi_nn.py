@@ -60,7 +60,7 @@ def test_products(dtype: str) -> None:
         ]
         for n, m, k in ((3, 4, 5), (1, 1, 1), (0, 2, 3), (2, 3, 0), (17, 9, 33))
     ]
-    check([a, b, x, y, s], cases, arrays, rtol=1e-4, atol=1e-4)
+    check([a, b, x, y, s], cases, arrays, rtol=1e-4, atol=1e-4, turn=(dtype, ("float32", "float64")))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -82,7 +82,14 @@ def test_activations(dtype: str) -> None:
         )
     arrays = [[random((n, 3, m), dtype), random((3,), dtype)] for n, m in ((2, 5), (1, 1), (0, 4), (4, 0))]
     large = random((2, 3, 4), dtype) * 1000
-    check([x, p], cases, [*arrays, [large, arrays[0][1]]], rtol=1e-5, atol=1e-5)
+    check(
+        [x, p],
+        cases,
+        [*arrays, [large, arrays[0][1]]],
+        rtol=1e-5,
+        atol=1e-5,
+        turn=(dtype, ("float16", "bfloat16")),
+    )
 
 
 def test_padding() -> None:

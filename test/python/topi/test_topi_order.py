@@ -40,7 +40,7 @@ def test_cumulative(dtype: str) -> None:
     half = small[0].dtype.type(0.5) if dtype != "int32" else 1
     arrays = [[np.clip(array, -2, 2) if dtype == "int32" else array * half] for array in small]
     loose = {"float16": 1e-2, "bfloat16": 5e-2}.get(dtype, 1e-4)
-    check([x], cases, arrays, rtol=loose, atol=loose)
+    check([x], cases, arrays, rtol=loose, atol=loose, turn=(dtype, ("float16", "bfloat16")))
 
 
 def test_cumulative_of_many_small_floats() -> None:

@@ -194,7 +194,9 @@ def test_adaptive_pooling(dtype: str) -> None:
         [random(s, dtype), random((*s[:2], 3, *s[2:]), dtype)]
         for s in ((2, 3, 7, 10), (1, 1, 1, 1), (1, 2, 4, 13))
     ]
-    check([x, y], cases, arrays, rtol=LOOSE.get(dtype, 1e-5), atol=LOOSE.get(dtype, 1e-5))
+    check(
+        [x, y], cases, arrays, rtol=LOOSE.get(dtype, 1e-5), atol=LOOSE.get(dtype, 1e-5), turn=(dtype, FLOATS)
+    )
 
 
 def of_torch(function: Any, x: Any, size: Any) -> Any:
@@ -242,7 +244,7 @@ def test_neighbours(dtype: str) -> None:
         )
     cases["lrn last"] = lambda x: topi.nn.lrn(x, 3, -1, 0.5, 0.75, 2.0), lambda x: _lrn(x, 3, 2)
     arrays = [[random(shape, dtype)] for shape in ((2, 5, 3), (1, 1, 1), (0, 2, 2))]
-    check([x], cases, arrays, rtol=LOOSE.get(dtype, 1e-5), atol=LOOSE.get(dtype, 1e-5))
+    check([x], cases, arrays, rtol=LOOSE.get(dtype, 1e-5), atol=LOOSE.get(dtype, 1e-5), turn=(dtype, FLOATS))
 
 
 def _lrn(x: Any, size: int, axis: int) -> Any:
@@ -296,7 +298,14 @@ def test_losses(dtype: str) -> None:
         arrays.append(
             [random((n, c, k), dtype), targets, np.abs(random((c,), dtype)) + random((1,), dtype) ** 2]
         )
-    check([x, t, w], cases, arrays, rtol=LOOSE.get(dtype, 1e-5), atol=LOOSE.get(dtype, 1e-5))
+    check(
+        [x, t, w],
+        cases,
+        arrays,
+        rtol=LOOSE.get(dtype, 1e-5),
+        atol=LOOSE.get(dtype, 1e-5),
+        turn=(dtype, FLOATS),
+    )
 
 
 @pytest.mark.parametrize("scale", [2, 3])

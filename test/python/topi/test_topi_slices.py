@@ -57,6 +57,7 @@ def test_index_tensor_and_put(dtype: str) -> None:
         arrays,
         rtol=2e-2 if dtype in ("float16", "bfloat16") else 1e-5,
         atol=5e-2 if dtype == "bfloat16" else 1e-2,
+        turn=(dtype, DTYPES),
     )
 
 

@@ -64,7 +64,14 @@ def test_tensordot(dtype: str) -> None:
         [random((n, m, 3), dtype), random((m, 3, k), dtype, 1)]
         for n, m, k in ((2, 4, 3), (1, 1, 1), (0, 2, 2), (2, 0, 1))
     ]
-    check([a, b], cases, arrays, rtol=LOOSE.get(dtype, 1e-4), atol=LOOSE.get(dtype, 1e-4) * 4)
+    check(
+        [a, b],
+        cases,
+        arrays,
+        rtol=LOOSE.get(dtype, 1e-4),
+        atol=LOOSE.get(dtype, 1e-4) * 4,
+        turn=(dtype, ("float16", "bfloat16")),
+    )
 
 
 def test_places() -> None:
@@ -261,7 +268,7 @@ def test_bucketize(dtype: str) -> None:
         ]
         for n, m in ((7, 5), (1, 1), (3, 0), (0, 2))
     ]
-    check([x, b], cases, arrays)
+    check([x, b], cases, arrays, turn=(dtype, ("float16", "bfloat16")))
 
 
 @pytest.mark.parametrize("wanted", ["int8", "uint8", "int16", "uint16", "int32"])
@@ -327,7 +334,7 @@ def test_quantization_of_other_floats(dtype: str) -> None:
         [random((n,), dtype) * one.dtype.type(10), np.array(0.25, one.dtype), np.array(-3, "i1")]
         for n in (9, 1, 0)
     ]
-    check([x, s, z], cases, arrays, rtol=1e-2, atol=1e-2)
+    check([x, s, z], cases, arrays, rtol=1e-2, atol=1e-2, turn=(dtype, ("float16", "bfloat16")))
 
 
 def test_mistakes() -> None:
