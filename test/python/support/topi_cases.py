@@ -15,7 +15,7 @@ from relax_mlir.dialects.dtypes import dtype
 Array = Any
 Cases = Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]]
 """By name: an operator on tensors, and what NumPy computes of arrays."""
-TOGETHER = 8
+TOGETHER = 4
 """Cases of one prim func: LLVM takes more than twice as long for a function that is twice as long."""
 
 

@@ -219,13 +219,13 @@ def test_statistics(dtype: str) -> None:
     special = random((3, 5, 2), dtype)
     special[0, 2, 1], special[1, 1, 0], special[1, 3, 0], special[2, :, :] = np.nan, np.inf, np.nan, -np.inf
     loose = {"float16": 4e-2, "bfloat16": 2e-1}.get(dtype, 1e-5)
-    check([x], cases, arrays, rtol=loose, atol=loose)
+    check([x], cases, arrays, rtol=loose, atol=loose, turn=(dtype, FLOATS))
     with_nan = {
         name: case
         for name, case in cases.items()
         if name in ("median", "median kept", "median of all", "logsumexp")
     }
-    check([x], with_nan, [[special]], rtol=loose, atol=loose)
+    check([x], with_nan, [[special]], rtol=loose, atol=loose, turn=(dtype, FLOATS))
 
 
 def _parts(found: Any) -> Any:
