@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import relax_mlir as rx
 import torch
 import torch.nn.functional as F
+from relax_mlir.frontend.torch import compile_program, from_exported_program
 from torch import nn
 from torch.export import Dim
 from torch_programs import Calls, check
@@ -48,3 +50,29 @@ def test_encoder_layers_without_gradients(first: bool) -> None:
     )
     shapes = ({0: Dim("b"), 1: Dim("n")},)
     check(layer, lambda b, n: (torch.randn(b, n, 8),), ((1, 1), (4, 2), (2, 19)), shapes, example=(3, 5))
+
+
+def test_repeated_heads_are_shared() -> None:
+    """Keys and values that a model repeats for groups of queries are read where they lie; other repetitions stay."""
+
+    class Grouped(nn.Module):
+        def __init__(self, turned: bool) -> None:
+            super().__init__()
+            self.turned = turned
+
+        def forward(self, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+            b, g, t, d = k.shape
+            parts = (k[:, None], k[:, None] * 2) if self.turned else (k[:, :, None], k[:, :, None] * 2)
+            wide = (b, 3, g, t, d) if self.turned else (b, g, 3, t, d)
+            return ATTEND(q, *(part.expand(wide).reshape(b, g * 3, t, d) for part in parts))
+
+    for turned in (False, True):
+        module = Grouped(turned).eval()
+        q, k = torch.randn(2, 6, 4, 8), torch.randn(2, 2, 5, 8)
+        program = torch.export.export(module, (q, k), dynamic_shapes=(None, {2: Dim("t")}))
+        text = rx.transform.DeadCodeElimination()(from_exported_program(program)).script()
+        assert ("R.broadcast_to" in text) == turned
+        run = compile_program(program)
+        for length in (1, 5, 9):
+            k = torch.randn(2, 2, length, 8)
+            torch.testing.assert_close(run(q, k), module(q, k), rtol=1e-4, atol=1e-5)

@@ -10,6 +10,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, constant
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.torch_types import Argument, FakeTensor
+from relax_mlir.ir_queries import defining_op
 from relax_mlir.symbolic import Dim
 
 
@@ -40,6 +41,9 @@ def attention(
         _four(v, _spread(shape, lead, grouped=enable_gqa))
         for v, shape in zip((query, key, value), shapes, strict=True)
     ]
+    keys, values = map(_unrepeated, parts[1:])
+    if keys is not None and values is not None and keys.shape[1] == values.shape[1]:
+        parts[1:] = [keys, values]
     scores = [*_lead(lead), shapes[0][-2], shapes[1][-2]]
     bias = None
     unseen = None
@@ -95,6 +99,29 @@ def _four(value: Value, shapes: tuple[list[Dim], list[Dim]]) -> Value:
     if known is None or len(known) != len(whole) or any(a != b for a, b in zip(known, whole, strict=True)):
         value = R.broadcast_to(value, whole)
     return value if len(whole) == 4 else R.reshape(value, four)
+
+
+def _unrepeated(value: Value) -> Value | None:
+    """Keys or values before their heads are repeated for groups of queries, as models write it; None for others.
+
+    That is ``(b, g, 1, t, d)`` broadcast to ``(b, g, n, t, d)`` and reshaped to ``(b, g * n, t, d)``.
+    """
+    op = defining_op(value.ssa)
+    whole = defining_op(op.operands[0]) if op is not None and op.name == "relax.reshape" else None
+    if whole is None or whole.name != "relax.broadcast_to":
+        return None
+    shapes = [Value(v).tensor_info.known_shape for v in (whole.operands[0], whole.results[0])]
+    given, repeated, found = (*shapes, value.tensor_info.known_shape)
+    if given is None or repeated is None or found is None or (len(given), len(found)) != (5, 4):
+        return None
+    groups, count = repeated[1:3]
+    same = all(symbolic.prove_equal(given[axis], repeated[axis]) for axis in (0, 1, 3, 4))
+    if not same or given[2] != 1 or not isinstance(groups, int) or not isinstance(count, int):
+        return None
+    wanted = (repeated[0], groups * count, *repeated[3:])
+    if not all(map(symbolic.prove_equal, found, wanted)):
+        return None
+    return R.reshape(Value(whole.operands[0]), [repeated[0], groups, *repeated[3:]])
 
 
 def _mask_of(call: OpCall) -> FakeTensor:
