@@ -13,6 +13,7 @@ from relax_mlir.transform import ModulePass, PassContext
 
 MAX_BYTES = 32 * 1024
 """All buffers on the stack of a function together."""
+_LOOPS = ("scf.for", "scf.while", "scf.parallel")
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class StackBuffers(ModulePass):
     """Mark each `memref.alloc` of static size in a prim func as memory on the stack, up to 32 kB per function.
 
     `pool-buffers` makes it that, when loops have become jobs of threads, whose buffers are on the stacks of these.
-    Where all indices are constants, LLVM keeps the elements in registers.
+    Where all indices are constants, LLVM keeps the elements in registers. Left out are buffers that a loop carries on:
+    the one of a round is read when the next round writes its own.
     """
 
     name: ClassVar[str] = "stack-buffers"
@@ -39,8 +41,34 @@ def _choose(function: func.FuncOp) -> None:
     left = MAX_BYTES
     for alloc in ops_of(function.operation, "memref.alloc"):
         type_ = ir.MemRefType(alloc.results[0].type)
-        if not type_.has_static_shape or static_bytes(type_) > left:
+        if not type_.has_static_shape or static_bytes(type_) > left or _outlives_round(alloc):
             continue
         left -= static_bytes(type_)
         with alloc.context:
             alloc.attributes[ON_STACK] = ir.UnitAttr.get()
+
+
+def _outlives_round(alloc: ir.Operation) -> bool:
+    """Whether a buffer of a round of a loop may be used in later rounds."""
+    return _is_in_loop(alloc) and _is_handed_on(alloc.results[0])
+
+
+def _is_in_loop(op: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        if parent.operation.name.startswith(_LOOPS):
+            return True
+        parent = parent.operation.parent
+    return False
+
+
+def _is_handed_on(buffer: ir.Value) -> bool:
+    """Whether a buffer, or a view of it, is an operand of what ends or begins a region, or of a choice."""
+    for use in buffer.uses:
+        user = use.owner.operation
+        if user.name.startswith(("scf.", "cf.", "arith.select", "func.return")):
+            return True
+        views = [result for result in user.results if isinstance(result.type, ir.MemRefType)]
+        if any(map(_is_handed_on, views)):
+            return True
+    return False

@@ -29,6 +29,34 @@ func.func private @local(%n: index, %v: f32) attributes {relax.prim_func} {
   return
 }
 
+// A round reads the buffer of the round before, also through a view: both would be one memory on the stack. The first of
+// them is made once.
+// CHECK-LABEL: func.func private @carried
+// CHECK: %[[FIRST:[a-z0-9_]+]] = memref.alloc() {relax.on_stack} : memref<4xf32>
+// CHECK: scf.for
+// CHECK: memref.alloc() : memref<4xf32>
+// CHECK: memref.alloc() {relax.on_stack} : memref<4xf32>
+// CHECK: return
+// PLACED-LABEL: func.func private @carried
+func.func private @carried(%n: index, %v: f32) -> f32 attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = memref.alloc() : memref<4xf32>
+  memref.store %v, %first[%c0] : memref<4xf32>
+  %start = memref.cast %first : memref<4xf32> to memref<?xf32>
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %start) -> memref<?xf32> {
+    %next = memref.alloc() : memref<4xf32>
+    %own = memref.alloc() : memref<4xf32>
+    %x = memref.load %before[%c1] : memref<?xf32>
+    memref.store %x, %own[%c0] : memref<4xf32>
+    memref.store %x, %next[%c0] : memref<4xf32>
+    %view = memref.cast %next : memref<4xf32> to memref<?xf32>
+    scf.yield %view : memref<?xf32>
+  }
+  %result = memref.load %last[%c0] : memref<?xf32>
+  return %result : f32
+}
+
 // Relax functions have planned memory.
 // CHECK-LABEL: func.func @main
 // CHECK: memref.alloc() : memref<4xf32>
