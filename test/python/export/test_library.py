@@ -257,9 +257,7 @@ def test_the_words_of_the_cpu(
         1 << 1 | 1 << 10 | 1 << 20,
         *[0] * 6,
     ]
-    monkeypatch.setattr(
-        start_code, "needed_words", lambda target, flags: [0, 0, 1 << 24, 0, 0, 0, 0]
-    )  # reserved
+    monkeypatch.setattr(start_code, "needed_words", lambda target, flags: bare_python.IMPOSSIBLE_WORDS)
     path = executable.export_library(tmp_path / "no.so")
     script = """
 import numpy as np

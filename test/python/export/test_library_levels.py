@@ -27,8 +27,6 @@ def second(x: R.Tensor(("n",), "float32")):
     return x * 2.0
 """
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3")
-IMPOSSIBLE = [0, 0, 1 << 24, 0, 0, 0, 0]
-"""A bit that no CPU sets: Intel reserves it."""
 
 CHILD = """
 import sys
@@ -65,7 +63,7 @@ def test_the_best_level_that_runs_is_taken(
     for expected, refused in (("x86-64-v3", ()), ("x86-64-v2", ("x86-64-v3",))):
 
         def words(target: rx.Target, host: Any, refused: tuple[str, ...] = refused) -> list[int]:
-            return IMPOSSIBLE if target.cpu in refused else needed(target, host)
+            return bare_python.IMPOSSIBLE_WORDS if target.cpu in refused else needed(target, host)
 
         monkeypatch.setattr(start_code, "needed_words", words)
         path = export_library(list(executables.values()), tmp_path / "levels.so")
@@ -73,7 +71,7 @@ def test_the_best_level_that_runs_is_taken(
         np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), results[expected])
     facts = inspect_library(path).facts
     assert facts["targets"] == [f"cpu -mcpu={level}" for level in reversed(LEVELS)]
-    monkeypatch.setattr(start_code, "needed_words", lambda target, host: IMPOSSIBLE)
+    monkeypatch.setattr(start_code, "needed_words", lambda target, host: bare_python.IMPOSSIBLE_WORDS)
     path = export_library(list(executables.values()), tmp_path / "none.so")
     said = bare_python.run(packages, f"import sys\nimport numpy as np\ntry:\n    {CALL}\n{REPORT}", str(path))
     wanted = " or ".join(facts["targets"])

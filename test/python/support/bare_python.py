@@ -9,6 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+IMPOSSIBLE_WORDS = [*[0] * 6, 1 << 8]
+"""What no CPU has (`export.cpu_words`): bit 8 of XCR0 is always 0, since it is one of IA32_XSS (Intel's manual)."""
+
 
 def make_packages(folder: Path) -> None:
     """Fill a folder with links to the packages that a user of a library has installed."""
