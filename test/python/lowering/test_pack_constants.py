@@ -72,7 +72,8 @@ def test_against_float64(dtype: Any, depth: int, width: int) -> None:
     mod = module_of(weight, product)
     text, _ = lowered(mod)
     if depth * width > 300:  # smaller constants may be part of the code
-        assert "relax.constant_panels" in text
+        by_tiles = dtype is ml_dtypes.bfloat16 and "amx_bf16" in rx.Target.host().features
+        assert ("relax.constant_panels" in text) is not by_tiles
     if depth == 0 or width < 4:
         assert "relax.constant_panels" not in text
     main = rx.build(mod)["main"]
