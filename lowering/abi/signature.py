@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,15 @@ class Value:
             return 0
         return 1 if self.kind == "int" else self.ndim or 0
 
+    @property
+    def arguments(self) -> int:
+        """How many arguments `@f` takes for it: words of a handle, sizes of a shape, or one."""
+        if self.kind == "tuple":
+            return sum(field.arguments for field in self.fields)
+        if self.is_handle:
+            return 2
+        return self.dims if self.kind == "shape" else 1
+
     def longest_tuple(self) -> int:
         """Number of fields of the longest tuple in the value; 0 if it is none."""
         return max([len(self.fields), *(field.longest_tuple() for field in self.fields)])
@@ -55,6 +64,22 @@ class Value:
             yield self
         for field in self.fields:
             yield from field.leaves()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a leaf of a parameter is: the number of the parameter, then those of fields; and its name."""
+
+    path: tuple[int, ...]
+    name: str
+
+
+def before_results(written: Sequence[Place], count: int) -> int:
+    """How many of `count` parameters come before those that are written, if these are the last ones; else all."""
+    first = count - len(written)
+    return (
+        first if [place.path for place in written] == [(number,) for number in range(first, count)] else count
+    )
 
 
 @dataclass(frozen=True)
@@ -71,9 +96,21 @@ class Signature:
     """The numbers of arguments that the function writes: those of a prim func, and those donated to results."""
 
     @property
+    def written_places(self) -> tuple[Place, ...]:
+        """The parameters, or fields of them, that the function writes."""
+        found: list[Place] = []
+        start = 0
+        for number, param in enumerate(self.params):
+            for path, leaf in _paths(param, (number,)):
+                if start in self.written:
+                    found.append(Place(path, leaf.name))
+                start += leaf.arguments
+        return tuple(found)
+
+    @property
     def inputs(self) -> int:
-        """How many parameters come before the first that is written."""
-        return min(self.written, default=len(self.params))
+        """How many parameters come before results (see `before_results`)."""
+        return before_results(self.written_places, len(self.params))
 
     @property
     def takes_results(self) -> bool:
@@ -102,6 +139,14 @@ def _plain(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - the tree of an att
 plain = _plain
 
 
+def _paths(value: Value, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Value]]:
+    """The leaves of a value, with where they are."""
+    if value.kind != "tuple":
+        yield path, value
+    for number, field in enumerate(value.fields):
+        yield from _paths(field, (*path, number))
+
+
 def _value(data: dict[str, Any], default: str, *, result: bool) -> Value:
     kind = data.get("kind", "tensor")
     if kind not in KINDS:
@@ -117,7 +162,11 @@ def _value(data: dict[str, Any], default: str, *, result: bool) -> Value:
 
 def signature_of(func_op: ir.Operation) -> Signature:
     """Read the attribute `relax.signature` of a function; CompileError names what is malformed."""
-    data = _plain(func_op.attributes[SIGNATURE])
+    return signature_from(_plain(func_op.attributes[SIGNATURE]))
+
+
+def signature_from(data: dict[str, Any]) -> Signature:
+    """The signature of the contents of the attribute (`plain`); CompileError names what is malformed."""
     try:
         params = tuple(_value(p, f"#{i}", result=False) for i, p in enumerate(data.get("params", ())))
         results = tuple(_value(r, f"result {i}", result=True) for i, r in enumerate(data.get("results", ())))

@@ -18,7 +18,7 @@ from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, SIGNATURE, 
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX, INPUTS
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
-from relax_mlir.lowering.abi.signature import plain
+from relax_mlir.lowering.abi.signature import Place, plain, signature_from
 from relax_mlir.lowering.memory.report import MEMORY_PLAN
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
@@ -72,6 +72,11 @@ class Interface:
     bounds: Mapping[str, Mapping[str, Sequence[int | None]]] = field(default_factory=dict)
     target: str = ""
     source: str = ""
+
+    def written_by(self, function: str) -> tuple[Place, ...]:
+        """The parameters that a function writes, as far as signatures are known."""
+        facts = self.signatures.get(function, {})
+        return signature_from(facts).written_places if "written" in facts else ()
 
     @staticmethod
     def of(module: ir.Module) -> Interface:

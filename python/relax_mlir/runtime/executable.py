@@ -16,7 +16,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
-from relax_mlir.runtime.native_function import NativeFunction, require_writable
+from relax_mlir.runtime.native_function import NativeFunction
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -46,9 +46,6 @@ class CompiledFunction(NativeFunction):
     """
 
     __slots__ = ()
-
-    def _check_results(self, results: tuple[object, ...]) -> None:
-        require_writable(self.name, results)
 
     def call_into(self, out: object, *args: object) -> None:
         """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).
@@ -160,7 +157,8 @@ class Executable(Mapping[str, CompiledFunction]):
             ffi, entry = self._engine.function(name), self._engine.entry(name)
             entry |= SHORT_BIT if name in self._engine.latency_critical else 0
             entry |= HANDLE_BIT if name in self._engine.takes_handles else 0
-            self._functions[name] = CompiledFunction(name, ffi, self.functions[name], entry)
+            written = self._engine.interface.written_by(name)
+            self._functions[name] = CompiledFunction(name, ffi, self.functions[name], entry, written)
         return self._functions[name]
 
     def __contains__(self, name: object) -> bool:

@@ -9,6 +9,7 @@ import tvm_ffi
 
 from relax_mlir.arrays import holds_array, needs_help, numpy_results, to_ffi
 from relax_mlir.error import ArgumentError
+from relax_mlir.lowering.abi.signature import Place
 from relax_mlir.runtime.live_errors import live_error
 from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_tensors
 
@@ -19,16 +20,20 @@ class NativeFunction:
     Attributes:
         name: the function's name.
         ffi: the bare `tvm_ffi.Function`.
-        inputs: how many parameters it has.
+        inputs: how many parameters it has, without those at the end that it writes.
+        written: the parameters that it writes.
     """
 
-    __slots__ = ("_entry", "ffi", "inputs", "name")
+    __slots__ = ("_entry", "ffi", "inputs", "name", "written")
 
-    def __init__(self, name: str, ffi: tvm_ffi.Function, inputs: int, entry: int) -> None:
+    def __init__(
+        self, name: str, ffi: tvm_ffi.Function, inputs: int, entry: int, written: tuple[Place, ...] = ()
+    ) -> None:
         """`entry`: where calls go that do not go through `ffi`, which keeps it alive; see `ENTRY`."""
         from relax_mlir.runtime import fast_call
 
         self.name, self.ffi, self.inputs, self._entry = name, ffi, inputs, entry
+        self.written = written
         fast_call.fast_calls()
         cls: type = type(self)
         fast_call.install_subclass(cls)
@@ -39,7 +44,7 @@ class NativeFunction:
 
     def _call_any(self, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
         """Call through the FFI with any arguments."""
-        args = plain_torch_tensors(self.name, args, self.inputs)
+        args = plain_torch_tensors(self.name, args, self.inputs, self.written)
         try:
             result = self.ffi(*args)
             return numpy_results(result) if any(map(holds_array, args)) else result
@@ -60,7 +65,7 @@ class NativeFunction:
         if not isinstance(error, REFUSALS) or not may_convert(error, self.name, args):
             self._explain(error, error)
             raise error
-        self._check_results(args[self.inputs :])
+        self._check_written(args)
         try:
             result = self.ffi(*(to_ffi(arg) if needs_help(arg) else arg for arg in args))
             return numpy_results(result) if any(map(holds_array, args)) else result
@@ -73,15 +78,24 @@ class NativeFunction:
     def _explain(self, raised: BaseException, told: BaseException) -> None:
         """Add to an error of a call what can be said of it; `told` is what the FFI has raised for it."""
 
-    def _check_results(self, results: tuple[object, ...]) -> None:
-        """Raise for given results that a conversion would replace."""
+    def _check_written(self, args: tuple[object, ...]) -> None:
+        """Raise ArgumentError for a NumPy array that is to be written, and that a conversion would replace."""
+        for place in self.written:
+            if place.path[0] < self.inputs:
+                self._require_writable(f"parameter '{place.name}'", _at(args, place.path))
+        for i, out in enumerate(args[self.inputs :]):
+            self._require_writable(f"the given result {i}", out)
+
+    def _require_writable(self, role: str, value: object) -> None:
+        if isinstance(value, np.ndarray) and not (value.flags.writeable and value.flags.c_contiguous):
+            fault = "read-only" if not value.flags.writeable else "non-contiguous"
+            raise ArgumentError(f"{self.name}: {role} is a {fault} array, so it cannot be written to")
 
 
-def require_writable(name: str, results: tuple[object, ...]) -> None:
-    """Raise ArgumentError for a NumPy array among what the function `name` is given to write, unless it can."""
-    for i, out in enumerate(results):
-        if isinstance(out, np.ndarray) and not (out.flags.writeable and out.flags.c_contiguous):
-            fault = "read-only" if not out.flags.writeable else "non-contiguous"
-            raise ArgumentError(
-                f"{name}: the given result {i} is a {fault} array, so it cannot be written to"
-            )
+def _at(args: object, path: tuple[int, ...]) -> object:
+    """What is at a place of the arguments; None where they have none."""
+    for number in path:
+        if not isinstance(args, tuple | list) or number >= len(args):
+            return None
+        args = args[number]
+    return args

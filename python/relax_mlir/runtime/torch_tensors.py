@@ -8,26 +8,31 @@ Nor does what happens by way of memory become part of a gradient.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.arrays import needs_help
 from relax_mlir.error import ArgumentError, DeviceError
+from relax_mlir.lowering.abi.signature import Place
 from relax_mlir.runtime import fast_call
 
 if TYPE_CHECKING:
     import torch
 
 
-def plain_torch_tensors(name: str, args: tuple[object, ...], inputs: int) -> tuple[object, ...]:
+def plain_torch_tensors(
+    name: str, args: tuple[object, ...], inputs: int, written: Sequence[Place]
+) -> tuple[object, ...]:
     """The arguments of the function `name`, in which elements of torch tensors are what memory says.
 
-    Arguments with a negative or conjugate bit are replaced by tensors without. Arguments beyond `inputs` are results
-    to be written. Raises ArgumentError for a tensor without dense memory of its size, and for one that requires a
-    gradient while torch records; DeviceError for one on "meta".
+    Arguments with a negative or conjugate bit are replaced by tensors without. Arguments beyond `inputs`, and those at
+    places that are `written`, are results to be written. Raises ArgumentError for a tensor without dense memory of its
+    size, and for one that requires a gradient while torch records; DeviceError for one on "meta".
     """
     for arg in args:
         if not _is_plain(arg):
-            return tuple(_plain(f"{name}: argument {i}", arg, i >= inputs) for i, arg in enumerate(args))
+            results = {place.path[0] for place in written} | {*range(inputs, len(args))}
+            return tuple(_plain(f"{name}: argument {i}", arg, i in results) for i, arg in enumerate(args))
     return args
 
 

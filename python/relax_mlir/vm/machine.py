@@ -9,9 +9,10 @@ from typing import Any
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError, DeviceError, PackedFunctionError, UnknownNameError, expect
+from relax_mlir.lowering.abi.signature import Place, before_results
 from relax_mlir.lowering.runtime_lib.fast_call_state import MACHINE_BIT
 from relax_mlir.runtime.live_errors import keep_errors
-from relax_mlir.runtime.native_function import NativeFunction, require_writable
+from relax_mlir.runtime.native_function import NativeFunction
 from relax_mlir.transform import registry
 from relax_mlir.vm.assertions import register_assertions
 from relax_mlir.vm.builtins import builtin_functions
@@ -36,15 +37,14 @@ class VMFunction(NativeFunction):
     Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, shapes (tuples of integers), numbers,
     strings, functions, and tuples of such values; gives FFI values, with torch tensors or NumPy arrays where such
     came in. `ffi` is the bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay
-    valid without the machine. A prim func takes what it writes among its arguments, as in native mode: `written` are
-    their numbers.
+    valid without the machine. A prim func takes what it writes among its arguments, as in native mode (`written`).
 
     A call raises ArgumentError for another number of arguments, or one that the FFI cannot convert; RecursionError
     where too many calls are active at a time; BytecodeError where an instruction cannot do what it says with the values
     that are there; any error of a packed function that is called, as it is.
     """
 
-    __slots__ = ("executable", "info", "written")
+    __slots__ = ("executable", "info")
 
     def __init__(
         self,
@@ -55,16 +55,18 @@ class VMFunction(NativeFunction):
         written: Sequence[int] = (),
     ) -> None:
         """`descriptor`: the function's, in a machine that `ffi` keeps alive; `executable`: where it is from."""
-        inputs = min(written, default=info.num_args)
-        super().__init__(info.name, ffi, inputs, descriptor | MACHINE_BIT)
-        self.info, self.executable, self.written = info, executable, tuple(written)
+        names = info.param_names or [str(number) for number in range(info.num_args)]
+        places = tuple(Place((number,), names[number]) for number in written)
+        inputs = before_results(places, info.num_args)
+        super().__init__(info.name, ffi, inputs, descriptor | MACHINE_BIT, places)
+        self.info, self.executable = info, executable
 
     def _explain(self, raised: BaseException, told: BaseException) -> None:
         add_notes(raised, told, self.executable)
 
-    def _check_results(self, results: tuple[object, ...]) -> None:
-        if self.inputs + len(results) == self.info.num_args:
-            require_writable(self.name, results)
+    def _check_written(self, args: tuple[object, ...]) -> None:
+        if len(args) == self.info.num_args:
+            super()._check_written(args)
 
     def __repr__(self) -> str:
         names = ", ".join(self.info.param_names) or f"{self.info.num_args} arguments"

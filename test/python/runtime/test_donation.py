@@ -82,7 +82,7 @@ def test_memory_that_cannot_be_written(cached: rx.Executable) -> None:
     frozen.flags.writeable = False
     for cache, message in (
         (numbers(6)[::2], "parameter 'cache' is not contiguous, so it cannot be written to"),
-        (frozen, "read-only array, so it cannot be written to"),
+        (frozen, "parameter 'cache' is a read-only array, so it cannot be written to"),
     ):
         before = cache.copy()
         with pytest.raises(ArgumentError, match=message):
@@ -90,6 +90,21 @@ def test_memory_that_cannot_be_written(cached: rx.Executable) -> None:
         np.testing.assert_array_equal(cache, before)
     with pytest.raises(ArgumentError, match="takes 3 arguments"):
         cached["main"](numbers(2), numbers(6), 0, np.empty((6, 4), np.float32))
+
+
+def test_parameters_behind_it_are_read(cached: rx.Executable) -> None:
+    """What is not donated may be read-only, wherever it stands, in a tuple, too."""
+    assert dict(cached.functions) == {"main": 3}
+    pair = rx.Var("p", rx.Tuple((MATRIX, MATRIX)))
+    x = rx.Var("x", MATRIX)
+    summed = rx.build(module(lambda p, x: R.add(R.add(p[0], p[1]), x), ["p[0]"], [pair, x]))["main"]
+    frozen, first = numbers(3), numbers(3) + 1
+    frozen.flags.writeable = False
+    wanted = first + frozen + frozen
+    summed((first, frozen), frozen)
+    np.testing.assert_array_equal(first, wanted)
+    with pytest.raises(ArgumentError, match=r"parameter 'p\[0\]' is a read-only array"):
+        summed((frozen, first), first)
 
 
 def test_several_parameters() -> None:

@@ -83,6 +83,11 @@ class Alone:
             P[i] = T.max(A[i], T.int8(0))
             N[i] = T.min(A[i], T.int8(0))
 
+    @T.prim_func
+    def first(B: T.Buffer((n,), "float32"), A: T.Buffer((n,), "float32")):
+        for i in range(n):
+            B[i] = A[i] + T.float32(1)
+
 
 MODES = ("native", "bytecode")
 in_both_modes = pytest.mark.parametrize("mode", MODES)
@@ -221,6 +226,12 @@ def test_arrays_that_cannot_be_written(mode: str) -> None:
     with pytest.raises(ArgumentError, match="low: the given result 0 is a read-only array"):
         low(bits.copy(), bits)
     add(fixed, fixed, C)
+    given, made = new(3), new(3)
+    given.flags.writeable = False
+    alone(mode)["first"](made, given)
+    np.testing.assert_array_equal(made, given + 1)
+    with pytest.raises(ArgumentError, match="first: parameter '.*' is a read-only array"):
+        alone(mode)["first"](given, made)
 
 
 @in_both_modes
@@ -277,7 +288,7 @@ def test_bytecode_calls_the_native_entry_points() -> None:
     at = lines.index("@seen:")
     assert lines[at + 1].split() == ["call", "seen.prim", "in:", "%0,", "%1", "dst:", "%2"]
     machine = rx.VirtualMachine(executable)
-    assert machine["seen"].written == (1,) and machine["main"].written == ()
+    assert [place.path for place in machine["seen"].written] == [(1,)] and machine["main"].written == ()
     assert alone("bytecode")["column"].written == (0,)
 
 
