@@ -5,7 +5,7 @@ from typing import Any
 
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.convolution import SPATIAL, dims_by_letter, layout_of
-from relax_mlir.dialects.dim_orders import Order, Reordered, moved_letters
+from relax_mlir.dialects.dim_orders import Order, Reordered, with_layouts
 from relax_mlir.dialects.number_attributes import dimension, text_attr
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import DimLike, Tensor, dims_attr, dims_from_attr, shape_text
@@ -58,11 +58,7 @@ class AdaptivePoolingOp(RelaxOp):
 
     @classmethod
     def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
-        names = ("layout", "out_layout")
-        if len({str(args.attrs[name]) for name in names}) > 1:
-            return None
-        attributes = {name: moved_letters(args.attrs[name], order) for name in names}
-        return Reordered((0,), (order,), attributes)
+        return with_layouts(args.attrs, order)
 
 
 class AdaptiveAvgPool1dOp(AdaptivePoolingOp, name="nn_adaptive_avg_pool1d", traits=[ext.Pure]):

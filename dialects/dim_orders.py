@@ -64,3 +64,10 @@ def along_axis(
 ) -> Reordered:
     """An op with the attribute `axis`, whose result has the dimensions of the data."""
     return Reordered(operands, (order,), {"axis": moved_axis(attributes["axis"], order)})
+
+
+def with_layouts(attributes: Mapping[str, ir.Attribute], order: Order) -> Reordered | None:
+    """An op with a layout of its data, and one of its result: where they are one, both move."""
+    layout, out = attributes["layout"], attributes["out_layout"]
+    moved = moved_letters(layout, order)
+    return Reordered((0,), (order,), {"layout": moved, "out_layout": moved}) if layout == out else None

@@ -6,7 +6,7 @@ from typing import Any
 from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.convolution import SPATIAL, Ints, both_sides, layout_of, numbers_of, repeated
-from relax_mlir.dialects.dim_orders import Order, Reordered, moved_letters
+from relax_mlir.dialects.dim_orders import Order, Reordered, with_layouts
 from relax_mlir.dialects.number_attributes import bool_attr, ints_attr, text_attr
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor, dim_text
@@ -29,11 +29,7 @@ class PoolingOp(RelaxOp):
 
     @classmethod
     def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
-        names = ("layout", "out_layout")
-        if len({str(args.attrs[name]) for name in names}) > 1:
-            return None
-        attributes = {name: moved_letters(args.attrs[name], order) for name in names}
-        return Reordered((0,), (order,), attributes)
+        return with_layouts(args.attrs, order)
 
 
 class MaxPool1dOp(PoolingOp, name="nn_max_pool1d", traits=[ext.Pure]):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from relax_mlir import symbolic
@@ -44,12 +44,13 @@ class Ranges:
     def __post_init__(self) -> None:
         arguments = list(self.function.arguments)
         declared = prim_params(self.function) or self.params
-        sizes = {dim for p in declared or () for dim in p.shape or ()}
+        integers: dict[str, Dim] = {}
+        if declared is not None:
+            declared, integers = _by_sizes(declared)
         for number, argument in enumerate(arguments):
             if declared is not None and declared[number].shape is None:
-                # An integer may be negative, unless it is the size of a buffer.
-                symbol = symbolic.symbol(declared[number].name)
-                self.values[argument] = Linear({}, symbol) if symbol in sizes else None
+                value = integers.get(declared[number].name)
+                self.values[argument] = None if value is None else Linear({}, value)
             elif isinstance(argument.type, ir.MemRefType | ir.RankedTensorType):
                 shape = declared[number].shape if declared is not None else None
                 self.shapes[argument] = shape if shape is not None else own_shape(argument, number)
@@ -357,3 +358,41 @@ def is_parallel(loop: ir.Operation) -> bool:
     """Whether a loop is written as one whose iterations may run in any order."""
     kind = loop.attributes.get(LOOP_KIND)
     return isinstance(kind, ir.StringAttr) and kind.value == "parallel"
+
+
+def _by_sizes(params: Sequence[PrimParam]) -> tuple[list[PrimParam], dict[str, Dim]]:
+    """Parameters with formulas of what is known not to be negative, and the integers among them that are such, by name.
+
+    An integer may be negative, unless it is the size of a buffer. Where a size is more than an integer by a number,
+    ``n + 1``, it gets a symbol of its own, and the integer is less than that by the number.
+    """
+    sizes = {dim for param in params for dim in param.shape or ()}
+    integers: dict[str, Dim] = {}
+    found = list(params)
+    for param in params:
+        symbol = symbolic.symbol(param.name)
+        more = sorted(d for size in sizes if isinstance(d := size - symbol, int) and d > 0)
+        if param.shape is not None or (symbol not in sizes and not more):
+            continue
+        integers[param.name] = symbol
+        if symbol not in sizes:
+            least = symbolic.symbol(_unused(f"{param.name}_and_{more[0]}", sizes))
+            integers[param.name] = least - more[0]
+            found = [replace(p, shape=_moved(p.shape, symbol, least - more[0])) for p in found]
+    return found, integers
+
+
+def _unused(name: str, sizes: Collection[Dim]) -> str:
+    """The name of a symbol that no size has."""
+    taken = {symbol for size in sizes for symbol in symbolic.symbols(size)}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _moved(shape: tuple[Dim, ...] | None, symbol: Dim, value: Dim) -> tuple[Dim, ...] | None:
+    """A shape whose dimensions that are `symbol` and a number are `value` and that number."""
+    if shape is None:
+        return None
+    apart = [dim - symbol for dim in shape]
+    return tuple(value + d if isinstance(d, int) else dim for dim, d in zip(shape, apart, strict=True))

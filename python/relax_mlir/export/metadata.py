@@ -27,8 +27,9 @@ def metadata(
     Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``targets``, ``source`` (the SHA-256 of the module),
     ``weights`` (``bytes``, ``sha256``, and ``file``, which may be null), ``packed`` (functions that must be registered,
     each with the place of a call) and ``functions``: parameters and results, each with ``name``, ``kind`` and ``type``,
-    the numbers of the parameters that are ``written`` (by a prim func), the ``bounds`` of symbols (lowest and highest
-    value, which may be null), and the ``workspace`` of a call in bytes: for each target, a formula of the symbols.
+    the numbers of the parameters that are ``written`` (by a prim func, or for results in their memory), the ``bounds``
+    of symbols (lowest and highest value, which may be null), and the ``workspace`` of a call in bytes: for each target,
+    a formula of the symbols.
     """
     interface = levels[0].interface
     functions = {name: function_facts(levels, name) for name in interface.functions}
@@ -58,7 +59,7 @@ def function_facts(levels: Sequence[CompiledCode], name: str) -> dict[str, Any]:
     return {
         "params": [_value(value) for value in facts.get("params", ())],
         "results": [_value(value) for value in facts.get("results", ())],
-        "written": list(facts.get("written", ())),
+        "written": sorted({place.path[0] for place in interface.written_by(name)}),
         "bounds": {symbol: list(pair) for symbol, pair in interface.bounds.get(name, {}).items()},
         "workspace": [_workspace(level, name) for level in levels],
     }

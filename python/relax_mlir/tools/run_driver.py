@@ -101,7 +101,7 @@ def _check(options: Namespace) -> None:
 
 
 def _call(function: RunnableFunction, args: Sequence[object], trace: str | None) -> dict[str, Array]:
-    """The results by name; what a prim func writes by the names of its parameters."""
+    """The results by name; parameters that the function writes by their own."""
     if trace is None:
         return _results(function, args, function.call(*args))
     assert function.profile is not None
@@ -112,9 +112,11 @@ def _call(function: RunnableFunction, args: Sequence[object], trace: str | None)
 
 
 def _results(function: RunnableFunction, args: Sequence[object], result: object) -> dict[str, Array]:
-    if not function.written:
-        return arrays_of(result)
-    return {function.names[number]: np.asarray(args[number]) for number in function.written}
+    found = arrays_of(result)
+    for number in function.written:
+        name, leaves = function.names[number], list(arrays_of(args[number]).values())
+        found |= {name if len(leaves) == 1 else f"{name}[{i}]": leaf for i, leaf in enumerate(leaves)}
+    return found
 
 
 def _write(path: Path, results: Mapping[str, Array]) -> None:

@@ -135,7 +135,8 @@ def _of_bytecode(model: str, name: str | None) -> RunnableFunction:
     info = infos[found]
     names = info.param_names or tuple(str(i) for i in range(info.num_args))
     function = VirtualMachine(executable)[found]
-    return RunnableFunction(found, function, names, written=function.written)
+    written = [place.path[0] for place in function.written]
+    return RunnableFunction(found, function, names, written=written)
 
 
 def _chosen(name: str | None, names: Mapping[str, object], model: str) -> str:

@@ -230,7 +230,7 @@ def test_arrays_that_cannot_be_written(mode: str) -> None:
     given.flags.writeable = False
     alone(mode)["first"](made, given)
     np.testing.assert_array_equal(made, given + 1)
-    with pytest.raises(ArgumentError, match="first: parameter '.*' is a read-only array"):
+    with pytest.raises(ArgumentError, match=r"first: parameter '.*' is a read-only array"):
         alone(mode)["first"](given, made)
 
 

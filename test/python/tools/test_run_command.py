@@ -88,6 +88,29 @@ def test_what_prim_funcs_write_is_the_result(
     np.testing.assert_array_equal(written["N"], np.minimum(a, 0))
 
 
+CACHE = """
+@I.ir_module
+class Cache:
+    @R.function
+    def main(x: R.Tensor((1, 2), "float32"), cache: R.Tensor(("n", 2), "float32"), y: R.Tensor((), "float32")):
+        R.func_attr({"relax.donated": ["", "cache"]})
+        changed = R.slice_scatter(cache, x, start=1, end=2, step=1, axis=0)
+        return R.sum(changed) + y, changed
+"""
+
+
+def test_donated_parameters_are_results(tmp_path: Path) -> None:
+    (tmp_path / "cache.mlir").write_text(str(parse(CACHE)))
+    given = {"x": np.ones((1, 2), "f4"), "cache": np.zeros((3, 2), "f4"), "y": np.float32(5)}
+    np.savez(tmp_path / "in.npz", **given)  # type: ignore[arg-type]  # NumPy's stub takes no mapping of arrays
+    relax_run(
+        str(tmp_path / "cache.mlir"), "--input", str(tmp_path / "in.npz"), "-o", str(tmp_path / "out.npz")
+    )
+    written = np.load(tmp_path / "out.npz")
+    assert sorted(written) == ["cache", "result"] and written["result"] == 7
+    np.testing.assert_array_equal(written["cache"], [[0, 0], [1, 1], [0, 0]])
+
+
 @pytest.mark.parametrize("model", ["model.mlir", "model.so", "model.vmexec"])
 def test_arrays_in_and_out(folder: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)

@@ -60,6 +60,34 @@ func.func private @arithmetic(%a: memref<4xi32>, %f: memref<4xf32>) attributes {
   return
 }
 
+// The integer n is one less than a size: places up to it are in the buffer, but it may be -1, and the buffer empty.
+// CHECK-LABEL: func.func private @one_less
+// CHECK-NOT: relax.unchecked
+// CHECK: memref.load
+func.func private @one_less(%a: memref<?xf32>, %n: index) attributes {
+  relax.prim_func, relax.params = [{name = "A", shape = ["n + 1"], dtype = "float32"}, {name = "n"}]
+} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %next = arith.addi %i, %c1 : index
+    %x = memref.load %a[%i] : memref<?xf32>
+    memref.store %x, %a[%next] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func private @maybe_empty
+// CHECK-SAME: relax.unchecked
+func.func private @maybe_empty(%a: memref<?xf32>, %n: index) attributes {
+  relax.prim_func, relax.params = [{name = "A", shape = ["n + 1"], dtype = "float32"}, {name = "n"}]
+} {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 1.0 : f32
+  memref.store %v, %a[%c0] : memref<?xf32>
+  return
+}
+
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func @main(%x: !n) -> !n {
   %0 = builtin.unrealized_conversion_cast %x, %x : !n, !n to tuple<!n, !n>
