@@ -115,7 +115,7 @@ def test_as_a_module() -> None:
     with pytest.raises(ArgumentError, match="takes 2 arguments"):
         main(np.zeros(5, "f4"))
     with pytest.raises(ArgumentError, match="InferenceSession: 'generator' is 3"):
-        InferenceSession(DRAWS, generator=3)  # type: ignore[arg-type]
+        InferenceSession(DRAWS, generator=3)  # type: ignore[arg-type]  # what is refused
 
 
 NESTED = model("""g (float[n] x, bool c, int64 rounds, float[k, n] rows)
