@@ -22,8 +22,17 @@ from draws import backwards, columns, draw, frozen, strided, unaligned
 from mutants import Mutant, parsed
 from op_semantics import Sizes
 from relax_interpreter import EndlessError, FailsError, UnknownMeaningError
+from relax_mlir.dialects.attributes import DONATED, PARAM_NAME
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, struct_info
-from relax_mlir.error import CheckError, DTypeError, ParseError, PassError, RelaxError, ShapeError
+from relax_mlir.error import (
+    ArgumentError,
+    CheckError,
+    DTypeError,
+    ParseError,
+    PassError,
+    RelaxError,
+    ShapeError,
+)
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
@@ -187,6 +196,7 @@ def _check(module: IRModule, executable: Any, call: Call, say: Say, report: dict
     elif report["skipped"] in ("endless", "too large"):
         return
     acts = any(op.name.startswith("relax.call_packed") for op in ops_of(module.mlir.operation))
+    places = _donated(module, call)
     before = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     say(f"call {call.function}({', '.join(call.arguments)})"[:3000])
     try:
@@ -195,7 +205,8 @@ def _check(module: IRModule, executable: Any, call: Call, say: Say, report: dict
         _note(report, "executed")
         if _wrong_error(error) if isinstance(error, RelaxError) else "":
             raise
-        if isinstance(expected, list) and not _may_raise(error, module, call, arguments):
+        unfit = isinstance(error, ArgumentError) and not _fit(_written(places, arguments))
+        if isinstance(expected, list) and not unfit and not _may_raise(error, module, call, arguments):
             raise InternalError(
                 f"difference: {_text(call)}: raised {type(error).__name__}: {error}"
             ) from None
@@ -209,11 +220,11 @@ def _check(module: IRModule, executable: Any, call: Call, say: Say, report: dict
         raise InternalError(f"{_text(call)}: {type(error).__name__}: {error}") from error
     _note(report, "executed")
     if not acts and not (call.hostile and len(arguments) > executable.functions[call.function]):
-        _check_unchanged(call, before, arguments)
+        _check_unchanged(call, before, arguments, places)
     if isinstance(expected, str):
         raise InternalError(f"difference: {_text(call)}: returned, the interpreter says: {expected}")
     if expected is not None:
-        _compare(call, result, expected)
+        _compare(call, _results(result, places, arguments), expected)
         report["compared"] += 1
 
 
@@ -278,14 +289,45 @@ def _value(argument: Any, info: StructInfo) -> Any:
     raise UnknownMeaningError(f"argument {argument!r}")
 
 
+def _donated(module: IRModule, call: Call) -> list[int | None]:
+    """For each result, the number of the argument whose memory it takes, if any."""
+    with module.context:
+        function = module[call.function]
+        if DONATED not in function.attributes:
+            return []
+        names = [attributes[PARAM_NAME].value for attributes in function.arg_attrs]
+        return [names.index(name.value) if name.value else None for name in function.attributes[DONATED]]
+
+
+def _written(places: Sequence[int | None], arguments: Sequence[Any]) -> list[Any]:
+    """The arguments that are results; a hostile call may lack some."""
+    return [arguments[place] for place in places if place is not None and place < len(arguments)]
+
+
+def _fit(donated: Sequence[Any]) -> bool:
+    """Whether arguments can hold results."""
+    arrays = [a for a in donated if isinstance(a, np.ndarray)]
+    return all(a.flags.c_contiguous and a.flags.writeable and a.flags.aligned for a in arrays) and not any(
+        np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i]
+    )
+
+
+def _results(result: Any, places: Sequence[int | None], arguments: Sequence[Any]) -> list[Any]:
+    """All results of a call: those that are returned, and those in the memory of arguments."""
+    returned = iter(_arrays(result) if result is not None or None in places or not places else [])
+    if not places:
+        return list(returned)
+    found = [next(returned) if place is None else arguments[place] for place in places]
+    return [*found, *returned]
+
+
 def _arrays(result: Any) -> list[Any]:
     if isinstance(result, tvm_ffi.Array | tuple | list):
         return [array for item in result for array in _arrays(item)]
     return [to_numpy(result)]
 
 
-def _compare(call: Call, result: Any, expected: Sequence[Expected]) -> None:
-    found = _arrays(result)
+def _compare(call: Call, found: Sequence[Any], expected: Sequence[Expected]) -> None:
     if len(found) != len(expected):
         raise InternalError(f"difference: {_text(call)}: {len(found)} results, expected {len(expected)}")
     for index, (have, want) in enumerate(zip(found, expected, strict=True)):
@@ -294,7 +336,12 @@ def _compare(call: Call, result: Any, expected: Sequence[Expected]) -> None:
             raise InternalError(f"difference: {_text(call)}: result {index}: {message}")
 
 
-def _check_unchanged(call: Call, before: Sequence[Any], after: Sequence[Any]) -> None:
+def _check_unchanged(
+    call: Call, before: Sequence[Any], after: Sequence[Any], places: Sequence[int | None]
+) -> None:
+    written = _written(places, after)
     for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        if any(new is array for array in written):
+            continue
         if isinstance(old, np.ndarray) and old.dtype != object and old.tobytes() != new.tobytes():
             raise InternalError(f"difference: {_text(call)}: argument {index} has changed")
