@@ -91,3 +91,16 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.collect()
     gc.freeze()
     return collected
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """What a file has imported, and what it leaves in caches, stays, too: no later test looks for garbage in it."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.path != item.path:
+            gc.collect()
+            gc.freeze()
