@@ -50,6 +50,11 @@ def to_attribute(array: np.ndarray[Any, Any], name: str | None = None) -> ir.Att
     return _dense(array, dtype, tensor_type)
 
 
+def holds_arrays(context: ir.Context) -> bool:
+    """Whether `to_attribute` has made resources in `context`, which keeps their arrays for as long as it lives."""
+    return context in _arrays
+
+
 def _resource_key(name: str) -> str:
     """`name` as a word that MLIR writes without quotes."""
     word = re.sub(r"[^\w.]", "_", name, flags=re.ASCII)

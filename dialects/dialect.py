@@ -6,6 +6,7 @@ printed from them by `relax_mlir.dialects.generate_irdl` so that stock ``mlir-op
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 from threading import RLock
@@ -118,9 +119,9 @@ class Relax(ext.Dialect, name=NAMESPACE):
     @classmethod
     def load(cls) -> None:
         """What `ext.Dialect.load` does, without what a process needs only once: half of its time."""
-        classes = (*cls.types, *cls.attributes, *cls.operations)
-        if classes != cls._definition[0]:
-            cls._definition = (classes, cls._emit_bytecode())
+        known = classes()
+        if known != cls._definition[0]:
+            cls._definition = (known, cls._emit_bytecode())
         irdl.load_dialects(ir.Module.parse(cls._definition[1]))
         for op in cls.operations:
             op._attach_traits()
@@ -130,9 +131,9 @@ class Relax(ext.Dialect, name=NAMESPACE):
         for attr in cls.attributes:
             cast = ext._cext.register_type_caster(ir.DynamicAttr.lookup_typeid(attr.attr_name), replace=True)
             cast(attr)
-        if classes == cls._registered:
+        if known == cls._registered:
             return
-        cls._registered = classes
+        cls._registered = known
         ext._cext.globals._register_dialect_impl(cls.DIALECT_NAMESPACE, cls, replace=True)
         for op in cls.operations:
             ext._cext.register_operation(cls, replace=True)(op)
@@ -148,9 +149,15 @@ class Relax(ext.Dialect, name=NAMESPACE):
         return buffer.getvalue()
 
 
+def classes() -> tuple[object, ...]:
+    """All classes of types, attributes and ops that there are by now."""
+    return (*Relax.types, *Relax.attributes, *Relax.operations)
+
+
 ext._cext.globals.append_dialect_search_prefix(__name__.rpartition(".")[0])
 
 
+@functools.cache
 def import_families() -> None:
     """Import every module that defines types or ops, so that `Relax` knows them all, in the order of `FAMILIES`."""
     for family in FAMILIES:

@@ -64,10 +64,17 @@ class Frame(Guard, contextlib.AbstractContextManager["Frame"]):
         self.module = module
         self._abandoned: list[ir.Operation] = []
         self._outer = None if module is not None else current()
-        self._root: Frame = self if self._outer is None else self._outer._root
         self._left = False
         self._contexts = (*contexts, *(() if block is None else (ir.InsertionPoint(block),)))
         self._entered = contextlib.ExitStack()
+
+    @property
+    def _root(self) -> Frame:
+        """The frame of the function; it holds no reference to itself, so that a module ends with its last user."""
+        frame = self
+        while frame._outer is not None:
+            frame = frame._outer
+        return frame
 
     def __enter__(self) -> Frame:
         current()

@@ -14,10 +14,11 @@ import numpy as np
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.purity import acts, impure_functions
-from relax_mlir.dialects import calls, closures, dialect, shape_first, structure
+from relax_mlir.dialects import calls, closures, shape_first, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import bounds_attr, checked_bounds
+from relax_mlir.dialects.context_pool import pooled_context
 from relax_mlir.dialects.frames import Frame
 from relax_mlir.dialects.fresh_symbols import building
 from relax_mlir.dialects.location import user_location
@@ -64,7 +65,7 @@ class BlockBuilder:
     def __init__(self, mod: IRModule | None = None) -> None:
         expect("BlockBuilder: 'mod'", mod, IRModule | None, "an IRModule or None")
         if mod is None:
-            context = dialect.context()
+            context = pooled_context()
             with context, ir.Location.unknown():
                 mod = IRModule(ir.Module.create())
         self._mod = mod

@@ -36,6 +36,7 @@ _Note = ctypes.CFUNCTYPE(None, _Message, _POINTER)
 """MlirStringCallback."""
 
 _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
+    "mlirContextGetNumLoadedDialects": (ctypes.c_ssize_t, [_POINTER]),
     "mlirModuleCreateParse": (_POINTER, [_POINTER, Text]),
     "mlirPassManagerCreate": (_POINTER, [_POINTER]),
     "mlirPassManagerGetAsOpPassManager": (_POINTER, [_POINTER]),

@@ -14,6 +14,7 @@ from rich.syntax import Syntax
 from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
+from relax_mlir.dialects.context_pool import pooled_context
 from relax_mlir.error import Diagnostic, ParseError, VerifyError, expect
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
@@ -32,12 +33,20 @@ from relax_mlir.value_names import keep_names
 if TYPE_CHECKING:
     from relax_mlir.analysis.module_summary import ModuleSummary
 
+SHORT_TEXT = 100_000
+"""Characters of a text whose context may be used again."""
+
 
 def _parse(context: ir.Context, text: str, name: str) -> ir.Module:
     with context, ir.Location.file(name, 0, 0):
         module = parse_module(text, context)
     keep_names(module, text.encode(), "-")
     return module
+
+
+def _context_for(text: str) -> ir.Context:
+    """A context for a text: its own, if it names resources, or is so long that little of it is to be kept."""
+    return dialect.context() if len(text) > SHORT_TEXT or "resource" in text else pooled_context()
 
 
 def _parse_file(context: ir.Context, path: str) -> ir.Module:
@@ -76,7 +85,7 @@ class IRModule:
         expect("IRModule", functions, Mapping | None, 'functions by name: {"main": f}')
         given = dict(functions or {})
         found = [as_function(f"IRModule: '{name}'", value) for name, value in given.items()]
-        context = found[0].context if found else dialect.context()
+        context = found[0].context if found else pooled_context()
         with context, ir.Location.unknown():
             self.mlir = ir.Module.create()
         self.update(given)
@@ -99,7 +108,8 @@ class IRModule:
             text.encode()
         except UnicodeEncodeError as error:
             raise ParseError(f"{name}: not a valid module: its text is no valid Unicode ({error})") from None
-        return cls._checked(lambda context: _parse(context, text, name), name, trusted)
+        context = _context_for(text)
+        return cls._checked(lambda: _parse(context, text, name), name, trusted)
 
     @classmethod
     def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
@@ -110,10 +120,10 @@ class IRModule:
         """
         expect("IRModule.read: 'path'", path, str | Path, "a path")
         try:
-            Path(path).read_text()
+            context = _context_for(Path(path).read_text())
         except (OSError, UnicodeDecodeError) as error:
             raise ParseError(f"cannot read {path}: {error}") from None
-        return cls._checked(lambda context: _parse_file(context, str(path)), str(path), trusted)
+        return cls._checked(lambda: _parse_file(context, str(path)), str(path), trusted)
 
     @classmethod
     def load(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
@@ -146,14 +156,13 @@ class IRModule:
         module_file.save(self.mlir, Path(path))
 
     @classmethod
-    def _checked(cls, parse: Callable[[ir.Context], ir.Module], name: str, trusted: bool) -> IRModule:
-        context = dialect.context()
+    def _checked(cls, parse: Callable[[], ir.Module], name: str, trusted: bool) -> IRModule:
         if not trusted:
-            signal = crash_of(lambda: parse(context))
+            signal = crash_of(parse)
             if signal is not None:
                 raise ParseError(f"{name}: not a valid module: MLIR's parser crashes on it ({signal})")
         try:
-            return cls(parse(context))
+            return cls(parse())
         except ir.MLIRError as error:
             lines = [f"  {_named(diagnostic, name)}" for diagnostic in of_error(error)]
             raise ParseError("\n".join([f"{name}: not a valid module", *lines])) from None
