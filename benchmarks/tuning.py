@@ -45,17 +45,15 @@ def rows(budget: float = SHORT, search: str = "model", trials: int | None = None
     """
     from relax_mlir.tuning import LocalWorkers, tune
 
-    common: dict[str, Any] = {"budget": budget, "search": search, "trials": trials}
-    for task in tasks():
-        sizes = task.draw_sizes(SEEN, seed=SEED)
-        found = tune(task, sizes, workers=LocalWorkers(timeout=30), **common)
-        note = f"{found.measured} tried, {found.failed} failed, {budget:g} s"
-        with LocalWorkers(timeout=60, rounds=60) as workers:
+    with LocalWorkers(timeout=30) as workers:
+        common: dict[str, Any] = {"budget": budget, "search": search, "trials": trials, "workers": workers}
+        for task in tasks():
+            found = tune(task, task.draw_sizes(SEEN, seed=SEED), **common)
+            note = f"{found.measured} tried, {found.failed} failed, {budget:g} s"
             ratio = _hidden(task, found.best, workers)
-        yield Row(f"tuned {task.name}", "default / tuned, hidden sizes", ratio, LEAST, note)
-    product, kernel = matrix_product()
-    sizes = product.draw_sizes(SEEN, seed=SEED)
-    found = tune(product, sizes, baseline=kernel, workers=LocalWorkers(timeout=30), **common)
+            yield Row(f"tuned {task.name}", "default / tuned, hidden sizes", ratio, LEAST, note)
+        product, kernel = matrix_product()
+        found = tune(product, product.draw_sizes(SEEN, seed=SEED), baseline=kernel, **common)
     note = f"{found.measured} tried: {found.score:.2f}x, {budget:g} s"
     yield Row("tuned matmul", "nothing beats the kernel: 1", float(not found.found_better), 1.0, note)
 
@@ -110,7 +108,10 @@ def _hidden(task: Task, values: Any, workers: LocalWorkers) -> float:  # noqa: A
     """The geometric mean of the ratios over sizes that tuning has not seen; 0 if the candidate fails there."""
     seen = task.draw_sizes(SEEN, seed=SEED)
     drawn = [sizes for sizes in task.draw_sizes(2 * HIDDEN, seed=HIDDEN_SEED) if sizes not in seen][:HIDDEN]
+    once = workers.timeout, workers.rounds
+    workers.timeout, workers.rounds = 60, 60
     (measured,) = workers.measure(task, drawn, [values])
+    workers.timeout, workers.rounds = once
     return measured.score()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -34,8 +35,39 @@ def builders(namespace: types.ModuleType, prefix: str = "R") -> Iterator[tuple[s
 
 def definition(item: Any) -> ast.stmt:  # noqa: ANN401
     """The source of a function or class, which does not depend on Python's version as `inspect.signature` does."""
-    (found,) = ast.parse(textwrap.dedent(inspect.getsource(item))).body
+    item = inspect.unwrap(item)
+    (found,) = [
+        node for name, node in definitions(inspect.getsourcefile(item) or "") if _is_of(node, name, item)
+    ]
     return found
+
+
+@functools.cache
+def definitions(path: str) -> list[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+    """The functions and classes of a file, by their qualified names."""
+
+    def within(parent: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+        for node in ast.iter_child_nodes(parent):
+            inner = prefix
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield prefix + node.name, node
+                inner += f"{node.name}." if isinstance(node, ast.ClassDef) else f"{node.name}.<locals>."
+            if isinstance(node, ast.stmt):
+                yield from within(node, inner)
+
+    return list(within(parsed(path), ""))
+
+
+@functools.cache
+def parsed(path: str) -> ast.Module:
+    return ast.parse(Path(path).read_text(encoding="utf-8"))
+
+
+def _is_of(node: ast.FunctionDef | ast.ClassDef, name: str, item: Any) -> bool:  # noqa: ANN401
+    if inspect.isclass(item):
+        return isinstance(node, ast.ClassDef) and name == item.__qualname__
+    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+    return name == item.__qualname__ and first == item.__code__.co_firstlineno
 
 
 def signature(function: Any) -> str:  # noqa: ANN401
@@ -226,7 +258,7 @@ def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
 def alias_source(name: str) -> str:
     """The assignment that makes the type alias `name`, which no object remembers."""
     for module in [m for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.")]:
-        for statement in ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body:
+        for statement in parsed(str(module.__file__)).body:
             targets = (
                 statement.targets
                 if isinstance(statement, ast.Assign)

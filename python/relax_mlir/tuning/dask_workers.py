@@ -35,7 +35,7 @@ GREETINGS = 5
 
 @dataclass
 class DaskWorkers:
-    """The workers of a Dask cluster, as a context manager.
+    """The workers of a Dask cluster, as a context manager; `tune` may use it inside of a ``with`` block, too.
 
     A Dask worker has a child process measure, on a CPU of its own: one candidate at a time on each CPU of a machine. A
     candidate that crashes, or takes too long, ends the child process. A candidate whose Dask worker is lost is measured
@@ -63,6 +63,7 @@ class DaskWorkers:
     retries: int = 3
     patience: float = 60.0
     _running: Client | None = None
+    _entered: int = 0
 
     def __post_init__(self) -> None:
         for name, at_least in (("rounds", 1), ("retries", 0)):
@@ -90,17 +91,22 @@ class DaskWorkers:
         return max(1, sum(threads.values()))
 
     def __enter__(self) -> DaskWorkers:
-        self._running = _connect(self.client) if isinstance(self.client, str) else self.client
-        try:
-            self._require_workers(self._running)
-        except BaseException:
-            self._close()
-            raise
+        if not self._entered:
+            self._running = _connect(self.client) if isinstance(self.client, str) else self.client
+            try:
+                self._require_workers(self._running)
+            except BaseException:
+                self._close()
+                raise
+        self._entered += 1
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._entered -= 1
+        if self._entered:
+            return
         if self._connected().status == "running":
             self._connected().run(end_processes, on_error="ignore")
         self._close()

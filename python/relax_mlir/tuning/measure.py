@@ -87,6 +87,8 @@ class Workers(Protocol):
 class LocalWorkers:
     """Child processes of this machine, as a context manager.
 
+    Inside of a ``with`` block, `tune` uses the processes that are there: they end with the outermost block.
+
     Args:
         count: how many; each is bound to a CPU of its own, if there are as many.
         timeout: seconds for a candidate, building included; a worker that takes longer is ended, and started anew.
@@ -101,6 +103,7 @@ class LocalWorkers:
     least: float = 0.0005
     seed: int = 0
     _workers: list[MeasureProcess] = field(default_factory=list)
+    _entered: int = 0
 
     def __post_init__(self) -> None:
         for name in ("count", "rounds"):
@@ -109,12 +112,17 @@ class LocalWorkers:
                 raise ArgumentError(f"LocalWorkers: '{name}' is {getattr(self, name)}, expected at least 1")
 
     def __enter__(self) -> LocalWorkers:
-        cpus = sorted(os.sched_getaffinity(0))
-        own = cpus if len(cpus) >= self.count else [None] * self.count
-        self._workers = [MeasureProcess(cpu) for cpu in own[: self.count]]
+        if not self._entered:
+            cpus = sorted(os.sched_getaffinity(0))
+            own = cpus if len(cpus) >= self.count else [None] * self.count
+            self._workers = [MeasureProcess(cpu) for cpu in own[: self.count]]
+        self._entered += 1
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._entered -= 1
+        if self._entered:
+            return
         for worker in self._workers:
             worker.end()
         self._workers = []
@@ -154,11 +162,11 @@ class LocalWorkers:
                     late = [w for w in busy if w not in ready and w.deadline <= monotonic()]
                     for worker in [*ready, *late]:
                         selector.unregister(worker.output)
-                        answer = worker.restart(self.timeout) if worker in late else worker.answer()
+                        answer = worker.give_up(self.timeout) if worker in late else worker.answer()
                         yield measurement_of(busy.pop(worker), answer)
         finally:
             for worker in busy:  # nobody wants to know any more
-                worker.restart(self.timeout)
+                worker.end()
 
 
 def request_of(workers: Workers, task: Task, sizes: Sequence[Sizes], baseline: str | None) -> dict[str, Any]:

@@ -16,15 +16,20 @@ from typing import Any
 _numbers = itertools.count()
 
 _START = """
-import runpy, sys
+import gc, runpy, sys
+gc.disable()
 sys.modules["torch"] = None
 runpy.run_module("relax_mlir.tuning.measure_worker", run_name="__main__", alter_sys=True)
 """
-"""The FFI imports torch where it is installed, which takes longer than all other imports; candidates do without."""
+"""The FFI imports torch where it is installed, which takes longer than all other imports; candidates do without. No
+garbage is looked for in what is imported."""
 
 
 class MeasureProcess:
-    """A child process that runs `measure_worker`, bound to `cpu` if that is given."""
+    """A child process that runs `measure_worker`, bound to `cpu` if that is given.
+
+    It starts at once. Where it has ended, the next request starts another one.
+    """
 
     def __init__(self, cpu: int | None = None) -> None:
         self.cpu = cpu
@@ -66,8 +71,6 @@ class MeasureProcess:
             answer: Mapping[str, Any] = json.loads(line)
             return answer
         code = self.process.wait()
-        self.end()
-        self._start()
         what = f"signal {-code}" if code < 0 else f"status {code}"
         return {"error": f"WorkerError: the process that measured it ended with {what}"}
 
@@ -77,12 +80,11 @@ class MeasureProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(self.output, selectors.EVENT_READ)
             is_there = selector.select(max(0.0, self.deadline - monotonic()))
-        return self.answer() if is_there else self.restart(timeout)
+        return self.answer() if is_there else self.give_up(timeout)
 
-    def restart(self, timeout: float) -> Mapping[str, Any]:
-        """End it, and start another one."""
+    def give_up(self, timeout: float) -> Mapping[str, Any]:
+        """End it, which has not answered in so many seconds; the error that says so."""
         self.end()
-        self._start()
         return {"error": f"TimeoutError: it took longer than {timeout:g} s"}
 
     def end(self) -> None:

@@ -7,6 +7,7 @@ process at worst, never the one that tunes. It ends with its parent, whose proce
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -38,6 +39,8 @@ MIN_ROUNDS, MAX_ROUND_SECONDS = 5, 0.01
 def serve() -> None:
     """Answer requests until the input ends."""
     _end_with_parent(int(sys.argv[1]))
+    gc.freeze()
+    gc.enable()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what candidates print is no answer
     for line in sys.stdin:

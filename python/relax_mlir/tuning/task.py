@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -21,8 +22,8 @@ from relax_mlir.strategy.tuned import Tunable, extracting, has_knobs, key_of, ma
 from relax_mlir.symbolic import Bounds
 from relax_mlir.target import Target
 from relax_mlir.te import PlaceholderOp, Schedule, Tensor
-from relax_mlir.te.graph import symbols_of
-from relax_mlir.te.prim_func import build
+from relax_mlir.te.graph import operations_of, symbols_of
+from relax_mlir.te.prim_func import build, integers_of
 from relax_mlir.te.schedule.scheduled_function import build_by_size, build_scheduled
 from relax_mlir.transform import Sequential
 
@@ -83,6 +84,10 @@ class Task:
 
     def plain(self) -> str:
         """The computation without a schedule, as the text of a module."""
+        return self._plain
+
+    @cached_property
+    def _plain(self) -> str:
         return str(build(list(self.inputs), list(self.outputs), FUNCTION).module)
 
     def schedule(self, values: Values) -> Schedule:
@@ -142,8 +147,11 @@ class Task:
 
     def integers(self, sizes: Sizes) -> list[int]:
         """The integers of a call, behind its tensors: symbols that no dimension is alone."""
-        made = build(list(self.inputs), list(self.outputs), FUNCTION)
-        return [sizes[symbol] for symbol in made.integers]
+        return [sizes[symbol] for symbol in self._integers]
+
+    @cached_property
+    def _integers(self) -> tuple[str, ...]:
+        return integers_of([*self.inputs, *self.outputs], operations_of(self.outputs, self.inputs))
 
     def draw_sizes(self, count: int, bounds: Bounds | None = None, seed: int = 0) -> list[dict[str, int]]:
         """Sizes between the bounds of symbols, small and large ones alike often, most of them not round.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,13 @@ def task() -> Task:
     return create_task(tiled, [X, Y], "exponentials")
 
 
+@pytest.fixture(scope="module")
+def workers() -> Iterator[LocalWorkers]:
+    """A process that most tests measure in."""
+    with LocalWorkers(**QUICK) as found:
+        yield found
+
+
 def test_tasks(task: Task) -> None:
     assert task.space() == {"tile": ([16], [8], [4]), "vectors": (True, False)}
     assert task.symbols == ["n", "m"]
@@ -90,6 +98,10 @@ def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates are compared with the plain computation, in results, too; what goes wrong is told of each."""
     wrong = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) * 1.1, "y")])
     with LocalWorkers(**QUICK) as workers:
+        (process,) = workers._workers
+        with workers:
+            assert workers._workers == [process]
+        assert process.process.poll() is None  # it ends with the outer block
         sizes = [{"n": 3, "m": 5}, {"n": 0, "m": 4}, {"n": 1, "m": 33}]
         good, bad = {"tile": [8], "vectors": True}, {"tile": [5], "vectors": True}
         found = list(workers.measure(task, sizes, [good, bad]))
@@ -109,12 +121,14 @@ def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.undo()
 
         monkeypatch.setattr(MeasureProcess, "ask", killing)
+        process.process.kill()
+        process.process.wait()
+        idle = process.process
         workers.rounds = 10**9
         (dead,) = workers.measure(task, sizes, [good])
         assert "the process that measured it ended with signal 9" in dead.error
+        assert process.process is not idle  # one that ends while nobody measures is none that candidates meet
         workers.rounds = 2
-        workers._workers[0].process.kill()
-        workers._workers[0].process.wait()
         (alive,) = workers.measure(task, sizes, [good])
         assert not alive.error
         workers.timeout, workers.rounds = 0.1, 10**9
@@ -140,7 +154,7 @@ def test_two_workers(task: Task) -> None:
     assert not any(m.error for m in found)
 
 
-def test_tuning_is_resumed(task: Task, tmp_path: Path) -> None:
+def test_tuning_is_resumed(task: Task, workers: LocalWorkers, tmp_path: Path) -> None:
     """What the file has is not measured again; a search ends when all was measured."""
     path, seen = tmp_path / "tuned.json", []
 
@@ -148,19 +162,19 @@ def test_tuning_is_resumed(task: Task, tmp_path: Path) -> None:
         seen.append((count, dict(last.values)))
 
     sizes = [{"n": 4, "m": 9}, {"n": 2, "m": 64}]
-    common: dict[str, Any] = {"budget": None, "progress": progress}
-    first = tune(task, sizes, trials=2, database=Database(path), workers=LocalWorkers(**QUICK), **common)
+    common: dict[str, Any] = {"budget": None, "progress": progress, "workers": workers}
+    first = tune(task, sizes, trials=2, database=Database(path), **common)
     measured = {str(record.measurement.values) for record in Database(path).records}
     assert first.measured == len(measured) == 2
-    second = tune(task, sizes, trials=99, database=Database(path), workers=LocalWorkers(**QUICK), **common)
+    second = tune(task, sizes, trials=99, database=Database(path), **common)
     assert second.measured == 6 and [count for count, _ in seen] == [1, 2, 3, 4, 5, 6]
     assert len({str(values) for _, values in seen}) == 6 and second.failed == 0
     assert second.best in [values for _, values in seen]
-    other = tune(task, sizes[:1], trials=1, database=Database(path), workers=LocalWorkers(**QUICK), **common)
+    other = tune(task, sizes[:1], trials=1, database=Database(path), **common)
     assert other.measured == 1  # on other sizes all is to be measured
 
 
-def test_interrupts(task: Task, tmp_path: Path) -> None:
+def test_interrupts(task: Task, workers: LocalWorkers, tmp_path: Path) -> None:
     """Ctrl-C: what was measured is kept, the best so far is the result; before anything was measured it is raised."""
     path, sizes = tmp_path / "tuned.json", [{"n": 4, "m": 9}]
 
@@ -174,7 +188,7 @@ def test_interrupts(task: Task, tmp_path: Path) -> None:
         budget=None,
         trials=6,
         database=Database(path),
-        workers=LocalWorkers(**QUICK),
+        workers=workers,
         progress=interrupted,
     )
     assert found.interrupted and found.measured == 3 and "(3 candidates, 0 failed, interrupted" in str(found)
@@ -213,8 +227,8 @@ def test_databases_of_other_schedules(task: Task, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("search", ["random", "model", "optuna"])
-def test_searches_by_name(task: Task, search: str) -> None:
-    found = tune(task, [{"n": 4, "m": 9}], trials=99, search=search, workers=LocalWorkers(**QUICK))
+def test_searches_by_name(task: Task, workers: LocalWorkers, search: str) -> None:
+    found = tune(task, [{"n": 4, "m": 9}], trials=99, search=search, workers=workers)
     assert found.measured == 6 and found.failed == 0
 
 
@@ -253,7 +267,7 @@ def test_several_tasks(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
         tuning.tune_tasks([task], [{"n": 3}])
 
 
-def test_interrupts_of_several_tasks(task: Task, tmp_path: Path) -> None:
+def test_interrupts_of_several_tasks(task: Task, workers: LocalWorkers, tmp_path: Path) -> None:
     def interrupted(step: tuning.TaskStep) -> None:
         if step.measured == 2:
             raise KeyboardInterrupt
@@ -264,7 +278,7 @@ def test_interrupts_of_several_tasks(task: Task, tmp_path: Path) -> None:
         [{"n": 2, "m": 3}],
         budget=100,
         database=Database(tmp_path / "t.json"),
-        workers=LocalWorkers(**QUICK),
+        workers=workers,
         progress=interrupted,
     )
     assert first.interrupted and first.result is not None and first.result.measured == 2
@@ -296,7 +310,7 @@ def test_the_best_is_confirmed(task: Task) -> None:
     assert again.best == good and len(seen) == 8  # all is known
 
 
-def test_baselines_of_relax_ops(task: Task) -> None:
+def test_baselines_of_relax_ops(task: Task, workers: LocalWorkers) -> None:
     """The baseline may be a module of Relax, which gives its results."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", "m")))
@@ -306,12 +320,11 @@ def test_baselines_of_relax_ops(task: Task) -> None:
     with wrong.function("main", [x]):
         wrong.emit_func_output(R.sin(x))
     values = {"tile": [8], "vectors": True}
-    with LocalWorkers(**QUICK) as workers:
-        sizes = [{"n": 3, "m": 5}, {"n": 0, "m": 4}, {"n": 1, "m": 33}]
-        (good,) = workers.measure(task, sizes, [values], baseline=str(bb.get()))
-        assert not good.error and len(good.times) == 3
-        (bad,) = workers.measure(task, sizes, [values], baseline=str(wrong.get()))
-        assert "ValueError: the results differ by up to" in bad.error
+    sizes = [{"n": 3, "m": 5}, {"n": 0, "m": 4}, {"n": 1, "m": 33}]
+    (good,) = workers.measure(task, sizes, [values], baseline=str(bb.get()))
+    assert not good.error and len(good.times) == 3
+    (bad,) = workers.measure(task, sizes, [values], baseline=str(wrong.get()))
+    assert "ValueError: the results differ by up to" in bad.error
 
 
 def test_features_of_schedules(task: Task) -> None:
