@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from relax_mlir.frontend.torch.functional import is_functional
 from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
 from relax_mlir.frontend.torch.ignored import is_ignored
 from relax_mlir.frontend.torch.refused_ops import REFUSED
@@ -18,12 +19,13 @@ _ROUNDS = 8
 """How often decompositions may lead to ops that need another one."""
 
 
-def decomposed(program: ExportedProgram, *, functional: bool, known: Container[str]) -> Argument:
+def decomposed(program: ExportedProgram, *, functional: bool, known: Collection[str]) -> Argument:
     """`program` in functional form, with those ops decomposed that have no rule, one by one.
 
-    An op that torch cannot decompose stays, and is reported by the import. `known` are ops with rules of users.
+    An op that torch cannot decompose stays, and is reported by the import. `known` are ops with rules of users, whose
+    names are those of ops in functional form.
     """
-    if functional:
+    if functional and (known or not is_functional(program)):
         program = _run(program, {})
     tried: set[Any] = set()
     for _ in range(_ROUNDS):
@@ -80,7 +82,7 @@ def _is_prim(op: Argument) -> bool:
     return name in dir(torch.ops.prims) and f"prims.{name}.default" not in rules()
 
 
-def _missing(graph_module: GraphModule, known: Container[str]) -> Iterator[Any]:
+def _missing(graph_module: GraphModule, known: Collection[str]) -> Iterator[Any]:
     """Ops of a graph, and of those that its control flow calls, that have no rule."""
     for module in graph_module.modules():
         graph = getattr(module, "graph", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
@@ -82,7 +82,7 @@ def from_exported_program(
         keep_params_as_input: parameters and buffers are parameters of ``main``, behind the arguments, in the order of
             ``exported_program.graph_signature``; `num_input` of the function counts the arguments.
         unwrap_unit_return_tuple: a tuple of one result becomes that result.
-        run_ep_decomposition: make the program functional first, by ``run_decompositions({})``.
+        run_ep_decomposition: make the program functional first, by ``run_decompositions({})``, where it is not.
         custom_convert_map: rules of your own by the names of ops (``"mylib.scale.default"``); they win over those
             that are built in.
         symbol_names: names for symbols of torch (``{"s77": "batch"}``), for programs that were saved and loaded, which
@@ -113,7 +113,7 @@ def prepared(
     exported_program: ExportedProgram,
     *,
     functional: bool = True,
-    known: Container[str] = (),
+    known: Collection[str] = (),
 ) -> Argument:
     """The program in functional form, without the ops that torch can decompose and that have no rule.
 

@@ -93,7 +93,7 @@ def _overloads(name: str) -> Iterator[str]:
     if packet is None:
         return
     for found in packet.overloads():
-        if overload in ("", found) and not found.endswith("out"):
+        if overload in ("", found) and found != "out" and not found.endswith("_out"):
             yield f"{space}.{packet_name}.{found}"
 
 
