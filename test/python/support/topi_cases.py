@@ -11,6 +11,7 @@ import relax_mlir as rx
 import sweep
 from relax_mlir import symbolic, te
 from relax_mlir.dialects.dtypes import dtype
+from relax_mlir.te.prim_func import build
 
 Array = Any
 Cases = Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]]
@@ -28,28 +29,53 @@ def check(
     atol: float = 1e-6,
     turn: tuple[str, Sequence[str]] | None = None,
 ) -> None:
-    """Build prim funcs of some cases each, call them with each list of arguments, and compare.
+    """Build prim funcs of some cases each in one module, call them with each list of arguments, and compare.
 
     Where a reference raises `ValueError` (an empty reduction of NumPy), the case is left out of that call. `turn`: the
-    element type, and those of the sweep, of which those of a kind take turns with the cases.
+    element type, and those of the sweep, which take turns with the cases.
     """
     names = list(cases)
     if turn is not None:
-        names = sweep.turn(turn[0], sweep.alike(*turn), names)
-    for first in range(0, len(names), TOGETHER):
-        some = {name: cases[name] for name in names[first : first + TOGETHER]}
-        _check(inputs, some, arguments, rtol, atol)
+        names = sweep.turn(*turn, names)
+    groups = [
+        {name: cases[name] for name in names[first : first + TOGETHER]}
+        for first in range(0, len(names), TOGETHER)
+    ]
+    outputs = [{name: _listed(case[0](*inputs)) for name, case in group.items()} for group in groups]
+    executable = rx.build(_module(inputs, outputs), opt_level=0)
+    for number, (group, made) in enumerate(zip(groups, outputs, strict=True)):
+        _compare(executable[f"main{number}"], inputs, group, made, arguments, rtol, atol)
 
 
-def _check(
-    inputs: Sequence[te.Tensor], cases: Cases, arguments: Sequence[Sequence[Array]], rtol: float, atol: float
+def _listed(found: Any) -> list[te.Tensor]:
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def _module(inputs: Sequence[te.Tensor], outputs: Sequence[Mapping[str, list[te.Tensor]]]) -> rx.IRModule:
+    """A prim func for each group of outputs."""
+    module: rx.IRModule | None = None
+    for number, made in enumerate(outputs):
+        flat = [tensor for tensors in made.values() for tensor in tensors]
+        name = f"main{number}"
+        if module is None:
+            module = te.create_prim_func([*inputs, *flat], name)
+        else:
+            module.update(build(inputs, flat, name, module.context).module)
+    assert module is not None
+    return module
+
+
+def _compare(
+    main: Any,
+    inputs: Sequence[te.Tensor],
+    cases: Cases,
+    outputs: Mapping[str, list[te.Tensor]],
+    arguments: Sequence[Sequence[Array]],
+    rtol: float,
+    atol: float,
 ) -> None:
-    made = {name: case[0](*inputs) for name, case in cases.items()}
-    outputs = {
-        name: list(found) if isinstance(found, list | tuple) else [found] for name, found in made.items()
-    }
+    """Call a prim func with each list of arguments."""
     flat = [tensor for tensors in outputs.values() for tensor in tensors]
-    main = rx.build(te.create_prim_func([*inputs, *flat]), opt_level=0)["main"]
     for args in arguments:
         sizes = {
             str(dim): size

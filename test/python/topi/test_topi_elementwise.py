@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
+import sweep
 from relax_mlir import te, topi
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.topi import tag
@@ -42,7 +43,7 @@ def test_functions_of_floats(dtype: str) -> None:
     arrays = [[random(shape, dtype)] for shape in SHAPES]
     cases = {name: (getattr(topi, name), reference) for name, reference in FLOATS.items()}
     cases["clip"] = lambda t: topi.clip(t, -1.0, 0.5), lambda a: np.clip(a, -1.0, 0.5)
-    check([x], cases, [*arrays, [EDGES.astype(dtype)]], rtol=1e-5)
+    check([x], cases, [*arrays, [EDGES.astype(dtype)]], rtol=1e-5, turn=(dtype, ("float32", "float64")))
     assert topi.exp(x).op.tag == tag.ELEMWISE
 
 
@@ -96,6 +97,7 @@ def test_broadcasting_functions_of_floats() -> None:
             lambda a, b, c, f=function: f(a, 2.0),
             lambda a, b, c, f=reference: f(a, np.float32(2)),
         )
+    cases = {name: cases[name] for name in sweep.every(list(cases), 3)}  # of 4 for each function
     cases["power"] = lambda a, b, c: topi.power(topi.abs(a), b), lambda a, b, c: np.power(np.abs(a), b)
     arrays = [
         [random(shape), random((shape[0], 1), seed=1), random((shape[1],), seed=2)]

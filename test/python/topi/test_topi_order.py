@@ -153,7 +153,8 @@ def test_sorting(dtype: str) -> None:
             special[0, 0, ::5], special[1, 1, 3], special[1, 0, 4] = np.nan, np.inf, -np.inf
             special[1, 0, 6::7], special[0, 1, ::9], special[1, 1, ::11] = -np.nan, 0.0, -0.0
             arrays.append(special)
-    check([x], cases, [[array] for array in arrays])
+    turn = None if dtype == "float32" else (dtype, ("bfloat16", "int32", "uint8"))
+    check([x], cases, [[array] for array in arrays], turn=turn)
 
 
 def _order(a: Any, axis: int, down: bool) -> Any:

@@ -224,7 +224,7 @@ def test_fourier(dtype: str) -> None:
     loose = {"float16": 2e-2, "bfloat16": 2e-1}.get(dtype, 1e-4)
     sizes = ((2, 7), (1, 1), (3, 20), (0, 2))
     arrays = [[random((n, m), dtype), random((n, m), dtype, 1), random((5,), dtype)] for n, m in sizes]
-    check([x, y, w], cases, arrays, rtol=loose, atol=loose)
+    check([x, y, w], cases, arrays, rtol=loose, atol=loose, turn=(dtype, FLOATS))
     cases = {
         str(how): (
             lambda x, y, w, how=how: topi.stft(x, 7, how[0], 5, w, *how[1:]),
@@ -238,7 +238,7 @@ def test_fourier(dtype: str) -> None:
     )
     sizes = ((2, 7), (1, 9), (3, 20))
     arrays = [[random((n, m), dtype), random((n, m), dtype, 1), random((5,), dtype)] for n, m in sizes]
-    check([x, y, w], cases, arrays, rtol=loose, atol=loose)
+    check([x, y, w], cases, arrays, rtol=loose, atol=loose, turn=(dtype, FLOATS))
 
 
 def test_hamming_windows() -> None:

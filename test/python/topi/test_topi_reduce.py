@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweep
 from relax_mlir import te, topi
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.topi import tag
@@ -47,7 +48,9 @@ def test_reductions(dtype: str) -> None:
     cases = _named(names, True) | _named({"all": np.all, "any": np.any}, False)
     if dtype == "float32":
         cases |= _named({"mean": np.mean}, False)
-    check([x], cases, [[random(shape, dtype)] for shape in SHAPES], rtol=1e-4, atol=1e-4)
+    step = 3 if dtype == "float32" else 5  # prime to the number of ways to name axes: all come up
+    some = {name: cases[name] for name in sweep.every(list(cases), step)}
+    check([x], some, [[random(shape, dtype)] for shape in SHAPES], rtol=1e-4, atol=1e-4)
     assert (topi.max(x, 0).op.tag, topi.argmax(x, 0).op.tag) == (tag.COMM_REDUCE, tag.COMM_REDUCE_IDX)
 
 
@@ -94,7 +97,7 @@ def test_places(dtype: str) -> None:
         special = random((3, 2, 6))
         special[0, 0, 2], special[1, 1, [3, 5]], special[2, :, 4] = np.nan, np.nan, np.inf
         arrays += [special, np.full((2, 2, 3), -np.inf, "f4"), np.full((2, 2, 3), np.inf, "f4")]
-    check([x], cases, [[array] for array in arrays])
+    check([x], cases, [[array] for array in arrays], turn=(dtype, ("float32", "int32")))
 
 
 def test_rank_0() -> None:

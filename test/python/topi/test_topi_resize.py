@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweep
 import torch
 from relax_mlir import te, topi
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
@@ -77,7 +78,7 @@ def reference(
 
 
 def test_modes() -> None:
-    """Every mode of coordinates with every method, to sizes that a tensor tells."""
+    """Every mode of coordinates, and every method, to sizes that a tensor tells."""
     x, like = te.placeholder((N, 2, H, W), name="x"), te.placeholder((P, Q), name="like")
     cases: dict[str, Any] = {}
 
@@ -93,14 +94,14 @@ def test_modes() -> None:
             lambda a, b: reference(a, b.shape, method, mode, **options),
         )
 
-    for mode in (
+    modes = (
         *("half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric"),
         *("pytorch_half_pixel", "tf_half_pixel_for_nn"),
-    ):
-        # Coordinates do not depend on the method, and cubic ones take four times as long to build.
-        for method in ("linear", "cubic") if mode in ("half_pixel", "align_corners") else ("linear",):
-            add(method, mode)
-        add("nearest_neighbor", mode, rounding="floor")
+    )
+    # Coordinates do not depend on the method, and cubic ones take four times as long to build.
+    for mode, method in sweep.product(modes, ("linear", "nearest_neighbor")):
+        add(method, mode, **{"rounding": "floor"} if method == "nearest_neighbor" else {})
+    add("cubic", "align_corners")
     for rounding in ("round", "round_prefer_ceil", "ceil"):
         add("nearest_neighbor", "half_pixel", rounding=rounding)
     add("cubic", "half_pixel", exclude=True)

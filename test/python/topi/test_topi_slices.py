@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from relax_mlir import te, topi
 from relax_mlir.error import ArgumentError, BoundsError, DTypeError, ShapeError
@@ -207,19 +208,19 @@ def test_diagonals() -> None:
     for rows, columns in ((3, 4), (4, 3), (5, 5), (1, 2)):
         y = te.placeholder((N, rows, columns), name="y")
         made: dict[str, Any] = {}
-        for low, high in ((0, 0), (1, 1), (-1, 1), (-2, 0), (0, 2), (-1, -1)):
-            if low <= -rows or high >= columns:
-                continue
+        bands = ((0, 0), (1, 1), (-1, 1), (-2, 0), (0, 2), (-1, -1))
+        within = [(low, high) for low, high in bands if low > -rows and high < columns]
+        sides = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+        for (low, high), align in sweep.product(within, sides):
             longest = min(rows + min(high, 0), columns - max(low, 0))
             several = (high - low + 1,) if low != high else ()
-            for align in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
-                values = np.arange(1.0, 1 + np.prod([*several, longest])).reshape(*several, longest)
-                made[f"{low} {high} {align}"] = (
-                    lambda y, v=values, k=(low, high), a=align, s=several: topi.matrix_set_diag(
-                        y, _constant(v, (N, *v.shape)), k if s else k[0], a
-                    ),
-                    lambda y, v=values, k=(low, high), a=align: _with_diagonals(y, v, *k, a),
-                )
+            values = np.arange(1.0, 1 + np.prod([*several, longest])).reshape(*several, longest)
+            made[f"{low} {high} {align}"] = (
+                lambda y, v=values, k=(low, high), a=align, s=several: topi.matrix_set_diag(
+                    y, _constant(v, (N, *v.shape)), k if s else k[0], a
+                ),
+                lambda y, v=values, k=(low, high), a=align: _with_diagonals(y, v, *k, a),
+            )
         check([y], made, [[random((n, rows, columns))] for n in (2, 0)])
 
 
