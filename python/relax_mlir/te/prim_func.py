@@ -93,7 +93,7 @@ def _may_be_linalg(op: ComputeOp, bodies: Bodies) -> bool:
 
 
 def _names_axes(load: Load) -> bool:
-    """Whether each index is an axis from 0 on, and not of another known length than the dimension that it runs along."""
+    """Whether each index is an axis from 0 on, and its length not known to be another than that of the dimension."""
     for index, size in zip(load.children, load.tensor.shape, strict=True):
         if not isinstance(index, IterVar) or index.dom.begin != 0:
             return False
