@@ -1,16 +1,16 @@
-"""Settings of all tests: the user's cache of compiled modules is not used, and the slowest files come first."""
+"""Settings of all tests: they share a cache of compiled modules of their own, and the slowest files come first."""
 
 from __future__ import annotations
 
 import gc
 import os
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-os.environ["RELAX_MLIR_CACHE"] = "0"
 # References are small products: NumPy's threads would only wait for each other, beside those of other workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -60,6 +60,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        # The workers and their child processes get it with the environment; it begins empty, so that all is compiled.
+        folder = tempfile.TemporaryDirectory(prefix="relax-mlir-tests-", ignore_cleanup_errors=True)
+        os.environ["RELAX_MLIR_CACHE"], os.environ["RELAX_MLIR_CACHE_DIR"] = "1", folder.name
+        config.add_cleanup(folder.cleanup)
     if config.getoption("--both-modes"):
         from both_modes import install
 

@@ -64,6 +64,7 @@ class Ledger:
 
 @pytest.fixture
 def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+    monkeypatch.setenv("RELAX_MLIR_CACHE", "0")
     ledger = Ledger()
     lowered_part = compile_parts.lowered_part
 
