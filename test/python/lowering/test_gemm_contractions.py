@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jit import Compiled
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
-from relax_mlir.mlir import ir
+from relax_mlir.mlir import func, ir
 from relax_mlir.transform import PassContext
 
 INTERFACE = "attributes {llvm.emit_c_interface}"
@@ -79,8 +79,8 @@ EINSUMS = [
 
 
 @pytest.fixture(scope="module")
-def einsums() -> Iterator[Compiled]:
-    """All einsums, compiled together: they share one kernel."""
+def einsums() -> Iterator[tuple[dict[str, str], Compiled]]:
+    """All einsums behind the pass, as text by name, and compiled together: they share one kernel."""
     with ir.Context(), ir.Location.unknown():
         functions = [
             einsum_function(spec, fill=fill, name=f"f{number}_{int(fill)}")
@@ -89,13 +89,14 @@ def einsums() -> Iterator[Compiled]:
         ]
         module = ir.Module.parse("\n".join(functions))
         run_pass(module)
-        yield Compiled(module, opt_level=0)
+        texts = {op.name.value: str(op) for op in module.body.operations if isinstance(op, func.FuncOp)}
+        yield texts, Compiled(module, opt_level=0)
 
 
 @pytest.mark.parametrize("fill", [True, False], ids=["fill", "add"])
 @pytest.mark.parametrize("spec", EINSUMS)
-def test_einsum_is_taken(spec: str, fill: bool) -> None:
-    text = run_pass(einsum_module(spec, fill=fill))
+def test_einsum_is_taken(einsums: tuple[dict[str, str], Compiled], spec: str, fill: bool) -> None:
+    text = einsums[0][f"f{EINSUMS.index(spec)}_{int(fill)}"]
     assert "linalg.generic" not in text
     sums_outside = spec in ("mjk,kjn->mn", "jmk,jkn->mn")  # several products are added up: the fill stays
     assert ("linalg.fill" in text) == (fill and sums_outside)
@@ -103,7 +104,7 @@ def test_einsum_is_taken(spec: str, fill: bool) -> None:
 
 @pytest.mark.parametrize("fill", [True, False], ids=["fill", "add"])
 @pytest.mark.parametrize("spec", EINSUMS)
-def test_einsum_is_right(einsums: Compiled, spec: str, fill: bool) -> None:
+def test_einsum_is_right(einsums: tuple[dict[str, str], Compiled], spec: str, fill: bool) -> None:
     inputs, out = spec.split("->")
     first, second = inputs.split(",")
     rng = np.random.default_rng(0)
@@ -114,7 +115,7 @@ def test_einsum_is_right(einsums: Compiled, spec: str, fill: bool) -> None:
         c = rng.uniform(-1, 1, [size[d] for d in out]).astype(np.float32)
         before = 0 if fill else c.astype(np.float64)
         expected = np.einsum(spec, a.astype(np.float64), b.astype(np.float64)) + before
-        einsums(f"f{EINSUMS.index(spec)}_{int(fill)}", a, b, c)
+        einsums[1](f"f{EINSUMS.index(spec)}_{int(fill)}", a, b, c)
         np.testing.assert_allclose(c, expected, atol=1e-4)
 
 

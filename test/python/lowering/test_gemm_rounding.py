@@ -91,18 +91,12 @@ Case = tuple[str, str, Compiled]
 @pytest.fixture(
     scope="module",
     params=[
-        (kind, element, name)
-        for kind, element, name in [
-            ("matrices", "bf16", "dots"),
-            ("matrices", "bf16", "dots-two-threads"),
-            ("matrices", "bf16", "host"),
-            ("matrices", "f16", "host"),
-            ("matrices", "bf16", "avx2"),
-            ("batches", "bf16", "dots"),
-            ("batches", "f16", "host"),
-            ("turned", "bf16", "dots"),
-            ("turned", "f16", "avx2"),
-        ]
+        *sweep.every((("matrices", "f16", "host"), ("matrices", "bf16", "host")), 2),
+        *sweep.every((("batches", "bf16", "dots"), ("batches", "f16", "host")), 2),
+        *sweep.every((("turned", "f16", "avx2"), ("turned", "bf16", "dots")), 2),
+        ("matrices", "bf16", "dots"),
+        ("matrices", "bf16", "dots-two-threads"),
+        ("matrices", "bf16", "avx2"),
     ],
     ids="-".join,
 )

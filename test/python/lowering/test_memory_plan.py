@@ -11,6 +11,7 @@ import re
 from itertools import combinations
 
 import pytest
+import sweep
 from memory_machine import Machine, main_block, plan, run
 from relax_mlir.lowering.memory.report import MEMORY_PLAN
 from relax_mlir.mlir import ir
@@ -212,7 +213,7 @@ def check_formulas(module: ir.Module, machine: Machine, n: int, m: int) -> None:
         assert not (a.buffer.meets(b.buffer) and a.start < b.end and b.start < a.end)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", sweep.every(range(80), 2))
 def test_no_value_is_destroyed_while_it_is_needed(seed: int) -> None:
     text = Program(seed).text()
     with ir.Context(), ir.Location.unknown():

@@ -14,7 +14,7 @@ import sweep
 from prim_op_forms import SCALARS
 from prim_op_references import REFERENCES
 
-PARTS = 32
+PARTS = 64
 """Of the table: all of them take minutes."""
 
 

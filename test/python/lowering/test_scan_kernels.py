@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op as R
 from relax_mlir.lowering.kernels.select_kernels import SelectKernels
 from relax_mlir.mlir import ir
@@ -30,18 +31,21 @@ func.func private @{name}_{axis}_{int(exclusive)}(%x: {buffer}, %out: {buffer}) 
 }}"""
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
-@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize(
+    ("dtype", "name"), sweep.product(("int8", "uint8", "int16", "int32", "int64"), ("cumsum", "cumprod"))
+)
 def test_rows_of_whole_vectors(name: str, dtype: str) -> None:
     """Rows whose length is known and needs no rest, of small integers, on this machine with all that LLVM does."""
-    rng = np.random.default_rng(2)
-    for shape, axis in (((384,), 0), (("n", 128), 1), ((3, 64), 1), ((5, 64), 0)):
-        bb = rx.BlockBuilder()
+    cases = (((384,), 0), (("n", 128), 1), ((3, 64), 1), ((5, 64), 0))
+    bb = rx.BlockBuilder()
+    for number, (shape, axis) in enumerate(cases):
         x = rx.Var("x", rx.Tensor(shape, dtype))
-        with bb.function("main", [x]):
+        with bb.function(f"f{number}", [x]):
             bb.emit_func_output(bb.emit(getattr(R, name)(x, axis)))
+    built, rng = rx.build(bb.get()), np.random.default_rng(2)
+    for number, (shape, axis) in enumerate(cases):
         array = rng.integers(0, 4, [3 if size == "n" else size for size in shape]).astype(dtype)
-        result = np.from_dlpack(rx.build(bb.get())["main"](array))
+        result = np.from_dlpack(built[f"f{number}"](array))
         np.testing.assert_array_equal(result, getattr(np, name)(array, axis=axis, dtype=dtype))
 
 

@@ -146,8 +146,10 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [(name, target) for target in TARGETS for name in sweep.turn(target, TARGETS, [*CHAINS])],
+)
 def test_chains(name: str, target: str) -> None:
     rng = np.random.default_rng(7)
     for n, m in shapes(rng, 2, 60):

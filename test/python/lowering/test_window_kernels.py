@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
@@ -74,6 +75,9 @@ def convolutions(dtype: str) -> Iterator[Case]:
     yield Case(2, (2, 1, 2, 3, 3), {"padding": 1, "stride": 2, "groups": 2}, dtype)
 
 
+LEVELS = ("x86-64", "x86-64-v3")
+
+
 def check(cases: list[Case], target: str) -> None:
     bb = rx.BlockBuilder()
     for number, case in enumerate(cases):
@@ -93,12 +97,22 @@ def check(cases: list[Case], target: str) -> None:
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_of_all_types(dtype: str) -> None:
-    check(list(convolutions(dtype)), "cpu")
+    """All in f32; the other types take turns."""
+    cases = list(convolutions(dtype))
+    check(
+        cases if dtype == "float32" else sweep.turn(dtype, [d for d in TOLERANCE if d != "float32"], cases),
+        "cpu",
+    )
 
 
-@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_without_masks(level: str) -> None:
-    check([case for dtype in ("float32", "float16") for case in convolutions(dtype)], f"cpu -mcpu={level}")
+    """Each in one of two types, in part: in the other one for the other level."""
+    types = ("float32", "float16") if level == LEVELS[0] else ("float16", "float32")
+    check(
+        [case for dtype in types for case in sweep.turn(dtype, types, list(convolutions(dtype)))],
+        f"cpu -mcpu={level}",
+    )
 
 
 def test_more_than_one_block() -> None:

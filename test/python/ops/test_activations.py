@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from harness import FLOATS, Array, Suite, numbers, special_values
 from relax_mlir import op as R
@@ -50,7 +51,8 @@ def test_what_torch_gives() -> None:
     line = np.concatenate([np.linspace(-120, 120, 61), np.linspace(-7, 7, 41), np.linspace(-1e-3, 1e-3, 11)])
     for dtype in FLOATS:
         kind = dtypes.dtype(dtype).numpy
-        for name, (build, reference) in ACTIVATIONS.items():
+        for name in sweep.turn(dtype, sweep.partners(dtype, FLOATS), list(ACTIVATIONS)):
+            build, reference = ACTIVATIONS[name]
             suite.add(
                 name,
                 build,

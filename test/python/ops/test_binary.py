@@ -115,7 +115,7 @@ def test_comparisons(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])
 def test_bits(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, INTEGERS)
     add_on_pairs(suite, BITWISE, dtype)
     if dtype == "bool":
         add_on_pairs(suite, BOOL, dtype)

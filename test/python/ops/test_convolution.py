@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from harness import TOLERANCE
 from relax_mlir import op as R
@@ -168,17 +169,19 @@ def test_layouts() -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int32", "uint8"])
+DTYPES = ("float16", "bfloat16", "float64", "int32", "uint8")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype: str) -> None:
     other = {"out_dtype": "float32"} if dtypes.dtype(dtype).is_float else {"out_dtype": "int64"}
     data, weight = ("n", 4, "h", "w"), (6, 4, 3, 3)
-    check(
-        [
-            Case(data, weight, IMAGES[:2], {"padding": 1}, dtype),
-            Case(data, weight, IMAGES[:2], {"padding": 1, **other}, dtype),
-            Case(data, (6, 2, 3, 3), IMAGES[:2], {"padding": 1, "groups": 2}, dtype),
-        ]
-    )
+    cases = [
+        Case(data, weight, IMAGES[:2], {"padding": 1}, dtype),
+        Case(data, weight, IMAGES[:2], {"padding": 1, **other}, dtype),
+        Case(data, (6, 2, 3, 3), IMAGES[:2], {"padding": 1, "groups": 2}, dtype),
+    ]
+    check(sweep.turn(dtype, DTYPES, cases))
 
 
 def test_one_and_three_dimensions() -> None:

@@ -60,7 +60,7 @@ POOLS: tuple[tuple[str, dict[str, Any]], ...] = (
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_poolings(dtype: str) -> None:
     bb = rx.BlockBuilder()
-    pools = POOLS if dtype == "float32" else POOLS[2:4]
+    pools = POOLS if dtype == "float32" else of_dtype(dtype, POOLS[2:4])
     for number, (kind, options) in enumerate(pools):
         x = rx.Var("x", Tensor(("n", "h", "w", 2) if "layout" in options else ("n", 2, "h", "w"), dtype))
         with bb.function(f"pool_{number}", [x]):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from harness import FLOATS, Array, Suite, numbers
 from relax_mlir import op as R
@@ -51,9 +52,11 @@ def test_nll_loss(dtype: str) -> None:
     draws = [numbers(), numbers(0, 4), numbers(0.1, 2)]
     sizes = ({"n": 1, "m": 1}, {"n": 3, "m": 17}, {"n": 33, "m": 2})
     empty = ({"n": 5, "m": 0}, {"n": 0, "m": 3})
-    for reduction in ("none", "sum", "mean"):
+    reductions, kinds = ("none", "sum", "mean"), ("int32", "int64", "uint8")
+    pairs = sweep.product(reductions, kinds)
+    for reduction in reductions:
         more = () if reduction == "mean" else empty
-        for kind in ("int32", "int64", "uint8"):
+        for kind in [kind for first, kind in pairs if first == reduction]:
             suite.add(
                 reduction,
                 lambda x, t, w, r=reduction: R.nn.nll_loss(x, t, w, r),

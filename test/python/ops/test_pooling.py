@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from harness import TOLERANCE
 from relax_mlir import op as R
@@ -108,9 +109,17 @@ def test_one_and_three_dimensions() -> None:
     run(volume, (1, "c", "d", 3, "w"), [{"c": 2, "d": d, "w": 5} for d in (2, 4)])
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+OTHERS = ("float64", "float16", "bfloat16")
+
+
+@pytest.mark.parametrize("dtype", OTHERS)
 def test_floats(dtype: str) -> None:
-    run(CASES[:4], ("n", 2, "h", "w"), [{"n": n, "h": h, "w": w} for n, h, w in IMAGES[:2]], dtype)
+    run(
+        sweep.turn(dtype, OTHERS, CASES[:4]),
+        ("n", 2, "h", "w"),
+        [{"n": n, "h": h, "w": w} for n, h, w in IMAGES[:2]],
+        dtype,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])

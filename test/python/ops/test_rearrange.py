@@ -39,9 +39,12 @@ def unshuffle(side: int) -> Callable[[Array], Array]:
     return compute
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "int64", "bool"])
+PIXELS = ("float32", "float16", "bfloat16", "int8", "int64", "bool")
+
+
+@pytest.mark.parametrize("dtype", PIXELS)
 def test_pixels(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, PIXELS)
     for side in (1, 2, 3):
         suite.add(
             "shuffle",

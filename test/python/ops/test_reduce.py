@@ -110,10 +110,13 @@ def test_variance_is_not_cancelled() -> None:
     suite.run()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int64"])
+COLUMNS = ("float16", "float32", "int8", "int64")
+
+
+@pytest.mark.parametrize("dtype", COLUMNS)
 def test_columns_of_long_rows(dtype: str) -> None:
     """Rows that are added in turn: any number of them, and rests of rows."""
-    suite = Suite()
+    suite = Suite.of(dtype, COLUMNS)
     sizes = [{"k": k, "n": n, "m": m} for k, n, m in ((1, 1, 512), (2, 4, 517), (3, 7, 2051))]
     for name in ("max", "sum"):
         for shape, axis in ((("n", "m"), 0), ((3, "n", "m"), 1), (("k", "n", "m"), [0, 1])):

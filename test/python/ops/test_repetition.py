@@ -13,10 +13,12 @@ from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import RelaxError
 
+DTYPES = ("float32", "bfloat16", "uint8", "int64", "bool")
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64", "bool"])
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_what_numpy_gives(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, DTYPES)
     matrix, vector, scalar = Tensor(("n", "m"), dtype), Tensor(("n",), dtype), Tensor((), dtype)
     for axis in (0, 1, -1):
         suite.add("flip", lambda x, a=axis: R.flip(x, a), lambda x, a=axis: np.flip(x, a), [matrix])

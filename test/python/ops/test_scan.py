@@ -62,16 +62,17 @@ def test_axes_of_size_one(name: str) -> None:
     cases = [(s, axis, exclusive) for s in shapes for axis in range(len(s)) for exclusive in (False, True)]
     types = ("float32", "bfloat16", "uint8", "int64")
     for dtype in types:
-        for shape, axis, exclusive in sweep.turn(dtype, types, cases):
+        for shape, axis, exclusive in sweep.turn(dtype, types, sweep.turn(name, list(OPS), cases)):
             add(suite, name, dtype, shape, axis, exclusive)
     suite.run()
 
 
 @pytest.mark.parametrize("name", OPS)
 def test_axes(name: str) -> None:
-    suite = Suite()
-    for axis in (0, 1, -1, None):
-        for exclusive in (False, True):
+    """The two ops take turns."""
+    suite = Suite((name, list(OPS)))
+    for exclusive in (False, True):
+        for axis in (0, 1, -1, None):
             add(suite, name, "float32", ("n", 4, "m"), axis, exclusive)
     add(suite, name, "float32", ("m", 5), 0)
     add(suite, name, "float32", ("n", 64), 0)
@@ -85,7 +86,8 @@ def test_axes(name: str) -> None:
 
 @pytest.mark.parametrize("name", OPS)
 def test_dtypes(name: str) -> None:
-    suite = Suite()
+    """The two ops take turns."""
+    suite = Suite((name, list(OPS)))
     for number, dtype in enumerate(NUMBERS):
         add(suite, name, dtype, ("n", "m"), 1, bool(number % 2))
         add(suite, name, dtype, ("n", "m"), 0, not number % 2)

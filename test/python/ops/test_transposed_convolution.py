@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from harness import TOLERANCE, Array
 from relax_mlir import op as R
@@ -79,9 +80,12 @@ def test_images() -> None:
     run(CASES, IMAGES)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int32", "int8", "uint8"])
+DTYPES = ("float64", "float16", "bfloat16", "int32", "int8", "uint8")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype: str) -> None:
-    run(CASES[1:5:3], IMAGES[:2], dtype)
+    run(sweep.turn(dtype, DTYPES, CASES[1:5:3]), IMAGES[:2], dtype)
 
 
 def test_layouts() -> None:

@@ -56,9 +56,11 @@ SIZES = ({"n": 2, "b": 2, "s": 3, "t": 5}, {"n": 1, "b": 1, "s": 1, "t": 1})
 
 
 def tried(dtype: str) -> list[int]:
-    """The numbers of the cases: all in float32, in part one of each op in float16."""
+    """The numbers of the cases: all in float32, in part one of every second op in float16."""
     numbers = range(len(CASES))
-    return [*numbers] if dtype == "float32" else sweep.part(numbers, lambda number: CASES[number][0])
+    if dtype == "float32":
+        return [*numbers]
+    return [*sweep.every(sweep.part(numbers, lambda number: CASES[number][0]), 2)]
 
 
 def every_case(dtype: str) -> rx.IRModule:

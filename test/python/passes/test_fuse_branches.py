@@ -73,15 +73,15 @@ loops stands reshaping."""
 def test_loops_behind_convolutions_and_poolings(kind: str) -> None:
     module, expected = images(kind)
     with explain_fusion() as report:
-        rx.build(module, cache=False)
+        native = rx.build(module, cache=False)
     taken = {decision.producer for decision in report.decisions if decision.fused}
     assert FUSED[kind] <= taken, report.render(100)
     rng = np.random.default_rng(3)
     outputs = {"grouped": 12, "dense": 6, "matrices": 6}.get(kind, 8)
     groups = {"depthwise": 8, "grouped": 2}.get(kind, 1)
     size = 1 if kind == "matrices" else 3
-    for mode in ("native", "bytecode"):
-        main = rx.build(module, exec_mode=mode)["main"]
+    for executable in (native, rx.build(module, exec_mode="bytecode")):
+        main = executable["main"]
         for n, h, w in SIZES:
             given = (
                 numbers(rng, n, 8, h, w),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import numpy as np
 import pytest
 import relax_mlir as rx
 from fusion_cases import (
+    THREADS,
     Case,
     check_calls,
     check_values,
@@ -16,6 +17,8 @@ from fusion_cases import (
     log_softmax,
     module_of,
     normal,
+    numbers_of,
+    on_threads,
     rms,
     softmax,
 )
@@ -119,22 +122,25 @@ def test_what_becomes_one() -> None:
     check_calls(CASES)
 
 
-@pytest.fixture(scope="module", params=[1, 2])
-def executable(request: pytest.FixtureRequest) -> Any:
-    return rx.build(module_of(CASES), f"cpu -num-threads={request.param}")
+@functools.cache
+def executable(threads: int) -> rx.Executable:
+    return rx.build(module_of(CASES, numbers_of(CASES, threads)), f"cpu -num-threads={threads}")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("number", range(len(CASES)), ids=list(CASES))
-def test_values(number: int, executable: Any) -> None:
-    check_values(CASES, number, executable)
+@pytest.mark.parametrize(
+    ("threads", "number"), [pytest.param(*c, id=f"{c[0]}-{[*CASES][c[1]]}") for c in on_threads(CASES)]
+)
+def test_values(threads: int, number: int) -> None:
+    check_values(CASES, number, executable(threads))
 
 
-def test_masks_of_infinity(executable: Any) -> None:
+@pytest.mark.parametrize("threads", THREADS)
+def test_masks_of_infinity(threads: int) -> None:
     x = np.ones((2, 1, 2, 9), np.float32)
     mask = np.zeros((2, 1, 1, 9), np.float32)
     mask[0, ..., 3:] = -np.inf
     mask[1] = -np.inf
-    result = np.from_dlpack(executable["case0"](x, mask))
+    result = np.from_dlpack(executable(threads)["case0"](x, mask))
     np.testing.assert_allclose(result[0], softmax(x[0] / 8 + mask[0]), rtol=1e-6)
     assert np.isnan(result[1]).all()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import numpy as np
 import pytest
 import relax_mlir as rx
 import scipy.special
 from fusion_cases import (
+    THREADS,
     Array,
     Case,
     check_calls,
@@ -18,6 +19,8 @@ from fusion_cases import (
     log_softmax,
     module_of,
     normal,
+    numbers_of,
+    on_threads,
     rms,
     softmax,
 )
@@ -217,21 +220,24 @@ def test_what_becomes_one() -> None:
     check_calls(CASES)
 
 
-@pytest.fixture(scope="module", params=[1, 2])
-def executable(request: pytest.FixtureRequest) -> Any:
-    return rx.build(module_of(CASES), f"cpu -num-threads={request.param}")
+@functools.cache
+def executable(threads: int) -> rx.Executable:
+    return rx.build(module_of(CASES, numbers_of(CASES, threads)), f"cpu -num-threads={threads}")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("number", range(len(CASES)), ids=list(CASES))
-def test_values(number: int, executable: Any) -> None:
-    check_values(CASES, number, executable)
+@pytest.mark.parametrize(
+    ("threads", "number"), [pytest.param(*c, id=f"{c[0]}-{[*CASES][c[1]]}") for c in on_threads(CASES)]
+)
+def test_values(threads: int, number: int) -> None:
+    check_values(CASES, number, executable(threads))
 
 
-def test_nan_and_infinity(executable: Any) -> None:
+@pytest.mark.parametrize("threads", THREADS)
+def test_nan_and_infinity(threads: int) -> None:
     x = np.ones((3, 1, 9), np.float32)
     x[0, 0, 3], x[1, 0, 4] = np.nan, np.inf
     one, zero = np.ones(9, np.float32), np.zeros(9, np.float32)
-    result = np.from_dlpack(executable["case0"](x, one, zero))
+    result = np.from_dlpack(executable(threads)["case0"](x, one, zero))
     assert np.isnan(result[:2]).all()
     np.testing.assert_array_equal(result[2], x[2])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import tvm_ffi
 from relax_mlir.instrument import WellFormed
 from relax_mlir.runtime import to_numpy
@@ -155,8 +156,7 @@ PASSES = (
     ),
     *("dead-code-elimination", "fold-constant", "canonicalize-calls", "refine-shapes", "lambda-lift"),
 )
-SEQUENCES = (
-    *((name,) for name in PASSES),
+LONG = (
     ("explicit-effects", "MLIR:canonicalize", "MLIR:cse"),
     ("explicit-effects", "MLIR:cse", "lambda-lift", "specialize-closures"),
     ("explicit-effects", "MLIR:sccp", "MLIR:loop-invariant-code-motion", "MLIR:control-flow-sink"),
@@ -164,6 +164,8 @@ SEQUENCES = (
     ("expand-tuple-arguments", "normalize", "inline-private-functions", "remove-redundant-reshape"),
     ("lambda-lift", "specialize-closures", "inline-private-functions", "dead-code-elimination"),
 )
+SEQUENCES = (*((name,) for name in PASSES if sweep.ALL or not any(name in each for each in LONG)), *LONG)
+"""In part, a pass that a sequence holds is not tried alone."""
 
 
 @pytest.fixture(scope="module", autouse=True)

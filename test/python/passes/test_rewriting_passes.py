@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op as R
 from relax_mlir.passes.canonicalize_bindings import CanonicalizeBindings
 from relax_mlir.passes.convert_to_dataflow import ConvertToDataflow
@@ -80,8 +81,13 @@ def expected(flag: bool) -> list[Any]:
     return run(program(dataflow=True), flag)
 
 
-@pytest.mark.parametrize("dataflow", [True, False])
-@pytest.mark.parametrize("step", PASSES, ids=lambda p: p.info.text)
+@pytest.mark.parametrize(
+    ("step", "dataflow"),
+    [
+        pytest.param(*pair, id=f"{pair[0].info.text}-{pair[1]}")
+        for pair in sweep.product(PASSES, (True, False))
+    ],
+)
 def test_equal_results(step: Pass, dataflow: bool) -> None:
     module = program(dataflow=dataflow)
     step(module.mlir)

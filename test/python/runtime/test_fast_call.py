@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import tvm_ffi
 import warm_process
 from relax_mlir import op
@@ -50,20 +51,30 @@ def test_it_is_there(add: CompiledFunction) -> None:
         add(np.zeros((1, 1), "float32"), x1=np.zeros((1, 1), "float32"))
 
 
+SHAPES: tuple[tuple[int, ...], ...] = ((), (0,), (3, 5))
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "bfloat16"),
 ]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(), (0,), (3, 5)])
-def test_dtypes_and_shapes(dtype: str, shape: tuple[int, ...]) -> None:
+CASES = sweep.product(DTYPES, SHAPES)
+
+
+@pytest.fixture(scope="module")
+def copies() -> Executable:
+    """Functions for all element types and ranks that are tried."""
     bb = rx.BlockBuilder()
-    x = rx.Var("x", rx.Tensor(tuple(f"n{i}" for i in range(len(shape))), dtype))
-    with bb.function("main", [x]):
-        bb.emit_func_output(bb.emit(op.where(bb.emit(op.equal(x, x)), x, x)))
-    main = rx.build(bb.get())["main"]
+    for dtype, shape in CASES:
+        x = rx.Var("x", rx.Tensor(tuple(f"n{i}" for i in range(len(shape))), dtype))
+        with bb.function(f"{dtype}_{len(shape)}", [x]):
+            bb.emit_func_output(bb.emit(op.where(bb.emit(op.equal(x, x)), x, x)))
+    return rx.build(bb.get())
+
+
+@pytest.mark.parametrize(("dtype", "shape"), CASES)
+def test_dtypes_and_shapes(copies: Executable, dtype: str, shape: tuple[int, ...]) -> None:
+    main = copies[f"{dtype}_{len(shape)}"]
     kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
     data = (np.arange(int(np.prod(shape))) % 2).reshape(shape).astype(kind)
     result = main(data)

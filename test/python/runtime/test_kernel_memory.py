@@ -12,6 +12,7 @@ import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import symbol_name
@@ -178,8 +179,7 @@ def check(ex: Executable, arguments: Sequence[np.ndarray], expected: np.ndarray)
     )
 
 
-@pytest.mark.parametrize("target", ["cpu -num-threads=1", THREADS])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "target"), sweep.product([*CASES], (THREADS, "cpu -num-threads=1")))
 def test_kernels_use_the_pool(name: str, target: str, ledger: Ledger) -> None:
     mod, arguments, expected = CASES[name]()
     ex = rx.build(mod, target=target)

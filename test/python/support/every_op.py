@@ -126,6 +126,8 @@ ROWS = [[floats(2, 3)], [floats(4, 1)], [floats(5, dtype=np.float64)], [floats(2
 
 THOROUGH = frozenset({"exp", "abs", "isnan", "add", "less", "divide", "left_shift"})
 """Ops that get all inputs; the others of their kind share all but a scalar rule with them."""
+SCALAR: tuple[str, ...] = (*FLOAT_UNARY, *NUMBER_UNARY, *NUMBER_BINARY, *FLOAT_BINARY, *INTEGER_BINARY)
+"""Ops on elements: those of a dict share all but a scalar rule."""
 FEW = 9 if sweep.ALL else 1
 """How many inputs the others get."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import relax_mlir as rx
+import sweep
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.ir_queries import callee_of, ops_of
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
@@ -58,10 +59,25 @@ def rms(x: Array) -> Array:
     return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)
 
 
-def module_of(cases: Mapping[str, Case]) -> rx.IRModule:
-    """The functions ``case0``, ``case1`` and so on."""
+THREADS = (1, 2)
+
+
+def numbers_of(cases: Mapping[str, Case], threads: int) -> list[int]:
+    """The numbers of the cases that run on so many threads; these take turns, but the first case runs on both."""
+    return sorted({0, *sweep.turn(threads, THREADS, range(len(cases)))})
+
+
+def on_threads(cases: Mapping[str, Case]) -> list[tuple[int, int]]:
+    """Threads and number of all cases, for `parametrize`."""
+    return [(threads, number) for threads in THREADS for number in numbers_of(cases, threads)]
+
+
+def module_of(cases: Mapping[str, Case], numbers: Collection[int] | None = None) -> rx.IRModule:
+    """The functions ``case0``, ``case1`` and so on, or those of some of these numbers."""
     bb = rx.BlockBuilder()
     for number, (build, _, params, _) in enumerate(cases.values()):
+        if numbers is not None and number not in numbers:
+            continue
         variables = [rx.Var(f"x{i}", info) for i, info in enumerate(params)]
         with bb.function(f"case{number}", variables):
             bb.emit_func_output(build(*variables))

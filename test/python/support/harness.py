@@ -106,8 +106,8 @@ class Case:
 class Suite:
     """Cases that share one module.
 
-    `turn`: a value, and those of its kind, which take turns with the cases of a sweep (`sweep.turn`); `opt_level`: that
-    of the build.
+    `turn`: a value, and those which take turns with it in the cases of a sweep (`sweep.turn`); `opt_level`: that of the
+    build.
     """
 
     turn: tuple[str, Sequence[str]] | None = None
@@ -116,12 +116,12 @@ class Suite:
 
     @staticmethod
     def of(dtype: str, dtypes: Sequence[str]) -> Suite:
-        """The suite of an element type in a sweep over several, of which those of a kind take turns.
+        """The suite of an element type in a sweep over several, whose cases take turns (`sweep.partners`).
 
         In part, floats and signed integers are built as users do, unsigned ones and bools in the least time.
         """
         quick = not sweep.ALL and sweep.element_kind(dtype) in ("uint", "bool")
-        return Suite((dtype, sweep.alike(dtype, dtypes)), 0 if quick else None)
+        return Suite((dtype, sweep.partners(dtype, dtypes)), 0 if quick else None)
 
     @property
     def chosen(self) -> Sequence[Case]:

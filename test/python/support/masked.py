@@ -7,8 +7,10 @@ for the target, features masked, into an object that this process loads.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import relax_mlir as rx
+from llvmlite import binding
 from machine_text import Assembly
 from relax_mlir.lowering.constants.constant_table import constant_table, table_entries
 from relax_mlir.lowering.llvm.cross_compile import compiled
@@ -55,6 +57,20 @@ def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
             table = table_entries(work.mlir)
     text = llvm_ir(work.mlir)
     machine, module = compiled(f"{text}\n{packed_interfaces(text)}", target, opt_level=1)
-    code = ObjectCode([machine.emit_object(module)])
-    engine = Engine(code, Interface.of(work.mlir), constant_table(table))
-    return Executable(engine), Assembly(machine.emit_assembly(module))
+    assembly = machine.emit_assembly(module)
+    engine = Engine(
+        ObjectCode([assembled(assembly, machine)]), Interface.of(work.mlir), constant_table(table)
+    )
+    return Executable(engine), Assembly(assembly)
+
+
+def assembled(assembly: str, machine: Any) -> bytes:
+    """The object file of assembly, as inline assembly of a module without functions.
+
+    LLVM generates code once, not for text and object file each, which takes thirty times as long as this.
+    """
+    binding.initialize_native_asmparser()
+    lines = assembly.replace("\\", r"\5C").replace('"', r"\22").split("\n")
+    module = binding.parse_assembly("\n".join(f'module asm "{line}"' for line in lines))
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    return bytes(machine.emit_object(module))

@@ -33,6 +33,18 @@ def alike(dtype: str, dtypes: Sequence[str]) -> list[str]:
     )
 
 
+def partners(dtype: str, dtypes: Sequence[str]) -> list[str]:
+    """The element types among these that share the cases of a sweep with one, in part; itself if it is not among them.
+
+    Floats of 32 and 64 bits share them, and all others do: so a case runs on a float as users have it, and on something
+    that is narrower, whole, without a sign, or a truth value.
+    """
+    if dtype not in dtypes:
+        return [dtype]
+    is_float = element_kind(dtype) == "float"
+    return [each for each in dtypes if (element_kind(each) == "float") == is_float]
+
+
 def turn(value: Value, values: Sequence[Value], cases: Sequence[Case]) -> list[Case]:
     """The cases of a sweep over values of a kind that run for one of these, in part.
 

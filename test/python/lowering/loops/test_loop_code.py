@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import sweep
 from machine_text import Assembly, Code
 from relax_mlir.script import parse
 from relax_mlir.tools.emit_code import assembly
@@ -37,11 +38,13 @@ def code_of(rows: int, columns: int, target: str) -> Code:
     return max(Assembly(text).functions.values(), key=lambda code: code.count(MULTIPLY_ADD))
 
 
+TILES = (("skylake-avx512", 8, 32, 16), ("haswell", 6, 16, 12), ("neoverse-n1", 6, 16, 24))
+
+
 @pytest.mark.parametrize(
-    ("cpu", "rows", "columns", "sums"),
-    [("skylake-avx512", 8, 32, 16), ("haswell", 6, 16, 12), ("neoverse-n1", 6, 16, 24)],
+    ("cpu", "rows", "columns", "sums", "threads"),
+    [(*tile, threads) for tile, threads in sweep.product(TILES, (1, 4))],
 )
-@pytest.mark.parametrize("threads", [1, 4])
 def test_full_tiles_stay_in_registers(cpu: str, rows: int, columns: int, sums: int, threads: int) -> None:
     code = code_of(rows, columns, f"cpu -mcpu={cpu} -num-threads={threads}")
     loops = [loop for loop in code.inner_loops if loop.count(MULTIPLY_ADD) in (sums, 2 * sums)]
