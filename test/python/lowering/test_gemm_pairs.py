@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import ml_dtypes
@@ -26,18 +27,23 @@ TARGETS = [
 KERNELS = [GemmKernel("bf16", "f32"), GemmKernel("bf16", "bf16")]
 
 
-@pytest.fixture(scope="module", params=TARGETS)
-def compiled(request: pytest.FixtureRequest) -> Iterator[dict[GemmKernel, Compiled]]:
-    target = Target(request.param)
+PAIRS = sweep.product(TARGETS, KERNELS)
+"""Targets with kernels; in part, the kernels take turns."""
+
+
+def targets_of(kernel: GemmKernel) -> list[str]:
+    return [target for target, each in PAIRS if each == kernel]
+
+
+@functools.cache
+def compiled(target: str, kernel: GemmKernel) -> Compiled:
     with ir.Context(), ir.Location.unknown():
-        yield {
-            kernel: Compiled(emulated(module_of(kernel, target), target.lanes(32)), opt_level=1)
-            for kernel in KERNELS
-        }
+        module = module_of(kernel, Target(target))
+        return Compiled(emulated(module, Target(target).lanes(32)), opt_level=1)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_random_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
+@pytest.mark.parametrize(("target", "kernel"), PAIRS, ids=str)
+def test_random_products(target: str, kernel: GemmKernel) -> None:
     """Odd and even depths, one block of depth and several, tiles that lack a row, all strides."""
     rng = np.random.default_rng(5)
     for trial in range(120 if sweep.ALL else 48):
@@ -52,7 +58,7 @@ def test_random_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKerne
             depth = int(rng.choice([0, 1, 511, 2049, 2311]))
         a = operand(rng, (m, depth), DTYPES["bf16"], str(rng.choice(LAYOUTS)))
         b = operand(rng, (depth, n), DTYPES["bf16"], str(rng.choice(LAYOUTS)))
-        check(compiled[kernel], kernel, a, b, bool(trial % 3 == 0), int(rng.choice([0, 0, 1, 7])))
+        check(compiled(target, kernel), kernel, a, b, bool(trial % 3 == 0), int(rng.choice([0, 0, 1, 7])))
 
 
 @pytest.fixture(scope="module", params=TARGETS[:2])
@@ -87,7 +93,8 @@ def test_packed_beforehand(packed: Compiled, layout: str) -> None:
 
 @pytest.mark.parametrize("depth", [33, 34])
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 0.0, -0.0])
-def test_special_values(compiled: dict[GemmKernel, Compiled], special: float, depth: int) -> None:
+@pytest.mark.parametrize("target", targets_of(KERNELS[0]))
+def test_special_values(target: str, special: float, depth: int) -> None:
     """What stands beside the depth, the rows and the columns of a square has no part in a sum."""
     m, n = 17, 35
     whole = np.full((m + 1, depth + 1), special, ml_dtypes.bfloat16)
@@ -95,18 +102,19 @@ def test_special_values(compiled: dict[GemmKernel, Compiled], special: float, de
     a[...] = 1
     a[3, 32], b[32, 34], b[1, 0] = special, special, special
     c = np.empty((m, n), np.float32)
-    compiled[KERNELS[0]]("gemm", a, b, c, False)
+    compiled(target, KERNELS[0])("gemm", a, b, c, False)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
 
 
-def test_subnormal_results(compiled: dict[GemmKernel, Compiled]) -> None:
+@pytest.mark.parametrize("target", targets_of(KERNELS[1]))
+def test_subnormal_results(target: str) -> None:
     """They are kept in products of few rows, and zeros in others; what is just normal is kept in all."""
     b = np.full((2, 37), 1e-39, ml_dtypes.bfloat16)
     b[:, 1::2] = 1e-38
     for m in (1, 2, 3, 20):
         c = np.full((m, 37), np.nan, ml_dtypes.bfloat16)
-        compiled[KERNELS[1]]("gemm", np.ones((m, 2), ml_dtypes.bfloat16), b, c, False)
+        compiled(target, KERNELS[1])("gemm", np.ones((m, 2), ml_dtypes.bfloat16), b, c, False)
         expected = np.broadcast_to(b.astype(np.float64).sum(axis=0), c.shape).astype(ml_dtypes.bfloat16)
         np.testing.assert_array_equal(c[:, 1::2], expected[:, 1::2])
         whole = slice(0, 32, 2)  # a vector or two; what is left over is rounded one by one

@@ -28,8 +28,10 @@ SPECS = specs()
 GROUPS = [sorted(SPECS)[start::6] for start in range(6)]
 IN_FULL = {*sweep.every(list(SPECS), 8), *THOROUGH}
 """Uses that are tried on all inputs, and with a result whose rank is known first; the others on their first inputs."""
-TRIED = {*SPECS} - {*SCALAR} | {*sweep.every(SCALAR, 3), *THOROUGH}
-"""Uses that are tried at all: of ops whose scalar rules alone differ, every third. `make soak` tries every use."""
+ALIKE = [name for name in SPECS if name in SCALAR or ":" in name]
+"""Ops whose scalar rules alone differ, and other uses of ops."""
+TRIED = {*SPECS} - {*ALIKE} | {*sweep.every(ALIKE, 3), *THOROUGH}
+"""Uses that are tried at all: of those alike, every third. `make soak` tries every use."""
 BY_DIMENSIONS = {*sweep.every(sorted(TRIED), 2), *THOROUGH}
 """Those on operands of known ranks."""
 
