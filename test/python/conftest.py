@@ -85,13 +85,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
-@pytest.fixture(scope="module")
-def small_heap() -> None:
-    """What is alive when a file begins is no part of its garbage collections, which take half a second otherwise."""
-    gc.collect()
-    gc.freeze()
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What is imported and collected stays: no garbage is looked for in it, then or later."""

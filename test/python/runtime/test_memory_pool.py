@@ -33,8 +33,6 @@ from relax_mlir.runtime.memory import memory_stats, poison_memory, release_memor
 TAKE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
 GIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-pytestmark = pytest.mark.usefixtures("small_heap")
-
 
 @pytest.fixture(autouse=True)
 def clean() -> Iterator[None]:

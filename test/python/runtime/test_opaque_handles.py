@@ -119,8 +119,6 @@ class Module:
 """
 X = np.arange(4, dtype="f4")
 
-pytestmark = pytest.mark.usefixtures("small_heap")
-
 
 @functools.cache
 def built(mode: str) -> Any:
