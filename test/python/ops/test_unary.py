@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import relax_mlir as rx
-from harness import ALL, FLOATS, INTEGERS, NUMBERS, SHORT_FLOATS, Suite, numbers, special_values
+from harness import ALL, FLOATS, INTEGERS, NUMBERS, Suite, numbers, special_values
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from scipy import special
@@ -57,7 +57,8 @@ IDENTITY_ON_INTEGERS = ("ceil", "floor", "round", "trunc")
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_functions_of_floats(dtype: str) -> None:
-    suite = Suite.of(dtype, SHORT_FLOATS)
+    """All in float32; the other types take turns."""
+    suite = Suite((dtype, FLOATS[1:] if dtype in FLOATS[1:] else [dtype]))
     for name, (build, reference, draw) in FLOAT_OPS.items():
         special_row = special_values(dtype)[None]
         suite.add(name, build, reference, [Tensor(("n", "m"), dtype)], draw=draw, inputs=[[special_row]])
