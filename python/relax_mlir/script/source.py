@@ -79,7 +79,8 @@ class Source:
         if indented:
             assert isinstance(tree.body[0], ast.If)
             tree = ast.Module(body=tree.body[0].body, type_ignores=[])
-        ast.increment_lineno(tree, self.first_line - 1 - indented)
+        if lines := self.first_line - 1 - indented:
+            ast.increment_lineno(tree, lines)
         return tree
 
     def line(self, number: int) -> str:
