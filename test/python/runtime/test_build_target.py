@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -11,8 +9,11 @@ import relax_mlir as rx
 import scipy.special
 from relax_mlir import op as R
 from relax_mlir.error import UnsupportedError
+from relax_mlir.instrument import PassInstrument
+from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import to_numpy
 from relax_mlir.target import Target
+from relax_mlir.transform import PassInfo
 
 
 def module() -> rx.IRModule:
@@ -28,21 +29,27 @@ def module() -> rx.IRModule:
     return bb.get()
 
 
-def instructions(folder: Path) -> bool:
-    """Whether instructions of x86 by name occur at any level."""
-    return any("x86." in path.read_text() for path in folder.rglob("*.mlir"))
+class Instructions(PassInstrument):
+    """Whether instructions of x86 by name occur behind any phase."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, bool] = {}
+
+    def run_after_pass(self, mod: rx.IRModule, info: PassInfo) -> None:
+        if info.name in [phase.name for phase in phases()]:
+            self.seen[info.name] = "x86." in str(mod)
 
 
 @pytest.mark.parametrize("host", ["haswell", "sapphirerapids"])
-def test_instructions_that_the_machine_lacks(
-    host: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_instructions_that_the_machine_lacks(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM would stop the process."""
     at_hand, wanted = Target.host(), "cpu -mcpu=sapphirerapids -mattr=-amx_tile"
     here = replaced_features(at_hand, Target(f"cpu -mcpu={host}"))
     monkeypatch.setattr(Target, "host", lambda: here)
-    executable = rx.build(module(), wanted, dump_stages=tmp_path, cache=False)
-    assert instructions(tmp_path) == here.has("avx512f")
+    instructions = Instructions()
+    executable = rx.build(module(), wanted, instruments=[instructions], cache=False)
+    assert len(instructions.seen) == len(phases())
+    assert any(instructions.seen.values()) == here.has("avx512f")
     rng = np.random.default_rng(0)
     x = rng.normal(size=(5, 133)).astype(np.float32)
     weights = np.exp(x - x.max(-1, keepdims=True))
