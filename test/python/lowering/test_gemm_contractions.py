@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -78,15 +78,66 @@ EINSUMS = [
 ]  # fmt: skip
 
 
+REPEATED = [("bmk", "0kn"), ("0mk", "bkn"), ("0m0k", "cbkn"), ("c0mk", "0bkn")]
+"""Batches with axes of size 1 that are read at 0 for every batch; `0` stands for them."""
+
+
+def batches_of(first: str, second: str) -> str:
+    return "cb" if "c" in first + second else "b"
+
+
+def repeated_function(first: str, second: str, name: str) -> str:
+    out = batches_of(first, second) + "mn"
+    types = [memref(len(dims)) for dims in (first, second, out)]
+    space = ", ".join([*out, "k"])
+    maps = ", ".join(f"affine_map<({space}) -> ({', '.join(dims)})>" for dims in (first, second, out))
+    return f"""
+    func.func @{name}(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {INTERFACE} {{
+      linalg.generic {{indexing_maps = [{maps}],
+          iterator_types = [{'"parallel", ' * len(out)}"reduction"]}}
+          ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]}) {{
+      ^bb0(%x: f32, %y: f32, %s: f32):
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        linalg.yield %t : f32
+      }}
+      return
+    }}"""
+
+
+NAMED = [
+    ("linalg.matmul", 2, 2, 2, "mk,kn->mn"),
+    ("linalg.batch_matmul", 3, 3, 3, "bmk,bkn->bmn"),
+    ("linalg.matvec", 2, 1, 1, "mk,k->m"),
+    ("linalg.vecmat", 1, 2, 1, "k,kn->n"),
+    ("linalg.dot", 1, 1, 0, "k,k->"),
+    ("linalg.batch_matvec", 3, 2, 2, "bmk,bk->bm"),
+]
+
+
+def named_function(operation: str, ranks: Sequence[int], name: str) -> str:
+    types = [memref(rank) for rank in ranks]
+    return f"""
+    func.func @{name}(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {INTERFACE} {{
+      {operation} ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]})
+      return
+    }}"""
+
+
+Programs = tuple[dict[str, str], Compiled]
+
+
 @pytest.fixture(scope="module")
-def einsums() -> Iterator[tuple[dict[str, str], Compiled]]:
-    """All einsums behind the pass, as text by name, and compiled together: they share one kernel."""
+def programs() -> Iterator[Programs]:
+    """All functions behind the pass, as text by name, and compiled together: they share one kernel."""
     with ir.Context(), ir.Location.unknown():
         functions = [
             einsum_function(spec, fill=fill, name=f"f{number}_{int(fill)}")
             for number, spec in enumerate(EINSUMS)
             for fill in (False, True)
         ]
+        functions += [repeated_function(*case, f"r{number}") for number, case in enumerate(REPEATED)]
+        functions += [named_function(op, ranks, f"n{number}") for number, (op, *ranks, _) in enumerate(NAMED)]
         module = ir.Module.parse("\n".join(functions))
         run_pass(module)
         texts = {op.name.value: str(op) for op in module.body.operations if isinstance(op, func.FuncOp)}
@@ -95,8 +146,8 @@ def einsums() -> Iterator[tuple[dict[str, str], Compiled]]:
 
 @pytest.mark.parametrize("fill", [True, False], ids=["fill", "add"])
 @pytest.mark.parametrize("spec", EINSUMS)
-def test_einsum_is_taken(einsums: tuple[dict[str, str], Compiled], spec: str, fill: bool) -> None:
-    text = einsums[0][f"f{EINSUMS.index(spec)}_{int(fill)}"]
+def test_einsum_is_taken(programs: Programs, spec: str, fill: bool) -> None:
+    text = programs[0][f"f{EINSUMS.index(spec)}_{int(fill)}"]
     assert "linalg.generic" not in text
     sums_outside = spec in ("mjk,kjn->mn", "jmk,jkn->mn")  # several products are added up: the fill stays
     assert ("linalg.fill" in text) == (fill and sums_outside)
@@ -104,7 +155,7 @@ def test_einsum_is_taken(einsums: tuple[dict[str, str], Compiled], spec: str, fi
 
 @pytest.mark.parametrize("fill", [True, False], ids=["fill", "add"])
 @pytest.mark.parametrize("spec", EINSUMS)
-def test_einsum_is_right(einsums: tuple[dict[str, str], Compiled], spec: str, fill: bool) -> None:
+def test_einsum_is_right(programs: Programs, spec: str, fill: bool) -> None:
     inputs, out = spec.split("->")
     first, second = inputs.split(",")
     rng = np.random.default_rng(0)
@@ -115,7 +166,7 @@ def test_einsum_is_right(einsums: tuple[dict[str, str], Compiled], spec: str, fi
         c = rng.uniform(-1, 1, [size[d] for d in out]).astype(np.float32)
         before = 0 if fill else c.astype(np.float64)
         expected = np.einsum(spec, a.astype(np.float64), b.astype(np.float64)) + before
-        einsums[1](f"f{EINSUMS.index(spec)}_{int(fill)}", a, b, c)
+        programs[1](f"f{EINSUMS.index(spec)}_{int(fill)}", a, b, c)
         np.testing.assert_allclose(c, expected, atol=1e-4)
 
 
@@ -147,62 +198,26 @@ def test_integers_stay(element: str) -> None:
     assert "linalg.matmul" in run_pass(module)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"), [("bmk", "0kn"), ("0mk", "bkn"), ("0m0k", "cbkn"), ("c0mk", "0bkn")]
-)
-def test_repeated_batches(first: str, second: str) -> None:
-    """Axes of size 1 that are read at 0 for every batch; `0` stands for them."""
-    batch = "cb" if "c" in first + second else "b"
-    out = batch + "mn"
-    types = [memref(len(name)) for name in (first, second, out)]
-    space = ", ".join([*batch, "m", "n", "k"])
-    maps = ", ".join(f"affine_map<({space}) -> ({', '.join(name)})>" for name in (first, second, out))
-    module = ir.Module.parse(f"""
-    func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {INTERFACE} {{
-      linalg.generic {{indexing_maps = [{maps}],
-          iterator_types = [{'"parallel", ' * len(out)}"reduction"]}}
-          ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]}) {{
-      ^bb0(%x: f32, %y: f32, %s: f32):
-        %p = arith.mulf %x, %y : f32
-        %t = arith.addf %s, %p : f32
-        linalg.yield %t : f32
-      }}
-      return
-    }}""")
-    assert "linalg." not in run_pass(module)
-    compiled = Compiled(module, opt_level=0)
+@pytest.mark.parametrize(("first", "second"), REPEATED)
+def test_repeated_batches(programs: Programs, first: str, second: str) -> None:
+    name, out = f"r{REPEATED.index((first, second))}", batches_of(first, second) + "mn"
+    assert "linalg." not in programs[0][name]
     sizes = {"b": 3, "c": 2, "m": 7, "n": 5, "k": 11, "0": 1}
     rng = np.random.default_rng(0)
     a, b, c = (
         rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (first, second, out)
     )
-    spec = ",".join(name.replace("0", "") for name in (first, second)) + "->" + out
+    spec = ",".join(dims.replace("0", "") for dims in (first, second)) + "->" + out
     squeezed = [x.reshape([n for n in x.shape if n != 1]) for x in (a, b)]
     expected = np.einsum(spec, *squeezed) + c
-    compiled("f", a, b, c)
+    programs[1](name, a, b, c)
     np.testing.assert_allclose(c, expected, atol=1e-5)
 
 
-NAMED = [
-    ("linalg.matmul", 2, 2, 2, "mk,kn->mn"),
-    ("linalg.batch_matmul", 3, 3, 3, "bmk,bkn->bmn"),
-    ("linalg.matvec", 2, 1, 1, "mk,k->m"),
-    ("linalg.vecmat", 1, 2, 1, "k,kn->n"),
-    ("linalg.dot", 1, 1, 0, "k,k->"),
-    ("linalg.batch_matvec", 3, 2, 2, "bmk,bk->bm"),
-]
-
-
-@pytest.mark.parametrize(("name", "a", "b", "c", "spec"), NAMED)
-def test_named_operations(name: str, a: int, b: int, c: int, spec: str) -> None:
-    types = [memref(rank) for rank in (a, b, c)]
-    module = ir.Module.parse(f"""
-    func.func @f(%a: {types[0]}, %b: {types[1]}, %c: {types[2]}) {INTERFACE} {{
-      {name} ins(%a, %b : {types[0]}, {types[1]}) outs(%c : {types[2]})
-      return
-    }}""")
-    assert "linalg." not in run_pass(module)
-    compiled = Compiled(module, opt_level=0)
+@pytest.mark.parametrize("number", range(len(NAMED)), ids=[name for name, *_ in NAMED])
+def test_named_operations(programs: Programs, number: int) -> None:
+    spec = NAMED[number][-1]
+    assert "linalg." not in programs[0][f"n{number}"]
     sizes = {"b": 2, "m": 7, "n": 5, "k": 11}
     inputs, out = spec.split("->")
     rng = np.random.default_rng(0)
@@ -210,7 +225,7 @@ def test_named_operations(name: str, a: int, b: int, c: int, spec: str) -> None:
         rng.uniform(-1, 1, [sizes[d] for d in dims]).astype(np.float32) for dims in (*inputs.split(","), out)
     )
     expected = np.einsum(spec, x, y) + z
-    compiled("f", x, y, z)
+    programs[1](f"n{number}", x, y, z)
     np.testing.assert_allclose(z, expected, atol=1e-5)
 
 
