@@ -326,9 +326,9 @@ def main(chunk: int, chunks: int, in_loops: bool = False) -> int:
         if message:
             wrong += 1
             print(message)
-    print(f"{len(chosen) - wrong} forms agree")
+    print(f"{len(chosen) - wrong} forms agree{' in loops' if in_loops else ''}")
     return wrong
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), "loops" in sys.argv) != 0)
+    sys.exit(sum([main(int(sys.argv[1]), int(sys.argv[2]), kind == "loops") for kind in sys.argv[3:]]) != 0)
