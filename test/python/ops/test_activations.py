@@ -87,14 +87,15 @@ def prelu(axis: int) -> Callable[[Array, Array], Array]:
 
 
 def test_prelu() -> None:
-    suite = Suite()
-    for dtype in (*FLOATS, "int32", "uint8"):
+    dtypes = (*FLOATS, "int32", "uint8")
+    for dtype in dtypes:
+        suite = Suite.of(dtype, dtypes)
         data, own, one = Tensor(("n", "m", 3), dtype), Tensor(("m",), dtype), Tensor((1,), dtype)
         suite.add("prelu", R.nn.prelu, prelu(1), [data, own])
         suite.add("last", lambda x, a: R.nn.prelu(x, a, -1), prelu(2), [data, Tensor((3,), dtype)])
         suite.add("one", R.nn.prelu, prelu(1), [data, one])
         suite.add("vector", lambda x, a: R.nn.prelu(x, a, 0), prelu(0), [own, own])
-    suite.run()
+        suite.run()
 
 
 def test_relu6_of_integers() -> None:

@@ -204,9 +204,8 @@ def test_take(dtype: str) -> None:
 
 def test_marks() -> None:
     suite = Suite()
-    for dtype in ALL:
-        for mark in (R.grad.no_grad, R.grad.start_checkpoint, R.grad.end_checkpoint):
-            suite.add(dtype, mark, lambda x: x, [Tensor(("n", "m"), dtype)], sizes=({"n": 2, "m": 3},))
+    for dtype, mark in sweep.product(ALL, (R.grad.no_grad, R.grad.start_checkpoint, R.grad.end_checkpoint)):
+        suite.add(dtype, mark, lambda x: x, [Tensor(("n", "m"), dtype)], sizes=({"n": 2, "m": 3},))
     suite.run()
 
 

@@ -10,10 +10,12 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import ShapeError
 
+DTYPES = ("float32", "bfloat16", "uint8", "bool")
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "bool"])
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_triangles(dtype: str) -> None:
-    suite = Suite()
+    suite = Suite.of(dtype, DTYPES)
     kind = dtypes.dtype(dtype).numpy
     batch, matrix = [Tensor(("n", "m", 4), dtype)], [Tensor(("n", "m"), dtype)]
     suite.add("tril", R.tril, np.tril, batch)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.transform import PassContext, explain_fusion
@@ -18,7 +19,7 @@ Pair = tuple[Any, Callable[[list[Array]], Array]]
 
 INPUTS = [Tensor(shape, "float32") for shape in (("n", 4), ("n", 4), (4,), ("n", 1), ("m", "n"), ("m",))]
 WIDE, ROW, COLUMN, TALL, LONG = range(5)
-PROGRAMS = 8
+PROGRAMS = 8 if sweep.ALL else 4
 
 
 class Program:
