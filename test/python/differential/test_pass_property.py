@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
+import sweep
 from pass_property import RELAX_PASSES, MeaningError, check_program
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes import dead_code_elimination
@@ -15,7 +16,7 @@ from relax_mlir.passes import dead_code_elimination
 
 def _seeds() -> list[int]:
     first, _, end = os.environ.get("RELAX_MLIR_SOAK", "0:0").partition(":")
-    return [*range(5), *range(int(first), int(end))]
+    return [*range(5 if sweep.ALL else 3), *range(int(first), int(end))]
 
 
 @pytest.mark.parametrize("seed", _seeds())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
-import relax_mlir as rx
 from forms import assert_same, forms
 from interpreter import Interpreter
-from memory_programs import NM, PROGRAMS, X, chain, module, register_functions
+from memory_programs import NM, PROGRAMS, X, chain, module, native, register_functions, together
 from relax_mlir.transform import MLIRPass
 
 
@@ -16,15 +17,29 @@ def _functions() -> None:
     register_functions()
 
 
+@functools.cache
+def all_forms() -> list[tuple[str, Interpreter]]:
+    """All programs after each pass."""
+    return list(forms(together()))
+
+
+@functools.cache
+def cleaned_forms() -> list[tuple[str, Interpreter]]:
+    """The same after upstream's passes."""
+    found = []
+    for step, form in all_forms():
+        mod = form.mod.clone()
+        MLIRPass("canonicalize,cse")(mod.mlir)
+        found.append((step, Interpreter(mod, form.kernels)))
+    return found
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_forms_agree(name: str) -> None:
-    build, params, cases = PROGRAMS[name]
-    mod = module(build, params)
-    native = rx.build(mod)["main"]
-    for step, form in forms(mod):
-        for case in cases:
+    for step, form in all_forms():
+        for case in PROGRAMS[name][2]:
             given = [np.array(a) for a in case]
-            assert_same(f"{name} after {step}", form.call("main", *given), native(*case))
+            assert_same(f"{name} after {step}", form.call(name, *given), native()[name](*case))
             for array, original in zip(given, case, strict=True):
                 np.testing.assert_array_equal(array, original, err_msg="an argument has changed")
 
@@ -40,11 +55,6 @@ def test_storages_are_shared() -> None:
 
 @pytest.mark.parametrize("name", ["effects", "branches", "sizes"])
 def test_upstream_cleanup_keeps_the_forms(name: str) -> None:
-    build, params, cases = PROGRAMS[name]
-    mod = module(build, params)
-    native = rx.build(mod)["main"]
-    for step, form in forms(mod):
-        MLIRPass("canonicalize,cse")(form.mod.mlir)
-        cleaned = Interpreter(form.mod, form.kernels)
-        for case in cases:
-            assert_same(f"{name} after {step}", cleaned.call("main", *case), native(*case))
+    for step, cleaned in cleaned_forms():
+        for case in PROGRAMS[name][2]:
+            assert_same(f"{name} after {step}", cleaned.call(name, *case), native()[name](*case))

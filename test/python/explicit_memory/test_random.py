@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from checking import _inputs, register
 from forms import assert_same, forms
 from generator import SIZES, Generator
@@ -16,7 +17,7 @@ from relax_mlir.error import RelaxError
 
 def _seeds() -> list[int]:
     first, _, end = os.environ.get("RELAX_MLIR_SOAK", "0:0").partition(":")
-    return [*range(4), *range(int(first), int(end))]
+    return [*range(4 if sweep.ALL else 2), *range(int(first), int(end))]
 
 
 @pytest.mark.parametrize("seed", _seeds())

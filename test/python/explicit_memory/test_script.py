@@ -10,7 +10,7 @@ import pytest
 import relax_mlir as rx
 import tvm_ffi
 from forms import STEPS, assert_same, forms, legalized
-from memory_programs import PROGRAMS, module
+from memory_programs import together
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import ArgumentError, ScriptError, ShapeError
@@ -108,10 +108,8 @@ def test_example_5_runs() -> None:
             assert_same(step, form.call("myfunc", x), native(x))
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_round_trip(name: str) -> None:
-    build, params, _ = PROGRAMS[name]
-    work = legalized(module(build, params))
+def test_round_trip() -> None:
+    work = legalized(together())
     for step in STEPS:
         create_pass(step)(work.mlir)
         again = rx.IRModule.parse(str(work.mlir))

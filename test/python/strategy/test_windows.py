@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 from harness import TOLERANCE
 from relax_mlir import op as R
@@ -171,20 +172,31 @@ def test_dense_convolutions_of_any_width() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
 def test_other_floats(dtype: str) -> None:
+    short = ("float16", "bfloat16")
     check(
-        [
-            Case(WINDOWS, "conv", 3, (3, 1, 3, 3), IMAGES, {"groups": 3, "padding": (1, 1)}, dtype),
-            Case(
-                ("grouped direct",), "conv", 4, (6, 2, 3, 3), IMAGES, {"groups": 2, "padding": (1, 1)}, dtype
-            ),
-            Case(
-                PRODUCT if dtype == "bfloat16" else WINDOWS,
-                *("conv", 3, (4, 3, 3, 3), IMAGES, {"padding": (1, 1)}, dtype),
-            ),
-            Case(PRODUCT, "conv", 3, (4, 3, 1, 1), IMAGES, {}, dtype),
-            Case(WINDOWS, "max", 2, (3, 3), IMAGES, {"padding": (1, 1)}, dtype),
-            Case(WINDOWS, "avg", 2, (2, 3), IMAGES, {"padding": (1, 1)}, dtype),
-        ]
+        sweep.turn(
+            dtype,
+            sweep.alike(dtype, short),
+            [
+                Case(WINDOWS, "conv", 3, (3, 1, 3, 3), IMAGES, {"groups": 3, "padding": (1, 1)}, dtype),
+                Case(
+                    ("grouped direct",),
+                    "conv",
+                    4,
+                    (6, 2, 3, 3),
+                    IMAGES,
+                    {"groups": 2, "padding": (1, 1)},
+                    dtype,
+                ),
+                Case(
+                    PRODUCT if dtype == "bfloat16" else WINDOWS,
+                    *("conv", 3, (4, 3, 3, 3), IMAGES, {"padding": (1, 1)}, dtype),
+                ),
+                Case(PRODUCT, "conv", 3, (4, 3, 1, 1), IMAGES, {}, dtype),
+                Case(WINDOWS, "max", 2, (3, 3), IMAGES, {"padding": (1, 1)}, dtype),
+                Case(WINDOWS, "avg", 2, (2, 3), IMAGES, {"padding": (1, 1)}, dtype),
+            ],
+        )
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,23 @@ def module(build: Any, params: list[rx.Tensor]) -> rx.IRModule:
     with bb.function("main", variables):
         bb.emit_func_output(build(*variables))
     return bb.get()
+
+
+@functools.cache
+def together() -> rx.IRModule:
+    """A module of all programs, each a function of its name."""
+    bb = rx.BlockBuilder()
+    for name, (build, params, _) in PROGRAMS.items():
+        variables = [rx.Var(f"x{i}", info) for i, info in enumerate(params)]
+        with bb.function(name, variables):
+            bb.emit_func_output(build(*variables))
+    return bb.get()
+
+
+@functools.cache
+def native() -> Any:
+    """All programs as native code."""
+    return rx.build(together())
 
 
 def register_functions() -> None:

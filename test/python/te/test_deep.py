@@ -13,7 +13,7 @@ from relax_mlir.te.expressions import Expr
 
 N = te.var("n")
 A = te.placeholder((N,), name="A")
-DEEP = 1500
+DEEP = 1100
 NESTED = 300
 
 
@@ -55,7 +55,7 @@ def test_deep_expressions() -> None:
     for made in (outputs, [loops]):
         module = te.create_prim_func([A, *made])
         assert_structural_equal(module, parse(module.script()))
-        main = rx.build(module)["main"]
+        main = rx.build(module, opt_level=0)["main"]
         for size in (0, 1, 9):
             a = np.arange(size, dtype="f4")
             found = [np.zeros_like(a) for _ in made]

@@ -5,13 +5,14 @@ Their prim funcs are compiled with the checks of users': sums may be in another 
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
 import pytest
 import relax_mlir as rx
 from forms import arrays
-from memory_programs import PROGRAMS, module, register_functions
+from memory_programs import PROGRAMS, native, register_functions, together
 from relax_mlir.error import ShapeError, UnsupportedError
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.script import parse
@@ -23,18 +24,21 @@ def _functions() -> None:
     register_functions()
 
 
+@functools.cache
+def machine(level: str) -> VirtualMachine:
+    """All programs, lowered to a level and built from there."""
+    lowered = together().clone()
+    pipeline(level)(lowered.mlir)
+    return VirtualMachine(rx.vm.build(lowered))
+
+
 @pytest.mark.parametrize("level", ["relax-to-explicit-memory", "relax-to-vm"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_forms_run(name: str, level: str) -> None:
-    build, params, cases = PROGRAMS[name]
-    mod = module(build, params)
-    native = rx.build(mod)["main"]
-    lowered = mod.clone()
-    pipeline(level)(lowered.mlir)
-    main = VirtualMachine(rx.vm.build(lowered))["main"]
-    for case in cases:
+    for case in PROGRAMS[name][2]:
         given = [np.array(a) for a in case]
-        for have, want in zip(arrays(main(*given)), arrays(native(*case)), strict=True):
+        found, wanted = machine(level)[name](*given), native()[name](*case)
+        for have, want in zip(arrays(found), arrays(wanted), strict=True):
             assert have.dtype == want.dtype
             np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6, err_msg=f"{name} at {level}")
         for array, original in zip(given, case, strict=True):

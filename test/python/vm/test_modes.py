@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 import pytest
 import relax_mlir as rx
 from forms import assert_same
-from memory_programs import PROGRAMS, module, register_functions
+from memory_programs import PROGRAMS, native, register_functions, together
 
 
 @pytest.fixture(autouse=True)
@@ -14,13 +17,15 @@ def _functions() -> None:
     register_functions()
 
 
+@functools.cache
+def bytecode() -> Any:
+    return rx.vm.build(together())
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_with_shared_memory(name: str) -> None:
-    build, params, cases = PROGRAMS[name]
-    mod = module(build, params)
-    native, bytecode = rx.build(mod)["main"], rx.vm.build(mod)["main"]
-    for case in cases:
+    for case in PROGRAMS[name][2]:
         given = [np.array(a) for a in case]
-        assert_same(name, bytecode(*given), native(*case))
+        assert_same(name, bytecode()[name](*given), native()[name](*case))
         for array, original in zip(given, case, strict=True):
             np.testing.assert_array_equal(array, original, err_msg="an argument has changed")

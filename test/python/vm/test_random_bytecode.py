@@ -6,7 +6,7 @@ import cold_process
 import random_bytecode
 import sweep
 
-COUNT = 1500 if sweep.ALL else 500
+COUNT = 1500 if sweep.ALL else 250
 
 
 def test_random_programs_against_an_interpreter() -> None:

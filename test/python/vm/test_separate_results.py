@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import tvm_ffi
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
@@ -87,7 +88,7 @@ def leaves(value: Any) -> list[np.ndarray[Any, Any]]:
     return [to_numpy(value)]
 
 
-@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("level", sweep.every(range(4), 2))
 def test_no_memory_is_shared(level: int) -> None:
     module = parse(SOURCE)
     bytecode = rx.build(module, exec_mode="bytecode", opt_level=level)

@@ -25,9 +25,10 @@ def decomposed(program: ExportedProgram, *, functional: bool, known: Collection[
     An op that torch cannot decompose stays, and is reported by the import. `known` are ops with rules of users, whose
     names are those of ops in functional form.
     """
-    if functional and (known or not is_functional(program)):
-        program = _run(program, {})
     tried: set[Any] = set()
+    if functional and (known or not is_functional(program)):
+        tried = {op for op in _missing(program.graph_module, known) if _is_kept(op)}
+        program = _run(program, decompositions(tried))
     for _ in range(_ROUNDS):
         missing = {op for op in _missing(program.graph_module, known) if op not in tried}
         tried |= missing
@@ -47,6 +48,11 @@ def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> Export
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         return program.run_decompositions(table)
+
+
+def _is_kept(op: Argument) -> bool:
+    """Whether the functional form has an op as it is: decomposed with the first trace, it needs no second one."""
+    return not op._schema.is_mutable and not _is_composite(op)
 
 
 def decompositions(ops: set[Any]) -> dict[Any, Any]:
