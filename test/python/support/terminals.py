@@ -7,10 +7,10 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
+
+import warm_process
 
 TIMEOUT = 120
 PLAIN = {"NO_COLOR": None, "FORCE_COLOR": None, "TERM": "xterm-256color", "COLUMNS": "100"}
@@ -33,14 +33,7 @@ def run_on_terminal(
     `interrupt_when` gets what has been written so far: where it says so, Ctrl-C is pressed, once.
     """
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env=environment(changes or {}),
-        start_new_session=True,
-    )
+    process = warm_process.start(arguments, slave, environment(changes or {}))
     os.close(slave)
     written = b""
     deadline = time.monotonic() + TIMEOUT
@@ -61,6 +54,7 @@ def run_on_terminal(
         code = process.wait(timeout=TIMEOUT)
     finally:
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
+            if process.returncode is None:
+                os.kill(process.pid, signal.SIGKILL)
         os.close(master)
     return code, written.decode(errors="replace").replace("\r\n", "\n")

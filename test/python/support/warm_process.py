@@ -74,6 +74,7 @@ class WarmProcess:
         stdin: Any,
         stdout: Any,
         stderr: Any,
+        session: bool = False,
     ) -> None:
         self.args = [sys.executable, *python]
         self.returncode: int | None = None
@@ -93,7 +94,13 @@ class WarmProcess:
             standard = [_descriptor(stream) for stream in (stdin, stdout, stderr)]
             umask = os.umask(0)
             os.umask(umask)
-            request = {"python": list(python), "cwd": cwd, "env": dict(env), "umask": umask}
+            request = {
+                "python": list(python),
+                "cwd": cwd,
+                "env": dict(env),
+                "umask": umask,
+                "session": session,
+            }
             self._answers = server.start(request, standard)
         finally:
             for descriptor in given:
@@ -158,6 +165,11 @@ def _server(owner: int) -> WarmServer:
     """The server of this process, whose id is `owner`: a child has none of its own yet."""
     assert owner == os.getpid()
     return WarmServer(os.environ)
+
+
+def start(python: Sequence[str], stream: int, env: Mapping[str, str]) -> WarmProcess:
+    """A child in a session of its own, whose standard streams are all one: a terminal."""
+    return WarmProcess(_server(os.getpid()), python, os.getcwd(), env, stream, stream, stream, session=True)
 
 
 def run(

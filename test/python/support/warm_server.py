@@ -3,8 +3,8 @@
 `FD` is a Unix stream socket. A request is the length of a JSON text (four bytes), with four descriptors: the child's
 stdin, stdout and stderr, and a socket on which the server answers with the child's process id, and with its exit code
 once it has ended. The JSON text has `python` (the arguments of the interpreter: ``-m NAME ...``, ``-c CODE ...`` or
-``SCRIPT ...``), `cwd`, `env` and `umask`. The child is what a new interpreter would be, but for its start: a crash ends
-it alone.
+``SCRIPT ...``), `cwd`, `env`, `umask`, and `session` (whether the child leads a new one). The child is what a new
+interpreter would be, but for its start: a crash ends it alone.
 
 There is one thread only and no MLIR context here, so nothing is lost by forking. The server ends with its socket.
 """
@@ -150,6 +150,8 @@ class Server:
             for descriptor in standard:
                 os.close(descriptor)
             reopen_standard_streams()
+            if request["session"]:
+                os.setsid()
             os.umask(request["umask"])
             os.chdir(request["cwd"])
             os.environ.clear()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import warm_process
 from relax_mlir.tools import colour
 from terminals import environment, run_on_terminal
 
@@ -38,10 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_pipe(
     arguments: list[str], changes: Mapping[str, str | None] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command, capture_output=True, timeout=120, check=False, env=environment(changes or {})
-    )
+    return warm_process.run(arguments, timeout=120, env=environment(changes or {}))
 
 
 @pytest.mark.parametrize(
