@@ -29,18 +29,18 @@ STEPS: tuple[Step, ...] = ((1, 128, 0), (1, 1, 128), (1, 1, 512), (8, 1, 128))
 
 
 def rows(
-    seconds: float = SECONDS, steps: Sequence[Step] = STEPS, hidden: int = 256, inductor: bool = True
+    seconds: float = SECONDS, steps: Sequence[Step] = STEPS, size: Size | None = None, inductor: bool = True
 ) -> Iterator[Row]:
     """The time of the faster other one over ours of each step; the note has ours, and tokens per second.
 
-    `inductor`: whether `torch.compile` takes part.
+    `size`: of the model; None: that of the example. `inductor`: whether `torch.compile` takes part.
     """
     import torch
 
     from examples.generate import Size, compile_decoder, make_model
     from examples.llama_onnx import llama_onnx, onnxruntime_decoder
 
-    size = Size(hidden=hidden)
+    size = size or Size()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

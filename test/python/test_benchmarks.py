@@ -216,7 +216,10 @@ def test_layers() -> None:
 
 @pytest.mark.filterwarnings("ignore")  # of torch and transformers
 def test_steps_of_generation() -> None:
-    for row in generation.rows(seconds=0.001, steps=((2, 3, 0), (1, 1, 5)), hidden=32, inductor=False):
+    from examples.generate import Size  # which imports transformers
+
+    small = Size(hidden=32, layers=1)
+    for row in generation.rows(seconds=0.001, steps=((2, 3, 0), (1, 1, 5)), size=small, inductor=False):
         assert row.value is not None and row.value > 0, row.note
 
 

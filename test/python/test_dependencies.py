@@ -108,10 +108,12 @@ def is_type_checking(node: ast.AST) -> bool:
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes below ``node`` that run: imports made for type checkers only are left out."""
-    for child in ast.iter_child_nodes(node):
-        if not is_type_checking(child):
-            yield child
-            yield from statements(child)
+    waiting = [node]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if not is_type_checking(child):
+                yield child
+                waiting.append(child)
 
 
 def named_in(node: ast.AST) -> set[str]:
@@ -178,11 +180,10 @@ def test_imports_point_down() -> None:
 def import_calls(path: Path) -> Iterator[ast.Call]:
     """Calls that import what their first argument names."""
     for node in ast.walk(syntax(path)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in (
-            "importlib.import_module",
-            "import_module",
-            "__import__",
-        ):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called in ("import_module", "__import__"):
             yield node
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import cold_process
 import pytest
 import relax_mlir
 
@@ -64,9 +66,51 @@ def test_commands_can_be_imported(project: dict[str, Any]) -> None:
         assert callable(getattr(importlib.import_module(module), function))
 
 
+FIRST_IMPORTS = """
+import json, os, sys, tempfile, traceback
+import ml_dtypes, numpy, torch_mlir.ir, tvm_ffi
+assert not any(name.startswith("relax_mlir") for name in sys.modules)
+found = {}
+for name in sys.argv[1:]:
+    with tempfile.TemporaryFile("w+") as told:
+        child = os.fork()
+        if not child:
+            try:
+                import relax_mlir
+                getattr(relax_mlir, name)
+            except BaseException:
+                traceback.print_exc(file=told)
+                told.flush()
+                os._exit(1)
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+        told.seek(0)
+        found[name] = [status, told.read()]
+print(json.dumps(found))
+"""
+"""A process that has imported what others have made forks for each name."""
+
+
+@pytest.fixture(scope="module")
+def first_imports() -> dict[str, tuple[int, str]]:
+    """By public names: how a process ends that asks the package for this name first, and what it tells."""
+    done = cold_process.run(["-c", FIRST_IMPORTS, *relax_mlir.__all__])
+    assert done.returncode == 0, done.stderr
+    found: dict[str, tuple[int, str]] = json.loads(done.stdout)
+    return found
+
+
 @pytest.mark.parametrize("name", relax_mlir.__all__)
-def test_public_names_can_be_the_first_thing_imported(name: str) -> None:
-    command = [sys.executable, "-c", f"import relax_mlir; relax_mlir.{name}"]
+def test_public_names_can_be_the_first_thing_imported(
+    name: str, first_imports: dict[str, tuple[int, str]]
+) -> None:
+    status, told = first_imports[name]
+    assert status == 0, told
+
+
+def test_a_new_interpreter_builds() -> None:
+    """With everything that is installed: torch, too."""
+    command = [sys.executable, "-c", "import relax_mlir; relax_mlir.build"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 
