@@ -12,7 +12,6 @@ import resource
 import sys
 from typing import Any
 
-os.environ["RELAX_MLIR_CACHE"] = "0"
 os.environ["RELAX_MLIR_REPRODUCERS"] = "0"
 ADDRESS_SPACE = 12 << 30
 

@@ -18,7 +18,7 @@ import paths  # noqa: F401 - the next import needs it
 from cold_process import environment
 
 START_SECONDS = 300
-RECYCLE = 250
+RECYCLE = 500
 """After so many mutants a new process is started, so that memory stays small."""
 
 

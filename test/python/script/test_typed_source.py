@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import cold_process
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -34,9 +35,9 @@ print("R.exp" in Module.script())
 def test_a_command() -> None:
     """``python -c``, with other options before it as well."""
     for options in (["-c"], ["-X", "utf8", "-Ic"]):
-        path = os.pathsep.join(sys.path)
-        environment = os.environ | {"PYTHONPATH": path}
-        text = PROGRAM if options == ["-c"] else f"import sys; sys.path += {sys.path!r}\n" + PROGRAM
+        path = [*cold_process.FOLDERS, *sys.path]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+        text = PROGRAM if options == ["-c"] else f"import sys; sys.path[:0] = {path!r}\n" + PROGRAM
         done = subprocess.run(
             [sys.executable, *options, text], capture_output=True, text=True, env=environment, timeout=120
         )
@@ -50,7 +51,7 @@ def test_the_prompt() -> None:
     )
     child, terminal = pty.fork()
     if child == 0:
-        os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+        os.environ["PYTHONPATH"] = os.pathsep.join([*cold_process.FOLDERS, *sys.path])
         os.environ["TERM"] = "dumb"
         os.execv(sys.executable, [sys.executable, "-q"])
     seen = b""
