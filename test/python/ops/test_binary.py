@@ -89,7 +89,7 @@ def test_arithmetic_of_integers(dtype: str) -> None:
     add_on_pairs(suite, ARITHMETIC, dtype)
     suite.add("power", R.power, integer_power, vectors(dtype), inputs=[pairs(special_values(dtype))])
     suite.add("fma", R.ewise_fma, lambda a, b, c: a * b + c, [Tensor(("n",), dtype)] * 3)
-    suite.run()
+    suite.run(test_arithmetic_of_integers)
 
 
 def integer_power(base: Array, exponent: Array) -> Array:
@@ -111,7 +111,7 @@ def integer_power(base: Array, exponent: Array) -> Array:
 def test_comparisons(dtype: str) -> None:
     suite = Suite.of(dtype, ALL)
     add_on_pairs(suite, COMPARISONS, dtype)
-    suite.run()
+    suite.run(test_comparisons)
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])
@@ -128,7 +128,7 @@ def test_bits(dtype: str) -> None:
         for name, (build, reference) in SHIFTS.items():
             inputs = [[np.ascontiguousarray(x.reshape(-1)) for x in every]]
             suite.add(name, build, reference, vectors(dtype), inputs=inputs)
-    suite.run()
+    suite.run(test_bits)
 
 
 def test_broadcasting() -> None:

@@ -32,7 +32,7 @@ def test_filled(dtype: str) -> None:
     suite.add("zeros_like", lambda x: R.zeros_like(x, dtype), lambda x: np.zeros_like(x, kind), X)
     suite.add("ones_like", lambda x: R.ones_like(x), lambda x: ones(x), [Tensor(("n",), dtype)])
     suite.add("full_like", lambda x: R.full_like(x, 1), lambda x: ones(x), [Tensor(("n",), dtype)])
-    suite.run()
+    suite.run(test_filled)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int8", "bool", "float64"])
@@ -76,7 +76,7 @@ def test_arange_dtypes(dtype: str) -> None:
         lambda x: np.arange(0.5, 7.25, 0.5).astype(kind),
         X,
     )
-    suite.run()
+    suite.run(test_arange_dtypes)
 
 
 def test_arange_bounds() -> None:

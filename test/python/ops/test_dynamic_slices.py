@@ -40,7 +40,7 @@ def test_all_dtypes(dtype: str) -> None:
     vector = Tensor((2,), "int64")
     params = [Tensor(("n", "m"), dtype), vector, vector, vector]
     suite.add("slice", R.dynamic_strided_slice, sliced, params, inputs=inputs, sizes=())
-    suite.run()
+    suite.run(test_all_dtypes)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -58,7 +58,7 @@ def test_dtypes_of_positions(dtype: str) -> None:
     ]
     params = [Tensor(("n",), "float32"), vector, vector, vector]
     suite.add("slice", R.dynamic_strided_slice, sliced, params, inputs=inputs, sizes=())
-    suite.run()
+    suite.run(test_dtypes_of_positions)
 
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])

@@ -79,7 +79,7 @@ def test_all_dtypes(dtype: str) -> None:
         ],
         sizes=(),
     )
-    suite.run()
+    suite.run(test_all_dtypes)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -99,7 +99,7 @@ def test_dtypes_of_indices(dtype: str) -> None:
     suite.add(
         "index", lambda x, i: R.index_tensor(x, (i,)), lambda x, i: x[i], kinds, inputs=inputs, sizes=()
     )
-    suite.run()
+    suite.run(test_dtypes_of_indices)
 
 
 def test_batch_dimensions_and_ranks() -> None:

@@ -54,7 +54,7 @@ def test_maps(dtype: str) -> None:
             [Tensor(dims, dtype)],
             sizes=SIZES,
         )
-    suite.run()
+    suite.run(test_maps)
 
 
 def test_nothing_is_padded() -> None:

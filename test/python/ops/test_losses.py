@@ -80,7 +80,7 @@ def test_nll_loss(dtype: str) -> None:
             [Tensor((5,), dtype), Tensor((), "int64"), Tensor((5,), dtype)],
             draw=draws,
         )
-    suite.run()
+    suite.run(test_nll_loss)
 
 
 def test_ignored_targets_and_targets_that_are_no_class() -> None:

@@ -47,7 +47,7 @@ def test_what_numpy_gives(dtype: str) -> None:
                 [matrix],
                 sizes=SIZES,
             )
-    suite.run()
+    suite.run(test_what_numpy_gives)
 
 
 def test_symbols_and_scalars() -> None:

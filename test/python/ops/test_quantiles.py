@@ -43,7 +43,7 @@ def test_logsumexp(dtype: str) -> None:
             ],
         )
     suite.add("scalar", R.logsumexp, lambda x: x, [Tensor((), dtype)])
-    suite.run()
+    suite.run(test_logsumexp)
 
 
 def middle(x: Array, axis: int) -> tuple[Array, Array]:
@@ -78,7 +78,7 @@ def test_median(dtype: str) -> None:
             [Tensor(("n", "m"), dtype)],
             sizes=NON_EMPTY,
         )
-    suite.run()
+    suite.run(test_median)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -105,7 +105,7 @@ def test_sorted_vectors(dtype: str) -> None:
             draw=[numbers(), ascending],
         )
     suite.add("none", R.searchsorted, lambda x, y: np.zeros(y.shape, np.int64), [Tensor((0,), dtype), values])
-    suite.run()
+    suite.run(test_sorted_vectors)
 
 
 def draw_classes(prob: Array, sample: Array, rows: Array) -> Array:
@@ -133,7 +133,7 @@ def test_draws(dtype: str) -> None:
         inputs=[[np.array([[1, 2], [3, 0.5]]).astype(kind), np.array([[1.5], [0.25]]).astype(kind)]],
         sizes=(),
     )
-    suite.run()
+    suite.run(test_draws)
 
 
 def program(build: Callable[..., Any], *params: Tensor) -> Any:
@@ -229,4 +229,4 @@ def test_dtypes_of_results(dtype: str) -> None:
         inputs=[[np.array([-1, 0, 1], np.float32), np.array([-2, -1, 0.5, 3], np.float32)]],
         sizes=(),
     )
-    suite.run()
+    suite.run(test_dtypes_of_results)

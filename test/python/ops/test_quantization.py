@@ -66,7 +66,7 @@ def test_integers(dtype: str) -> None:
         "axis", lambda x, s, z: R.dequantize(x, s, z, -2), dequantized(1), [given, scale, zero], draw=draws
     )
     suite.add("all", lambda x, s, z: R.dequantize(x, s, z), dequantized(), [given, one, none], draw=draws)
-    suite.run()
+    suite.run(test_integers)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -96,7 +96,7 @@ def test_floats(dtype: str) -> None:
         lambda x: np.int8(np.rint(x / 0.5) + 3),
         [Tensor((), dtype)],
     )
-    suite.run()
+    suite.run(test_floats)
 
 
 def test_it_fuses() -> None:

@@ -70,7 +70,7 @@ def test_pixels(dtype: str) -> None:
         shuffle(2),
         [Tensor((2, "n", 4, "m", 3), dtype)],
     )
-    suite.run()
+    suite.run(test_pixels)
 
 
 def test_batch_flatten() -> None:

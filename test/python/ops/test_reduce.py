@@ -71,7 +71,7 @@ def test_dtypes(dtype: str) -> None:
         add_case(suite, name, dtype, ("n", "m"), axis=1)
     for name in POSITIONS:
         add_case(suite, name, dtype, ("n", "m"), axis=1)
-    suite.run()
+    suite.run(test_dtypes)
 
 
 @pytest.mark.parametrize("name", [*REDUCTIONS, *POSITIONS])
@@ -121,7 +121,7 @@ def test_columns_of_long_rows(dtype: str) -> None:
     for name in ("max", "sum"):
         for shape, axis in ((("n", "m"), 0), ((3, "n", "m"), 1), (("k", "n", "m"), [0, 1])):
             add_case(suite, name, dtype, shape, sizes, axis=axis)
-    suite.run()
+    suite.run(test_columns_of_long_rows)
 
 
 @pytest.mark.parametrize(
@@ -227,4 +227,4 @@ def test_truth(dtype: str) -> None:
             inputs=[[row[:, None]], [row[None]]],
         )
         suite.add(name, build, lambda x, r=reference: np.asarray(r(x)), [Tensor((), dtype)])
-    suite.run()
+    suite.run(test_truth)

@@ -101,7 +101,7 @@ def test_all_dtypes_and_reductions(dtype: str) -> None:
             inputs=inputs,
             sizes=(),
         )
-    suite.run()
+    suite.run(test_all_dtypes_and_reductions)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -146,7 +146,7 @@ def test_index_put(dtype: str) -> None:
             inputs=[[values(dtype, n, m), places(n, k), values(dtype)] for n, m, k, _ in sizes],
             sizes=(),
         )
-    suite.run()
+    suite.run(test_index_put)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -160,7 +160,7 @@ def test_dtypes_of_indices(dtype: str) -> None:
         inputs=[[values("float32", 9), places(9, 30, dtype=dtype), np.arange(30, dtype="f4")]],
         sizes=(),
     )
-    suite.run()
+    suite.run(test_dtypes_of_indices)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -179,7 +179,7 @@ def test_nan_and_infinities(dtype: str) -> None:
             inputs=[[x, np.arange(5, dtype=np.int32), new]],
             sizes=(),
         )
-    suite.run()
+    suite.run(test_nan_and_infinities)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)

@@ -54,7 +54,7 @@ def test_slice_scatter(dtype: str) -> None:
             ],
             sizes=({"n": 9, "k": 3}, {"n": 1, "k": 0}, {"n": 4, "k": 4}),
         )
-    suite.run()
+    suite.run(test_slice_scatter)
 
 
 def sliced_backwards(x: Array, lengths: Array) -> Array:
@@ -80,7 +80,7 @@ def test_reverse_sequence(dtype: str) -> None:
         lambda x, i: np.moveaxis(sliced_backwards(np.moveaxis(x, (2, 0), (0, 1)), i), (0, 1), (2, 0)),
         [Tensor(("m", "k", "n"), dtype), Tensor(("n",), "int32")],
     )
-    suite.run()
+    suite.run(test_reverse_sequence)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -92,7 +92,7 @@ def test_dtypes_of_lengths(dtype: str) -> None:
         sliced_backwards,
         [Tensor(("n", "m"), "float32"), Tensor(("n",), dtype)],
     )
-    suite.run()
+    suite.run(test_dtypes_of_lengths)
 
 
 def test_a_slice_that_does_not_fit_the_input() -> None:

@@ -42,7 +42,7 @@ def test_side_by_side(dtype: str) -> None:
     )
     if dtype != "bool":
         suite.add("outer", R.outer, np.multiply.outer, vectors[:2])
-    suite.run()
+    suite.run(test_side_by_side)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -73,7 +73,7 @@ def test_roll_and_eye_like(dtype: str) -> None:
             matrix,
         )
     suite.add("size", R.size, lambda x: np.asarray(x.size, np.int64), matrix)
-    suite.run()
+    suite.run(test_roll_and_eye_like)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -95,7 +95,7 @@ def test_one_hot(dtype: str) -> None:
         indices,
         draw=numbers(-5, 6),
     )
-    suite.run()
+    suite.run(test_one_hot)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -107,7 +107,7 @@ def test_values_of_one_hot(dtype: str) -> None:
         lambda i, on, off: np.where(i[..., None] == np.arange(3), on, off),
         [Tensor(("n",), "int32"), Tensor((), dtype), Tensor((), dtype)],
     )
-    suite.run()
+    suite.run(test_values_of_one_hot)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -123,7 +123,7 @@ def test_scans_from_the_end(dtype: str) -> None:
                 draw=numbers(0, 1.01),
                 tolerance=2e-2 if dtype.endswith("16") else None,
             )
-    suite.run()
+    suite.run(test_scans_from_the_end)
 
 
 def summed_from_end(x: Any, axis: int | None, exclusive: bool) -> Any:

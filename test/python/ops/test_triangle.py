@@ -24,7 +24,7 @@ def test_triangles(dtype: str) -> None:
     suite.add("triu_down", lambda x: R.triu(x, -2), lambda x: np.triu(x, -2), batch)
     suite.add("square", lambda x: R.eye("n", dtype=dtype), lambda x: np.eye(len(x), dtype=kind), matrix)
     suite.add("eye", lambda x: R.eye("n", "m", 1, dtype), lambda x: np.eye(*x.shape, k=1, dtype=kind), matrix)
-    suite.run()
+    suite.run(test_triangles)
 
 
 def test_a_vector_has_no_triangle() -> None:

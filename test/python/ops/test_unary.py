@@ -73,7 +73,7 @@ def test_functions_of_numbers(dtype: str) -> None:
             reference = np.copy
         suite.add(name, build, reference, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
     suite.add("scalar", R.negative, np.negative, [Tensor((), dtype)])
-    suite.run()
+    suite.run(test_functions_of_numbers)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -83,7 +83,7 @@ def test_tests_and_bitwise_not(dtype: str) -> None:
         suite.add(name, build, reference, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
     if dtype in (*INTEGERS, "bool"):
         suite.add("not", R.bitwise_not, np.invert, [Tensor(("n",), dtype)], inputs=[[special_values(dtype)]])
-    suite.run()
+    suite.run(test_tests_and_bitwise_not)
 
 
 def test_sigmoid_of_all_sizes() -> None:

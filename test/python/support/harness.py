@@ -13,6 +13,7 @@ or as they are (other dtypes); what they return is converted to the dtype of the
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,22 +107,20 @@ class Case:
 class Suite:
     """Cases that share one module.
 
-    `turn`: a value, and those which take turns with it in the cases of a sweep (`sweep.turn`); `opt_level`: that of the
-    build.
+    `turn`: a value, and those which take turns with it in the cases of a sweep (`sweep.turn`); `types`: the element
+    types of the sweep, if it is one over these, and `prefix` how the names of functions begin.
     """
 
     turn: tuple[str, Sequence[str]] | None = None
-    opt_level: int | None = None
+    types: tuple[str, ...] = ()
+    prefix: str = ""
     cases: list[Case] = field(default_factory=list)
 
     @staticmethod
     def of(dtype: str, dtypes: Sequence[str]) -> Suite:
-        """The suite of an element type in a sweep over several, whose cases take turns (`sweep.partners`).
-
-        In part, floats and signed integers are built as users do, unsigned ones and bools in the least time.
-        """
-        quick = not sweep.ALL and sweep.element_kind(dtype) in ("uint", "bool")
-        return Suite((dtype, sweep.partners(dtype, dtypes)), 0 if quick else None)
+        """The suite of an element type in a sweep over several, whose cases take turns (`sweep.partners`)."""
+        types = tuple(dtypes) if dtype in dtypes else ()
+        return Suite((dtype, sweep.partners(dtype, dtypes)), types, f"{dtype}_")
 
     @property
     def chosen(self) -> Sequence[Case]:
@@ -147,11 +146,21 @@ class Suite:
         unless given.
         """
         inputs = [*_drawn(params, draw or numbers(), sizes), *inputs]
-        self.cases.append(Case(f"{name}_{len(self.cases)}", build, reference, params, inputs, tolerance))
+        self.cases.append(
+            Case(f"{self.prefix}{name}_{len(self.cases)}", build, reference, params, inputs, tolerance)
+        )
 
-    def run(self) -> None:
-        """Compile all cases and compare each result with its reference."""
-        executable = rx.build(self.module(), opt_level=self.opt_level)
+    def run(self, test: Callable[[str], None] | None = None) -> None:
+        """Compile all cases and compare each result with its reference.
+
+        `test`: the test of an element type that calls this. The cases of all types of its sweep become one module.
+        """
+        if _collected is not None:
+            _collected.append(self)
+            return
+        executable = (
+            rx.build(self.module()) if test is None or not self.types else _together(test, self.types)
+        )
         for case in self.chosen:
             function = executable[case.name]
             for arrays in case.inputs:
@@ -160,13 +169,38 @@ class Suite:
     def module(self) -> rx.IRModule:
         """The module of all cases."""
         bb = rx.BlockBuilder()
+        self.add_to(bb)
+        return bb.get()
+
+    def add_to(self, bb: rx.BlockBuilder) -> None:
+        """Add the functions of all cases to a module."""
         for case in self.chosen:
             params = [rx.Var(f"x{i}", info) for i, info in enumerate(case.params)]
             with bb.function(case.name, params):
                 with bb.dataflow():
                     result = bb.emit_output(case.build(*params))
                 bb.emit_func_output(result)
-        return bb.get()
+
+
+_collected: list[Suite] | None = None
+"""The suites that tests would run, while they are only asked for these."""
+
+
+@functools.lru_cache(maxsize=2)
+def _together(test: Callable[[str], None], types: tuple[str, ...]) -> rx.Executable:
+    """The cases of a test for all these element types, as one module."""
+    global _collected
+    _collected = []
+    try:
+        for dtype in types:
+            test(dtype)
+        suites = _collected
+    finally:
+        _collected = None
+    bb = rx.BlockBuilder()
+    for suite in suites:
+        suite.add_to(bb)
+    return rx.build(bb.get())
 
 
 def check(
