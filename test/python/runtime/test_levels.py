@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op as R
 from relax_mlir import te
 from relax_mlir.error import ArgumentError, RelaxError
@@ -118,7 +119,7 @@ def test_each_level_is_correct(level: int) -> None:
     check(rx.build(module(), opt_level=level))
 
 
-@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize("level", sweep.every([3, 0], 2))
 def test_each_level_is_correct_as_bytecode(level: int) -> None:
     check(rx.VirtualMachine(rx.vm.build(module(), opt_level=level)))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError
 from relax_mlir.runtime import Executable, memory
@@ -55,7 +56,7 @@ def random_function(seed: int) -> Executable:
     return rx.build(bb.get())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", sweep.every(range(4), 2))
 def test_random_functions(seed: int) -> None:
     executable = random_function(seed)
     plan = executable.memory_plan("main")
