@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+
+from cold_process import environment  # noqa: E402 - which is found now
+
 SECONDS_PER_CASE = 300
 
 
@@ -71,7 +75,7 @@ def _start() -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        env=environment({**os.environ, "PYTHONWARNINGS": "ignore"}),
     )
 
 
