@@ -6,9 +6,11 @@ from a process with all imports done, `warm_process.run` is quicker.
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,6 +24,20 @@ def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
     given = os.environ if env is None else env
     path = [given["PYTHONPATH"]] if given.get("PYTHONPATH") else []
     return {**given, "PYTHONPATH": os.pathsep.join((*FOLDERS, *path))}
+
+
+@functools.cache
+def _cache() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="relax-mlir-cache-")
+
+
+def cached(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """`env`, by default this process's, with a cache of compiled modules that children of this process share.
+
+    So the virtual machine's core is compiled by the first one alone.
+    """
+    given = os.environ if env is None else env
+    return {**given, "RELAX_MLIR_CACHE": "1", "RELAX_MLIR_CACHE_DIR": _cache().name}
 
 
 def run(

@@ -6,7 +6,7 @@ import random_prims
 import sweep
 from compiled_schedules import compare_prims
 
-SEEDS = range(45)
+SEEDS = range(45 if sweep.ALL else 24)
 SIZES = 3
 COMPILED = range(1000, 1010 if sweep.ALL else 1006)
 

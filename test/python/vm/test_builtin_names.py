@@ -29,7 +29,7 @@ def _run(before: str = "", path: Path | None = None) -> list[str]:
     code = PROGRAM.format(before=before)
     if path is not None:
         code = f"import sys; sys.path.insert(0, {str(path)!r})\n{code}"
-    done = cold_process.run(["-c", code])
+    done = cold_process.run(["-c", code], env=cold_process.cached())
     assert not done.returncode, done.stderr
     return str(done.stdout).splitlines()
 

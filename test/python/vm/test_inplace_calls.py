@@ -124,7 +124,12 @@ class Module:
 
 @functools.cache
 def functions(mode: str) -> Any:
-    return rx.build(Module) if mode == "native" else rx.VirtualMachine(rx.vm.build(Module))
+    return rx.build(Module) if mode == "native" else rx.VirtualMachine(executable())
+
+
+@functools.cache
+def executable() -> rx.vm.Executable:
+    return rx.vm.build(Module)
 
 
 X = np.float32([3, -1, np.inf, 0.5, -0.0])
@@ -185,8 +190,7 @@ def test_constants_keep_their_elements(mode: str) -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_files(tmp_path: Path, trusted: bool) -> None:
-    executable = rx.vm.build(Module)
-    executable.save(tmp_path / "inplace.vmexec")
+    executable().save(tmp_path / "inplace.vmexec")
     machine = rx.VirtualMachine(rx.vm.Executable.load(tmp_path / "inplace.vmexec", trusted=trusted))
     for name, (arguments, expected) in cases(5).items():
         same(numpy(machine[name](*arguments)), expected)
@@ -210,13 +214,13 @@ ALLOCATIONS = {  # storages, and copies into them
 
 @pytest.mark.parametrize(("name", "wanted"), list(ALLOCATIONS.items()))
 def test_storages(name: str, wanted: tuple[int, int]) -> None:
-    text = rx.vm.build(Module).as_text()
+    text = executable().as_text()
     code = text.partition(f"@{name}:\n")[2].partition("\n\n")[0]
     assert (code.count("alloc_storage"), code.count("copy_into")) == wanted, code
 
 
 def test_the_memory_is_the_same() -> None:
-    machine = rx.VirtualMachine(rx.vm.build(Module))
+    machine = rx.VirtualMachine(executable())
     seen: list[tuple[str, list[int]]] = []
 
     def watch(function: Any, name: str, before: bool, result: Any, *args: Any) -> None:

@@ -288,5 +288,7 @@ try:
 except rx.error.ArgumentError as error:
     assert "takes 1 argument; got 2" in str(error)
 """
-    done = cold_process.run(["-c", text], env={**os.environ, "RELAX_MLIR_FAST_CALLS": "0"})
+    done = cold_process.run(
+        ["-c", text], env=cold_process.cached({**os.environ, "RELAX_MLIR_FAST_CALLS": "0"})
+    )
     assert done.returncode == 0, done.stderr
