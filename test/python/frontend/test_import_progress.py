@@ -25,7 +25,7 @@ def chain(path: Path, count: int) -> str:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return chain(tmp_path_factory.mktemp("models") / "chain.onnx", 300)
+    return chain(tmp_path_factory.mktemp("models") / "chain.onnx", 201)
 
 
 def test_large_models_on_a_terminal(large: str) -> None:

@@ -16,7 +16,9 @@ from torch.export import Dim
 logging.getLogger("transformers").setLevel(logging.ERROR)
 VOCABULARY = 60
 LAYERS = 2 if sweep.ALL else 1
-"""Of a model: a second one is like the first. Bert and Llama have two in any case."""
+"""Of a model: a second one is like the first. Llama has two in any case."""
+STEPS = 6 if sweep.ALL else 4
+"""Tokens of a model whose export unrolls the loop over them."""
 COMMON = {
     "vocab_size": VOCABULARY,
     "hidden_size": 16,
@@ -99,7 +101,7 @@ def decoder(model: nn.Module, layers: int = LAYERS, heads: int = 2, size: int = 
 
 
 def bert() -> Case:
-    return encoder(transformers.BertModel(transformers.BertConfig(**COMMON | {"num_hidden_layers": 2})))
+    return encoder(transformers.BertModel(transformers.BertConfig(**COMMON)))
 
 
 def distilbert() -> Case:
@@ -347,7 +349,7 @@ def mamba() -> Case:
     sizes = ((1,), (2,), (4,), (5,), (7,))
     return Case(
         StateSpace(transformers.MambaForCausalLM(config)),
-        lambda b: (tokens(b, 6),),
+        lambda b: (tokens(b, STEPS),),
         ({0: Dim("batch")},),
         (3,),
         sizes,

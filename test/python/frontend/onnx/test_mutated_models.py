@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+
+import cold_process
 
 SCRIPT = Path(__file__).with_name("mutated_models.py")
 
 
 def test_mutated_models() -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--count", "60", "--seed", "1"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = cold_process.run([str(SCRIPT), "--count", "60", "--seed", "1"])
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "60 mutants, 0 bad" in done.stdout
