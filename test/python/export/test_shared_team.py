@@ -22,9 +22,9 @@ import os, sys
 import numpy as np, tvm_ffi
 def threads():
     return len(os.listdir("/proc/self/task"))
-x = np.ones((700, 700))
+x = np.ones((400, 400))
 def check(result):
-    assert (np.from_dlpack(result) == 700.0).all()
+    assert (np.from_dlpack(result) == 400.0).all()
 def load(path, name):
     return getattr(tvm_ffi.load_module(path), name)
 teams = lambda: [name for name in tvm_ffi.registry.list_global_func_names() if name.startswith("relax_mlir.team.")]
@@ -92,7 +92,7 @@ def test_a_library_beside_the_compiler(libraries: list[str]) -> None:
 
 def test_relax_run_limits_the_threads_of_a_library(libraries: list[str]) -> None:
     """To fewer than it is compiled for; the limit is gone with the next one."""
-    x = np.ones((700, 700))
+    x = np.ones((400, 400))
     for threads, expected in ((1, 1), (2, 2), (None, 0)):
         function = load_function(libraries[0], "first", threads, profiled=False)
         np.testing.assert_array_equal(to_numpy(function.call(x)), x @ x)

@@ -200,24 +200,36 @@ def test_other_floats(dtype: str) -> None:
     )
 
 
-@pytest.mark.parametrize("target", ["cpu", "cpu -num-threads=1 -mcpu=x86-64-v2"])
+TARGETS = ("cpu", "cpu -num-threads=1 -mcpu=x86-64-v2")
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_poolings(target: str) -> None:
     options = {"padding": (1, 1), "strides": (2, 2)}
     check(
-        [
-            Case(WINDOWS, "max", 3, (3, 3), IMAGES, options),
-            Case(
-                WINDOWS, "max", 3, (3, 2), IMAGES, {"padding": (1, 0), "dilation": (1, 2), "strides": (1, 3)}
-            ),
-            Case(WINDOWS, "max", 2, (2, 2, 2), VOLUMES, {"padding": (1, 1, 1), "strides": (2, 1, 2)}),
-            Case(WINDOWS, "avg", 3, (3, 3), IMAGES, options),
-            Case(WINDOWS, "avg", 3, (3, 3), IMAGES, {**options, "count_include_pad": True}),
-            Case(WINDOWS, "avg", 3, (2, 2), IMAGES[1:2] + IMAGES[3:5], {"strides": (2, 2)}),
-            Case(WINDOWS, "avg", 2, (2, 3, 2), VOLUMES, {"padding": (1, 1, 0), "strides": (1, 2, 2)}),
-            Case(("linalg",), "max", 3, (2, 2), IMAGES[1:2] + IMAGES[3:5], {"strides": (2, 2)}),
-            Case(WINDOWS, "max", 3, (3,), ROWS[:3], {"padding": (1,)}),
-            Case(WINDOWS, "avg", 3, (9, 9), ((1, 9, 12), (2, 20, 9))),
-        ],
+        sweep.turn(
+            target,
+            TARGETS,
+            [
+                Case(WINDOWS, "max", 3, (3, 3), IMAGES, options),
+                Case(
+                    WINDOWS,
+                    "max",
+                    3,
+                    (3, 2),
+                    IMAGES,
+                    {"padding": (1, 0), "dilation": (1, 2), "strides": (1, 3)},
+                ),
+                Case(WINDOWS, "max", 2, (2, 2, 2), VOLUMES, {"padding": (1, 1, 1), "strides": (2, 1, 2)}),
+                Case(WINDOWS, "avg", 3, (3, 3), IMAGES, options),
+                Case(WINDOWS, "avg", 3, (3, 3), IMAGES, {**options, "count_include_pad": True}),
+                Case(WINDOWS, "avg", 3, (2, 2), IMAGES[1:2] + IMAGES[3:5], {"strides": (2, 2)}),
+                Case(WINDOWS, "avg", 2, (2, 3, 2), VOLUMES, {"padding": (1, 1, 0), "strides": (1, 2, 2)}),
+                Case(("linalg",), "max", 3, (2, 2), IMAGES[1:2] + IMAGES[3:5], {"strides": (2, 2)}),
+                Case(WINDOWS, "max", 3, (3,), ROWS[:3], {"padding": (1,)}),
+                Case(WINDOWS, "avg", 3, (9, 9), ((1, 9, 12), (2, 20, 9))),
+            ],
+        ),
         target,
     )
 
