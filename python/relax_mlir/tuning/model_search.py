@@ -66,6 +66,7 @@ class ModelSearch(RandomSearch):
                 "the search 'model' needs XGBoost: pip install 'relax-mlir[tuning]'"
             ) from None
         self._xgboost = xgboost
+        self._kinds = {name: _kind(candidates) for name, candidates in self.space.items()}
 
     def tell(self, values: Values, score: float) -> None:
         super().tell(values, score)
@@ -140,9 +141,9 @@ class ModelSearch(RandomSearch):
         found: dict[str, float] = {}
         for name, candidates in self.space.items():
             value = values[name]
-            if all(_is_number(each) for each in candidates):
+            if self._kinds[name] == "number":
                 found[name] = _log(value)
-            elif all(isinstance(each, list | tuple) and all(map(_is_number, each)) for each in candidates):
+            elif self._kinds[name] == "numbers":
                 found |= {f"{name}[{place}]": _log(each) for place, each in enumerate(value)}
                 found[f"{name} product"] = sum(_log(each) for each in value)
             else:
@@ -156,6 +157,14 @@ class ModelSearch(RandomSearch):
         if key not in self._described:
             self._described[key] = self.describe(values)
         return self._described[key]
+
+
+def _kind(candidates: Sequence[Any]) -> str:
+    """What the candidates of a knob are: each a "number", each a list of "numbers", or "others"."""
+    if all(map(_is_number, candidates)):
+        return "number"
+    are_lists = all(isinstance(each, list | tuple) and all(map(_is_number, each)) for each in candidates)
+    return "numbers" if are_lists else "others"
 
 
 def _is_number(value: object) -> bool:
