@@ -36,10 +36,10 @@ def alike(dtype: str, dtypes: Sequence[str]) -> list[str]:
 def partners(dtype: str, dtypes: Sequence[str]) -> list[str]:
     """The element types among these that share the cases of a sweep with one, in part; itself if it is not among them.
 
-    Floats of 32 and 64 bits share them, and all others do: so a case runs on a float as users have it, and on something
-    that is narrower, whole, without a sign, or a truth value.
+    float32 has all cases, float64 every second one, and all others share them: so a case runs on floats as users have
+    them, and on something that is narrower, whole, without a sign, or a truth value.
     """
-    if dtype not in dtypes:
+    if dtype not in dtypes or dtype == "float32":
         return [dtype]
     is_float = element_kind(dtype) == "float"
     return [each for each in dtypes if (element_kind(each) == "float") == is_float]
