@@ -65,6 +65,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="relax-mlir-tests-", ignore_cleanup_errors=True)
         os.environ["RELAX_MLIR_CACHE"], os.environ["RELAX_MLIR_CACHE_DIR"] = "1", folder.name
         config.add_cleanup(folder.cleanup)
+        if config.getoption("numprocesses", None):  # a worker has a CPU: more threads would wait
+            os.environ.setdefault("RELAX_MLIR_COMPILE_THREADS", "1")
     if config.getoption("--both-modes"):
         from both_modes import install
 

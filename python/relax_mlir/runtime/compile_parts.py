@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Lock
 
-from relax_mlir.error import CompileError
+from relax_mlir.error import ArgumentError, CompileError
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir, llvm
@@ -31,6 +31,9 @@ SHARED_ENTRY = "shared-"
 KEPT_PARTS = 256
 """Parts whose code a process keeps: some 10 kB each."""
 
+THREADS = "RELAX_MLIR_COMPILE_THREADS"
+"""The environment variable that says how many threads compile a module."""
+
 _ending: list[tuple[ThreadPoolExecutor, Future[None]]] = []
 """Pools whose threads end when this is done."""
 
@@ -46,8 +49,23 @@ _kept: LRU[str, bytes] = LRU(KEPT_PARTS)
 _lock = Lock()
 
 
+def compile_threads() -> int:
+    """How many threads compile a module: what RELAX_MLIR_COMPILE_THREADS says, or one per CPU of this process.
+
+    Raises ArgumentError if that is no number, or 0.
+    """
+    text = os.environ.get(THREADS)
+    if text is None:
+        return usable_cpus()
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentError(
+            f"the environment variable {THREADS} is {text!r}, expected a whole number from 1 on"
+        )
+    return int(text)
+
+
 class PartCompiler:
-    """Compiles parts, the largest first, on all CPUs: on other threads from `add` on, on this one in `objects`.
+    """Compiles parts, the largest first, on `compile_threads`: on others from `add` on, on this one in `objects`.
 
     Args:
         libraries: paths of the shared libraries that define what the parts call.
@@ -76,7 +94,7 @@ class PartCompiler:
         """Those that nobody has begun with."""
         self._warm_up: list[Callable[[], None]] = []
         self._lock = Lock()
-        others = usable_cpus() - 1
+        others = compile_threads() - 1
         self._pool = ThreadPoolExecutor(others, "relax-mlir-compile") if others else None
         self._others: list[Future[bool]] = []
 

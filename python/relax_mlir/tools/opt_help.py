@@ -44,6 +44,7 @@ ENVIRONMENT = {
     "(~/.cache)",
     "RELAX_MLIR_CACHE_SIZE": "bytes that this cache may hold (default: 1 GiB)",
     "RELAX_MLIR_CACHE=0": "neither take compiled modules from the cache nor keep them",
+    "RELAX_MLIR_COMPILE_THREADS": "threads that compile a module (default: one for each CPU)",
     "RELAX_MLIR_IN_PROCESS=1": "do not work in a child process (for debuggers); a crash then ends relax-opt itself",
     "COLUMNS": "width of help and reports (default: that of the terminal, else 80)",
 }

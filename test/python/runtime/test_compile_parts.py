@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
-from relax_mlir.error import CompileError
+from relax_mlir.error import ArgumentError, CompileError
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.parts.split_module import split_module
 from relax_mlir.lowering.runtime_lib import fast_call_state, pool, thread_pool
@@ -27,7 +27,7 @@ from relax_mlir.runtime.llvm_codegen import object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.machine_code import ObjectCode
 from relax_mlir.runtime.part_lowering import lowered_part
-from relax_mlir.target import Target
+from relax_mlir.target import Target, usable_cpus
 
 pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for this machine cannot be loaded")
 
@@ -312,12 +312,26 @@ def test_nothing_of_llvm_is_left() -> None:
         check(executable, scale)
 
 
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", ""])
+def test_threads_that_are_no_number(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(compile_parts.THREADS, text)
+    with pytest.raises(
+        ArgumentError, match=f"RELAX_MLIR_COMPILE_THREADS is '{text}', expected a whole number"
+    ):
+        compile_parts.PartCompiler((), 2, False, False)
+
+
+def test_there_is_a_thread_for_each_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(compile_parts.THREADS, raising=False)
+    assert compile_parts.compile_threads() == usable_cpus()
+
+
 def fail() -> None:
     raise MemoryError("whoever needs it finds out")
 
 
 def other_threads(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    monkeypatch.setattr(compile_parts, "usable_cpus", lambda: number + 1)
+    monkeypatch.setenv(compile_parts.THREADS, str(number + 1))
 
 
 def waiting_chore() -> tuple[threading.Event, threading.Event, Callable[[], None]]:

@@ -50,7 +50,9 @@ for executable in executables:
 def run(count: int, **environment: str) -> subprocess.CompletedProcess[str]:
     return cold_process.run(
         ["-c", PROGRAM.replace("COUNT", str(count))],
-        env=os.environ | {"RELAX_MLIR_CACHE": "0"} | environment,
+        env=os.environ
+        | {"RELAX_MLIR_CACHE": "0", "RELAX_MLIR_COMPILE_THREADS": str(usable_cpus())}
+        | environment,
     )
 
 
