@@ -63,7 +63,7 @@ def parsed(path: str) -> ast.Module:
     return ast.parse(Path(path).read_text(encoding="utf-8"))
 
 
-def _is_of(node: ast.FunctionDef | ast.ClassDef, name: str, item: Any) -> bool:  # noqa: ANN401
+def _is_of(node: ast.FunctionDef | ast.ClassDef, name: str, item: Any) -> bool:  # noqa: ANN401 - a function or class
     if inspect.isclass(item):
         return isinstance(node, ast.ClassDef) and name == item.__qualname__
     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])

@@ -14,14 +14,11 @@ from relax_mlir.mlir import ir
 from relax_mlir.script.parser import parse
 from relax_mlir.symbolic import linear_definition
 from relax_mlir.te.compute import ComputeOp
-from relax_mlir.te.expressions import IterVar, Load
 from relax_mlir.te.extern import ExternOp
 from relax_mlir.te.graph import operations_of, symbols_of
-from relax_mlir.te.merging import Bodies, merged
-from relax_mlir.te.reductions import Reduction
+from relax_mlir.te.merging import merged
 from relax_mlir.te.source import Writer
 from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
-from relax_mlir.te.walk import loads_of
 
 FILE = "<te>"
 
@@ -71,36 +68,13 @@ def build(
     parameters = [*inputs, *outputs]
     integers = integers_of(parameters, operations)
     operations, bodies = merged(operations, parameters)
-    blocks = all(isinstance(op, ComputeOp) and _may_be_linalg(op, bodies) for op in operations)
+    blocks = all(isinstance(op, ComputeOp) for op in operations)
     module, writer = _parsed(Writer(name, parameters, integers, blocks, bodies), operations, context)
     if blocks and any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
         # In a loop, T.init would leave out the elements of reductions over nothing.
         module, writer = _parsed(Writer(name, parameters, integers, False, bodies), operations, context)
     locate(module, name, writer)
     return TEFunction(name, module, integers)
-
-
-def _may_be_linalg(op: ComputeOp, bodies: Bodies) -> bool:
-    """False where `tir.blocks` would refuse the blocks of a computation for its accesses; text is not worth reading."""
-    if not op.axis:
-        return False
-    for value in bodies.get(op, op.body):
-        if isinstance(value, Reduction) and (len(value.combiner.lhs) > 1 or loads_of(*value.initial)):
-            return False
-        if not all(map(_names_axes, loads_of(value))):
-            return False
-    return True
-
-
-def _names_axes(load: Load) -> bool:
-    """Whether each index is an axis from 0 on, and its length not known to be another than that of the dimension."""
-    for index, size in zip(load.children, load.tensor.shape, strict=True):
-        if not isinstance(index, IterVar) or index.dom.begin != 0:
-            return False
-        extent = index.dom.extent
-        if isinstance(extent, int) and isinstance(size, int) and extent != size:
-            return False
-    return len(set(map(id, load.children))) == len(load.children)
 
 
 def integers_of(parameters: Sequence[Tensor], operations: Sequence[Operation]) -> tuple[str, ...]:

@@ -314,9 +314,9 @@ def _fit(donated: Sequence[Any]) -> bool:
 
 def _results(result: Any, places: Sequence[int | None], arguments: Sequence[Any]) -> list[Any]:
     """All results of a call: those that are returned, and those in the memory of arguments."""
-    returned = iter(_arrays(result) if result is not None or None in places or not places else [])
     if not places:
-        return list(returned)
+        return _arrays(result)
+    returned = iter([] if result is None else _arrays(result))
     found = [next(returned) if place is None else arguments[place] for place in places]
     return [*found, *returned]
 
