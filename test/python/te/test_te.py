@@ -14,6 +14,7 @@ from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse, script_constants
+from relax_mlir.te.prim_func import build
 
 Array = Any
 
@@ -343,3 +344,18 @@ I8 = te.placeholder(("n",), "int8", name="I8")
 def test_mistakes(make: Callable[[], Any], error: type[RelaxError], message: str) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+def test_what_linalg_can_say_is_linalg() -> None:
+    """Axes in any order, and all of them reduced: fusion and the kernels of reductions see these."""
+    x, s = te.placeholder(("n", "m"), name="x"), te.placeholder((), name="s")
+    k, i = te.reduce_axis((0, "n"), name="k"), te.reduce_axis((0, "m"), name="i")
+    results = {
+        "turned": te.compute(("m", "n"), lambda a, b: x[b, a] + s(), name="turned"),
+        "rows": te.compute(("n",), lambda a: te.sum(x[a, i], axis=i), name="rows"),
+        "whole": te.compute((), lambda: te.sum(x[k, i], axis=[k, i]), name="whole"),
+    }
+    for name, result in results.items():
+        inputs = [x, s] if name == "turned" else [x]
+        text = str(build(inputs, [result], name).module)
+        assert "linalg.generic" in text and "memref" not in text, text
