@@ -88,6 +88,11 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
             narrow_product(parts, e.metadata(a), tiling, [a, right, *rest])
 
 
+def _has_wide_tile(tiling: Tiling) -> bool:
+    """Whether the registers hold a tile of three vectors, whose lanes may be masked."""
+    return tiling.registers >= 32 and not tiling.half_lines
+
+
 def _tiles(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
     """The tiles by their names: `whole` for the first columns, then those for what is left."""
     group = parts.groups.unpacked
@@ -99,6 +104,8 @@ def _tiles(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
         whole = NarrowTile(parts.unpacked("two_whole"), group, high, 2, is_masked=False)
         return {"whole": whole, "one": one, "two": two}
     tiles = {"whole": two, "one": one, "two": two}
+    if _has_wide_tile(tiling):
+        tiles["whole"] = tiles["three"] = NarrowTile(parts.unpacked("three"), group, high, 3)
     # Of f32, dot products or tall tiles do most of the columns for which this would be of use.
     if tiling.lanes <= 8:
         tiles["one_half"] = NarrowTile(parts.unpacked("one_half"), group, high, 2, ends_half=True)
@@ -126,14 +133,17 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         stride_bytes = e.mul(b_parts.strides[0], item_bytes(element))
         wide = e.sub(last_column, first_column)
         beyond = e.sub(wide, e.round_down(wide, tiling.lanes))
-        # Few rows use each line of B once. All of C counts, and not the part: sums are not to depend on threads.
+        # All of C counts, and not the part: sums are not to depend on threads.
+        columns = b_parts.sizes[1]
+        by_dots = _dots_pay(a_parts, columns, beyond, tiling)
+        by_tall = tall.pays(a_parts, columns, beyond)
+        # Few rows use each line of B once.
         is_once = e.all_of(e.compare("le", e.dim(c, 0), MAX_TILE_ROWS), e.compare("gt", depth, 2 * MAX_DEPTH))
-        by_dots, by_tall = _dots_pay(a_parts, beyond, tiling), tall.pays(a_parts, beyond)
         if tiling.lanes <= 8:  # then making lines of B takes as long as the idle lanes of so few rows
             by_dots = e.all_of(by_dots, e.negate(is_once))
         dots = e.select(by_dots, beyond, 0)
         tiles_end = e.sub(last_column, e.select(e.any_of(by_dots, by_tall), beyond, 0))
-        cached = e.div(tiling.l1_bytes * 3 // 4, e.maximum(stride_bytes, 1))
+        cached = e.div(_kept_bytes(a_parts, tiling, element), e.maximum(stride_bytes, 1))
         cached = e.select(is_once, depth, cached)
         limit = e.select(e.compare("gt", dots, 0), e.minimum(cached, most_deep - tiling.lanes), cached)
         depth_step = even_step(e.maximum(depth, 1), e.maximum(limit, _MIN_DEPTH), tiling.lanes)
@@ -153,6 +163,7 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
                     arguments += [place_in(b_parts, k, j), b_parts.strides[0], deep]
                     e.call(tile.name, [*arguments, place_in(c_parts, i, j), c_parts.strides[0], left, add])
 
+                _by_tiles(tiling, tiles, first_column, tiles_end, multiply)
                 with e.when(e.compare("gt", dots, 0)):
                     high, places = e.sub(end, i), (e.mul(i, a_parts.strides[0]), e.mul(i, c_parts.strides[0]))
                     lines_of_a = e.view(
@@ -162,7 +173,6 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
                     place = e.add(places[1], tiles_end)
                     part = e.view(c_parts, (high, dots), c_parts.strides, place, unit_inner=True)
                     e.call(parts.dots, [lines_of_a, right, part, add])
-                _by_tiles(tiling, tiles, first_column, tiles_end, multiply)
                 with e.when(by_tall):
                     tall.emit_product(
                         (a_parts, b_parts, c_parts), (i, end), (tiles_end, beyond), (k, deep), add
@@ -178,15 +188,37 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
     tall.emit(block)
 
 
+def _kept_bytes(a: e.Strided, tiling: Tiling, element: e.Type) -> e.Index:
+    """How much of B a block of depth takes.
+
+    High and wide tiles read it from the second-level cache without waiting, so that the block may be deep; but where
+    elements of a row of A are apart, each step of the depth takes another page of it.
+    """
+    near = tiling.l1_bytes * 3 // 4
+    if not _has_wide_tile(tiling):
+        return near
+    deep = tiling.kept_left * item_bytes(element) // 2
+    return e.select(e.compare("eq", a.strides[1], 1), deep, near)
+
+
 def _most_deep(tiling: Tiling, element: e.Type) -> int:
     """The most depth of a block with dot products: their lines of B take half of the first-level cache at a time."""
     return max(tiling.l1_bytes // (2 * MAX_DOTS * item_bytes(element)), _MIN_DEPTH) + tiling.lanes
 
 
-def _dots_pay(a: e.Strided, columns: e.Index, tiling: Tiling) -> e.Value:
-    """Whether so many columns are to be dot products with lines of A: if those are long, lie so, and it pays."""
+def _dots_pay(a: e.Strided, columns: e.Index, beyond: e.Index, tiling: Tiling) -> e.Value:
+    """Whether columns beyond whole vectors, of `columns` in all, are to be dot products with lines of A.
+
+    They are if those are long, lie so, and it pays: if there are few such columns, and without whole vectors some more.
+    A vector that is idle for the most part costs little where it makes a tile wider (measured with AVX-512).
+    """
+    part = tiling.lanes // _IDLE_PART
+    few = e.compare("le", beyond, min(part, MAX_DOTS))
+    if _has_wide_tile(tiling) and tiling.lanes <= 8:
+        few = e.all_of(few, e.compare("eq", e.sub(columns, beyond), e.round_down(columns, 3 * tiling.lanes)))
+    alone = e.all_of(e.compare("eq", columns, beyond), e.compare("le", beyond, part))
     return e.all_of(
-        e.compare("le", columns, tiling.lanes // _IDLE_PART),
+        e.any_of(alone, few),
         e.compare("eq", a.strides[1], 1),
         e.compare("ge", a.sizes[1], _SHORT_DOTS * tiling.lanes),
     )
@@ -216,13 +248,14 @@ def _by_tiles(
     end: e.Index,
     multiply: Callable[[e.Index, e.Index, NarrowTile], None],
 ) -> None:
-    """Do some columns by tiles: two whole vectors at a time, then those tiles that leave the fewest lanes idle."""
-    lanes, columns = tiling.lanes, 2 * tiling.lanes
-    kept = lanes // 2 + 1
-    pairs = e.div(e.sub(e.maximum(e.sub(end, first), kept), kept), columns)
-    last = e.add(first, e.mul(pairs, columns))
+    """Do some columns by tiles: the widest ones, then those that leave the fewest lanes idle."""
+    lanes, whole = tiling.lanes, tiles["whole"]
+    columns = whole.columns(tiling)
+    kept = lanes + 1 if "three" in tiles else lanes // 2 + 1
+    times = e.div(e.sub(e.maximum(e.sub(end, first), kept), kept), columns)
+    last = e.add(first, e.mul(times, columns))
     with e.loop(first, last, columns) as j:
-        multiply(j, e.index(columns), tiles["whole"])
+        multiply(j, e.index(columns), whole)
     left = e.sub(end, last)
 
     def use(*names: str) -> Callable[[], None]:
@@ -234,11 +267,11 @@ def _by_tiles(
 
         return emit
 
-    limits = {"one": lanes, "one_half": lanes * 3 // 2, "two": columns}
+    limits = {"one": lanes, "one_half": lanes * 3 // 2, "two": 2 * lanes, "three": 3 * lanes}
     ways = [(e.compare("le", left, limit), use(name)) for name, limit in limits.items() if name in tiles]
-    if not tiles["whole"].is_masked:
+    if not whole.is_masked:
         ways.insert(0, (e.compare("eq", left, columns), use("whole")))
-    otherwise = use("one", "one_half") if "one_half" in tiles else use("whole", "one")
+    otherwise = use("two", "two") if "three" in tiles else use("whole", "one")
     with e.when(e.compare("gt", left, 0)):
         _first_of(ways, otherwise)
 

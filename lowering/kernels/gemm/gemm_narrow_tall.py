@@ -49,14 +49,16 @@ class TallTiles:
     def _max_columns(self) -> int:
         return self.tiling.lanes - _HIGH
 
-    def pays(self, a: e.Strided, columns: e.Index) -> e.Value:
-        """Whether so many columns take less time than a vector of them in other tiles."""
+    def pays(self, a: e.Strided, columns: e.Index, beyond: e.Index) -> e.Value:
+        """Whether columns beyond whole vectors, of `columns` in all, take less time than a vector in other tiles."""
+        alone = self._max_columns // _HIGH * _HIGH
+        most = e.select(e.compare("eq", columns, beyond), alone, min(alone, _HIGH))
         return e.all_of(
             e.compare("eq", a.strides[0], 1),
             e.compare("ne", a.strides[1], 1),
-            e.compare("le", columns, self._max_columns // _HIGH * _HIGH),
+            e.compare("le", beyond, most),
             e.compare("ge", a.sizes[0], self.rows),
-            e.compare("ge", a.sizes[1], e.mul(columns, _MIN_DEPTH)),
+            e.compare("ge", a.sizes[1], e.mul(beyond, _MIN_DEPTH)),
         )
 
     def emit_product(
