@@ -85,7 +85,7 @@ def _replace(operation: Operation, single: Mapping[str, Callable[..., Value]], t
         elif isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
             result = _in_f32(list(operation.operands), element, single[operation.name], target)
         elif isinstance(element, ir.F64Type) and operation.name in (double := double_expansions(target)):
-            result = double[operation.name](Lanes(operand.type), operand)
+            result = double[operation.name](Lanes.of(operand.type, target), operand)
         else:
             return
     operation.results[0].replace_all_uses_with(result)

@@ -35,10 +35,10 @@ _POSITIVE_PART = sum(
 
 
 def fits(type_: Type, target: Target) -> bool:
-    """Whether values of this type are some vectors of 16 f32 side by side, and the target has AVX-512 F and DQ."""
+    """Whether values of this type are 1, 2, 4, ... vectors of 16 f32 side by side, where there are AVX-512 F and DQ."""
     if not (target.has("avx512dq") and isinstance(type_, ir.VectorType) and type_.rank == 1):
         return False
-    return bool(type_.element_type == ir.F32Type.get() and type_.shape[0] % SIZE == 0)
+    return bool(type_.element_type == ir.F32Type.get() and _are_registers(type_.shape[0]))
 
 
 def times_power(x: Value, n: Value) -> Value:
@@ -91,6 +91,11 @@ def _smaller_size(x: Value, bound: float, sign: int) -> Value:
         return _intrinsic("mask.range.ps.512", [x, top, choice, top, mask, rounding])
 
     return _by_registers(smaller, x)
+
+
+def _are_registers(lanes: int) -> bool:
+    """Whether so many lanes are a power of two of registers, which can be joined."""
+    return lanes % SIZE == 0 and (lanes // SIZE).bit_count() == 1
 
 
 def _every_lane() -> Value:

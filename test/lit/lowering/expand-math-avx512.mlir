@@ -1,4 +1,4 @@
-// exp_table.py, math_erf.py and math_gelu.py with what avx512.py has.
+// exp_table.py, log_table.py, math_erf.py and math_gelu.py with what avx512.py and avx512_double.py have.
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512f'" --split-input-file %s | filecheck %s --check-prefix=AVX2
@@ -85,18 +85,46 @@ func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
 
 // -----
 
+// A logarithm of f64: what the number is taken apart by needs no other way for denormals, 0, inf and NaN; there is no
+// division.
+// CHECK-LABEL: func.func @log_of_double(
+// CHECK-SAME: %[[X:.*]]: vector<8xf64>
+// CHECK: %[[M:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.getmant.pd.512"(%[[X]], %c11_i32
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.getexp.pd.512"(%[[X]], %[[X]]
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.getexp.pd.512"(%[[M]], %[[M]]
+// CHECK-NOT: arith.divf
+// CHECK: %[[I:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.pd.512"
+// CHECK: math.fma %[[M]], %[[I]],
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.pd.512"
+// CHECK-NOT: arith.divf
+// CHECK-NOT: arith.select
+// CHECK: return
+// AVX2-LABEL: func.func @log_of_double(
+// AVX2-NOT: call_intrinsic
+// AVX2: arith.divf
+func.func @log_of_double(%x: vector<8xf64>) -> vector<8xf64> {
+  %0 = math.log %x : vector<8xf64>
+  return %0 : vector<8xf64>
+}
+
+// -----
+
 // Scalars, other lengths, vectors of several axes and other functions are as everywhere.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: x86.
 // CHECK-NOT: call_intrinsic
 // CHECK: return
-func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<16xf32>)
-    -> (f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>) {
+func.func @others(%s: f32, %x: vector<8xf32>, %y: vector<2x16xf32>, %z: vector<16xf32>, %w: vector<48xf32>,
+                  %d: vector<24xf64>)
+    -> (f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>, vector<48xf32>, vector<24xf64>) {
   %0 = math.exp %s : f32
   %1 = math.erf %x : vector<8xf32>
   %2 = math.exp2 %y : vector<2x16xf32>
   %3 = math.log %z : vector<16xf32>
-  return %0, %1, %2, %3 : f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>
+  %4 = math.exp %w : vector<48xf32>
+  %5 = math.log2 %d : vector<24xf64>
+  return %0, %1, %2, %3, %4, %5
+      : f32, vector<8xf32>, vector<2x16xf32>, vector<16xf32>, vector<48xf32>, vector<24xf64>
 }
 
 // -----
