@@ -21,6 +21,9 @@ from cold_process import environment  # noqa: E402 - which is found now
 
 SECONDS_PER_CASE = 300
 
+_listed: SimpleQueue[subprocess.Popen[str]] = SimpleQueue()
+"""The child that has said which cases there are: it runs cases, too, as ONNX takes seconds to make them."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -30,6 +33,17 @@ class Outcome:
     name: str
     verdict: str
     reason: str
+
+
+def case_names() -> dict[str, list[str]]:
+    """The cases of each suite, sorted, from a child process, which runs cases of the next `run_cases`."""
+    child = _start()
+    assert child.stdin is not None and child.stdout is not None
+    child.stdin.write("names\n")
+    child.stdin.flush()
+    names: dict[str, list[str]] = json.loads(child.stdout.readline())
+    _listed.put(child)
+    return names
 
 
 def run_cases(
@@ -46,6 +60,8 @@ def run_cases(
 
     def work() -> None:
         child: subprocess.Popen[str] | None = None
+        with contextlib.suppress(Empty):
+            child = _listed.get_nowait()
         while True:
             try:
                 kind, name = waiting.get_nowait()

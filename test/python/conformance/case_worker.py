@@ -1,4 +1,4 @@
-"""A child process that runs cases: a line ``suite name`` in, a line of JSON out."""
+"""A child process that runs cases: a line ``suite name`` in, a line of JSON out; ``names`` asks for all names, by suite."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    from onnx_suites import run_case
+    from onnx_suites import KINDS, case_names, run_case
     from relax_mlir.error import UnsupportedError
 
     for line in sys.stdin:
+        if line == "names\n":
+            answers.write(json.dumps({kind: case_names(kind) for kind in KINDS}) + "\n")
+            continue
         kind, name = line.split()
         verdict, reason = "passed", ""
         try:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import refused_cases
-from case_runner import Outcome, run_cases
-from onnx_suites import KINDS, case_names
+from case_runner import Outcome, case_names, run_cases
 
 EVERY = 32
 """Of so many cases of the node suite one is run; it is another kind of case each time, as names are sorted."""
@@ -13,8 +12,8 @@ EVERY = 32
 
 @pytest.fixture(scope="module")
 def outcomes() -> list[Outcome]:
-    names = {kind: case_names(kind)[:: EVERY if kind == "node" else 6] for kind in KINDS}
-    return run_cases([(kind, name) for kind in KINDS for name in names[kind]], 1)
+    names = {kind: all_names[:: EVERY if kind == "node" else 6] for kind, all_names in case_names().items()}
+    return run_cases([(kind, name) for kind in names for name in names[kind]], 1)
 
 
 def test_no_case_fails(outcomes: list[Outcome]) -> None:

@@ -6,16 +6,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import cold_process
 import op_semantics
 import oracle
 import pytest
 import relax_mlir as rx
 import seed_modules
+import sweep
 from call_arguments import Call
 from campaign import Campaign, signature
 from generic_text import parse
@@ -26,7 +26,7 @@ from shrink import shrunk
 from worker_pool import Worker
 
 SEED = int(os.environ.get("RELAX_MLIR_FUZZ_SEED", "20261125"))
-COUNT = 500
+COUNT = 500 if sweep.ALL else 300
 CALLS = """
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {{
   %a = "relax.add"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -68,10 +68,10 @@ def test_no_mutant_fails(campaign: Campaign) -> None:
 
 
 def test_mutants_are_executed_and_compared(campaign: Campaign) -> None:
-    """32 % are executed, 22 % compared, less 2.5 standard deviations of 500: changed lit files draw other mutants."""
+    """32 % are executed, 22 % compared, less 2.5 standard deviations of 300: changed lit files draw other mutants."""
     assert campaign.counts["mutants"] == COUNT
-    assert campaign.counts["executed"] >= 0.27 * COUNT, campaign.counts
-    assert campaign.counts["compared"] >= 0.17 * COUNT, campaign.counts
+    assert campaign.counts["executed"] >= 0.25 * COUNT, campaign.counts
+    assert campaign.counts["compared"] >= 0.16 * COUNT, campaign.counts
 
 
 def test_trees_lose_nothing() -> None:
@@ -108,8 +108,8 @@ def test_a_failure_is_shrunk_and_written(worker: Worker, tmp_path: Path) -> None
     assert answer.kind == "internal" and "KeyError" in answer.failure
     assert "fuzz.raw" in small["text"] and "relax.add" not in small["text"]
     path = write_repro(tmp_path, 0, 0, small, answer)
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, check=False, timeout=120)
-    assert b"fuzz.raw" in done.stderr and b"PackedFunctionError" in done.stderr
+    done = cold_process.run([str(path)])
+    assert "fuzz.raw" in done.stderr and "PackedFunctionError" in done.stderr
 
 
 def _module(text: str) -> ir.Module:

@@ -84,7 +84,7 @@ def test_corpus_itself_runs() -> None:
     texts = corpus()
     relax = len(MAKERS)
     try:
-        answers = [worker.run(text.encode()) for text in (*texts[:relax], *sweep.every(texts[relax:], 16))]
+        answers = [worker.run(text.encode()) for text in (*texts[:relax], *sweep.every(texts[relax:], 32))]
     finally:
         worker.stop()
     assert not [a for a in answers if not a.startswith(("ok", "rejected"))]
