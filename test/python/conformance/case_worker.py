@@ -1,4 +1,4 @@
-"""A child process that runs cases: a line ``suite name`` in, a line of JSON out; ``names`` asks for all names, by suite."""
+"""A child process that runs cases: a line ``suite name`` in, a line of JSON out; ``names`` asks for the names."""
 
 from __future__ import annotations
 
