@@ -20,7 +20,11 @@ from relax_mlir.transform import create_pass
 from examples import minilm
 
 ROOT = Path(__file__).resolve().parents[3]
-CORPUS = sorted(p for p in (ROOT / "test" / "lit").rglob("*.mlir") if ".output" not in p.parts)
+LIT = ROOT / "test" / "lit"
+FILES = sorted(p for p in LIT.rglob("*.mlir") if ".output" not in p.parts)
+LOWERED = [p for p in FILES if p.is_relative_to(LIT / "lowering")]
+"""Most of these modules are below Relax, which scripts hold as text: in part, every third one is printed."""
+CORPUS = sorted({*FILES} - {*LOWERED} | {*sweep.every(LOWERED, 3)})
 
 
 def chunks(path: Path) -> list[str]:
@@ -60,7 +64,7 @@ class Module:
         assert f"R.call_tir_inplace(cls.add, {arguments}, [" in printed, printed
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda p: str(p.relative_to(ROOT / "test" / "lit")))
+@pytest.mark.parametrize("path", CORPUS, ids=lambda p: str(p.relative_to(LIT)))
 def test_lit_files(path: Path) -> None:
     for chunk in chunks(path):
         try:
