@@ -39,6 +39,7 @@ from relax_mlir.lowering.abi.unpack import (
     Kind,
     global_function,
 )
+from relax_mlir.lowering.runtime_lib.argument_tables import RECORD_BYTES
 from relax_mlir.lowering.runtime_lib.frame import calls_of, declare_release, frame_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Fragment, functions, is_declaration, symbol, text_constant
@@ -241,7 +242,9 @@ class _PackedCall(FFICode):
         type = ir.MemRefType(types.pop(0))
         dtype = self.next_dtype(type)
         text = f'Tensor(({", ".join("?" if d < 0 else str(d) for d in _sizes(type))}), "{dtype.name}")'
-        tensor = self.tensor(slot, Value("result", "tensor", text, dtype, type.rank), role)
+        value = Value("result", "tensor", text, dtype, type.rank)
+        table, record = self.table([(value, role)]), code.stack(RECORD_BYTES)
+        plain, tensor = self.take_tensor(slot, value, table, record)
         for i, size in enumerate(_sizes(type)):
             if size < 0:
                 continue
@@ -251,7 +254,8 @@ class _PackedCall(FFICode):
                 f"{role} has dimension {i} of {{0}}, expected {size} (result: {text})",
                 code.index(tensor.sizes[i]),
             )
-        return [code.memref(self.dense(tensor, dtype), tensor.sizes, str(type))]
+        self.settle(plain, 1, table, record)
+        return [code.memref(self.data(tensor), tensor.sizes, str(type))]
 
 
 def _sizes(type: ir.MemRefType) -> list[int]:

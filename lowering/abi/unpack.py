@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.lowering.abi.ffi_dtypes import DType
 from relax_mlir.lowering.abi.signature import Value
+from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, Row, table_name, table_of
 from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT
-from relax_mlir.mlir_text import Code, Fragment, attribute, symbol, text_constant
+from relax_mlir.mlir_text import Code, Fragment, attribute, quoted_bytes, symbol, text_constant
 
 ANY_BYTES = 16
 OBJECT_BYTES = 24
@@ -30,16 +30,11 @@ class DL:
 
 @dataclass
 class Tensor:
-    """A tensor argument, checked and unpacked."""
+    """A tensor argument that has been read: the address of its record (see `argument_tables`), and its sizes (i64)."""
 
     value: Value
-    pointer: str
+    record: str
     sizes: list[str]
-    base: str
-    contiguous: str
-    """Whether its elements lie in row-major order."""
-    aligned: str
-    """Whether they begin at multiples of their size."""
 
 
 @dataclass
@@ -87,25 +82,42 @@ class FFICode:
 
     # -- arguments ------------------------------------------------------------------------------------------
 
-    def tensor(self, slot: str, value: Value, role: str) -> Tensor:
-        """Check and unpack the tensor in the TVMFFIAny at `slot`."""
-        assert value.ndim is not None
-        known = self.found_tensor(slot, value, role, ["!llvm.ptr", *["i64"] * value.ndim], self.contents)
-        pointer, base, sizes = known[0], known[1], known[2:]
-        contiguous = self.contiguous(pointer, sizes)
-        return Tensor(value, pointer, sizes, base, contiguous, self.aligned(base, value))
+    def table(self, tensors: Sequence[tuple[Value, str]]) -> str:
+        """The address of a table of tensors of known rank and dtype, each with its role in messages."""
+        rows = []
+        for value, role in tensors:
+            assert value.dtype is not None and value.ndim is not None
+            expected = f"{value.name}: {value.type}"
+            rows.append(
+                Row(value.ndim, value.dtype.packed, value.dtype.size, self.prefix, role, expected, self.kind)
+            )
+        table = table_of(rows)
+        name = symbol(table_name(table))
+        self.fragment.define(
+            f"llvm.mlir.global internal constant {name}({quoted_bytes(table)}) {{alignment = 8 : i64}}"
+        )
+        return self.code.let(f"llvm.mlir.addressof {name} : !llvm.ptr")
 
-    def contents(self, pointer: str, value: Value) -> tuple[str, list[str]]:
-        """Whether sizes below zero or a null pointer call for a closer look; the address of the data, and the sizes."""
-        code, zero = self.code, self.code.constant(0)
-        data = code.load(pointer, DL.DATA, "!llvm.ptr")
-        offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
-        base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
-        sizes = self.sizes(pointer, value.ndim or 0)
-        strange = code.let(f'llvm.icmp "eq" {data}, {code.null()} : !llvm.ptr')
-        for size in sizes:
-            strange = self.any_of(strange, code.let(f"arith.cmpi slt, {size}, {zero} : i64"))
-        return strange, [base, *sizes]
+    def take_tensor(self, slot: str, value: Value, row: str, record: str) -> tuple[str, Tensor]:
+        """Check and read the tensor in the TVMFFIAny at `slot`, as its row of a table says.
+
+        Gives an i1, whether it is plain (see `relax.rt.take`), and the tensor.
+        """
+        plain = self.call("relax.rt.take", [slot, row, record, self.code.null()], ["!llvm.ptr"] * 4, "i1")
+        pointer = self.code.load(record, LAYOUT["RECORD_TENSOR"], "!llvm.ptr")
+        return plain, Tensor(value, record, self.sizes(pointer, value.ndim or 0))
+
+    def settle(self, plain: str, count: int, table: str, records: str) -> None:
+        """Copy what is not plain, for as long as the call lives, unless it is known that all is (`plain`, an i1)."""
+        code = self.code
+        code.do(f"scf.if {plain} {{\n  }} else {{")
+        operands = [code.frame(self.fragment), code.constant(count), table, records]
+        self.call("relax.rt.settle", operands, ["!llvm.ptr", "i64", "!llvm.ptr", "!llvm.ptr"])
+        code.do("}")
+
+    def data(self, tensor: Tensor) -> str:
+        """The address of the elements of a tensor; once it is settled, they lie in row-major order."""
+        return self.code.load(tensor.record, 0, "!llvm.ptr")
 
     def found_tensor(
         self,
@@ -167,44 +179,10 @@ class FFICode:
         """The address of a constant text."""
         return self.code.let(f"llvm.mlir.addressof {text_constant(self.fragment, text)} : !llvm.ptr")
 
-    def aligned(self, base: str, value: Value) -> str:
-        """Whether elements begin at multiples of their size."""
-        code = self.code
-        if value.dtype is None or value.dtype.size == 1:
-            return code.constant(1, "i1")
-        address = code.let(f"llvm.ptrtoint {base} : !llvm.ptr to i64")
-        beyond = code.let(f"arith.andi {address}, {code.constant(value.dtype.size - 1)} : i64")
-        return code.let(f"arith.cmpi eq, {beyond}, {code.constant(0)} : i64")
-
     def sizes(self, pointer: str, ndim: int) -> list[str]:
         """The sizes of a DLTensor, as i64."""
         shape = self.code.load(pointer, DL.SHAPE, "!llvm.ptr") if ndim else ""
         return [self.code.load(shape, 8 * i, "i64") for i in range(ndim)]
-
-    def contiguous(self, pointer: str, sizes: list[str]) -> str:
-        """Whether elements lie in row-major order; strides may be null, those of size-1 dimensions are free."""
-        code = self.code
-        true = code.constant(1, "i1")
-        if not sizes:
-            return true
-        one, zero, null = code.constant(1), code.constant(0), code.null()
-        strides = code.load(pointer, DL.STRIDES, "!llvm.ptr")
-        given = code.let(f'llvm.icmp "ne" {strides}, {null} : !llvm.ptr')
-        result = code.fresh()
-        code.do(f"{result} = scf.if {given} -> i1 {{")
-        expected, good, empty = one, true, code.constant(0, "i1")
-        for i in reversed(range(len(sizes))):
-            stride = code.load(strides, 8 * i, "i64")
-            same = code.let(f"arith.cmpi eq, {stride}, {expected} : i64")
-            free = code.let(f"arith.cmpi eq, {sizes[i]}, {one} : i64")
-            good = self.all_of(good, self.any_of(same, free))
-            empty = self.any_of(empty, code.let(f"arith.cmpi eq, {sizes[i]}, {zero} : i64"))
-            expected = code.let(f"arith.muli {expected}, {sizes[i]} : i64")
-        code.do(f"scf.yield {self.any_of(good, empty)} : i1")
-        code.do("} else {")
-        code.do(f"scf.yield {true} : i1")
-        code.do("}")
-        return result
 
     def integer(self, slot: str, value: Value, role: str) -> str:
         """The integer in the TVMFFIAny at `slot`, as index."""
@@ -269,29 +247,6 @@ class FFICode:
                 exact_kind=True,
             )
         return numbers
-
-    def dense(self, tensor: Tensor, dtype: DType, written: str = "") -> str:
-        """The data of a tensor in row-major order: its own, or a copy that lives as long as the call.
-
-        `written`: an i1, whether its memory is written while it is still read.
-        """
-        code = self.code
-        fine = self.all_of(tensor.contiguous, tensor.aligned)
-        if written:
-            fine = self.all_of(fine, code.let(f"arith.cmpi eq, {written}, {code.constant(0, 'i1')} : i1"))
-        result = code.fresh()
-        size = code.constant(dtype.size)
-        compact = self.fragment.declare("relax.rt.compact", "(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr")
-        code.do(f"{result} = scf.if {fine} -> !llvm.ptr {{")
-        code.do(f"scf.yield {tensor.base} : !llvm.ptr")
-        code.do("} else {")
-        copy = code.let(
-            f"func.call {compact}({code.frame(self.fragment)}, {tensor.pointer}, {size}) "
-            ": (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr"
-        )
-        code.do(f"scf.yield {copy} : !llvm.ptr")
-        code.do("}")
-        return result
 
     # -- values ---------------------------------------------------------------------------------------------
 

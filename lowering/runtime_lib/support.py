@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 from relax_mlir.dialects.attributes import MAY_FAIL, SAYS_PLACE, SEPARATE, SHARED_GROUP
 from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP
+from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.pool import PAGE_BYTES, PAGED_BYTES
 from relax_mlir.lowering.runtime_lib.raising import COLD, RAISER_PREFIX, shared_raisers
@@ -76,6 +77,7 @@ _CORE = "\n".join(
             "support_names", dtype_table=quoted("".join(code.ljust(8, "\0") for code in _DTYPE_CODES))
         ),
         fill_template("support_flaws"),
+        fill_template("support_arguments", LAYOUT),
         shared_raisers(f'{SHARED_GROUP} = "{SUPPORT_GROUP}"'),
     ]
 )

@@ -21,7 +21,12 @@ def quoted(text: str) -> str:
     """`text` as a string literal of MLIR (UTF-8 bytes outside printable ASCII as hex escapes)."""
     if _PRINTABLE.fullmatch(text):
         return f'"{text}"'
-    return '"' + _ESCAPED.sub(lambda found: f"\\{found[0][0]:02X}".encode(), text.encode()).decode() + '"'
+    return quoted_bytes(text.encode())
+
+
+def quoted_bytes(data: bytes) -> str:
+    """Any bytes as a string literal of MLIR."""
+    return '"' + _ESCAPED.sub(lambda found: f"\\{found[0][0]:02X}".encode(), data).decode() + '"'
 
 
 def attribute(value: Any) -> str:  # noqa: ANN401 - any tree of plain values

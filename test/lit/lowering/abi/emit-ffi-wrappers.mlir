@@ -1,5 +1,6 @@
 // RUN: relax-opt --emit-ffi-wrappers %s | filecheck %s
-// emit_ffi_wrappers.py (signature.py, unpack.py, support.py, value_formatters.py): the entry point checks, sizes, allocates and calls.
+// emit_ffi_wrappers.py (quick_wrapper.py, signature.py, unpack.py, support.py, value_formatters.py): the entry point checks,
+// sizes, allocates and calls; that of a function whose calls are short reads its arguments itself.
 
 func.func private @add.shapes(%n: index) -> index { return %n : index }
 
@@ -29,9 +30,10 @@ func.func private @add.shapes(%n: index) -> index { return %n : index }
 // CHECK-NEXT: call @relax.rt.tensor_flaw(%[[ARGS]],
 // CHECK: %[[SIZE:[A-Za-z0-9_]+]] = call @add.shapes(%{{[A-Za-z0-9_]+}}) : (index) -> index
 // Results that the caller gave are checked; others are allocated, and dropped if an error follows.
-// CHECK: %[[OUT:[A-Za-z0-9_]+]]:2 = scf.if %[[GIVEN]]
 // CHECK: %[[WANTED:[A-Za-z0-9_]+]] = arith.index_cast %[[SIZE]] : index to i64
-// CHECK-NEXT: arith.cmpi eq, %{{[A-Za-z0-9_#]+}}, %[[WANTED]] : i64
+// CHECK-NEXT: llvm.store %[[WANTED]],
+// CHECK: %[[OUT:[A-Za-z0-9_]+]]:2 = scf.if %[[GIVEN]]
+// CHECK: arith.cmpi eq, %{{[A-Za-z0-9_#]+}}, %[[WANTED]] : i64
 // CHECK: call @relax.rt.given_flaw(
 // CHECK: else
 // CHECK: call @relax.rt.tensor(

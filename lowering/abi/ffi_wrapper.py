@@ -1,0 +1,456 @@
+"""What the FFI entry point of a function does, in order; `emit-ffi-wrappers` writes one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.ffi_dtypes import DType
+from relax_mlir.lowering.abi.lower_objects import PREFIX, define_object_function
+from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
+from relax_mlir.lowering.abi.signature import Signature, Value
+from relax_mlir.lowering.abi.unpack import (
+    ANY_BYTES,
+    ARRAY,
+    DL,
+    INT,
+    LIST,
+    NONE,
+    OBJECT_BYTES,
+    SHAPE,
+    TENSOR,
+    FFICode,
+    Kind,
+    Tensor,
+)
+from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, RECORD_BYTES, ROW_BYTES
+from relax_mlir.mlir import func, ir
+from relax_mlir.mlir_text import Fragment
+
+Leaf = tuple[Kind, str]
+"""A result in the making: its kind and payload."""
+
+
+@dataclass(frozen=True)
+class Out:
+    """A tensor result: where it is computed, and its sizes (i64)."""
+
+    value: Value
+    data: str
+    sizes: list[str]
+
+
+def _is_tensor(value: Value) -> bool:
+    """Whether it is a tensor of known rank and dtype."""
+    return value.kind == "tensor" and not value.is_handle
+
+
+def overlap(one: Value, other: Value) -> str:
+    """The message for two tensors to write to that share memory."""
+    return f"the given {one.name} overlaps the given {other.name}: each needs memory of its own"
+
+
+class Wrapper(FFICode):
+    """Writes the entry point of `function`, which takes and gives values of the types `arguments` and `results`.
+
+    Tensors are read by support functions: that is the least code to compile. `QuickWrapper` is for calls that take no
+    longer than what these cost.
+    """
+
+    def __init__(self, signature: Signature, function: func.FuncOp, fragment: Fragment) -> None:
+        super().__init__(f"ffi.{signature.name}", f"{signature.name}: ", fragment)
+        self.signature, self.function = signature, function.name.value
+        self.arguments = [str(type) for type in function.type.inputs]
+        self.results = [str(type) for type in function.type.results if not isinstance(type, ir.MemRefType)]
+        leaves = [leaf for param in signature.params for leaf in param.leaves()]
+        self.tensors = [leaf for leaf in leaves if _is_tensor(leaf)]
+        self.plain: list[str] = []
+        """Whether the tensors that have been read are plain (i1)."""
+
+    @property
+    def takes_handles(self) -> bool:
+        return any(leaf.is_handle for param in self.signature.params for leaf in param.leaves())
+
+    def tables(self) -> None:
+        """Say what tensors there are, those that the caller may give last; make room for their records."""
+        wanted = [(value, f"parameter '{value.name}'") for value in self.tensors]
+        if self.signature.takes_results:
+            wanted += [(value, f"the given {value.name}") for value in self.signature.results]
+        if wanted:
+            self.rows = self.table(wanted)
+            self.records = self.code.stack(RECORD_BYTES * len(wanted))
+
+    def unpack_all(
+        self, slots: str, values: Sequence[Value], dims: list[str], inputs: list[Tensor | str]
+    ) -> None:
+        """Read parameters, or the fields of one: index values go to `dims`, what `@f` takes for them to `inputs`."""
+        for i, value in enumerate(values):
+            slot = self.code.at(slots, ANY_BYTES * i)
+            if not _is_tensor(value):
+                self.unpack(slot, value, dims, inputs)
+                continue
+            tensor = self.read(slot, value)
+            dims += [self.code.index(size) for size in tensor.sizes]
+            inputs.append(tensor)
+
+    def read(self, slot: str, value: Value) -> Tensor:
+        """Read the next tensor of known rank and dtype."""
+        plain, tensor = self.take_tensor(slot, value, *self.places(len(self.plain)))
+        self.plain.append(plain)
+        return tensor
+
+    def places(self, number: int) -> tuple[str, str]:
+        """The addresses of the row and of the record of a tensor."""
+        code = self.code
+        return code.at(self.rows, ROW_BYTES * number), code.at(self.records, RECORD_BYTES * number)
+
+    def unpack(self, slot: str, value: Value, dims: list[str], inputs: list[Tensor | str]) -> None:
+        """Read one parameter that is no tensor of known rank and dtype."""
+        role = f"parameter '{value.name}'"
+        if value.is_handle:
+            inputs += self.handle(slot, value, role, dims)
+        elif value.kind == "int":
+            number = self.integer(slot, value, role)
+            dims.append(number)
+            inputs.append(number)
+        elif value.kind == "shape":
+            numbers = self.shape(slot, value, role)
+            dims += numbers
+            inputs += numbers
+        else:
+            elements = self.sequence(slot, value, role, (ARRAY, LIST), len(value.fields))
+            self.unpack_all(elements, value.fields, dims, inputs)
+
+    def handle(self, slot: str, value: Value, role: str, dims: list[str]) -> list[str]:
+        """The two words of a parameter of which little is known, after checks of what is."""
+        code = self.code
+        if value.kind == "tensor":
+            (pointer,) = self.found_tensor(slot, value, role)
+            dims += [code.index(size) for size in self.sizes(pointer, value.ndim or 0)]
+        elif value.kind == "shape":
+            kind, payload = code.load(slot, 0, "i64"), code.load(slot, 8, "i64")
+            shape = self.object(
+                "as_shape", [code.frame(self.fragment), kind, payload], ["!llvm.ptr", "i64", "i64"]
+            )
+            self.check(
+                code.let(f"arith.cmpi ne, {shape}, {code.constant(0)} : i64"),
+                "ArgumentError",
+                f"{role} is of type {{0:type}}, expected a shape, or ints ({value.name}: {value.type})",
+                code.index(code.load(slot, 0, "i32"), "i32"),
+            )
+            return [code.constant(SHAPE), shape]
+        words = code.fresh()
+        operands = [code.frame(self.fragment), slot]
+        self.declare_object("take", ["!llvm.ptr"], ["i64", "i64"])
+        code.do(
+            f'{words}:2 = func.call @"relax.object.take"({", ".join(operands)}) : (!llvm.ptr, !llvm.ptr) -> (i64, i64)'
+        )
+        return [f"{words}#0", f"{words}#1"]
+
+    def object(self, name: str, operands: list[str], types: list[str]) -> str:
+        """Call an object function with one result, of type i64; `operands` begin with its frame."""
+        self.declare_object(name, types[1:], ["i64"])
+        return self.code.let(
+            f'func.call @"{PREFIX}{name}"({", ".join(operands)}) : ({", ".join(types)}) -> i64'
+        )
+
+    def declare_object(self, name: str, inputs: list[str], results: list[str]) -> None:
+        define_object_function(self.fragment, PREFIX + name, inputs, results)
+
+    # -- results --------------------------------------------------------------------------------------------
+
+    def take_given(self, given: str, room: str) -> None:
+        """Read the results that the caller may have given, whose sizes should be those in `room`."""
+        code, results, inputs = self.code, self.signature.results, len(self.tensors)
+        apart = code.fresh()
+        code.do(f"{apart} = scf.if {given} -> i1 {{")
+        for i, value in enumerate(results):
+            slot = code.at("%args", ANY_BYTES * (len(self.signature.params) + i))
+            self.call("relax.rt.take", [slot, *self.places(inputs + i), room], ["!llvm.ptr"] * 4, "i1")
+            room = code.at(room, 8 * value.dims)
+        operands = [*self.places(inputs), code.constant(len(results)), code.constant(inputs)]
+        types = ["!llvm.ptr", "!llvm.ptr", "i64", "i64"]
+        code.do(f"scf.yield {self.call('relax.rt.apart', operands, types, 'i1')} : i1")
+        code.do(f"}} else {{\n  scf.yield {code.constant(1, 'i1')} : i1\n  }}")
+        self.plain.append(apart)
+
+    def given_result(self, i: int, sizes: list[str], shape: str) -> str:
+        """The address of the elements of a result that the caller gave; its sizes, which lie at `shape`, too."""
+        record = self.code.at(self.records, RECORD_BYTES * (len(self.tensors) + i))
+        return self.code.load(record, 0, "!llvm.ptr")
+
+    def new_result(self, value: Value, shape: str) -> str:
+        """Allocate an owned tensor of the sizes at `shape`; its handle."""
+        code, dtype = self.code, value.dtype
+        assert dtype is not None and value.ndim is not None
+        operands = [
+            shape,
+            code.constant(value.ndim, "i32"),
+            code.constant(dtype.packed, "i32"),
+            code.constant(dtype.size),
+        ]
+        return self.call("relax.rt.tensor", operands, ["!llvm.ptr", "i32", "i32", "i64"], "!llvm.ptr")
+
+    def give_back(self, handles: list[Leaf], room: str) -> None:
+        """Store the results, whose leaves are given, in %ret."""
+        signature, leaves = self.signature, list(handles)
+        values = [self.nested(value, leaves, room) for value in signature.results]
+        kind, payload = self.array(values, room) if signature.tuple_result else values[0]
+        self.store_any("%ret", 0, kind, payload)
+
+    def nested(self, value: Value, leaves: list[Leaf], room: str) -> Leaf:
+        """A result as one FFI value; takes its leaves off the front of `leaves`."""
+        if value.kind != "tuple":
+            return leaves.pop(0)
+        return self.array([self.nested(field, leaves, room) for field in value.fields], room)
+
+    def array(self, values: list[Leaf], room: str) -> Leaf:
+        """An FFI Array that holds `values`, whose references it takes over."""
+        for i, (kind, payload) in enumerate(values):
+            self.store_any(room, i, kind, payload)
+        made = self.construct("ffi.Array", room, len(values))
+        for kind, payload in values:
+            if isinstance(kind, str):
+                self.drop_handle(kind, payload)
+            elif kind in (TENSOR, SHAPE, ARRAY):
+                self.call("relax.rt.drop", [payload], ["!llvm.ptr"])
+        return ARRAY, made
+
+    def drop_handle(self, kind: str, payload: str, attributes: str = "") -> None:
+        self.declare_object("drop", ["i64", "i64"], [])
+        self.code.do(f'func.call @"{PREFIX}drop"({kind}, {payload}){attributes} : (i64, i64) -> ()')
+
+    def returned(self, value: Value, words: list[str], room: str) -> Leaf:
+        """A result that the function gave back: its leaf; takes its values off the front of `words`."""
+        code = self.code
+        if value.kind == "int":
+            return INT, code.let(f"arith.index_cast {words.pop(0)} : index to i64")
+        if value.kind == "shape" and not value.is_handle:
+            numbers = [words.pop(0) for _ in range(value.ndim or 0)]
+            shape = self.shape_of_numbers(numbers)
+            self.drop_on_error(shape)
+            return SHAPE, shape
+        return words.pop(0), words.pop(0)
+
+    # -- the whole ------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        code, signature = self.code, self.signature
+        n_in, n_out = len(signature.params), len(signature.results)
+        leaves = [leaf for result in signature.results for leaf in result.leaves()]
+        longest = max([1, n_out, *(result.longest_tuple() for result in signature.results)])
+        made = [leaf for leaf in leaves if not leaf.returned]
+        room = code.stack(max(8 * sum(leaf.dims for leaf in made), ANY_BYTES * longest))
+        plain = self.equal("%n", n_in, "i32")
+        given = self.equal("%n", n_in + n_out, "i32") if signature.takes_results else ""
+        names = ", ".join(p.name for p in signature.params)
+        also = f", or {n_in + n_out} with the results to write to" if given else ""
+        self.check(
+            self.any_of(plain, given) if given else plain,
+            "ArgumentError",
+            f"takes {n_in} argument{'' if n_in == 1 else 's'} ({names}){also}; got {{0}}",
+            code.index("%n", "i32"),
+        )
+        # What becomes of tensors in handles is not known here: the results may overlap them.
+        indirect = self.takes_handles
+        dims: list[str] = []
+        inputs: list[Tensor | str] = []
+        self.tables()
+        self.unpack_all("%args", signature.params, dims, inputs)
+        sizes = self.result_sizes(dims, sum(leaf.dims for leaf in leaves))
+        for position, size in enumerate(sizes):
+            code.store(size, "i64", room, 8 * position)
+        self.check_written(inputs)
+        if given:
+            self.take_given(given, room)
+
+        outs, handles_made, start = [], {}, 0
+        for i, leaf in enumerate(leaves):
+            if not leaf.returned:
+                mine = sizes[start : start + leaf.dims]
+                shape = code.at(room, 8 * start)
+                out, handle = self.result(i, leaf, mine, shape, "" if indirect else given)
+                start += leaf.dims
+                outs.append(out)
+                handles_made[i] = handle
+        self.settle_inputs(inputs, outs, given)
+        words = self.call_function(inputs, outs)
+        if given and indirect:
+            self.copy_out(outs, list(handles_made.values()), given)
+        self.drop_words_on_error(leaves, words)
+        handles: list[Leaf] = [
+            (TENSOR, handles_made[i]) if i in handles_made else self.returned(leaf, words, room)
+            for i, leaf in enumerate(leaves)
+        ]
+        if given:
+            code.do(f"scf.if {given} {{")
+            self.store_any("%ret", 0, NONE, code.constant(0))
+            code.do("} else {")
+        if handles or signature.tuple_result:
+            self.give_back(handles, room)
+        else:
+            self.store_any("%ret", 0, NONE, code.constant(0))
+        if given:
+            code.do("}")
+        code.do("func.return")
+
+    def check_written(self, inputs: list[Tensor | str]) -> None:
+        """Check the parameters that the function writes: they are dense, and overlap no other one that is written.
+
+        Other tensors that overlap one of them are read from copies.
+        """
+        code, places = self.code, []
+        for number in self.signature.written:
+            tensor = inputs[number]
+            assert isinstance(tensor, Tensor)
+            for field, fault in (
+                ("RECORD_CONTIGUOUS", "contiguous"),
+                ("RECORD_ALIGNED", "aligned to its elements"),
+            ):
+                fine = code.let(
+                    f"arith.cmpi ne, {code.load(tensor.record, LAYOUT[field], 'i8')}, {code.constant(0, 'i8')} : i8"
+                )
+                message = f"parameter '{tensor.value.name}' is not {fault}, so it cannot be written to"
+                self.check(fine, "ArgumentError", message)
+            places.append((tensor, self.range(tensor)))
+        no = code.constant(0, "i1")
+        for second, (tensor, place) in enumerate(places):
+            for other, range_of_other in places[:second]:
+                self.check(
+                    code.let(f"arith.cmpi eq, {self.meet(place, range_of_other)}, {no} : i1"),
+                    "ArgumentError",
+                    overlap(tensor.value, other.value),
+                )
+        for number, item in enumerate(inputs):
+            if places and isinstance(item, Tensor) and number not in self.signature.written:
+                read = self.range(item)
+                self.copy_if(item, self.any_of(*(self.meet(read, place) for _, place in places)))
+
+    def settle_inputs(self, inputs: list[Tensor | str], outs: list[Out], given: str) -> None:
+        """Copy the tensors whose elements are not plain, or lie where a result is written, if it is `given` (i1)."""
+        if self.tensors:
+            self.settle(self.all_of(*self.plain), len(self.tensors), self.rows, self.records)
+
+    def copy_if(self, tensor: Tensor, overlaps: str) -> None:
+        """Let a tensor be read from a copy if `overlaps` (i1), as if its elements were not in order."""
+        code, at = self.code, LAYOUT["RECORD_CONTIGUOUS"]
+        apart = code.let(f"arith.xori {overlaps}, {code.constant(1, 'i1')} : i1")
+        byte = code.let(f"arith.extui {apart} : i1 to i8")
+        kept = code.let(f"arith.andi {code.load(tensor.record, at, 'i8')}, {byte} : i8")
+        code.store(kept, "i8", tensor.record, at)
+        self.plain.append(apart)
+
+    def result_sizes(self, dims: list[str], count: int) -> list[str]:
+        """Call `@f.shapes`; what it gives, as i64."""
+        code = self.code
+        type = f"({', '.join(['index'] * len(dims))}) -> ({', '.join(['index'] * count)})"
+        name = self.fragment.declare(self.function + SHAPES_SUFFIX, type)
+        call = f"func.call {name}({', '.join(dims)}) : {type}"
+        if count == 0:
+            code.do(call)
+            return []
+        result = code.fresh() if count > 1 else ""
+        if not result:
+            return [code.let(f"arith.index_cast {code.let(call)} : index to i64")]
+        code.do(f"{result}:{count} = {call}")
+        return [code.let(f"arith.index_cast {result}#{i} : index to i64") for i in range(count)]
+
+    def drop_words_on_error(self, leaves: list[Value], words: list[str]) -> None:
+        """From here on an error drops the handles that the function gave back."""
+        position = 0
+        for leaf in leaves:
+            if not leaf.returned:
+                continue
+            if leaf.kind == "int" or (leaf.kind == "shape" and not leaf.is_handle):
+                position += 1 if leaf.kind == "int" else leaf.ndim or 0
+            else:
+                kind, payload = words[position : position + 2]
+                self.drop_handle(kind, payload, ' {relax.defer = "error"}')
+                position += 2
+
+    def drop_on_error(self, handle: str) -> None:
+        drop = self.fragment.declare("relax.rt.drop", "(!llvm.ptr) -> ()")
+        self.code.do(f'func.call {drop}({handle}) {{relax.defer = "error"}} : (!llvm.ptr) -> ()')
+
+    def result(self, i: int, leaf: Value, sizes: list[str], shape: str, given: str) -> tuple[Out, str]:
+        """A tensor result of the sizes that lie at `shape`, and its handle (null if the caller gave the tensor).
+
+        `given`: an i1, whether it is computed in memory that the caller gave, or "".
+        """
+        code = self.code
+        if not given:
+            handle = self.new_result(leaf, shape)
+            self.drop_on_error(handle)
+            return Out(leaf, code.load(handle, OBJECT_BYTES + DL.DATA, "!llvm.ptr"), sizes), handle
+        data, handle = code.fresh(), code.fresh()
+        code.do(f"{data}, {handle} = scf.if {given} -> (!llvm.ptr, !llvm.ptr) {{")
+        code.do(f"scf.yield {self.given_result(i, sizes, shape)}, {code.null()} : !llvm.ptr, !llvm.ptr")
+        code.do("} else {")
+        new = self.new_result(leaf, shape)
+        start = code.load(new, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
+        code.do(f"scf.yield {start}, {new} : !llvm.ptr, !llvm.ptr")
+        code.do("}")
+        self.drop_on_error(handle)
+        return Out(leaf, data, sizes), handle
+
+    def bytes_of(self, dtype: DType, sizes: list[str]) -> str:
+        """The bytes of a tensor in row-major order, as i64; `sizes` are i64."""
+        total = self.code.constant(dtype.size)
+        for size in sizes:
+            total = self.code.let(f"arith.muli {total}, {size} : i64")
+        return total
+
+    def range(self, tensor: Tensor) -> tuple[str, str]:
+        """The addresses where the elements of a dense tensor begin and end, as i64."""
+        load = self.code.load
+        return load(tensor.record, 0, "i64"), load(tensor.record, LAYOUT["RECORD_END"], "i64")
+
+    def meet(self, a: tuple[str, str], b: tuple[str, str]) -> str:
+        """Whether two ranges of addresses, neither of them empty, overlap."""
+        code = self.code
+        pairs = ((a[0], b[1]), (b[0], a[1]), a, b)
+        return self.all_of(*(code.let(f"arith.cmpi ult, {low}, {high} : i64") for low, high in pairs))
+
+    def copy_out(self, outs: list[Out], handles: list[str], given: str) -> None:
+        """Write new tensors into those that the caller gave, and drop them."""
+        code = self.code
+        code.do(f"scf.if {given} {{")
+        for i, (out, handle) in enumerate(zip(outs, handles, strict=True)):
+            assert out.value.dtype is not None
+            size = self.bytes_of(out.value.dtype, out.sizes)
+            target = self.given_result(i, out.sizes, "")
+            code.do(
+                f'"llvm.intr.memcpy"({target}, {out.data}, {size}) <{{isVolatile = false}}> '
+                ": (!llvm.ptr, !llvm.ptr, i64) -> ()"
+            )
+            self.call("relax.rt.drop", [handle], ["!llvm.ptr"])
+        code.do("}")
+
+    def call_function(self, inputs: list[Tensor | str], outs: list[Out]) -> list[str]:
+        """Call `@f` with memrefs over the arguments and results; what it gives back.
+
+        Arguments are copied where they are not plain, and where they are written to.
+        """
+        code = self.code
+        hidden = [code.constant(0)] if self.signature.recursive else []
+        if len(self.arguments) != len(inputs) + len(outs) + len(hidden):
+            raise CompileError(
+                f"{self.signature.name} takes {len(self.arguments)} values, but its relax.signature stands for "
+                f"{len(inputs)} inputs and {len(outs)} results"
+            )
+        values = [
+            item if isinstance(item, str) else code.memref(self.data(item), item.sizes, type)
+            for item, type in zip(inputs, self.arguments, strict=False)
+        ]
+        for out, type in zip(outs, self.arguments[len(inputs) :], strict=False):
+            values.append(code.memref(out.data, out.sizes, type))
+        type = f"({', '.join(self.arguments)}) -> ({', '.join(self.results)})"
+        name = self.fragment.declare(self.function, type)
+        call = f"func.call {name}({', '.join([*values, *hidden])}) : {type}"
+        if not self.results:
+            code.do(call)
+            return []
+        result = code.fresh()
+        code.do(f"{result}:{len(self.results)} = {call}")
+        return [f"{result}#{i}" for i in range(len(self.results))]

@@ -1,0 +1,168 @@
+"""The entry point of a function whose calls are so short that reading the arguments counts: that is inline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relax_mlir.lowering.abi.ffi_wrapper import Out, Wrapper, overlap
+from relax_mlir.lowering.abi.signature import Value
+from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, Tensor
+
+
+@dataclass
+class _Tensor(Tensor):
+    """A tensor argument, checked and unpacked: the addresses of its DLTensor and of its elements, and two i1."""
+
+    pointer: str
+    base: str
+    contiguous: str
+    """Whether its elements lie in row-major order."""
+    aligned: str
+    """Whether they begin at multiples of their size."""
+    written: str = ""
+    """Whether its memory is written while it is still read (i1)."""
+
+
+class QuickWrapper(Wrapper):
+    """Writes the entry point of a function that writes none of its parameters."""
+
+    def tables(self) -> None:
+        """There are none."""
+
+    def read(self, slot: str, value: Value) -> Tensor:
+        return self.unpacked(slot, value, f"parameter '{value.name}'")
+
+    def unpacked(self, slot: str, value: Value, role: str) -> _Tensor:
+        """Check and unpack the tensor in the TVMFFIAny at `slot`."""
+        assert value.ndim is not None
+        known = self.found_tensor(slot, value, role, ["!llvm.ptr", *["i64"] * value.ndim], self.contents)
+        pointer, base, sizes = known[0], known[1], known[2:]
+        contiguous = self.contiguous(pointer, sizes)
+        return _Tensor(value, "", sizes, pointer, base, contiguous, self.aligned(base, value))
+
+    def contents(self, pointer: str, value: Value) -> tuple[str, list[str]]:
+        """Whether sizes below zero or a null pointer call for a closer look; the address of the data, and the sizes."""
+        code, zero = self.code, self.code.constant(0)
+        data = code.load(pointer, DL.DATA, "!llvm.ptr")
+        offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
+        base = code.let(f"llvm.getelementptr {data}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+        sizes = self.sizes(pointer, value.ndim or 0)
+        strange = code.let(f'llvm.icmp "eq" {data}, {code.null()} : !llvm.ptr')
+        for size in sizes:
+            strange = self.any_of(strange, code.let(f"arith.cmpi slt, {size}, {zero} : i64"))
+        return strange, [base, *sizes]
+
+    def aligned(self, base: str, value: Value) -> str:
+        """Whether elements begin at multiples of their size."""
+        code = self.code
+        if value.dtype is None or value.dtype.size == 1:
+            return code.constant(1, "i1")
+        address = code.let(f"llvm.ptrtoint {base} : !llvm.ptr to i64")
+        beyond = code.let(f"arith.andi {address}, {code.constant(value.dtype.size - 1)} : i64")
+        return code.let(f"arith.cmpi eq, {beyond}, {code.constant(0)} : i64")
+
+    def contiguous(self, pointer: str, sizes: list[str]) -> str:
+        """Whether elements lie in row-major order; strides may be null, those of size-1 dimensions are free."""
+        code = self.code
+        true = code.constant(1, "i1")
+        if not sizes:
+            return true
+        one, zero, null = code.constant(1), code.constant(0), code.null()
+        strides = code.load(pointer, DL.STRIDES, "!llvm.ptr")
+        given = code.let(f'llvm.icmp "ne" {strides}, {null} : !llvm.ptr')
+        result = code.fresh()
+        code.do(f"{result} = scf.if {given} -> i1 {{")
+        expected, good, empty = one, true, code.constant(0, "i1")
+        for i in reversed(range(len(sizes))):
+            stride = code.load(strides, 8 * i, "i64")
+            same = code.let(f"arith.cmpi eq, {stride}, {expected} : i64")
+            free = code.let(f"arith.cmpi eq, {sizes[i]}, {one} : i64")
+            good = self.all_of(good, self.any_of(same, free))
+            empty = self.any_of(empty, code.let(f"arith.cmpi eq, {sizes[i]}, {zero} : i64"))
+            expected = code.let(f"arith.muli {expected}, {sizes[i]} : i64")
+        code.do(f"scf.yield {self.any_of(good, empty)} : i1")
+        code.do("} else {")
+        code.do(f"scf.yield {true} : i1")
+        code.do("}")
+        return result
+
+    def take_given(self, given: str, room: str) -> None:
+        """Each is read where it is needed."""
+
+    def given_result(self, i: int, sizes: list[str], shape: str) -> str:
+        code, value = self.code, self.signature.results[i]
+        role = f"the given {value.name}"
+        tensor = self.unpacked(code.at("%args", ANY_BYTES * (len(self.signature.params) + i)), value, role)
+        same = [
+            code.let(f"arith.cmpi eq, {size}, {wanted} : i64")
+            for size, wanted in zip(tensor.sizes, sizes, strict=True)
+        ]
+        fits = self.all_of(tensor.contiguous, tensor.aligned, *same)
+        code.do(f"scf.if {fits} {{\n  }} else {{")
+        text = self.constant_text(self.prefix + role)
+        operands = [tensor.pointer, text, shape, tensor.contiguous, tensor.aligned]
+        self.call("relax.rt.given_flaw", operands, ["!llvm.ptr", "!llvm.ptr", "!llvm.ptr", "i1", "i1"])
+        code.do("}")
+        return tensor.base
+
+    def settle_inputs(self, inputs: list[Tensor | str], outs: list[Out], given: str) -> None:
+        """Find out which tensors given results overlap: these are read from copies."""
+        tensors = [item for item in inputs if isinstance(item, _Tensor)]
+        for tensor, written in zip(
+            tensors, self.overlaps(tensors, outs, given) if given else [], strict=False
+        ):
+            tensor.written = written
+
+    def data(self, tensor: Tensor) -> str:
+        """The data of a tensor in row-major order: its own, or a copy that lives as long as the call."""
+        assert isinstance(tensor, _Tensor) and tensor.value.dtype is not None
+        code = self.code
+        fine = self.all_of(tensor.contiguous, tensor.aligned)
+        if tensor.written:
+            apart = code.let(f"arith.cmpi eq, {tensor.written}, {code.constant(0, 'i1')} : i1")
+            fine = self.all_of(fine, apart)
+        result = code.fresh()
+        code.do(f"{result} = scf.if {fine} -> !llvm.ptr {{")
+        code.do(f"scf.yield {tensor.base} : !llvm.ptr")
+        code.do("} else {")
+        operands = [code.frame(self.fragment), tensor.pointer, code.constant(tensor.value.dtype.size)]
+        copy = self.call("relax.rt.compact", operands, ["!llvm.ptr", "!llvm.ptr", "i64"], "!llvm.ptr")
+        code.do(f"scf.yield {copy} : !llvm.ptr\n  }}")
+        return result
+
+    def extent(self, start: str, bytes: str) -> tuple[str, str]:
+        """The addresses where some bytes begin and end, as i64."""
+        first = self.code.let(f"llvm.ptrtoint {start} : !llvm.ptr to i64")
+        return first, self.code.let(f"arith.addi {first}, {bytes} : i64")
+
+    def overlaps(self, tensors: list[_Tensor], outs: list[Out], given: str) -> list[str]:
+        """Per tensor, whether a given result overlaps it (i1). Given results that overlap each other are an error."""
+        code = self.code
+        flags = [code.fresh() for _ in tensors]
+        types = ", ".join(["i1"] * len(flags))
+        no = code.constant(0, "i1")
+        head = f"{', '.join(flags)} = " if flags else ""
+        arrow = f" -> ({types})" if flags else ""
+        code.do(f"{head}scf.if {given}{arrow} {{")
+        places = []
+        for out in outs:
+            assert out.value.dtype is not None
+            places.append(self.extent(out.data, self.bytes_of(out.value.dtype, out.sizes)))
+        for second, place in enumerate(places):
+            for first, other in enumerate(places[:second]):
+                self.check(
+                    code.let(f"arith.cmpi eq, {self.meet(place, other)}, {no} : i1"),
+                    "ArgumentError",
+                    overlap(outs[second].value, outs[first].value),
+                )
+        found = []
+        for item in tensors:
+            assert item.value.dtype is not None
+            read = self.extent(item.base, self.bytes_of(item.value.dtype, item.sizes))
+            found.append(self.any_of(*(self.meet(read, place) for place in places)))
+        if flags:
+            code.do(f"scf.yield {', '.join(found)} : {types}")
+            code.do(f"}} else {{\n  scf.yield {', '.join([no] * len(flags))} : {types}\n  }}")
+        else:
+            code.do("}")
+        return flags
