@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from relax_mlir.lowering.kernels.core import emit, simd
+from relax_mlir.lowering.kernels.core.addresses import address
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.lowering.kernels.core.non_temporal import stream
 from relax_mlir.lowering.kernels.core.scalar_body import Place
@@ -96,6 +97,15 @@ class Operands:
             stream(value, view.buffer, position, place.streamed)
         else:
             simd.store(value, view.buffer, *position, where=place.mask)
+
+    def address_of(self, number: int, place: Place) -> Value:
+        """The address of what operand `number` has at a place."""
+        view = self.views[number]
+        parts = emit.metadata(view.buffer)
+        offset: Index = 0
+        for position, stride in zip(self._position(view, place), parts.strides, strict=True):
+            offset = emit.add(offset, emit.mul(position, stride))
+        return address(parts, offset)
 
     def _bytes(self, view: View) -> Value:
         """A buffer of booleans as bytes: vectors of i1 would be read as packed bits, elements take a byte."""

@@ -37,8 +37,8 @@ from relax_mlir.lowering.kernels.math.math_functions import is_call_for_double
 from relax_mlir.lowering.kernels.nest.loop_nest import Access, Nest
 from relax_mlir.lowering.kernels.nest.nest_operands import Operands
 from relax_mlir.lowering.kernels.nest.transposed_tiles import emit_transposed
-from relax_mlir.mlir import func, ir
-from relax_mlir.target import Target
+from relax_mlir.mlir import arith, func, ir
+from relax_mlir.target import CACHE_LINE, Target
 
 MASKABLE = (32, 64)
 
@@ -54,6 +54,9 @@ TURN_ROWS = 8
 
 TURN_BYTES = 2048
 """Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
+
+LONG_VECTORS = 8
+"""From so many vectors on it pays to begin at a cache line."""
 
 
 def emit_nest(
@@ -257,17 +260,25 @@ class _Emitter:
 
     def _columns(self, along: int) -> None:
         size, lanes = self.nest.sizes[along], self.lanes * self.side_by_side
-        wide_end, end = emit.round_down(size, lanes), emit.round_down(size, self.lanes)
         others = [loop for loop in self.parallel_loops if loop != along]
+        by_lines = self._is_worth_lines(size)
         with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
+            first = self._to_whole_line(size) if by_lines else 0
+            if first != 0:
+                with emit.when(emit.compare("ne", first, 0)):
+                    self._point(Place(0, self.lanes, simd.mask(first, self.lanes)), fixed)
+            wide_end, end = (
+                emit.add(first, emit.round_down(emit.sub(size, first), multiple))
+                for multiple in (lanes, self.lanes)
+            )
             inner = emit.loop if others else partial(parallel_loop, cost=self._cost())
             takes_time = len(self.nest.sizes) == 1 and not self.body.is_light
             asks_ahead = takes_time and self._is_alone
             next_row, ahead = (self.next_row, self._to_next_row(size)) if takes_time else ((), 0)
 
             def whole_vectors(streamed: int | None = None) -> None:
-                with inner(0, wide_end, lanes) as start:
+                with inner(first, wide_end, lanes) as start:
                     place = Place(start, lanes, streamed=streamed)
                     if asks_ahead:
                         self.operands.prefetch_ahead(place)
@@ -284,6 +295,27 @@ class _Emitter:
                 with emit.loop(wide_end, end, self.lanes) as start:
                     self._point(Place(start, self.lanes), fixed)
             self._rest(size, end, lambda place: self._point(place, fixed))
+
+    def _is_worth_lines(self, size: Index) -> bool:
+        """Whether what is written had better begin at a cache line: a vector that fills one else takes two of them.
+
+        (Sums of rows of 255 f64 take up to a third less time.) Bodies that take their time wait for nothing.
+        """
+        if not self._is_alone or self.reduction_loops or not self.can_mask or not self.body.is_light:
+            return False
+        if self.target.vector_bytes != CACHE_LINE or len(self.nest.outputs) != 1:
+            return False
+        (output,) = self.nest.outputs
+        is_long = not isinstance(size, int) or size >= LONG_VECTORS * self.lanes
+        return is_long and output.bits * self.lanes == CACHE_LINE * 8
+
+    def _to_whole_line(self, size: Index) -> Index:
+        """Elements of a long row of the output up to where a cache line begins."""
+        number = len(self.nest.inputs)
+        bytes_ = self.accesses[number].bits // 8
+        start = self.operands.address_of(number, Place(0, self.lanes))
+        ahead = emit.div(arith.andi(emit.index(emit.sub(0, start)), emit.index(CACHE_LINE - 1)), bytes_)
+        return emit.select(emit.compare("ge", size, LONG_VECTORS * self.lanes), ahead, 0)
 
     def _to_next_row(self, size: Index) -> Index:
         """How far to ask ahead for the next row; 0 if rows are too long for the first-level cache to hold both."""
