@@ -1,6 +1,7 @@
-"""What AVX-512 has for math functions on 8 numbers of f64: mantissas and exponents, tables in two registers.
+"""What AVX-512 has for math functions on 8 numbers of f64: as `avx512` for f32; mantissas and exponents.
 
-Intel, "Intel 64 and IA-32 Architectures Software Developer's Manual", volume 2, VGETMANTPD, VGETEXPPD and VPERMI2PD.
+Intel, "Intel 64 and IA-32 Architectures Software Developer's Manual", volume 2, VGETMANTPD, VGETEXPPD, VPERMI2PD,
+VSCALEFPD and VRANGEPD.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ _FROM_THREE_QUARTERS, _NAN_BELOW_ZERO = 0b00_11, 0b10_00
 """Where VGETMANTPD has the mantissa begin, and what it makes of numbers below zero."""
 
 
+_SMALLER_SIZE, _SIGN_OF_FIRST = 0b10, 0b00_00
+"""What VRANGEPD chooses, and which sign it gives it; of NaN and a number it chooses the number."""
+
+
 def fits(type_: Type, target: Target) -> bool:
     """Whether values of this type are 1, 2, 4, ... vectors of 8 f64 side by side, where there are AVX-512 F and DQ."""
     if not (target.has("avx512dq") and isinstance(type_, ir.VectorType) and type_.rank == 1):
@@ -40,6 +45,23 @@ def exponent(x: Value) -> Value:
     """⌊log₂ |x|⌋ as a number, also for denormal x; -∞ for 0, ∞ for ∞, NaN for NaN."""
     mask, rounding = _every_lane(), _i32(_CURRENT_ROUNDING)
     return _by_registers(lambda x: _intrinsic("mask.getexp.pd.512", [x, x, mask, rounding]), x)
+
+
+def times_power(x: Value, n: Value) -> Value:
+    """x·2^⌊n⌋, rounded once, for any n; NaN for NaN."""
+    mask, rounding = _every_lane(), _i32(_CURRENT_ROUNDING)
+    return _by_registers(lambda x, n: _intrinsic("mask.scalef.pd.512", [x, n, x, mask, rounding]), x, n)
+
+
+def within(x: Value, bound: float) -> Value:
+    """x, but no further from 0 than `bound`, which it is also for NaN, with either sign."""
+    mask, rounding, choice = _every_lane(), _i32(_CURRENT_ROUNDING), _i32(_SMALLER_SIZE | _SIGN_OF_FIRST)
+
+    def smaller(x: Value) -> Value:
+        top = constant(_register(), bound)
+        return _intrinsic("mask.range.pd.512", [x, top, choice, top, mask, rounding])
+
+    return _by_registers(smaller, x)
 
 
 def look_up(table: Sequence[float], index: Value) -> Value:
@@ -72,9 +94,11 @@ def _intrinsic(name: str, operands: list[Value]) -> Value:
     return llvm.CallIntrinsicOp(_register(), f"llvm.x86.avx512.{name}", operands, [], []).result
 
 
-def _by_registers(function: Callable[[Value], Value], value: Value) -> Value:
-    """A function of registers, on a vector of several."""
-    size = value.type.shape[0]
+def _by_registers(function: Callable[..., Value], *values: Value) -> Value:
+    """A function of registers, on vectors of several."""
+    size = values[0].type.shape[0]
     if size == SIZE:
-        return function(value)
-    return joined([function(lanes_of(value, start, SIZE)) for start in range(0, size, SIZE)])
+        return function(*values)
+    return joined(
+        [function(*(lanes_of(value, start, SIZE) for value in values)) for start in range(0, size, SIZE)]
+    )

@@ -11,6 +11,7 @@ import math
 
 from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
+from relax_mlir.lowering.kernels.math import exp_table_double
 
 LOG2_E = math.log2(math.e)
 LN2_HIGH, LN2_LOW = 0.6931471805599453, 2.3190468138462996e-17
@@ -90,12 +91,16 @@ def _times_halves(lanes: Lanes, y: Value, shifted: Value) -> Value:
 
 def exp(lanes: Lanes, x: Value) -> Value:
     """e^x, at most 1 ulp off, denormal results included; exp(-inf) = 0, exp(inf) = inf, NaN stays NaN."""
+    if lanes.avx512_double:
+        return exp_table_double.exp(lanes, x)
     r, shifted = _reduce(lanes, lanes.clamp(x, VANISHES, LARGEST), _TWICE)
     return _times_halves(lanes, _of_rest(lanes, r), shifted)
 
 
 def exp2(lanes: Lanes, x: Value) -> Value:
     """2^x, at most 1 ulp off, denormal results included."""
+    if lanes.avx512_double:
+        return exp_table_double.exp2(lanes, x)
     x, magic = lanes.clamp(x, -1076.0, 1024.5), lanes.const(_TWICE)
     shifted = lanes.add(x, magic)
     fraction = lanes.sub(x, lanes.sub(shifted, magic))
@@ -119,5 +124,7 @@ def expm1_of_moderate(lanes: Lanes, x: Value) -> Value:
 
 def exp_of_moderate(lanes: Lanes, x: Value, k: int = 0) -> Value:
     """e^x·2ᵏ where that is a normal number, and e^x < 2¹⁰²³⁻ᵏ; at most 1 ulp off. NaN stays NaN."""
+    if lanes.avx512_double:
+        return exp_table_double.exp(lanes, x, k)
     r, shifted = _reduce(lanes, x, ROUND_TO_INT + BIAS + k)
     return lanes.mul(_of_rest(lanes, r), _power(lanes, shifted))

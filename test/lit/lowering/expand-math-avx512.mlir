@@ -1,4 +1,4 @@
-// exp_table.py, log_table.py, math_erf.py and math_gelu.py with what avx512.py and avx512_double.py have.
+// exp_table.py, exp_table_double.py, log_table.py, math_erf.py and math_gelu.py with what avx512.py and avx512_double.py have.
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512'" --split-input-file %s | filecheck %s
 // RUN: relax-opt --expand-math="target='cpu -mcpu=haswell'" --split-input-file %s | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt --expand-math="target='cpu -mcpu=skylake-avx512 -mattr=-avx512f'" --split-input-file %s | filecheck %s --check-prefix=AVX2
@@ -104,6 +104,24 @@ func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
 // AVX2: arith.divf
 func.func @log_of_double(%x: vector<8xf64>) -> vector<8xf64> {
   %0 = math.log %x : vector<8xf64>
+  return %0 : vector<8xf64>
+}
+
+// -----
+
+// An exponential of f64: as of f32, with the rest of each power in a second table.
+// CHECK-LABEL: func.func @exp_of_double(
+// CHECK-SAME: %[[X:.*]]: vector<8xf64>
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = math.fma %[[X]],
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.range.pd.512"
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.pd.512"
+// CHECK: %[[Y:[A-Za-z0-9_]+]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.pd.512"
+// CHECK-NEXT: return %[[Y]]
+// AVX2-LABEL: func.func @exp_of_double(
+// AVX2-NOT: call_intrinsic
+// AVX2: arith.shli
+func.func @exp_of_double(%x: vector<8xf64>) -> vector<8xf64> {
+  %0 = math.exp %x : vector<8xf64>
   return %0 : vector<8xf64>
 }
 
