@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -97,23 +98,22 @@ def module_files() -> Iterator[tuple[str, Path]]:
 MODULES = dict(module_files())
 
 
-@cache
-def syntax(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below ``node`` that run: imports made for type checkers only are left out."""
-    waiting = [node]
+def nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """All nodes below ``tree``, and whether they run: what is there for type checkers only does not."""
+    waiting = [(tree, True)]
     while waiting:
-        for child in ast.iter_child_nodes(waiting.pop()):
-            if not is_type_checking(child):
-                yield child
-                waiting.append(child)
+        parent, runs = waiting.pop()
+        for field in parent._fields:
+            value = getattr(parent, field, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.AST) and child._fields:
+                    below = child, runs and not is_type_checking(child)
+                    yield below
+                    waiting.append(below)
 
 
 def named_in(node: ast.AST) -> set[str]:
@@ -126,13 +126,29 @@ def named_in(node: ast.AST) -> set[str]:
     return set()
 
 
+@dataclass(frozen=True)
+class Imports:
+    """What a module imports, and its calls that import what their first argument names: lines, and what that is."""
+
+    names: frozenset[str]
+    calls: tuple[tuple[int, frozenset[str]], ...]
+
+
 @cache
-def imported(name: str) -> frozenset[str]:
-    """Dotted names that the module imports, relative ones made absolute: at its top, inside functions, or by name."""
+def imports_of(name: str) -> Imports:
+    """The dotted names that the module imports, relative ones made absolute: at its top, inside functions, or by name.
+
+    The syntax is not kept: the garbage collector would go through it again and again.
+    """
     path = MODULES[name]
     names: set[str] = set()
+    calls = []
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in statements(syntax(path)):
+    for node, runs in nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
+            calls.append((node.lineno, frozenset(named_in(node.args[0]))))
+        if not runs:
+            continue
         if name not in LAZY:
             names |= named_in(node)
         if isinstance(node, ast.Import):
@@ -145,7 +161,12 @@ def imported(name: str) -> frozenset[str]:
             names |= {
                 f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base for alias in node.names
             }
-    return frozenset(names)
+    return Imports(frozenset(names), tuple(calls))
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else str(getattr(node.func, "id", ""))
 
 
 def part(name: str) -> str:
@@ -162,7 +183,7 @@ def layer(name: str) -> int:
 def upward(name: str) -> Iterator[str]:
     """What is wrong with the imports of a module inside the project."""
     own = layer(name)
-    for other in sorted(imported(name)):
+    for other in sorted(imports_of(name).names):
         if other.split(".")[0] != "relax_mlir" or other.split(".")[-1] == "":
             continue
         if not part(other):
@@ -177,37 +198,26 @@ def test_imports_point_down() -> None:
     assert [problem for name in names for problem in upward(name)] == []
 
 
-def import_calls(path: Path) -> Iterator[ast.Call]:
-    """Calls that import what their first argument names."""
-    for node in ast.walk(syntax(path)):
-        if not isinstance(node, ast.Call):
-            continue
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if called in ("import_module", "__import__"):
-            yield node
-
-
 def test_imports_by_name_can_be_read() -> None:
     unread = [
-        f"{name}, line {call.lineno}: write the name of the module out, or begin it with its package's"
+        f"{name}, line {line}: write the name of the module out, or begin it with its package's"
         for name in MODULES
         if name not in COMPUTED
-        for call in import_calls(MODULES[name])
-        if not named_in(call.args[0])
+        for line, named in imports_of(name).calls
+        if not named
     ]
     assert unread == []
 
 
 def test_imports_by_name_are_seen() -> None:
-    found = {name: list(import_calls(path)) for name, path in MODULES.items()}
-    assert {name for name, calls in found.items() if calls} >= COMPUTED | {"relax_mlir.dialects.dialect"}
+    assert {name for name in MODULES if imports_of(name).calls} >= COMPUTED | {"relax_mlir.dialects.dialect"}
     texts = ('"relax_mlir.lowering.legality:CheckLegality"', 'f"relax_mlir.dialects.{family}"')
     named = [named_in(ast.parse(text, mode="eval").body) for text in texts]
     assert named == [{"relax_mlir.lowering.legality"}, {"relax_mlir.dialects"}]
 
 
 def test_only_one_module_imports_the_bindings() -> None:
-    roots = {name: {other.split(".")[0] for other in imported(name)} for name in MODULES}
+    roots = {name: {other.split(".")[0] for other in imports_of(name).names} for name in MODULES}
     found = [name for name in MODULES if roots[name] & BINDINGS]
     assert found == [], "these must import MLIR through relax_mlir.mlir"
 
