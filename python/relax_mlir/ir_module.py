@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.syntax import Syntax
-
 from relax_mlir.analysis import well_formed
 from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
@@ -30,7 +27,9 @@ from relax_mlir.module_functions import (
 from relax_mlir.module_text import PrintOptions, module_text
 from relax_mlir.value_names import keep_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # rich is imported where something is shown: it takes a twentieth of all imports
+    from rich.syntax import Syntax
+
     from relax_mlir.analysis.module_summary import ModuleSummary
 
 SHORT_TEXT = 100_000
@@ -296,6 +295,8 @@ class IRModule:
     def show(self) -> None:
         """Print the script form to the standard output, in colour on a terminal."""
         if sys.stdout.isatty():
+            from rich.console import Console
+
             Console().print(self._coloured())
         else:
             print(self.script())
@@ -307,6 +308,8 @@ class IRModule:
         return notebook.code(self.script())
 
     def _coloured(self) -> Syntax:
+        from rich.syntax import Syntax
+
         return Syntax(self.script(), "python", word_wrap=True, background_color="default")
 
     def __str__(self) -> str:
