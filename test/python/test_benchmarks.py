@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import sweep
 from relax_mlir import terminal
 from relax_mlir.profiler import limits
 from relax_mlir.target import Target
@@ -205,10 +206,12 @@ def test_recurrent_layers() -> None:
 
 def test_layers() -> None:
     """The layers are right on small data."""
+    small = [case for case in (*windows.LAYERS, *windows.OTHERS) if case.data[1] <= 256]
     chosen = [
         replace(case, data=(2, case.data[1], *(min(size, 9) for size in case.data[2:])))
-        for case in (*windows.LAYERS, *windows.OTHERS)
-        if case.data[1] <= 256
+        for case in sweep.part(
+            small, lambda case: (case.kind, case.rank, case.window[-2:], case.stride, case.groups)
+        )
     ]
     for row in windows.rows(seconds=0.001, chosen=chosen):
         assert row.value is not None and row.value > 0, row.note
