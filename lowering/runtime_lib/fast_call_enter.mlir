@@ -1,4 +1,4 @@
-// Call the packed interface of an FFI entry point; the result as a Python object, null with an exception set. There are
+// Call an FFI entry point; the result as a Python object, null with an exception set. There are
 // two such functions: `before`, `after` and `second` are what the one for arguments with tensors of torch does beside; the
 // other one makes NumPy arrays of tensors where `arrays` says that an argument was one.
 llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${parameter}) -> !llvm.ptr
@@ -8,13 +8,7 @@ llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${p
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %outcome_bytes = arith.constant ${OUTCOME_BYTES} : i64
-  %slot_count = arith.constant 5 : i64
   %outcome = llvm.alloca %outcome_bytes x i8 {alignment = 16 : i64} : (i64) -> !llvm.ptr
-  %slots = llvm.alloca %slot_count x !llvm.ptr : (i64) -> !llvm.ptr
-  %p_any = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
-  %p_count = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
-  %p_self = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
-  %p_result = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
   %two = arith.constant 2 : i64
   %p_number = llvm.alloca %two x !llvm.ptr : (i64) -> !llvm.ptr
   %p_none = llvm.getelementptr %state[${at_none}] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -38,19 +32,6 @@ llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${p
   %to_empty = llvm.getelementptr %outcome[8] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %zero, %to_empty : i64, !llvm.ptr
   %to_status = llvm.getelementptr %outcome[${ANY_BYTES}] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %zero, %to_status : i64, !llvm.ptr
-  llvm.store %anys, %p_any : !llvm.ptr, !llvm.ptr
-  llvm.store %narrow, %p_count : i32, !llvm.ptr
-  llvm.store %outcome, %p_result : !llvm.ptr, !llvm.ptr
-  llvm.store %p_self, %slots : !llvm.ptr, !llvm.ptr
-  %to_slot_1 = llvm.getelementptr %slots[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %p_any, %to_slot_1 : !llvm.ptr, !llvm.ptr
-  %to_slot_2 = llvm.getelementptr %slots[16] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %p_count, %to_slot_2 : !llvm.ptr, !llvm.ptr
-  %to_slot_3 = llvm.getelementptr %slots[24] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %p_result, %to_slot_3 : !llvm.ptr, !llvm.ptr
-  %to_slot_4 = llvm.getelementptr %slots[32] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %to_status, %to_slot_4 : !llvm.ptr, !llvm.ptr
   %word = llvm.ptrtoint %tagged : !llvm.ptr to i64
   %bit = arith.constant ${SHORT_BIT} : i64
   %tag = arith.andi %word, %bit : i64
@@ -64,7 +45,6 @@ llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${p
   %machine_entry = llvm.load %p_machine_entry : !llvm.ptr -> !llvm.ptr
   %entry = llvm.select %is_machine, %machine_entry, %place : i1, !llvm.ptr
   %self = llvm.select %is_machine, %place, %null : i1, !llvm.ptr
-  llvm.store %self, %p_self : !llvm.ptr, !llvm.ptr
   %is_short = arith.cmpi ne, %tag, %zero : i64
   %keeps = scf.if %is_short -> i1 {
     %elements = llvm.call @elements(%anys, %count) : (!llvm.ptr, i64) -> i64
@@ -75,15 +55,20 @@ llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${p
     %no = arith.constant false
     scf.yield %no : i1
   }
-${before}  scf.if %keeps {
-    llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
+${before}  %status = scf.if %keeps -> i32 {
+    %at_once = llvm.call %entry(%self, %anys, %narrow, %outcome)
+      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+    scf.yield %at_once : i32
   } else {
     %thread = llvm.call %save_thread() : !llvm.ptr, () -> !llvm.ptr
-    llvm.call %entry(%slots) : !llvm.ptr, (!llvm.ptr) -> ()
+    %after_it = llvm.call %entry(%self, %anys, %narrow, %outcome)
+      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
     llvm.call %restore_thread(%thread) : !llvm.ptr, (!llvm.ptr) -> ()
+    scf.yield %after_it : i32
   }
-${after}  %status = llvm.load %to_status : !llvm.ptr -> i32
-  %kind = llvm.load %outcome : !llvm.ptr -> i32
+  %wide_status = arith.extsi %status : i32 to i64
+  llvm.store %wide_status, %to_status : i64, !llvm.ptr
+${after}  %kind = llvm.load %outcome : !llvm.ptr -> i32
   %ok = arith.constant 0 : i32
   %nothing = arith.constant ${NONE} : i32
   %good = arith.cmpi eq, %status, %ok : i32

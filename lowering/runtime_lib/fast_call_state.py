@@ -19,7 +19,7 @@ KINDS = 10
 STATE = "__relax_fast_call_state"
 
 ENTRY, FFI, SLOW, REFUSED = "_entry", "ffi", "_call_any", "_call_refused"
-"""Attributes of native functions: the address of the packed interface of the entry point, or of the descriptor of a
+"""Attributes of native functions: the address of the entry point, or of the descriptor of a
 function of a virtual machine, plus the bits below; the function of the FFI; a method that takes any arguments; one that
 gets what the FFI has raised, and the arguments."""
 

@@ -30,8 +30,8 @@ llvm.mlir.global internal @table() : !llvm.array<7 x ptr> {
   %5 = llvm.insertvalue %retain, %4[4] : !llvm.array<7 x ptr>
   %observe = llvm.mlir.addressof @observe : !llvm.ptr
   %6 = llvm.insertvalue %observe, %5[5] : !llvm.array<7 x ptr>
-  %packed = llvm.mlir.addressof @enter_packed : !llvm.ptr
-  %7 = llvm.insertvalue %packed, %6[6] : !llvm.array<7 x ptr>
+  %enter = llvm.mlir.addressof @enter : !llvm.ptr
+  %7 = llvm.insertvalue %enter, %6[6] : !llvm.array<7 x ptr>
   llvm.return %7 : !llvm.array<7 x ptr>
 }
 

@@ -21,7 +21,7 @@ from relax_mlir.lowering.runtime_lib.set_error import set_error_text
 
 STATE = "__relax_vm_core"
 
-TABLE = ("create", "release", "make_function", "store_any", "retain", "observe", "enter_packed")
+TABLE = ("create", "release", "make_function", "store_any", "retain", "observe", "enter")
 """The functions of the core, as addresses in the table that `STATE` gives."""
 
 HEAD = (

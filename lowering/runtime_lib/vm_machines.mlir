@@ -101,24 +101,3 @@ llvm.func internal @store_any(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret:
   llvm.store %none, %r8 : i64, !llvm.ptr
   llvm.return %status : i32
 }
-
-// Run a function, by the packed interface of entry points: `slots` are the addresses of the descriptor's address, of the
-// arguments' address, of their number, of the result's address, and the status. Fast calls from Python come here.
-llvm.func internal @enter_packed(%slots: !llvm.ptr) {
-  %at_self = llvm.load %slots : !llvm.ptr -> !llvm.ptr
-  %self = llvm.load %at_self : !llvm.ptr -> !llvm.ptr
-  %p8 = llvm.getelementptr %slots[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  %at_args = llvm.load %p8 : !llvm.ptr -> !llvm.ptr
-  %args = llvm.load %at_args : !llvm.ptr -> !llvm.ptr
-  %p16 = llvm.getelementptr %slots[16] : (!llvm.ptr) -> !llvm.ptr, i8
-  %at_count = llvm.load %p16 : !llvm.ptr -> !llvm.ptr
-  %count = llvm.load %at_count : !llvm.ptr -> i32
-  %p24 = llvm.getelementptr %slots[24] : (!llvm.ptr) -> !llvm.ptr, i8
-  %at_result = llvm.load %p24 : !llvm.ptr -> !llvm.ptr
-  %result = llvm.load %at_result : !llvm.ptr -> !llvm.ptr
-  %p32 = llvm.getelementptr %slots[32] : (!llvm.ptr) -> !llvm.ptr, i8
-  %to_status = llvm.load %p32 : !llvm.ptr -> !llvm.ptr
-  %status = llvm.call @enter(%self, %args, %count, %result) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
-  llvm.store %status, %to_status : i32, !llvm.ptr
-  llvm.return
-}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from relax_mlir.error import CompileError
-from relax_mlir.mlir import ir, libraries
+from relax_mlir.mlir import ExecutionEngine, ir, libraries
 
 _Library = TypeVar("_Library", ctypes.CDLL, ctypes.PyDLL)
 
@@ -93,8 +93,8 @@ def text(value: str | bytes) -> Text:
     return Text(data, len(data))
 
 
-def pointer(wrapped: ir.Context | ir.Module | ir.Operation | ir.Attribute) -> int:
-    """What an object of the bindings (a module, an operation, an attribute) points to."""
+def pointer(wrapped: ir.Context | ir.Module | ir.Operation | ir.Attribute | ExecutionEngine) -> int:
+    """What an object of the bindings (a module, an operation, an attribute, an engine) points to."""
     capsule = wrapped._CAPIPtr
     name, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]

@@ -249,7 +249,7 @@ def _loaded() -> _Loaded:
     if table[3] > 1:
         threads.bind(address + 16)
     _symbol(library, "scipy_openblas_set_num_threads64_")(1)
-    function = tvm_ffi.Function.__from_mlir_packed_safe_call__(code.address(ENTRY))
+    function = tvm_ffi.Function.__from_extern_c__(code.address(ENTRY))
     tvm_ffi.register_global_func(FUNCTION, function, override=True)
     return _Loaded(function, table, library)
 

@@ -26,7 +26,8 @@ from relax_mlir.runtime import memory, threads
 from relax_mlir.runtime.machine_code import MachineCode
 from relax_mlir.symbolic import Bounds
 
-_PackedInterface = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
+_Getter = ctypes.CFUNCTYPE(ctypes.c_void_p)
+_Procedure = ctypes.CFUNCTYPE(None)
 
 
 def entry_points(module: ir.Module) -> Iterator[tuple[str, int]]:
@@ -158,7 +159,7 @@ class Engine:
             memory.bind(table)
         if table := self.pointer(THREADS_ADDRESS):
             threads.bind(table)
-        release = _PackedInterface(self.code.address(RELEASE))
+        release = _Procedure(self.code.address(RELEASE))
         weakref.finalize(self, _release, code, release).atexit = False
 
     def keep(self, memory: np.ndarray[Any, Any]) -> None:
@@ -167,10 +168,8 @@ class Engine:
 
     def pointer(self, name: str) -> int | None:
         """What a function without parameters gives that returns a pointer."""
-        result = ctypes.c_void_p()
-        slots = (ctypes.c_void_p * 1)(ctypes.addressof(result))
-        _PackedInterface(self.code.address(name))(slots)
-        return result.value
+        found: int | None = _Getter(self.code.address(name))()
+        return found
 
     def _bind_constants(self) -> None:
         address = self.pointer(CONSTANTS_ADDRESS)
@@ -182,12 +181,12 @@ class Engine:
 
     def function(self, name: str) -> tvm_ffi.Function:
         """The FFI function `name`, which keeps this engine alive."""
-        return tvm_ffi.Function.__from_mlir_packed_safe_call__(self.entry(name), keep_alive_object=self)
+        return tvm_ffi.Function.__from_extern_c__(self.entry(name), keep_alive_object=self)
 
     def entry(self, name: str) -> int:
-        """The address of the packed interface of the FFI entry point of a function."""
+        """The address of the FFI entry point of a function."""
         return self.code.address(ENTRY_PREFIX + name)
 
 
 def _release(code: MachineCode, release: Any) -> None:  # noqa: ANN401 - a ctypes function
-    release((ctypes.c_void_p * 1)())
+    release()

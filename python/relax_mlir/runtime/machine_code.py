@@ -10,16 +10,17 @@ from typing import Protocol
 
 import tvm_ffi
 
+from relax_mlir.capi import library, pointer, text
 from relax_mlir.error import CompileError
 from relax_mlir.mlir import ExecutionEngine, ir
 from relax_mlir.runtime.elf_object import LoadedObject
 
 
 class MachineCode(Protocol):
-    """Code whose functions have the packed interface ``(void **) -> void``; it goes with the last user of this."""
+    """Code of public functions; it goes with the last user of this."""
 
     def address(self, name: str) -> int:
-        """The packed interface of a function; CompileError if there is none."""
+        """Where a public function is; CompileError if there is none."""
 
 
 @functools.cache
@@ -41,7 +42,7 @@ class JitCode:
         self._engine.initialize()
 
     def address(self, name: str) -> int:
-        address = self._engine.raw_lookup(name)
+        address = library().mlirExecutionEngineLookup(pointer(self._engine), text(name))
         if not address:
             raise CompileError(
                 f"the native code of {name} could not be linked (the linker's message is above)"
@@ -60,7 +61,7 @@ class ObjectCode:
             loaded.link(self._resolve)
 
     def address(self, name: str) -> int:
-        address = self._own(f"_mlir_{name}")
+        address = self._own(name)
         if address is None:
             raise CompileError(f"the native code has no function {name}")
         return address
@@ -71,7 +72,7 @@ class ObjectCode:
     def _resolve(self, name: str) -> int | None:
         if (own := self._own(name)) is not None:
             return own
-        for library in self._libraries:
-            if hasattr(library, name):
-                return ctypes.cast(library[name], ctypes.c_void_p).value
+        for loaded in self._libraries:
+            if hasattr(loaded, name):
+                return ctypes.cast(loaded[name], ctypes.c_void_p).value
         return None

@@ -76,7 +76,7 @@ def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Pa
     return Part(
         text.encode(),
         tuple(functions),
-        (),
+        tuple(functions),
         (),
         None,
         0,
@@ -100,11 +100,9 @@ def object_of(part: Part, opt_level: int = 2, cpu: FunctionCpu | None = None) ->
 
 def pointer_from(code: MachineCode, function: str) -> int:
     """What a function ``() -> !llvm.ptr`` of loaded code returns."""
-    address = ctypes.c_void_p()
-    call = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))(code.address(function))
-    call((ctypes.c_void_p * 1)(ctypes.addressof(address)))
-    assert address.value is not None
-    return address.value
+    address: int | None = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address(function))()
+    assert address is not None
+    return address
 
 
 def _load(part: Part, opt_level: int) -> MachineCode:

@@ -30,10 +30,7 @@ def builtin_functions() -> dict[str, tvm_ffi.Function]:
     """All builtins by name, compiled unless this process has them."""
     code = load_code(builtins_text(), (MEMORY_ADDRESS, *ENTRIES.values()), has_checks=True)
     memory.bind(pointer_from(code, MEMORY_ADDRESS))
-    found = {
-        name: tvm_ffi.Function.__from_mlir_packed_safe_call__(code.address(entry))
-        for name, entry in ENTRIES.items()
-    }
+    found = {name: tvm_ffi.Function.__from_extern_c__(code.address(entry)) for name, entry in ENTRIES.items()}
     if may_register():
         for name, function in found.items():
             tvm_ffi.register_global_func(name, function, override=True)

@@ -21,7 +21,7 @@ class Core:
     `create(bytes)`: a machine's memory, all zero, with one reference, or 0; `retain` and `release` count references;
     `store_any(address, value)` keeps a value of the FFI in a table of a machine; `make_function(descriptor)` gives a
     function of the FFI; `observe`: the address of what calls go through while somebody watches them; `enter`: that of
-    what runs a function, by the packed interface of entry points.
+    what runs a function, which is called as entry points are.
     """
 
     table: int
@@ -48,7 +48,7 @@ class Core:
 
     @property
     def enter(self) -> int:
-        return self._address("enter_packed")
+        return self._address("enter")
 
     def _address(self, name: str) -> int:
         address = ctypes.c_size_t.from_address(self.table + 8 * TABLE.index(name))

@@ -42,7 +42,7 @@ def test_passes_load_no_dialect(all_vectors: bool) -> None:
     part = Part(CODE.encode(), ("f",), (), (), None, 10, False, all_vectors, False)
     module = lowered_part(part, low_precision=True)
     assert module.context == spare_context()
-    assert "llvm.func @f" in str(module)
+    assert "llvm.func internal @__body.f" in str(module)
     assert loaded() == before
 
 

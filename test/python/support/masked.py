@@ -6,7 +6,6 @@ for the target, features masked, into an object that this process loads.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import relax_mlir as rx
@@ -21,32 +20,6 @@ from relax_mlir.runtime.executable import Executable
 from relax_mlir.runtime.machine_code import ObjectCode
 from relax_mlir.target import Target
 
-DEFINITION = re.compile(r"^define (?!internal)(\S+) @(\S+?)\((.*?)\)", re.MULTILINE)
-
-
-def packed_interfaces(text: str) -> str:
-    """LLVM IR of ``_mlir_NAME(ptr *slots)`` for each public function: arguments and result behind the slots.
-
-    MLIR's execution engine adds them to what it compiles.
-    """
-    found = []
-    for result, name, parameters in DEFINITION.findall(text):
-        types = [parameter.split()[0] for parameter in parameters.split(", ") if parameter]
-        lines = [f"define void @_mlir_{name}(ptr %slots) {{"]
-        for number in range(len(types) + (result != "void")):
-            lines += [
-                f"  %s{number} = getelementptr ptr, ptr %slots, i64 {number}",
-                f"  %p{number} = load ptr, ptr %s{number}",
-            ]
-        lines += [f"  %v{n} = load {type_}, ptr %p{n}" for n, type_ in enumerate(types)]
-        call = f"call {result} @{name}({', '.join(f'{type_} %v{n}' for n, type_ in enumerate(types))})"
-        if result == "void":
-            lines.append(f"  {call}")
-        else:
-            lines += [f"  %r = {call}", f"  store {result} %r, ptr %p{len(types)}"]
-        found.append("\n".join([*lines, "  ret void", "}"]))
-    return "\n".join(found)
-
 
 def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
     """The executable of a module, of code that uses the target's features only, and its assembly."""
@@ -56,7 +29,7 @@ def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
         if phase.name == "kernels":
             table = table_entries(work.mlir)
     text = llvm_ir(work.mlir)
-    machine, module = compiled(f"{text}\n{packed_interfaces(text)}", target, opt_level=1)
+    machine, module = compiled(text, target, opt_level=1)
     assembly = machine.emit_assembly(module)
     engine = Engine(
         ObjectCode([assembled(assembly, machine)]), Interface.of(work.mlir), constant_table(table)

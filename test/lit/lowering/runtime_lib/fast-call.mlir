@@ -58,12 +58,15 @@
 // CHECK: %[[KEEPS:[A-Za-z0-9_]+]] = scf.if
 // CHECK: %[[LIMIT:[A-Za-z0-9_]+]] = arith.constant 1024 : i64
 // CHECK: arith.cmpi ult, %{{[A-Za-z0-9_]+}}, %[[LIMIT]]
-// CHECK: scf.if %[[KEEPS]] {
-// CHECK-NEXT: llvm.call %[[ENTRY:[A-Za-z0-9_]+]](
+// CHECK: %[[STATUS:[A-Za-z0-9_]+]] = scf.if %[[KEEPS]] -> (i32) {
+// CHECK-NEXT: %[[AT_ONCE:[A-Za-z0-9_]+]] = llvm.call %[[ENTRY:[A-Za-z0-9_]+]](
+// CHECK-NEXT: scf.yield %[[AT_ONCE]]
 // CHECK-NEXT: } else {
 // CHECK-NEXT: %[[THREAD:[A-Za-z0-9_]+]] = llvm.call %{{[A-Za-z0-9_]+}}()
-// CHECK-NEXT: llvm.call %[[ENTRY]](
+// CHECK-NEXT: %[[AFTER:[A-Za-z0-9_]+]] = llvm.call %[[ENTRY]](
 // CHECK-NEXT: llvm.call %{{[A-Za-z0-9_]+}}(%[[THREAD]])
+// CHECK-NEXT: scf.yield %[[AFTER]]
+// CHECK: arith.extsi %[[STATUS]]
 
 // With torch the allocator of before comes back before the result is made, and the tensor is given with it.
 // CHECK-LABEL: llvm.func internal @enter_torch(
