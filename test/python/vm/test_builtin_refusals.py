@@ -215,7 +215,7 @@ def test_endless_nesting() -> None:
     with pytest.raises(RecursionLimitError, match=r"call_tir_dyn: the C stack"):
         dynamic(*[dynamic] * 3000, *[shape()] * 3000)
     with pytest.raises(RecursionLimitError, match=r"invoke_closure: the C stack"):
-        invoke(*[None, invoke] * 100_000)
+        invoke(*[None, invoke] * 300_000)
     closure, nested = tvm_ffi.convert(lambda: 1), ()
     make, tuple_of = (tvm_ffi.get_global_func(f"{P}{name}") for name in ("make_closure", "make_tuple"))
     for _ in range(200_000):
