@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as rx
 from relax_mlir import te, topi, tuning
+from relax_mlir.dialects.kernel_seals import is_sealed
 from relax_mlir.error import ArgumentError
 from relax_mlir.tuning import Task, create_task, tiled_schedule
 
@@ -86,9 +87,13 @@ def test_it_computes_the_same(name: str) -> None:
     task = TASKS[name]()
     space = task.space()
     assert {"columns"} <= set(space) and (len(task.outputs[0].shape) == 1) == ("rows" not in space)
-    modules = [rx.IRModule.parse(task.plain())]
-    modules += [rx.IRModule.parse(task.scheduled(values)) for values in chosen(space, 5)]
-    functions = [rx.build(module, cache=False)["main"] for module in modules]
+    texts = [task.plain(), *(task.scheduled(values) for values in chosen(space, 5))]
+    module = rx.IRModule()
+    for number, text in enumerate(texts):
+        module.update({f"main{number}": rx.IRModule.parse(text)["main"]})
+    assert all(is_sealed(module[f"main{number}"]) for number in range(1, len(texts)))
+    executable = rx.build(module, cache=False)
+    functions = [executable[f"main{number}"] for number in range(len(texts))]
     for case in CASES:
         sizes = {symbol: case[symbol] for symbol in task.symbols}
         arguments = task.arguments(sizes)
