@@ -1,16 +1,19 @@
 """Every op on arrays without elements and with a dimension of a million millions, in a child process.
 
-``python empty_arrays.py MODE GROUP`` builds the uses of the group, calls each with a time limit, which ends the
-process, and compares shape and elements with NumPy on arrays that are small in that dimension. Each case is announced
-by a line before it runs; the last line says how many did what.
+``python empty_arrays.py MODE:GROUP ...`` forks for each group: it builds the uses of the group, calls each with a time
+limit, which ends the process, and compares shape and elements with NumPy on arrays that are small in that dimension.
+Each case is announced by a line before it runs; then a line says how many did what, and ``ended MODE:GROUP STATUS`` how
+the process of the group has ended (0: well, negative: by a signal).
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import resource
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,16 +24,14 @@ import numpy as np
 import relax_mlir as rx
 import sweep
 import tvm_ffi
+from empty_programs import HUGE, SECONDS
 from every_op import FEW, Array, specs
 from relax_mlir.error import OutOfMemoryError, RelaxError
 from relax_mlir.runtime import to_numpy
 
-HUGE = 2**40
 SMALL = (8, 16)
 """What stands in the place of `HUGE` in the reference: results of two lengths tell those of any."""
 MODES = ("native", "bytecode")
-SECONDS = 20
-"""A call takes milliseconds; the rest is for a machine that is busy."""
 ADDRESS_SPACE = 2**36
 SPECS = specs()
 LEFT_OUT = {
@@ -196,5 +197,24 @@ def main(mode: str, group: int) -> Mapping[str, int]:
     return counts
 
 
+def run(mode: str, group: int) -> int:
+    """Try the cases of a group in a child process, which need not import everything anew; how it has ended."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 1
+    try:
+        print("counts", main(mode, group), flush=True)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
 if __name__ == "__main__":
-    print("counts", main(sys.argv[1], int(sys.argv[2])))
+    for word in sys.argv[1:]:
+        mode, _, group = word.partition(":")
+        print(f"ended {word} {run(mode, int(group))}", flush=True)

@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import relax_mlir as rx
 import tvm_ffi
-from empty_arrays import HUGE, SECONDS
 from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
+HUGE = 2**40
+"""A dimension that is too long for memory."""
+SECONDS = 20
+"""A call takes milliseconds; the rest is for a machine that is busy."""
 N = HUGE
 NAN = "nan"
 PROGRAM = """
