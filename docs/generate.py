@@ -60,7 +60,12 @@ def definitions(path: str) -> list[tuple[str, ast.FunctionDef | ast.ClassDef]]:
 
 @functools.cache
 def parsed(path: str) -> ast.Module:
-    return ast.parse(Path(path).read_text(encoding="utf-8"))
+    return ast.parse(text_of(path))
+
+
+@functools.cache
+def text_of(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
 
 
 def _is_of(node: ast.FunctionDef | ast.ClassDef, name: str, item: Any) -> bool:  # noqa: ANN401 - a function or class
@@ -257,8 +262,10 @@ def api_entry(name: str, value: Any) -> str:  # noqa: ANN401
 
 def alias_source(name: str) -> str:
     """The assignment that makes the type alias `name`, which no object remembers."""
-    for module in [m for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.")]:
-        for statement in parsed(str(module.__file__)).body:
+    for path in [str(m.__file__) for n, m in sorted(sys.modules.items()) if n.startswith("relax_mlir.")]:
+        if not re.search(rf"^{name}\b", text_of(path), re.MULTILINE):
+            continue
+        for statement in parsed(path).body:
             targets = (
                 statement.targets
                 if isinstance(statement, ast.Assign)
