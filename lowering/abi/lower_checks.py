@@ -113,6 +113,8 @@ class _Failing:
 
     def at(self, op: ir.OpView) -> bool:
         """Whether control may leave the function at `op`."""
+        if not isinstance(op, func.CallOp | cf.AssertOp):
+            return False
         name = _leaving(op)
         return name in (PROPAGATE, ASSERT, LEAVE) or name in self.checks or name in self.functions
 

@@ -110,14 +110,19 @@ def _may_fail(loop: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
     return False
 
 
-def _captured(loop: ir.Operation) -> list[ir.Value]:
-    """The values from outside that a loop uses, without its bounds; constants are not among them."""
-    found: dict[ir.Value, None] = {}
-    for op in ops_of(loop)[1:]:
+def _captured(loop: ir.Operation, inside: list[ir.Operation]) -> tuple[list[ir.Value], list[ir.Value]]:
+    """The values from outside that a loop and the ops in it use, bounds first: those to hand over, and constants."""
+    captured: list[ir.Value] = []
+    constants: list[ir.Value] = []
+    seen: set[ir.Value] = set()
+    for op in inside:
         for value in op.operands:
-            if value not in found and not _is_constant(value) and _is_outside(value, loop):
-                found[value] = None
-    return list(found)
+            if value in seen:
+                continue
+            seen.add(value)
+            if _is_outside(value, loop):
+                (constants if _is_constant(value) else captured).append(value)
+    return captured, constants
 
 
 def _is_constant(value: ir.Value) -> bool:
@@ -153,8 +158,8 @@ def _convert(value: ir.Value, type_: ir.Type) -> ir.Value:
 
 def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, threads: int) -> None:
     lower, upper, step = loop.operands
-    captured = list(dict.fromkeys([lower, upper, step, *_captured(loop)]))
-    captured = [value for value in captured if not _is_constant(value)]
+    ops = ops_of(loop)
+    captured, constants = _captured(loop, ops)
     stored = [_stored_type(value.type) for value in captured]
     struct = ir.Type.parse(f"!llvm.struct<({', '.join(_inside(t) for t in stored)})>")
     pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
@@ -180,17 +185,15 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
         for position, (value, type_) in enumerate(zip(captured, stored, strict=True)):
             loaded = llvm.LoadOp(type_, _field(given, struct, position)).result
             known[value] = _convert(loaded, value.type)
-        for op in ops_of(loop):
-            for value in op.operands:
-                if value not in known and _is_constant(value) and _is_outside(value, loop):
-                    known[value] = value.owner.operation.clone().results[0]
+        for value in constants:
+            known[value] = value.owner.operation.clone().results[0]
         first = arith.addi(known[lower], arith.muli(begin, known[step]))
         last = arith.addi(known[lower], arith.muli(end, known[step]))
         bounds = [first, arith.minsi(last, known[upper]), known[step]]
         anchor = first.owner.operation
     terminator = anchor.block.operations[len(anchor.block.operations) - 1].operation
     loop.move_before(terminator)
-    for op in ops_of(loop):
+    for op in ops:
         for position, value in enumerate(op.operands):
             if value in known:
                 op.operands[position] = known[value]

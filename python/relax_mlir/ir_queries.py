@@ -18,13 +18,18 @@ def ops_of(
     the walk is not disturbed.
     """
     found: list[ir.Operation] = []
+    add, go_on = found.append, ir.WalkResult.ADVANCE  # looked up once: a module is walked a hundred times
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if not names or op.name in names:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
+        add(op)
+        return go_on
 
-    root.walk(visit, order)
+    def visit_named(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            add(op)
+        return go_on
+
+    root.walk(visit_named if names else visit, order)
     return found
 
 

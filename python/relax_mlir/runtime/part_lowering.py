@@ -118,10 +118,11 @@ def _run(passes: PassPipeline, module: ir.Module) -> None:
 def _require_llvm(module: ir.Module) -> None:
     """Raise CompileError for ops that are not LLVM's: those may crash the translation to LLVM IR."""
     names: set[str] = set()
+    add, go_on = names.add, ir.WalkResult.ADVANCE
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        names.add(op.name)
-        return ir.WalkResult.ADVANCE
+        add(op.name)
+        return go_on
 
     module.operation.walk(visit)
     left = sorted(name for name in names if not name.startswith("llvm.") and name != "builtin.module")
