@@ -8,9 +8,7 @@ import ml_dtypes
 import numpy as np
 import tvm_ffi
 from relax_mlir.arrays import to_ffi
-from relax_mlir.vm.builtins import builtin_functions
 
-builtin_functions()
 P = "vm.builtin."
 A = f"{P}arith."
 BIG = 2**62

@@ -17,7 +17,7 @@ from relax_mlir.error import (
     RecursionLimitError,
     ShapeError,
 )
-from relax_mlir.vm.builtins import builtin_names
+from relax_mlir.vm.builtins import builtin_functions, builtin_names
 
 BYTES, U8 = np.zeros(8, "uint8"), dtype("uint8")
 
@@ -109,6 +109,12 @@ WRONG: list[tuple[str, tuple[Any, ...], type[Exception], str]] = [
     (f"{P}from_elements", (dtype("float16"), shape(1), 1.0), DTypeError, "float16"),
     (f"{P}from_elements", (dtype("int8"), shape(2**32, 2**32)), ArgumentError, "got 0"),
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered() -> None:
+    """The builtins are compiled where a test runs, not where it is collected."""
+    builtin_functions()
 
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in WRONG}))

@@ -15,7 +15,7 @@ import tvm_ffi
 from builtin_calls import ADD, BIG, DTYPES, LEAST, MOST, STATE, A, P, X, call, dtype, heap, shape
 from relax_mlir.lowering.runtime_lib.vm_builtins.module import BUILTINS
 from relax_mlir.runtime import to_numpy
-from relax_mlir.vm.builtins import builtin_names
+from relax_mlir.vm.builtins import builtin_functions, builtin_names
 
 FLAG, UNSET = np.array(True), np.array(False)
 SCALAR = X[:1, :1].reshape(())
@@ -103,6 +103,12 @@ GOOD: list[tuple[str, tuple[Any, ...], Any]] = [
     (f"{P}from_elements", (dtype("float32"), shape(2), 0.1, math.inf), np.array([0.1, math.inf], "float32")),
     (f"{P}from_elements", (dtype("float64"), shape(0)), np.zeros(0)),
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered() -> None:
+    """The builtins are compiled where a test runs, not where it is collected."""
+    builtin_functions()
 
 
 def wrap(number: int) -> int:
