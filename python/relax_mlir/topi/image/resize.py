@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
@@ -310,9 +311,7 @@ def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
             found = [weight / total for weight in found]
         return found
 
-    # An access that is an error of the call where there is nothing to take elements from.
-    zeros = computed((axis.old,), lambda i: functions.const(0, "int64"), "T_resize_zeros", INJECTIVE)
-    begins = computed((axis.new,), lambda i: first(i) + zeros(0), "T_resize_places", INJECTIVE)
+    begins = computed((axis.new,), lambda i: first(i) + _zero(axis.old), "T_resize_places", INJECTIVE)
     kind = "float64" if tensor.dtype == "float64" else "float32"
     shares = [
         computed((axis.new,), lambda i, tap=tap: weights(i)[tap].astype(kind), "T_resize_weights", INJECTIVE)
@@ -333,6 +332,14 @@ def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
         return total.astype(tensor.dtype)
 
     return computed(shape, value, "T_resize", INJECTIVE)
+
+
+def _zero(dim: Dim) -> Any:  # noqa: ANN401 - an expression, or 0
+    """0; where a dimension has nothing to take elements from, an access that is an error of the call."""
+    if symbolic.prove_less_equal(1, dim):
+        return 0
+    any_ = symbolic.minimum(dim, 1)
+    return computed((any_,), lambda i: functions.const(0, "int64"), "T_resize_zeros", INJECTIVE)(0)
 
 
 def _rounded(x: Expr, how: _How) -> Expr:
