@@ -125,7 +125,7 @@ def records_of(path: Path) -> list[dict[str, Any]]:
 def test_many_machines(folder: Path) -> None:
     """`--dask` has the workers of a cluster measure."""
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp://"
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp://"
     ) as cluster:
         address = cluster.scheduler_address
         out = folder / "dask.json"

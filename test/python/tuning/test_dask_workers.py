@@ -162,7 +162,7 @@ def test_wrong_arguments(client: Client) -> None:
         DaskWorkers("nowhere").__enter__()
     with pytest.raises(ArgumentError, match="use it in a `with` block"):
         next(DaskWorkers(client).measure(make(), SIZES, [PLAIN]))
-    with LocalCluster(n_workers=0, dashboard_address=None, processes=False) as empty:
+    with LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty:
         workers = DaskWorkers(empty.scheduler_address, patience=0.1)
         with pytest.raises(ArgumentError, match=r"has no workers after 0.1 s: start some"):
             workers.__enter__()
