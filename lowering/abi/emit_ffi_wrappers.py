@@ -43,13 +43,13 @@ class EmitFFIWrappers(ModulePass):
                 continue
             signature = signature_of(function.operation)
             fragment = Fragment()
-            is_quick = LATENCY_CRITICAL in function.attributes and not signature.written
+            is_quick = LATENCY_CRITICAL in function.attributes and QuickWrapper.suits(signature)
             wrapper = (QuickWrapper if is_quick else Wrapper)(signature, function, fragment)
             wrapper.write()
             parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
             head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
             marks = f", {LATENCY_CRITICAL}" if LATENCY_CRITICAL in function.attributes else ""
-            marks += f", {TAKES_HANDLES}" if wrapper.takes_handles else ""
+            marks += f", {TAKES_HANDLES}" if signature.takes_handles else ""
             fragment.function(head, wrapper.code, f"{INPUTS} = {signature.inputs} : i64{marks}")
             fragment.splice(module)
         define_object_support(module)

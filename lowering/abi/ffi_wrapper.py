@@ -68,10 +68,6 @@ class Wrapper(FFICode):
         self.plain: list[str] = []
         """Whether the tensors that have been read are plain (i1)."""
 
-    @property
-    def takes_handles(self) -> bool:
-        return any(leaf.is_handle for param in self.signature.params for leaf in param.leaves())
-
     def tables(self) -> None:
         """Say what tensors there are, those that the caller may give last; make room for their records."""
         wanted = [(value, f"parameter '{value.name}'") for value in self.tensors]
@@ -177,6 +173,10 @@ class Wrapper(FFICode):
 
     def given_result(self, i: int, sizes: list[str], shape: str) -> str:
         """The address of the elements of a result that the caller gave; its sizes, which lie at `shape`, too."""
+        return self.place_of_given(i)
+
+    def place_of_given(self, i: int) -> str:
+        """The address of the elements of a result that the caller gave, which has been read."""
         record = self.code.at(self.records, RECORD_BYTES * (len(self.tensors) + i))
         return self.code.load(record, 0, "!llvm.ptr")
 
@@ -253,7 +253,7 @@ class Wrapper(FFICode):
             code.index("%n", "i32"),
         )
         # What becomes of tensors in handles is not known here: the results may overlap them.
-        indirect = self.takes_handles
+        indirect = signature.takes_handles
         dims: list[str] = []
         inputs: list[Tensor | str] = []
         self.tables()
@@ -350,9 +350,7 @@ class Wrapper(FFICode):
         if count == 0:
             code.do(call)
             return []
-        result = code.fresh() if count > 1 else ""
-        if not result:
-            return [code.let(f"arith.index_cast {code.let(call)} : index to i64")]
+        result = code.fresh()
         code.do(f"{result}:{count} = {call}")
         return [code.let(f"arith.index_cast {result}#{i} : index to i64") for i in range(count)]
 
@@ -419,7 +417,7 @@ class Wrapper(FFICode):
         for i, (out, handle) in enumerate(zip(outs, handles, strict=True)):
             assert out.value.dtype is not None
             size = self.bytes_of(out.value.dtype, out.sizes)
-            target = self.given_result(i, out.sizes, "")
+            target = self.place_of_given(i)
             code.do(
                 f'"llvm.intr.memcpy"({target}, {out.data}, {size}) <{{isVolatile = false}}> '
                 ": (!llvm.ptr, !llvm.ptr, i64) -> ()"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.abi.ffi_wrapper import Out, Wrapper, overlap
-from relax_mlir.lowering.abi.signature import Value
+from relax_mlir.lowering.abi.signature import Signature, Value
 from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, Tensor
 
 
@@ -24,7 +24,12 @@ class _Tensor(Tensor):
 
 
 class QuickWrapper(Wrapper):
-    """Writes the entry point of a function that writes none of its parameters."""
+    """Writes the entry point of a function that `suits`."""
+
+    @staticmethod
+    def suits(signature: Signature) -> bool:
+        """Whether all results can be computed in the memory that the caller gives, and nothing else is written."""
+        return not signature.written and not signature.takes_handles
 
     def tables(self) -> None:
         """There are none."""

@@ -121,6 +121,11 @@ class Signature:
             and all(r.kind == "tensor" and not r.returned for r in self.results)
         )
 
+    @property
+    def takes_handles(self) -> bool:
+        """Whether little is known of a parameter, or of a part of one: it is handed over as it comes."""
+        return any(leaf.is_handle for param in self.params for leaf in param.leaves())
+
 
 def _plain(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - the tree of an attribute
     if isinstance(attribute, ir.DictAttr):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_mlir.lowering.kernels.core import avx512, avx512_double
+from relax_mlir.lowering.kernels.core import avx512
 from relax_mlir.lowering.kernels.core.emit import Type, Value, constant, element_of
 from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import Target
@@ -46,7 +46,7 @@ class Lanes:
     """Operations on values of one float type: a scalar, or a vector of any shape.
 
     `type` is the float type, `ints` the integer type of the same width and shape (for bit patterns). `avx512`: whether
-    there is what `relax_mlir.lowering.kernels.core.avx512` has, `avx512_double`: what `avx512_double` has.
+    they are registers of f32 for `relax_mlir.lowering.kernels.core.avx512`, `avx512_double`: of f64.
     """
 
     type: Type
@@ -56,7 +56,7 @@ class Lanes:
     @staticmethod
     def of(type_: Type, target: Target) -> Lanes:
         """Operations on a target."""
-        return Lanes(type_, avx512.fits(type_, target), avx512_double.fits(type_, target))
+        return Lanes(type_, avx512.fits(type_, target, 32), avx512.fits(type_, target, 64))
 
     @property
     def width(self) -> int:

@@ -13,7 +13,7 @@ mathematical library for the IEEE floating point standard", 1991), and with this
 from __future__ import annotations
 
 import numpy as np
-from relax_mlir.lowering.kernels.core.avx512 import SIZE, look_up, times_power, within
+from relax_mlir.lowering.kernels.core.avx512 import TABLE_SIZE, look_up, times_power, within
 from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
 
@@ -25,7 +25,7 @@ _REST = 1.0 / 16.0
 _C = 2.0**-0.0002914525038463905
 """Of eight million c near 1 none is better by more than 0.002 ulp."""
 
-_TABLE = tuple(float(np.float32(2.0 ** (n / SIZE) * _C)) for n in range(SIZE))
+_TABLE = tuple(float(np.float32(2.0 ** (n / TABLE_SIZE) * _C)) for n in range(TABLE_SIZE))
 
 _EXP_P = (0.1667062, 0.5001206, 1.0002021, 2.020388e-4)
 """e^r/c - 1 to 1.6e-9 for |r| ≤ ln 2 / 32; fits as in `attention_exp`, here and below."""

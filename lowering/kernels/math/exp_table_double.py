@@ -7,7 +7,7 @@ rounded about once. One instruction scales by 2^⌊y⌋, also to denormals, 0 an
 
 from __future__ import annotations
 
-from relax_mlir.lowering.kernels.core.avx512_double import look_up, times_power, within
+from relax_mlir.lowering.kernels.core.avx512 import look_up, times_power, within
 from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
 

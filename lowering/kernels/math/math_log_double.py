@@ -3,14 +3,14 @@
 x = 2ᵉ·(1 + f) with 1 + f in [√½, √2). With s = f / (2 + f), log(1 + f) = f - (h - s·(h + R(s²))), h = f²/2: the scheme
 and the coefficients of R are those of ``e_log.c`` of FDLIBM (Sun Microsystems, 1993); logarithms to other bases are
 formed from high and low parts, as in FreeBSD's ``e_log2.c`` and ``e_log10.c``, with products made exact by fused
-multiply-adds. Denormals are first scaled by 2⁵⁴. With AVX-512, `log_table` has another way for all but log1p.
+multiply-adds. Denormals are first scaled by 2⁵⁴. With AVX-512, `log_table_double` has another way for all but log1p.
 """
 
 from __future__ import annotations
 
 from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
-from relax_mlir.lowering.kernels.math import log_table
+from relax_mlir.lowering.kernels.math import log_table_double
 from relax_mlir.lowering.kernels.math.math_log import special
 from relax_mlir.mlir import arith
 
@@ -97,7 +97,7 @@ def _scaled_sum(
 def log(lanes: Lanes, x: Value) -> Value:
     """ln x, at most 1 ulp off; log(±0) = -inf, log(negative) = NaN, denormals exact like all others."""
     if lanes.avx512_double:
-        return log_table.log(lanes, x)
+        return log_table_double.log(lanes, x)
     f, e = _split_any(lanes, x)
     return special(lanes, x, _natural(lanes, f, e))
 
@@ -105,7 +105,7 @@ def log(lanes: Lanes, x: Value) -> Value:
 def log2(lanes: Lanes, x: Value) -> Value:
     """log₂ x, at most 1 ulp off; exact for powers of two."""
     if lanes.avx512_double:
-        return log_table.log2(lanes, x)
+        return log_table_double.log2(lanes, x)
     f, e = _split_any(lanes, x)
     return special(lanes, x, _scaled_sum(lanes, _in_two(lanes, f), LOG2_E, LOG2_E_LOW, e))
 
@@ -113,7 +113,7 @@ def log2(lanes: Lanes, x: Value) -> Value:
 def log10(lanes: Lanes, x: Value) -> Value:
     """log₁₀ x, at most 1 ulp off; exact for powers of ten."""
     if lanes.avx512_double:
-        return log_table.log10(lanes, x)
+        return log_table_double.log10(lanes, x)
     f, e = _split_any(lanes, x)
     high, low = _in_two(lanes, f)
     whole = lanes.scale(e, LOG10_2_HIGH)

@@ -265,7 +265,7 @@ class _Emitter:
         with self._loops(others):
             fixed = {} if self.reduction_loops else self._load_fixed(along)
             first = self._to_whole_line(size) if by_lines else 0
-            if first != 0:
+            if by_lines:
                 with emit.when(emit.compare("ne", first, 0)):
                     self._point(Place(0, self.lanes, simd.mask(first, self.lanes)), fixed)
             wide_end, end = (
@@ -315,6 +315,8 @@ class _Emitter:
         bytes_ = self.accesses[number].bits // 8
         start = self.operands.address_of(number, Place(0, self.lanes))
         ahead = emit.div(arith.andi(emit.index(emit.sub(0, start)), emit.index(CACHE_LINE - 1)), bytes_)
+        if isinstance(size, int):
+            return ahead
         return emit.select(emit.compare("ge", size, LONG_VECTORS * self.lanes), ahead, 0)
 
     def _to_next_row(self, size: Index) -> Index:

@@ -7,7 +7,7 @@
 // CHECK: scf.for %[[ROW:[A-Za-z0-9_]+]] =
 // CHECK: memref.extract_aligned_pointer_as_index
 // CHECK: arith.andi %{{.*}}, %c63
-// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = arith.select
+// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = arith.divui
 // CHECK: scf.if
 // CHECK: vector.maskedstore %{{.*}}[%[[ROW]], %c0{{.*}}]{{.*}} vector<16xf32>
 // CHECK: scf.for %{{.*}} = %[[FIRST]] to

@@ -258,8 +258,12 @@ def test_math_functions_of_f64_are_vector_code(cpu: str) -> None:
     for name in MAX_ULP_DOUBLE:
         found = code[f"apply_{name}"]
         assert found.calls == [], f"{name} calls {set(found.calls)}"
-        assert found.count(MULTIPLY_ADD) >= 6 and found.count("vfmadd\\S*sd") == 0
-        assert found.count(r"v?divpd|fdiv\s+v") <= 2 and found.count(r"v?divsd|fdiv\s+d") == 0
+        by_table = cpu == "skylake-avx512" and name in ("exp", "exp2", "log", "log10", "log2")
+        assert found.count(MULTIPLY_ADD) >= (6 if by_table else 7) and found.count("vfmadd\\S*sd") == 0
+        assert (
+            found.count(r"v?divpd|fdiv\s+v") <= (0 if by_table else 2)
+            and found.count(r"v?divsd|fdiv\s+d") == 0
+        )
 
 
 @pytest.mark.parametrize(("cpu", "machine"), [("neoverse-n1", 183), ("haswell", 62)])

@@ -338,8 +338,8 @@ def _zero(dim: Dim) -> Any:  # noqa: ANN401 - an expression, or 0
     """0; where a dimension has nothing to take elements from, an access that is an error of the call."""
     if symbolic.prove_less_equal(1, dim):
         return 0
-    any_ = symbolic.minimum(dim, 1)
-    return computed((any_,), lambda i: functions.const(0, "int64"), "T_resize_zeros", INJECTIVE)(0)
+    one_or_none = symbolic.minimum(dim, 1)
+    return computed((one_or_none,), lambda i: functions.const(0, "int64"), "T_resize_zeros", INJECTIVE)(0)
 
 
 def _rounded(x: Expr, how: _How) -> Expr:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relax_mlir.lowering.kernels.core.avx512_double import exponent, look_up, mantissa
+from relax_mlir.lowering.kernels.core.avx512 import exponent, look_up, mantissa
 from relax_mlir.lowering.kernels.core.emit import Value
 from relax_mlir.lowering.kernels.core.lanes import Lanes
 
