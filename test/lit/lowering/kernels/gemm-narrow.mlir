@@ -1,4 +1,5 @@
-// gemm_narrow.py: products of few columns read both operands where they lie.
+// gemm_narrow.py, gemm_narrow_tile.py, gemm_narrow_tall.py, gemm_narrow_left.py: products of few columns read both
+// operands where they lie.
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=skylake-avx512'" | filecheck %s
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=haswell'" | filecheck %s --check-prefix=AVX2
 // RUN: relax-opt %s --lower-contractions="target='cpu -mcpu=neoverse-n1'" | filecheck %s --check-prefix=NEON
@@ -20,6 +21,11 @@
 // CHECK: func.call @relax.gemm.f32.dots(
 // CHECK: func.call @relax.gemm.f32.unpacked_tall(
 // CHECK: func.call @relax.gemm.f32.unpacked_tall_write(
+
+// 8 rows of three vectors: 24 sums, three vectors of B, and an element of A for each row.
+// CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_three(
+// CHECK-COUNT-24: math.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: math.fma
 
 // A tile may end in part of a vector, which it reads and writes with a mask.
 // CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_two(
@@ -49,6 +55,13 @@
 // CHECK: call @relax.gemm.f32.pack_transpose({{.*}}%[[MEMORY]]
 // CHECK: call @relax.gemm.f32.narrow(
 // CHECK: memref.dealloc %[[MEMORY]]
+
+// A large A whose columns have unit stride is transposed block by block.
+// CHECK-LABEL: func.func private @relax.gemm.f32.narrow_left.part(
+// CHECK: %[[BLOCK:[A-Za-z0-9_]+]] = memref.alloc(
+// CHECK: call @relax.gemm.f32.pack_transpose({{.*}}%[[BLOCK]]
+// CHECK: call @relax.gemm.f32.narrow.part(
+// CHECK: memref.dealloc %[[BLOCK]]
 
 // NEON cannot read vectors in part, so there is no such way.
 // NEON-NOT: @relax.gemm.f32.narrow
