@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import sweep
+import torch
 from relax_mlir import terminal
 from relax_mlir.profiler import limits
 from relax_mlir.target import Target
@@ -58,6 +60,14 @@ def test_one_thread_for_everybody_and_nobody_is_held_back() -> None:
     assert done.stdout.strip() == "[None, None, '1']"
 
 
+@pytest.fixture
+def keeps_gradients() -> Iterator[None]:
+    """What the peer switches off for its process is on again for other tests."""
+    with torch.set_grad_enabled(torch.is_grad_enabled()):
+        yield
+
+
+@pytest.mark.usefixtures("keeps_gradients")
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 @pytest.mark.parametrize("workload", SMALL, ids=lambda workload: workload.name)
 def test_peers_compute_the_workload(workload: Workload, peer: Peer) -> None:

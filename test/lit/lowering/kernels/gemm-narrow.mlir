@@ -24,8 +24,9 @@
 
 // 8 rows of three vectors: 24 sums, three vectors of B, and an element of A for each row.
 // CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_three(
-// CHECK-COUNT-24: math.fma {{.*}} : vector<16xf32>
-// CHECK-NOT: math.fma
+// CHECK-COUNT-24: vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.fma
+// CHECK: scf.yield
 
 // A tile may end in part of a vector, which it reads and writes with a mask.
 // CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_two(

@@ -93,7 +93,6 @@ def test_graph_breaks(graphs: list[Any]) -> None:
     assert len(graphs) == 3
 
 
-@torch.enable_grad()  # whatever mode the process is in
 def test_graphs_for_training_are_refused(graphs: list[Any]) -> None:
     run = torch.compile(nn.Linear(2, 2), backend=dynamo.dynamo_backend)
     with pytest.raises(Exception, match=r"torch.no_grad\(\)") as caught:
