@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -56,6 +56,8 @@ PASSES = (
     *("fuse-ops-by-pattern{patterns=openblas}", "merge-composite-functions", "run-codegen"),
     "fuse-ops-by-pattern{patterns=openblas},merge-composite-functions,run-codegen",
 )
+LEVELS = (2, 0, 2, 1)
+"""The optimisation levels at which mutants are built, in turn."""
 SHARES = (("valid", 0.45), ("mixed", 0.25), ("hostile", 0.12), ("script", 0.13), ("tokens", 0.05))
 
 
@@ -73,6 +75,7 @@ class Mutant:
     """The mutations with their seeds."""
     origin: str = ""
     kind: str = field(default="")
+    opt_level: int = 2
 
     def as_json(self) -> dict[str, Any]:
         """For pipes and files."""
@@ -87,6 +90,10 @@ class Mutant:
 
 def make(seed: int, number: int, keep: Sequence[int] | None = None) -> Mutant:
     """Mutant `number` of the run `seed`; `keep`: only those of its mutations."""
+    return replace(_made(seed, number, keep), opt_level=LEVELS[number % len(LEVELS)])
+
+
+def _made(seed: int, number: int, keep: Sequence[int] | None) -> Mutant:
     rng = Random(f"{seed}/{number}")
     kind = rng.choices([k for k, _ in SHARES], [share for _, share in SHARES])[0]
     if kind == "script":

@@ -139,7 +139,7 @@ def _run(mutant: Mutant, say: Say, report: dict[str, Any], compile_only: bool) -
     say("build")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        executable = rx.build(work, cache=False)
+        executable = rx.build(work, opt_level=mutant.opt_level, cache=False)
     doubtful = [str(w.message) for w in caught if SECOND_ATTEMPT in str(w.message)]
     if doubtful:
         raise InternalError(doubtful[0])

@@ -32,7 +32,7 @@ TEXT = """
 
 module = {read}
 module.verify()
-{passes}executable = rx.build(module, cache=False)
+{passes}executable = rx.build(module, opt_level={level}, cache=False)
 {calls}'''
 
 
@@ -51,6 +51,7 @@ def write_repro(folder: Path, seed: int, number: int, mutant: dict[str, Any], an
         draws=source.partition("import numpy as np\n")[2].strip(),
         text=_literal(mutant["text"]),
         read="rx.IRModule.parse(TEXT)" if mutant["language"] == "ir" else "parse_script(TEXT)",
+        level=mutant["opt_level"],
         passes=f'parse_pipeline("{pipeline}")(module.mlir)\n' if pipeline else "",
         calls=_calls(answer),
     )

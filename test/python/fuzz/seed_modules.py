@@ -61,7 +61,7 @@ def _scripts_of(source: str) -> Iterator[str]:
 def random_program(seed: int) -> tuple[str, str]:
     """A small program of the differential tester: IR in the generic form, and script."""
     random = Random(seed)
-    module = Generator(seed, random.choice((1, 1, 1, 2)), random.choice((2, 4, 6, 10))).bb.get()
+    module = Generator(seed, random.choice((1, 1, 1, 2)), random.choice((1, 2, 3, 5))).bb.get()
     return generic(module.mlir), module.script()
 
 

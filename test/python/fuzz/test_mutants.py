@@ -91,12 +91,16 @@ def test_mutants_are_reproducible() -> None:
 
 
 def test_crashes_and_hangs_are_found(worker: Worker, tmp_path: Path) -> None:
-    crash = Mutant(0, "ir", CALLS.format(name="fuzz.abort"))
-    answer = worker.run({"mutant": crash.as_json()})
-    assert answer.kind == "crash" and "SIGABRT" in answer.failure and answer.stage.startswith("call main(")
-    worker.seconds = 4
-    answer = worker.run({"mutant": Mutant(1, "ir", CALLS.format(name="fuzz.sleep")).as_json()})
+    works, hangs, crashes = (
+        Mutant(0, "ir", CALLS.format(name=f"fuzz.{name}")).as_json() for name in ("nothing", "sleep", "abort")
+    )
+    assert "executed" in worker.run({"mutant": works}).report["reached"]
+    worker.seconds = 2  # most of what is built next is there
+    answer = worker.run({"mutant": hangs})
     assert answer.kind == "hang" and answer.stage.startswith("call main(")
+    worker.seconds = 60
+    answer = worker.run({"mutant": crashes})
+    assert answer.kind == "crash" and "SIGABRT" in answer.failure and answer.stage.startswith("call main(")
 
 
 def test_a_failure_is_shrunk_and_written(worker: Worker, tmp_path: Path) -> None:

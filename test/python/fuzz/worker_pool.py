@@ -1,21 +1,22 @@
-"""A process that runs mutants, started anew when it dies or hangs; its parent never imports MLIR."""
+"""A process that runs mutants, forked anew from one that has imported the compiler when it dies or hangs."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import paths  # noqa: F401 - the next import needs it
+import paths  # noqa: F401 - the next imports need it
 from cold_process import environment
+from warm_process import WarmProcess, start_script
 
 START_SECONDS = 300
 RECYCLE = 500
@@ -43,7 +44,7 @@ class Worker:
 
     def __init__(self, seconds: float, compile_only: bool = False) -> None:
         self.seconds, self.compile_only = seconds, compile_only
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: WarmProcess | None = None
         self.count = 0
         self.buffer = b""
         self.errors: IO[bytes] | None = None
@@ -56,7 +57,7 @@ class Worker:
         self.count += 1
         answer = Answer()
         try:
-            self.process.stdin.write(json.dumps({**job, "compile_only": self.compile_only}).encode() + b"\n")
+            self.process.stdin.write(json.dumps({**job, "compile_only": self.compile_only}) + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # what it has said before it died follows
@@ -78,13 +79,9 @@ class Worker:
 
     def _dead(self, answer: Answer) -> None:
         assert self.process is not None
-        code = self.process.poll()
-        if code is None:
-            try:
-                code = self.process.wait(0.5)
-            except subprocess.TimeoutExpired:
-                code = None
-        if code is None:
+        try:
+            code = self.process.wait(0.5)
+        except subprocess.TimeoutExpired:
             answer.failure = f"hang in {answer.stage}"
         else:
             name = signal.Signals(-code).name if code < 0 else f"exit {code}"
@@ -114,16 +111,9 @@ class Worker:
 
     def _start(self) -> None:
         self.stop()
-        command = [sys.executable, str(Path(__file__).with_name("mutant_worker.py"))]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            bufsize=0,
-            env=environment(),
-        )
+        script = Path(__file__).with_name("mutant_worker.py")
+        self.process = start_script(script, self.errors, environment())
         line = self._line(START_SECONDS)
         if line is None or not line.startswith("ready"):
             raise RuntimeError(f"the worker does not start: {self._last_words()}")
@@ -132,10 +122,10 @@ class Worker:
         """End the process, if there is one."""
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
             for pipe in (self.process.stdin, self.process.stdout):
                 if pipe is not None:
-                    pipe.close()
+                    with contextlib.suppress(BrokenPipeError):  # of a job that nobody has read
+                        pipe.close()
         if self.errors is not None:
             self.errors.close()
         self.errors = None

@@ -5,6 +5,7 @@ A test whose child needs the compiler, but is not about how an interpreter start
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import multiprocessing.util
@@ -44,6 +45,7 @@ class WarmServer:
                 pass_fds=[theirs.fileno()],
             )
         self.requests = ours
+        self._lock = threading.Lock()
         multiprocessing.util.Finalize(self, self.close, exitpriority=1)
 
     def close(self) -> None:
@@ -56,7 +58,7 @@ class WarmServer:
         """Have a command started; the socket on which the answers come."""
         ours, theirs = socket.socketpair()
         data = json.dumps(request).encode()
-        with theirs:
+        with theirs, self._lock:
             socket.send_fds(self.requests, [LENGTH.pack(len(data))], [*descriptors, theirs.fileno()])
             self.requests.sendall(data)
         return ours
@@ -129,6 +131,14 @@ class WarmProcess:
             self._answers.close()
         return self.returncode
 
+    def kill(self) -> None:
+        """End it, if it has not ended, and wait for that."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.wait()
+
     def communicate(self) -> tuple[str | None, str | None]:
         """Both outputs to their ends."""
         errors: list[str] = []
@@ -167,6 +177,12 @@ def _server(owner: int) -> WarmServer:
     return WarmServer(os.environ)
 
 
+def start_script(script: Path, errors: IO[bytes], env: Mapping[str, str]) -> WarmProcess:
+    """A child that runs a script, with pipes to its standard input and from its output."""
+    pipe = subprocess.PIPE
+    return WarmProcess(_server(os.getpid()), [str(script)], os.getcwd(), env, pipe, pipe, errors)
+
+
 def start(python: Sequence[str], stream: int, env: Mapping[str, str]) -> WarmProcess:
     """A child in a session of its own, whose standard streams are all one: a terminal."""
     return WarmProcess(_server(os.getpid()), python, os.getcwd(), env, stream, stream, stream, session=True)
@@ -190,8 +206,7 @@ def run(
         try:
             child.wait(timeout)
         except subprocess.TimeoutExpired:
-            os.kill(child.pid, signal.SIGKILL)
-            child.wait()
+            child.kill()
             raise
         out.seek(0)
         err.seek(0)
