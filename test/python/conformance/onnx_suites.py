@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import deferred_data
 import onnx_random_cases
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
@@ -52,7 +53,7 @@ class SuiteRunner(Runner):
 @cache
 def case_names(kind: str) -> list[str]:
     """The cases of a suite, sorted."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), deferred_data.deferred():
         warnings.simplefilter("ignore")
         return sorted(case.name for case in load_model_tests(kind=kind))
 
@@ -67,6 +68,7 @@ def _runner() -> Runner:
 @cache
 def _items() -> dict[str, dict[str, unittest.TestCase]]:
     """The tests of ONNX's runner, by suite and name."""
+    case_names("node")
     categories = {
         "node": "NodeModel",
         "simple": "SimpleModel",
@@ -79,4 +81,6 @@ def _items() -> dict[str, dict[str, unittest.TestCase]]:
 def run_case(kind: str, name: str) -> None:
     """Run a case; raises what the backend raises, or an `AssertionError` where the results differ."""
     SuiteRunner.case = name
+    if kind == "node":
+        deferred_data.compute(name)
     _items()[kind][f"{name}_cpu"].func(unittest.TestCase())

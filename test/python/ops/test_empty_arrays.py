@@ -7,6 +7,7 @@ import itertools
 
 import empty_arrays
 import pytest
+import sweep
 import warm_process
 
 ONE_DIMENSION = {
@@ -21,6 +22,9 @@ ONE_DIMENSION = {
 }
 """Uses whose inputs have a single dimension, or none that is free to be so long beside one of length 0."""
 
+EQUAL = 0.7 if sweep.ALL else 0.65
+"""The share of cases whose results are compared at least; nearly all of those left out in `make test` are."""
+
 
 def run(*arguments: str) -> str:
     """The last line that a child has written, which no signal has ended."""
@@ -32,7 +36,7 @@ def run(*arguments: str) -> str:
 
 def test_every_op_is_here() -> None:
     assert set(empty_arrays.SPECS) - {case.name for case in empty_arrays.cases()} == (
-        ONE_DIMENSION | empty_arrays.LEFT_OUT.keys()
+        ONE_DIMENSION | empty_arrays.LEFT_OUT.keys() | empty_arrays.SKIPPED
     )
 
 
@@ -57,7 +61,7 @@ def test_every_op(group: str, ended: dict[str, tuple[str, str, str]]) -> None:
     status, line, errors = ended[group]
     assert status == "0", (line, errors[-2000:])
     counts = ast.literal_eval(line.removeprefix("counts "))
-    assert counts["equal"] > 0.7 * sum(counts.values()), counts
+    assert counts["equal"] > EQUAL * sum(counts.values()), counts
 
 
 @pytest.mark.parametrize("mode", empty_arrays.MODES)

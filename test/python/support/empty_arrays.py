@@ -25,7 +25,7 @@ import relax_mlir as rx
 import sweep
 import tvm_ffi
 from empty_programs import HUGE, SECONDS
-from every_op import FEW, Array, specs
+from every_op import FEW, SCALAR, THOROUGH, Array, specs
 from relax_mlir.error import OutOfMemoryError, RelaxError
 from relax_mlir.runtime import to_numpy
 
@@ -40,6 +40,10 @@ LEFT_OUT = {
     "vision.all_class_non_max_suppression": "its reference is the result for one input",
 }
 """Ops that are not tried, and why."""
+ALIKE = [name for name in SPECS if name in SCALAR and name not in THOROUGH]
+"""Ops that share all but a scalar rule with those of `THOROUGH`."""
+SKIPPED = frozenset(ALIKE) - frozenset(sweep.every(ALIKE, 4))
+"""Those that are tried in `make soak` only."""
 PROGRAMS = Path(__file__).with_name("empty_programs.py")
 
 
@@ -91,7 +95,8 @@ class Case:
 
 def cases() -> list[Case]:
     """Each use of an op on some inputs; on more of them in `make soak`."""
-    return [case for name in SPECS if name not in LEFT_OUT for case in itertools.islice(cases_of(name), FEW)]
+    left_out = SKIPPED | LEFT_OUT.keys()
+    return [case for name in SPECS if name not in left_out for case in itertools.islice(cases_of(name), FEW)]
 
 
 def groups(mode: str) -> list[list[Case]]:
