@@ -40,9 +40,10 @@ def identity(rank: int) -> ir.AffineMap:
     return ir.AffineMap.get_identity(rank)
 
 
-def projection(rank: int, axes: Sequence[int]) -> ir.AffineMap:
-    """The map ``(d0, …) -> (d_axes[0], …)``."""
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(axis) for axis in axes])
+def projection(rank: int, axes: Sequence[int | None]) -> ir.AffineMap:
+    """The map ``(d0, …) -> (d_axes[0], …)``, with 0 in the place of None."""
+    zero = ir.AffineConstantExpr.get(0)
+    return ir.AffineMap.get(rank, 0, [zero if axis is None else ir.AffineDimExpr.get(axis) for axis in axes])
 
 
 def broadcast_map(shape: Sequence[Dim], out_shape: Sequence[Dim]) -> ir.AffineMap:

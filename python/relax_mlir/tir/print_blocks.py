@@ -58,19 +58,21 @@ class BlockPrinter(ExpressionPrinter):
         return f'{name} = T.alloc_buffer(({listed}), "{dtype}")'
 
     def fill(self, op: ir.Operation, waiting: Sequence[ir.Operation]) -> None:
-        """The value of a ``T.init``: one constant."""
+        """The value of a ``T.init``: one expression of constants."""
         units = self.cutter.cut(waiting)
         name = self.buffers[op.operands[1]]
         dtype = self.dtypes[name]
-        if (
-            len(units) != 1
-            or units[0].kind != "constant"
-            or units[0].result != op.operands[0]
-            or dtype is None
-        ):
+        if not units or dtype is None or not all(unit.is_expression for unit in units):
             raise NoForm
-        bare = self.literal(units[0], dtype)
-        self.initial[op.results[0]] = bare if bare is not None else self.constant(units[0], index=False)
+        if len(units) == 1 and units[0].kind == "constant" and units[0].result == op.operands[0]:
+            bare = self.literal(units[0], dtype)
+            value = bare if bare is not None else self.constant(units[0], index=False)
+        else:
+            everything = [*units, Unit("yield", [op], [op.operands[0]])]
+            if self.claim(everything, len(units), set()):
+                raise NoForm
+            value = self.text(op.operands[0])
+        self.initial[op.results[0]] = value
         self.buffers[op.results[0]] = name
 
     def generic(self, op: ir.Operation) -> list[str]:
@@ -85,11 +87,12 @@ class BlockPrinter(ExpressionPrinter):
         extents: dict[int, str] = {}
         for name, numbers in zip(operands, places, strict=True):
             for axis, number in enumerate(numbers):
-                extents.setdefault(number, self.shapes[name][axis])
+                if number is not None:
+                    extents.setdefault(number, self.shapes[name][axis])
         if len(extents) != len(kinds):
             raise NoForm
         elements = [
-            f"{name}[{', '.join(axes[n] for n in p) or '()'}]"
+            f"{name}[{', '.join('0' if n is None else axes[n] for n in p) or '()'}]"
             for name, p in zip(operands, places, strict=True)
         ]
         block = entry_block(op)
@@ -143,9 +146,13 @@ class BlockPrinter(ExpressionPrinter):
         return scalars, self.text(store.operands[0])
 
 
-def _axes(affine: ir.AffineMap) -> list[int]:
-    found = []
+def _axes(affine: ir.AffineMap) -> list[int | None]:
+    """The loop of each dimension; None: the index 0."""
+    found: list[int | None] = []
     for expression in affine.results:
+        if isinstance(expression, ir.AffineConstantExpr) and expression.value == 0:
+            found.append(None)
+            continue
         if not isinstance(expression, ir.AffineDimExpr):
             raise NoForm
         found.append(int(expression.position))

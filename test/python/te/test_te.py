@@ -346,11 +346,33 @@ def test_mistakes(make: Callable[[], Any], error: type[RelaxError], message: str
         make()
 
 
+def test_kept_dimensions() -> None:
+    """The index 0 along a dimension of 1, in any place; the script has blocks, with what they start from."""
+
+    def shifted(x: te.Tensor) -> te.Tensor:
+        i, k = te.reduce_axis((0, "m"), name="i"), te.reduce_axis((0, "n"), name="k")
+        most = te.compute(("n", 1), lambda a, b: te.max(x[a, i], axis=i), name="most")
+        total = te.compute((1, "m"), lambda a, b: te.sum(x[k, b], axis=k), name="total")
+        return te.compute(("n", "m"), lambda a, b: x[a, b] - most[a, 0] + total[0, b], name="shifted")
+
+    mod = module(shifted, rx.Tensor(("n", "m"), "float32"))
+    script = mod.script()
+    assert ", 0]" in script and "[0, " in script
+    assert "-T.float32" in script and "I.mlir" not in script
+    check(
+        mod,
+        lambda x: x - x.max(1, keepdims=True, initial=-np.inf) + x.sum(0, keepdims=True),
+        *[(array(*shape),) for shape in ((5, 33), (1, 1), (0, 3), (3, 0), (64, 17))],
+    )
+
+
 def test_what_linalg_can_say_is_linalg() -> None:
-    """Axes in any order, and all of them reduced: fusion and the kernels of reductions see these."""
+    """Axes in any order, all of them reduced, dimensions kept: fusion and the kernels of reductions see these."""
     x, s = te.placeholder(("n", "m"), name="x"), te.placeholder((), name="s")
     k, i = te.reduce_axis((0, "n"), name="k"), te.reduce_axis((0, "m"), name="i")
+    total = te.compute(("n", 1), lambda a, b: te.sum(x[a, i], axis=i), name="total")
     results = {
+        "kept": te.compute(("n", "m"), lambda a, b: x[a, b] - total[a, 0], name="kept"),
         "turned": te.compute(("m", "n"), lambda a, b: x[b, a] + s(), name="turned"),
         "rows": te.compute(("n",), lambda a: te.sum(x[a, i], axis=i), name="rows"),
         "whole": te.compute((), lambda: te.sum(x[k, i], axis=[k, i]), name="whole"),

@@ -92,6 +92,17 @@ def test_activations(dtype: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "make",
+    [topi.nn.softmax, topi.nn.log_softmax, lambda x: topi.logsumexp(x, 1)],
+    ids=["softmax", "log_softmax", "logsumexp"],
+)
+def test_what_is_exponential_runs_on_the_kernels_of_rows(make: Any) -> None:
+    x = te.placeholder((N, M), "float32", "x")
+    text = str(te.create_prim_func([x, make(x)]))
+    assert text.count('"reduction"]') == 2 and "memref" not in text
+
+
 def test_padding() -> None:
     x = te.placeholder((N, 3, M), "int32", "x")
     widths = ((1, 0, 2), (0, 1, 3))

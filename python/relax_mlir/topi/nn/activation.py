@@ -7,9 +7,7 @@ from relax_mlir.te import functions
 from relax_mlir.te.expressions import Expr
 from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi import reduce
-from relax_mlir.topi.binary import subtract
 from relax_mlir.topi.common import axis_of, computed, require, require_equal, require_float
-from relax_mlir.topi.elementwise import exp, log
 from relax_mlir.topi.tag import BROADCAST, ELEMWISE
 
 SOFTMAX = "softmax_output"
@@ -50,11 +48,16 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """``exp(x) / sum(exp(x))`` along an axis, of ``x - max(x)``."""
     tensor, place = _checked("topi.nn.softmax", x, axis)
-    raised = exp(subtract(tensor, reduce.max(tensor, place, keepdims=True)))
-    total = reduce.sum(raised, place, keepdims=True)
+    greatest = reduce.max(tensor, place)
+
+    def raised(*i: Expr) -> Expr:
+        return functions.exp(tensor(*i) - greatest(*_others(i, place)))
+
+    powers = computed(tensor.shape, raised, "T_softmax_exp", ELEMWISE)
+    total = reduce.sum(powers, place)
 
     def value(*i: Expr) -> Expr:
-        return raised(*i) / total(*i[:place], 0, *i[place + 1 :])
+        return powers(*i) / total(*_others(i, place))
 
     return computed(tensor.shape, value, "T_softmax_norm", SOFTMAX)
 
@@ -62,13 +65,23 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """``log(softmax(x))``, exact where softmax is next to 0."""
     tensor, place = _checked("topi.nn.log_softmax", x, axis)
-    shifted = subtract(tensor, reduce.max(tensor, place, keepdims=True))
-    total = log(reduce.sum(exp(shifted), place, keepdims=True))
+    greatest = reduce.max(tensor, place)
+
+    def shifted(*i: Expr) -> Expr:
+        return tensor(*i) - greatest(*_others(i, place))
+
+    powers = computed(tensor.shape, lambda *i: functions.exp(shifted(*i)), "T_softmax_exp", ELEMWISE)
+    total = reduce.sum(powers, place)
 
     def value(*i: Expr) -> object:
-        return shifted(*i) - total(*i[:place], 0, *i[place + 1 :])
+        return shifted(*i) - functions.log(total(*_others(i, place)))
 
     return computed(tensor.shape, value, "T_log_softmax", SOFTMAX)
+
+
+def _others(indices: tuple[Expr, ...], place: int) -> tuple[Expr, ...]:
+    """The indices but that of an axis."""
+    return (*indices[:place], *indices[place + 1 :])
 
 
 def _checked(what: str, x: Tensor, axis: int) -> tuple[Tensor, int]:
