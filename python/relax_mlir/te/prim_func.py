@@ -42,7 +42,8 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
         name: an identifier.
 
     Every computation becomes a linalg op where its accesses name axes alone, each as long as the dimensions that it
-    runs along, or are 0 along a dimension of 1; otherwise all become loops on memrefs. Tensors that are neither input nor output are local buffers.
+    runs along, or are 0 along a dimension of 1; otherwise all become loops on memrefs. Tensors that are neither input
+    nor output are local buffers.
 
     Raises:
         ArgumentError: an input that is missing, an output that is an input, no output.
