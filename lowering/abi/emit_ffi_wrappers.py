@@ -38,11 +38,11 @@ class EmitFFIWrappers(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         define_support(module, self.separate_support)
-        for function in list(functions(module).values()):
+        fragment = Fragment()
+        for function in functions(module).values():
             if SIGNATURE not in function.attributes:
                 continue
             signature = signature_of(function.operation)
-            fragment = Fragment()
             is_quick = LATENCY_CRITICAL in function.attributes and QuickWrapper.suits(signature)
             wrapper = (QuickWrapper if is_quick else Wrapper)(signature, function, fragment)
             wrapper.write()
@@ -51,5 +51,5 @@ class EmitFFIWrappers(ModulePass):
             marks = f", {LATENCY_CRITICAL}" if LATENCY_CRITICAL in function.attributes else ""
             marks += f", {TAKES_HANDLES}" if signature.takes_handles else ""
             fragment.function(head, wrapper.code, f"{INPUTS} = {signature.inputs} : i64{marks}")
-            fragment.splice(module)
+        fragment.splice(module)
         define_object_support(module)

@@ -19,8 +19,8 @@ class _Tensor(Tensor):
     """Whether its elements lie in row-major order."""
     aligned: str
     """Whether they begin at multiples of their size."""
-    written: str = ""
-    """Whether its memory is written while it is still read (i1)."""
+    apart: str = ""
+    """Whether its memory is not written while it is still read (i1)."""
 
 
 class QuickWrapper(Wrapper):
@@ -77,15 +77,19 @@ class QuickWrapper(Wrapper):
         given = code.let(f'llvm.icmp "ne" {strides}, {null} : !llvm.ptr')
         result = code.fresh()
         code.do(f"{result} = scf.if {given} -> i1 {{")
-        expected, good, empty = one, true, code.constant(0, "i1")
+        expected, fits, empty = one, [], []
         for i in reversed(range(len(sizes))):
             stride = code.load(strides, 8 * i, "i64")
             same = code.let(f"arith.cmpi eq, {stride}, {expected} : i64")
+            if len(sizes) == 1:  # of one element, or none
+                fits = [self.any_of(same, code.let(f"arith.cmpi ule, {sizes[0]}, {one} : i64"))]
+                break
             free = code.let(f"arith.cmpi eq, {sizes[i]}, {one} : i64")
-            good = self.all_of(good, self.any_of(same, free))
-            empty = self.any_of(empty, code.let(f"arith.cmpi eq, {sizes[i]}, {zero} : i64"))
-            expected = code.let(f"arith.muli {expected}, {sizes[i]} : i64")
-        code.do(f"scf.yield {self.any_of(good, empty)} : i1")
+            fits.append(self.any_of(same, free))
+            empty.append(code.let(f"arith.cmpi eq, {sizes[i]}, {zero} : i64"))
+            if i:
+                expected = code.let(f"arith.muli {expected}, {sizes[i]} : i64")
+        code.do(f"scf.yield {self.any_of(self.all_of(*fits), *empty)} : i1")
         code.do("} else {")
         code.do(f"scf.yield {true} : i1")
         code.do("}")
@@ -113,19 +117,14 @@ class QuickWrapper(Wrapper):
     def settle_inputs(self, inputs: list[Tensor | str], outs: list[Out], given: str) -> None:
         """Find out which tensors given results overlap: these are read from copies."""
         tensors = [item for item in inputs if isinstance(item, _Tensor)]
-        for tensor, written in zip(
-            tensors, self.overlaps(tensors, outs, given) if given else [], strict=False
-        ):
-            tensor.written = written
+        for tensor, apart in zip(tensors, self.apart(tensors, outs, given) if given else [], strict=False):
+            tensor.apart = apart
 
     def data(self, tensor: Tensor) -> str:
         """The data of a tensor in row-major order: its own, or a copy that lives as long as the call."""
         assert isinstance(tensor, _Tensor) and tensor.value.dtype is not None
         code = self.code
-        fine = self.all_of(tensor.contiguous, tensor.aligned)
-        if tensor.written:
-            apart = code.let(f"arith.cmpi eq, {tensor.written}, {code.constant(0, 'i1')} : i1")
-            fine = self.all_of(fine, apart)
+        fine = self.all_of(tensor.contiguous, tensor.aligned, *([tensor.apart] if tensor.apart else []))
         result = code.fresh()
         code.do(f"{result} = scf.if {fine} -> !llvm.ptr {{")
         code.do(f"scf.yield {tensor.base} : !llvm.ptr")
@@ -140,12 +139,11 @@ class QuickWrapper(Wrapper):
         first = self.code.let(f"llvm.ptrtoint {start} : !llvm.ptr to i64")
         return first, self.code.let(f"arith.addi {first}, {bytes} : i64")
 
-    def overlaps(self, tensors: list[_Tensor], outs: list[Out], given: str) -> list[str]:
-        """Per tensor, whether a given result overlaps it (i1). Given results that overlap each other are an error."""
+    def apart(self, tensors: list[_Tensor], outs: list[Out], given: str) -> list[str]:
+        """Per tensor, whether no given result overlaps it (i1). Given results that overlap each other are an error."""
         code = self.code
         flags = [code.fresh() for _ in tensors]
         types = ", ".join(["i1"] * len(flags))
-        no = code.constant(0, "i1")
         head = f"{', '.join(flags)} = " if flags else ""
         arrow = f" -> ({types})" if flags else ""
         code.do(f"{head}scf.if {given}{arrow} {{")
@@ -156,7 +154,7 @@ class QuickWrapper(Wrapper):
         for second, place in enumerate(places):
             for first, other in enumerate(places[:second]):
                 self.check(
-                    code.let(f"arith.cmpi eq, {self.meet(place, other)}, {no} : i1"),
+                    self.any_of(*self.reasons_apart(place, other)),
                     "ArgumentError",
                     overlap(outs[second].value, outs[first].value),
                 )
@@ -164,10 +162,16 @@ class QuickWrapper(Wrapper):
         for item in tensors:
             assert item.value.dtype is not None
             read = self.extent(item.base, self.bytes_of(item.value.dtype, item.sizes))
-            found.append(self.any_of(*(self.meet(read, place) for place in places)))
+            found.append(self.all_of(*(self.any_of(*self.reasons_apart(read, place)) for place in places)))
         if flags:
+            yes = ", ".join([code.constant(1, "i1")] * len(flags))
             code.do(f"scf.yield {', '.join(found)} : {types}")
-            code.do(f"}} else {{\n  scf.yield {', '.join([no] * len(flags))} : {types}\n  }}")
+            code.do(f"}} else {{\n  scf.yield {yes} : {types}\n  }}")
         else:
             code.do("}")
         return flags
+
+    def reasons_apart(self, a: tuple[str, str], b: tuple[str, str]) -> list[str]:
+        """What two ranges of addresses do not overlap for (i1): one ends before the other begins, or is empty."""
+        pairs = ((a[0], b[1]), (b[0], a[1]), a, b)
+        return [self.code.let(f"arith.cmpi uge, {low}, {high} : i64") for low, high in pairs]

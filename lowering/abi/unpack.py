@@ -144,10 +144,15 @@ class FFICode:
         handle = code.load(slot, 8, "!llvm.ptr")
         inside = code.at(handle, OBJECT_BYTES)
         found = code.let(f"llvm.select {is_object}, {inside}, {handle} : i1, !llvm.ptr")
-        facts = [(DL.DEVICE, 1)]
-        facts += [] if value.dtype is None else [(DL.DTYPE, value.dtype.packed)]
-        facts += [] if value.ndim is None else [(DL.NDIM, value.ndim)]
-        fits = self.all_of(*(self.equal(code.load(found, at, "i32"), fact, "i32") for at, fact in facts))
+        facts = [(DL.DEVICE, 1, "i32")]
+        if value.dtype is not None and value.ndim is not None:  # side by side
+            facts.append((DL.NDIM, value.ndim | value.dtype.packed << 32, "i64"))
+        else:
+            facts += [] if value.dtype is None else [(DL.DTYPE, value.dtype.packed, "i32")]
+            facts += [] if value.ndim is None else [(DL.NDIM, value.ndim, "i32")]
+        fits = self.all_of(
+            *(self.equal(code.load(found, at, type, 4), fact, type) for at, fact, type in facts)
+        )
         if read is None:
             strange, values = code.let(f"arith.xori {fits}, {true} : i1"), []
         else:

@@ -10,6 +10,7 @@ from relax_mlir.lowering.abi.internalize import internalize
 from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
 from relax_mlir.lowering.parts.shared_code import shared_group
 from relax_mlir.mlir import func, ir
+from relax_mlir.mlir_text import is_declaration
 from relax_mlir.transform import ModulePass, PassContext
 
 _DIALECTS = frozenset(("arith", "builtin", "func", "llvm", "memref", "scf", "vector"))
@@ -49,6 +50,8 @@ def cut_kernels(module: ir.Module) -> list[Part]:
 
     What the module uses of them it declares, with the attribute `SEPARATE`.
     """
+    if all(shared_group(op) is None or is_declaration(op) for op in module.body.operations):
+        return []
     graph = ModuleGraph.of(module)
     groups = _independent_groups(graph)
     owners = {name: number for number, names in enumerate(groups) for name in names}

@@ -138,8 +138,10 @@ class Code:
             return pointer
         return self.let(f"llvm.getelementptr {pointer}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
 
-    def load(self, pointer: str, offset: int, type: str) -> str:
-        return self.let(f"llvm.load {self.at(pointer, offset)} : !llvm.ptr -> {type}")
+    def load(self, pointer: str, offset: int, type: str, alignment: int | None = None) -> str:
+        """What is `offset` bytes behind `pointer`; `alignment`: in bytes, where it is not that of the type."""
+        aligned = "" if alignment is None else f" {{alignment = {alignment} : i64}}"
+        return self.let(f"llvm.load {self.at(pointer, offset)}{aligned} : !llvm.ptr -> {type}")
 
     def store(self, value: str, type: str, pointer: str, offset: int = 0) -> None:
         self.do(f"llvm.store {value}, {self.at(pointer, offset)} : {type}, !llvm.ptr")
@@ -179,7 +181,7 @@ class Fragment:
 
     def __init__(self) -> None:
         self._declarations: dict[str, str] = {}
-        self._definitions: list[str] = []
+        self._definitions: dict[str, None] = {}
 
     def declare(self, name: str, type: str, attributes: str = "") -> str:
         """Make a private function known: `type` like "(i1, index) -> ()"; the name with its @."""
@@ -194,8 +196,7 @@ class Fragment:
 
     def define(self, text: str) -> None:
         """Add functions or globals; the same text twice counts once."""
-        if text not in self._definitions:
-            self._definitions.append(text)
+        self._definitions[text] = None
 
     def function(self, head: str, code: Code, attributes: str = "") -> None:
         """Define a function: `head` like "@f(%a: index) -> index", the body from `code` (return included)."""
