@@ -6,6 +6,7 @@ for the target, features masked, into an object that this process loads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import relax_mlir as rx
@@ -23,6 +24,12 @@ from relax_mlir.target import Target
 
 def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
     """The executable of a module, of code that uses the target's features only, and its assembly."""
+    load, code = loadable(mod, target)
+    return load(), code
+
+
+def loadable(mod: rx.IRModule, target: Target) -> tuple[Callable[[], Executable], Assembly]:
+    """What loads a compiled module into this process, each time anew, and its assembly."""
     work, table = mod.clone(), []
     for phase in phases(str(target)):
         phase.as_pass()(work.mlir)
@@ -31,10 +38,12 @@ def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
     text = llvm_ir(work.mlir)
     machine, module = compiled(text, target, opt_level=1)
     assembly = machine.emit_assembly(module)
-    engine = Engine(
-        ObjectCode([assembled(assembly, machine)]), Interface.of(work.mlir), constant_table(table)
-    )
-    return Executable(engine), Assembly(assembly)
+    code = assembled(assembly, machine)
+
+    def load() -> Executable:
+        return Executable(Engine(ObjectCode([code]), Interface.of(work.mlir), constant_table(table)))
+
+    return load, Assembly(assembly)
 
 
 def assembled(assembly: str, machine: Any) -> bytes:
