@@ -32,8 +32,11 @@ def _readable(text: str) -> bool:
     return True
 
 
-def relax_modules() -> list[rx.IRModule]:
-    """The modules of the corpus that are valid and have a Relax op."""
+def relax_texts() -> list[tuple[str, str]]:
+    """The valid modules of the corpus that have a Relax op, in the generic form: as they are, and without dataflow.
+
+    Each module is gone when the next one is read: contexts take longer to make than all else here.
+    """
     found = []
     texts = [text for text in corpus(most_lines=10_000) if "relax." in text]
     trusted = crash_of(lambda: [_readable(text) for text in texts]) is None  # one child process for all texts
@@ -43,7 +46,10 @@ def relax_modules() -> list[rx.IRModule]:
             module.verify()
         except (ParseError, VerifyError):
             continue  # a text that tests a message
-        found.append(module)
+        whole = generic(module)
+        create_pass("to-non-dataflow").execute(module.mlir, rx.transform.PassContext())
+        found.append((whole, generic(module)))
+        del module
     return found
 
 
@@ -72,17 +78,14 @@ def test_reads_every_module() -> None:
     IRDL cannot say that ``relax.output`` and ``relax.lambda_return`` are terminators, so that stock tools miss one at
     the end of dataflow blocks and of functions inside functions: those are parsed without the verifier.
     """
-    modules = relax_modules()
-    texts = [generic(module) for module in modules]
+    found = relax_texts()
+    texts = [text for text, _ in found]
     assert len(texts) > 60
     printed = mlir_opt(
         texts, "--mlir-very-unsafe-disable-verifier-on-parsing", "--mlir-print-assume-verified"
     )
     assert sorted(op_names(printed)) == sorted(name for text in texts for name in op_names(text))
-    for module in modules:
-        create_pass("to-non-dataflow").execute(module.mlir, rx.transform.PassContext())
-    flat = [generic(module) for module in modules]
-    flat = [text for text in flat if "relax.lambda_return" not in text]
+    flat = [text for _, text in found if "relax.lambda_return" not in text]
     assert len(flat) > len(texts) - 10
     mlir_opt(flat)
 
