@@ -92,6 +92,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
+@pytest.fixture
+def warm_measurers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children that measure candidates of tuning are forked."""
+    import warm_measuring
+    from relax_mlir.tuning.measure_process import MeasureProcess
+
+    monkeypatch.setattr(MeasureProcess, "_start", warm_measuring.start)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What is imported and collected stays: no garbage is looked for in it, then or later."""

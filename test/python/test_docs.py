@@ -34,6 +34,7 @@ def test_generated_pages_are_current() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run 'make docs'"
 
 
+@pytest.mark.usefixtures("warm_measurers")
 @pytest.mark.parametrize(
     "name",
     [

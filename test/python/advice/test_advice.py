@@ -11,6 +11,7 @@ from advice_messages import advice_of, clauses, messages, sources, strings, text
 from advice_tables import TABLES
 
 
+@pytest.mark.usefixtures("warm_measurers")
 @pytest.mark.parametrize(("table", "name"), [(t, n) for t, table in TABLES.items() for n in table.names])
 def test_what_the_message_advises_works(table: str, name: str) -> None:
     TABLES[table].error(name)

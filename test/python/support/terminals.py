@@ -33,7 +33,7 @@ def run_on_terminal(
     `interrupt_when` gets what has been written so far: where it says so, Ctrl-C is pressed, once.
     """
     master, slave = pty.openpty()
-    process = warm_process.start(arguments, slave, environment(changes or {}))
+    process = warm_process.start(arguments, (slave, slave, slave), environment(changes or {}))
     os.close(slave)
     written = b""
     deadline = time.monotonic() + TIMEOUT

@@ -183,9 +183,14 @@ def start_script(script: Path, errors: IO[bytes], env: Mapping[str, str]) -> War
     return WarmProcess(_server(os.getpid()), [str(script)], os.getcwd(), env, pipe, pipe, errors)
 
 
-def start(python: Sequence[str], stream: int, env: Mapping[str, str]) -> WarmProcess:
-    """A child in a session of its own, whose standard streams are all one: a terminal."""
-    return WarmProcess(_server(os.getpid()), python, os.getcwd(), env, stream, stream, stream, session=True)
+def parent() -> int:
+    """The process id of the parent of all children."""
+    return _server(os.getpid()).process.pid
+
+
+def start(python: Sequence[str], streams: tuple[int, int, int], env: Mapping[str, str]) -> WarmProcess:
+    """A child in a session of its own with these standard streams: of a terminal, all are one."""
+    return WarmProcess(_server(os.getpid()), python, os.getcwd(), env, *streams, session=True)
 
 
 def run(

@@ -15,6 +15,8 @@ from relax_mlir.tuning import LocalWorkers
 
 from benchmarks import shipped_schedules as script
 
+pytestmark = pytest.mark.usefixtures("warm_measurers")
+
 TEMPLATE = Template("nn_conv2d_grouped_direct", "float32", {"window": (3, 3), "strides": (1, 1)})
 
 

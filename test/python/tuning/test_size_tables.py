@@ -31,6 +31,8 @@ from relax_mlir.tuning import (
     find_table,
 )
 
+pytestmark = pytest.mark.usefixtures("warm_measurers")
+
 X = te.placeholder(("n", "m"), name="x")
 Z = te.compute(X.shape, lambda i, j: te.exp(X[i, j]), "z")
 K = te.reduce_axis((0, X.shape[1]), "k")

@@ -29,6 +29,8 @@ from relax_mlir.tuning import (
 from relax_mlir.tuning.measure_process import MeasureProcess
 from relax_mlir.tuning.schedule_features import features_of, schedule_features
 
+pytestmark = pytest.mark.usefixtures("warm_measurers")
+
 N = te.var("n")
 X = te.placeholder((N, "m"), name="x")
 Y = te.compute(X.shape, lambda i, j: te.exp(X[i, j]), "y")
