@@ -54,9 +54,20 @@ def reshape(a: Tensor, newshape: Sequence[Any]) -> Tensor:
             f"topi.reshape: {product(tensor.shape)} elements of {tensor} do not have the shape "
             f"({', '.join(map(str, dims))}), as far as is known"
         )
+    if _without_units(shape) == _without_units(tensor.shape):
+
+        def same(*i: Expr) -> Expr:
+            moved = iter([index for index, dim in zip(i, shape, strict=True) if dim != 1])
+            return tensor(*(0 if dim == 1 else next(moved) for dim in tensor.shape))
+
+        return computed(shape, same, "T_reshape", INJECTIVE)
     return computed(
         shape, lambda *i: tensor(*unflattened(flattened(i, shape), tensor.shape)), "T_reshape", INJECTIVE
     )
+
+
+def _without_units(shape: Sequence[Dim]) -> list[Dim]:
+    return [dim for dim in shape if dim != 1]
 
 
 def _completed(tensor: Tensor, dims: Sequence[Dim]) -> list[Dim]:

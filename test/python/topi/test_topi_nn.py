@@ -94,12 +94,18 @@ def test_activations(dtype: str) -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [topi.nn.softmax, topi.nn.log_softmax, lambda x: topi.logsumexp(x, 1)],
-    ids=["softmax", "log_softmax", "logsumexp"],
+    [
+        lambda x, g: topi.nn.softmax(x),
+        lambda x, g: topi.nn.log_softmax(x),
+        lambda x, g: topi.logsumexp(x, 1),
+        lambda x, g: topi.nn.layer_norm(x, g, g, 1),
+    ],
+    ids=["softmax", "log_softmax", "logsumexp", "layer_norm"],
 )
-def test_what_is_exponential_runs_on_the_kernels_of_rows(make: Any) -> None:
-    x = te.placeholder((N, M), "float32", "x")
-    text = str(te.create_prim_func([x, make(x)]))
+def test_rows_run_on_the_kernels_of_rows(make: Any) -> None:
+    """Dimensions of 1 that are kept, added or taken away are no obstacle."""
+    x, g = te.placeholder((N, M), "float32", "x"), te.placeholder((M,), "float32", "g")
+    text = str(te.create_prim_func([x, g, make(x, g)]))
     assert text.count('"reduction"]') == 2 and "memref" not in text
 
 
