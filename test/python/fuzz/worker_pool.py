@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import paths  # noqa: F401 - the next imports need it
 from cold_process import environment
-from warm_process import WarmProcess, start_script
+from warm_process import PipedChild
 
 START_SECONDS = 300
 RECYCLE = 500
@@ -44,7 +44,7 @@ class Worker:
 
     def __init__(self, seconds: float, compile_only: bool = False) -> None:
         self.seconds, self.compile_only = seconds, compile_only
-        self.process: WarmProcess | None = None
+        self.process: PipedChild | None = None
         self.count = 0
         self.buffer = b""
         self.errors: IO[bytes] | None = None
@@ -53,20 +53,18 @@ class Worker:
         """Run one job; a crash or hang ends the process."""
         if self.process is None or self.count >= RECYCLE:
             self._start()
-        assert self.process is not None and self.process.stdin is not None
+        assert self.process is not None
         self.count += 1
         answer = Answer()
-        try:
-            self.process.stdin.write(json.dumps({**job, "compile_only": self.compile_only}) + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # what it has said before it died follows
+        line = json.dumps({**job, "compile_only": self.compile_only}).encode() + b"\n"
+        with contextlib.suppress(BrokenPipeError):  # what it has said before it died follows
+            self.process.stdin.write(line)
         while True:
-            line = self._line(self.seconds)
-            if line is None:
+            said = self._line(self.seconds)
+            if said is None:
                 self._dead(answer)
                 return answer
-            kind, _, text = line.partition(" ")
+            kind, _, text = said.partition(" ")
             if kind == "stage":
                 answer.stage = text
                 answer.stages.append(text)
@@ -96,7 +94,7 @@ class Worker:
 
     def _line(self, seconds: float) -> str | None:
         """The next line, or None if the process is silent for so long, or dead."""
-        assert self.process is not None and self.process.stdout is not None
+        assert self.process is not None
         deadline = time.monotonic() + seconds
         while b"\n" not in self.buffer:
             left = deadline - time.monotonic()
@@ -113,7 +111,7 @@ class Worker:
         self.stop()
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
         script = Path(__file__).with_name("mutant_worker.py")
-        self.process = start_script(script, self.errors, environment())
+        self.process = PipedChild([str(script)], self.errors.fileno(), environment())
         line = self._line(START_SECONDS)
         if line is None or not line.startswith("ready"):
             raise RuntimeError(f"the worker does not start: {self._last_words()}")
@@ -122,10 +120,8 @@ class Worker:
         """End the process, if there is one."""
         if self.process is not None:
             self.process.kill()
-            for pipe in (self.process.stdin, self.process.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(BrokenPipeError):  # of a job that nobody has read
-                        pipe.close()
+            self.process.stdin.close()
+            self.process.stdout.close()
         if self.errors is not None:
             self.errors.close()
         self.errors = None

@@ -177,12 +177,6 @@ def _server(owner: int) -> WarmServer:
     return WarmServer(os.environ)
 
 
-def start_script(script: Path, errors: IO[bytes], env: Mapping[str, str]) -> WarmProcess:
-    """A child that runs a script, with pipes to its standard input and from its output."""
-    pipe = subprocess.PIPE
-    return WarmProcess(_server(os.getpid()), [str(script)], os.getcwd(), env, pipe, pipe, errors)
-
-
 def parent() -> int:
     """The process id of the parent of all children."""
     return _server(os.getpid()).process.pid
@@ -191,6 +185,30 @@ def parent() -> int:
 def start(python: Sequence[str], streams: tuple[int, int, int], env: Mapping[str, str]) -> WarmProcess:
     """A child in a session of its own with these standard streams: of a terminal, all are one."""
     return WarmProcess(_server(os.getpid()), python, os.getcwd(), env, *streams, session=True)
+
+
+class PipedChild:
+    """What tests use of ``subprocess.Popen([sys.executable, *python], stdin=PIPE, stdout=PIPE, bufsize=0)``.
+
+    The child is in a session of its own; `errors` is its standard error.
+    """
+
+    def __init__(self, python: Sequence[str], errors: int, env: Mapping[str, str]) -> None:
+        given, write = os.pipe()
+        read, answers = os.pipe()
+        self.stdin, self.stdout = os.fdopen(write, "wb", 0), os.fdopen(read, "rb", 0)
+        try:
+            self._child = start(python, (given, answers, errors), env)
+        finally:
+            os.close(given)
+            os.close(answers)
+        self.pid, self.kill, self.wait = self._child.pid, self._child.kill, self._child.wait
+
+    def poll(self) -> int | None:
+        """The exit code, if it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self._child.returncode
 
 
 def run(

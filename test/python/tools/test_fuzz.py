@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import select
-import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-import cold_process
 import sweep
+import warm_process
 from fuzz_corpus import MAKERS, corpus
 from mutate import mutate, tokens
+from warm_process import PipedChild
 
 SEED = int(os.environ.get("RELAX_MLIR_FUZZ_SEED", "20261121"))
 CASES = int(os.environ.get("RELAX_MLIR_FUZZ_CASES", "600" if sweep.ALL else "300"))
@@ -28,17 +27,15 @@ PARSER_CRASHES = 0.01
 
 @dataclass
 class Worker:
-    """The process that runs the cases, started anew when it dies or hangs."""
+    """The process that runs the cases, forked anew when it dies or hangs."""
 
-    process: subprocess.Popen[bytes] | None = None
+    process: PipedChild | None = None
     stderr: Path = field(default_factory=lambda: Path(os.devnull))
 
     def run(self, data: bytes) -> str:
         """How the case ended: the worker's answer, or ``crash`` or ``hang``."""
         process = self.process or self._start()
-        assert process.stdin is not None and process.stdout is not None
         process.stdin.write(b"%d\n" % len(data) + data)
-        process.stdin.flush()
         stage = "start"
         while ready := select.select([process.stdout], [], [], CASE_SECONDS)[0]:
             answer = process.stdout.readline().decode().strip()
@@ -50,27 +47,18 @@ class Worker:
         self.stop()
         return f"{'crash' if ready else 'hang'} in {stage}"
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(Path(__file__).parents[1] / "support" / "fuzz_worker.py")]
+    def _start(self) -> PipedChild:
+        script = Path(__file__).parents[1] / "support" / "fuzz_worker.py"
         with self.stderr.open("ab") as errors:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                bufsize=0,
-                env=cold_process.environment(),
-            )
+            self.process = PipedChild([str(script)], errors.fileno(), os.environ)
         return self.process
 
     def stop(self) -> None:
         if self.process is None:
             return
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+        self.process.stdin.close()
+        self.process.stdout.close()
         self.process.kill()
-        self.process.wait()
         self.process = None
 
 
@@ -93,8 +81,7 @@ def test_corpus_itself_runs() -> None:
 
 def assert_relax_opt_survives(path: Path) -> None:
     """The command reports the crash of MLIR's parser as an error."""
-    command = [sys.executable, "-m", "relax_mlir.tools.opt", str(path), "-o", os.devnull]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    done = warm_process.run(["-m", "relax_mlir.tools.opt", str(path), "-o", os.devnull])
     assert (done.returncode, b"error: crashed" in done.stderr) == (1, True)
 
 

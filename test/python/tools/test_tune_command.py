@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import forked_measuring
 import numpy as np
 import pytest
 import warm_process
@@ -80,7 +81,7 @@ SIZES = ("--sizes", "n=3,m=5", "--sizes", "n=8,m=16")
 
 
 def tool(name: str, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[bytes]:
-    done = warm_process.run(["-m", f"relax_mlir.tools.{name}", *arguments], b"")
+    done = warm_process.run(["-c", forked_measuring.CODE, f"relax_mlir.tools.{name}", *arguments])
     assert done.returncode == code, done.stdout.decode() + done.stderr.decode()
     assert b"Traceback" not in done.stderr
     return done
@@ -122,6 +123,7 @@ def records_of(path: Path) -> list[dict[str, Any]]:
     return list({(r["task"], r["target"], str(r["values"])): r for r in records}.values())
 
 
+@pytest.mark.usefixtures("warm_measurers")
 def test_many_machines(folder: Path) -> None:
     """`--dask` has the workers of a cluster measure."""
     with LocalCluster(
