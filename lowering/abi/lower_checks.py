@@ -192,6 +192,8 @@ class _Exits:
         self.results = list(function.type.results)
         self.may_fail = function.name.value in failing.functions
         self.status = ir.IntegerType.get_signless(32)
+        self.exits: dict[tuple[str, int], ir.Block] = {}
+        """Those of calls whose errors are raised further down, by the place to add and the number of clean-ups."""
 
     def lower(self) -> None:
         deferred: list[ir.OpView] = []
@@ -238,26 +240,43 @@ class _Exits:
         self, op: ir.OpView, block: ir.Block, behind: Iterable[ir.OpView], active: Sequence[ir.OpView]
     ) -> list[ir.OpView]:
         """Go on behind `op` only if all is well; the operations in `block` in its place."""
-        rest, exit = block.create_after(), block.create_after()
+        rest = block.create_after()
         for later in behind:
             rest.append(later)
         with op.location:
             with ir.InsertionPoint(op):
                 well, written = self.condition(op)
-            with ir.InsertionPoint(exit):
-                if callee(op) == LEAVE:
-                    self.leave(func.ReturnOp([]), active)
-                else:
-                    self.fail(op, active)
+            exit = self.exit(op, block, active)
             op.operation.erase()
             with ir.InsertionPoint(block):
                 written.append(cf.CondBranchOp(well, [], [], rest, exit, branch_weights=UNLIKELY))
         return written
 
-    def fail(self, op: ir.OpView, active: Sequence[ir.OpView]) -> None:
-        """Leave with the error of `op`."""
+    def exit(self, op: ir.OpView, block: ir.Block, active: Sequence[ir.OpView]) -> ir.Block:
+        """The block to go to where `op`, which stands in `block`, does not let control go on.
+
+        Calls whose errors are raised further down share one, if the same clean-up and the same place are left.
+        """
+        if callee(op) == LEAVE:
+            left = block.create_after()
+            with ir.InsertionPoint(left):
+                self.leave(func.ReturnOp([]), active)
+            return left
+        place = self.failing.place(self.function, op)
+        raises = isinstance(op, cf.AssertOp) or callee(op) in self.checks
+        found = None if raises else self.exits.get((place, len(active)))
+        if found is None:
+            found = block.create_after()
+            with ir.InsertionPoint(found):
+                self.fail(op, place, active)
+            if not raises:
+                self.exits[place, len(active)] = found
+        return found
+
+    def fail(self, op: ir.OpView, place: str, active: Sequence[ir.OpView]) -> None:
+        """Leave with the error of `op`, to which `place` is added."""
         self.raise_error(op)
-        if place := self.failing.place(self.function, op):
+        if place:
             self.raisers.add_place(place)
         self.clean_up(active, on_error=True)
         status = arith.ConstantOp(self.status, FAILED)

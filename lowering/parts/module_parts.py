@@ -30,6 +30,8 @@ _SYMBOLS = {
 }
 """The ops that name symbols, and the attributes that do."""
 
+_LOOKED_AT = frozenset((*_BRANCHES, *_SYMBOLS))
+
 _VECTOR_OPS = frozenset(
     f"vector.{name}"
     for name in (
@@ -218,25 +220,26 @@ def is_table(op: ir.OpView) -> bool:
 
 def _inside(top: ir.Operation) -> tuple[tuple[str, ...], frozenset[str], int]:
     """The symbols that the ops of a function or global name, the names of these ops, and how many they count for."""
-    used: dict[str, None] = {}
-    names: set[str] = set()
-    weight = 0
+    names: list[str] = []
+    found: list[tuple[str, ir.Operation]] = []
+    add, looked_at, go_on = names.append, _LOOKED_AT, ir.WalkResult.ADVANCE  # looked up once
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal weight
-        weight += 1
         name = op.name
-        names.add(name)
-        attribute = _SYMBOLS.get(name)
-        if attribute is not None:
-            if attribute in op.attributes:  # not in calls of pointers
-                used[ir.FlatSymbolRefAttr(op.attributes[attribute]).value] = None
-        elif name in _BRANCHES:
-            weight += BRANCH_OPS
-        return ir.WalkResult.ADVANCE
+        add(name)
+        if name in looked_at:
+            found.append((name, op))
+        return go_on
 
     top.walk(visit)
-    return tuple(used), frozenset(names), weight
+    used: dict[str, None] = {}
+    branches = 0
+    for name, op in found:
+        if name in _BRANCHES:
+            branches += 1
+        elif (attribute := _SYMBOLS[name]) in op.attributes:  # not in calls of pointers
+            used[ir.FlatSymbolRefAttr(op.attributes[attribute]).value] = None
+    return tuple(used), frozenset(names), len(names) + BRANCH_OPS * branches
 
 
 def _reachable(roots: Iterable[str], references: Mapping[str, Sequence[str]]) -> set[str]:

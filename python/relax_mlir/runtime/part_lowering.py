@@ -140,18 +140,17 @@ def _hide_behind_aliases(module: ir.Module, exported: Sequence[str], used: Seque
     """
     functions = {symbol_name(op): op for op in module.body.operations}
     with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
+        internal, external = (
+            ir.Attribute.parse(f"#llvm.linkage<{kind}>") for kind in ("internal", "external")
+        )
+        # LLVM takes the type of an alias from the function.
+        type_, pointer = ir.Type.parse("!llvm.func<void ()>"), ir.Type.parse("!llvm.ptr")
         for name in exported:
-            op = functions[name]
+            op, body = functions[name], BODY + name
             if name in used:
-                ir.SymbolTable.replace_all_symbol_uses(name, BODY + name, module.operation)
-            op.attributes["sym_name"] = ir.StringAttr.get(BODY + name)
-            op.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-            _make_alias(name)
-
-
-def _make_alias(name: str) -> None:
-    """The name of a function that is called so, behind `BODY`; LLVM takes the type from the function."""
-    linkage = ir.Attribute.parse("#llvm.linkage<external>")
-    alias = llvm.AliasOp(ir.Type.parse("!llvm.func<void ()>"), name, linkage)
-    with ir.InsertionPoint(alias.regions[0].blocks.append()):
-        llvm.ReturnOp(arg=llvm.AddressOfOp(ir.Type.parse("!llvm.ptr"), BODY + name).result)
+                ir.SymbolTable.replace_all_symbol_uses(name, body, module.operation)
+            op.attributes["sym_name"] = ir.StringAttr.get(body)
+            op.attributes["linkage"] = internal
+            alias = llvm.AliasOp(type_, name, external)
+            with ir.InsertionPoint(alias.regions[0].blocks.append()):
+                llvm.ReturnOp(arg=llvm.AddressOfOp(pointer, body).result)

@@ -44,6 +44,31 @@ func.func private @outer(%ok: i1, %n: index) {
   return
 }
 
+// Calls with the same clean-up share an exit; what is deferred in between makes it another one.
+// CHECK-LABEL: func.func private @twice
+// CHECK-SAME: (%[[OK:[a-z0-9_]+]]: i1, %[[N:[a-z0-9_]+]]: index) -> i32
+// CHECK: call @inner(
+// CHECK: cf.cond_br %{{[A-Za-z0-9_]+}} weights([2000, 1]), ^[[SECOND:bb[0-9]+]], ^[[EXIT:bb[0-9]+]]
+// CHECK: ^[[SECOND]]:
+// CHECK: call @inner(
+// CHECK: cf.cond_br %{{[A-Za-z0-9_]+}} weights([2000, 1]), ^[[THIRD:bb[0-9]+]], ^[[EXIT]]
+// CHECK: ^[[EXIT]]:
+// CHECK-NOT: release
+// CHECK: return
+// CHECK: ^[[THIRD]]:
+// CHECK: call @inner(
+// CHECK: cf.cond_br %{{[A-Za-z0-9_]+}} weights([2000, 1]), ^{{bb[0-9]+}}, ^[[OTHER:bb[0-9]+]]
+// CHECK: ^[[OTHER]]:
+// CHECK: call @release(%[[N]])
+// CHECK: return
+func.func private @twice(%ok: i1, %n: index) {
+  %a = call @inner(%ok, %n) : (i1, index) -> index
+  %b = call @inner(%ok, %a) : (i1, index) -> index
+  call @release(%n) {relax.defer = "error"} : (index) -> ()
+  %c = call @inner(%ok, %b) : (i1, index) -> index
+  return
+}
+
 // CHECK: llvm.mlir.global internal constant @[[SHAPEERROR]]("ShapeError\00")
 
 // -----
