@@ -50,20 +50,25 @@ class OutlineParallelLoops(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Rewrite the module in place."""
         threads = Target.parse(self.target).num_threads
-        marks = [call for call in ops_of(module.operation, "func.call") if callee_of(call) == MARK]
         table = functions(module)
+        contents = {name: _Contents.of(op.operation) for name, op in table.items() if not op.is_external}
+        marks = [mark for each in contents.values() for mark in each.marks]
         numbers: Counter[str] = Counter()
         for mark in marks:
             loop, cost = _marked(mark), mark.operands[0]
+            # A loop in one that has become a function: nobody can call that function.
+            around = contents.get(symbol_name(function_of(mark)), _Contents(False, Counter(), []))
             mark.erase()
+            around.calls[MARK] -= 1
             if loop is None:
                 continue
             del loop.attributes[PARALLEL]
-            if threads > 1 and not _may_fail(loop, table):
+            if threads > 1 and not _may_fail(loop, table, contents):
                 prefix = _prefix(loop)
                 with loop.location:
                     _outline(module, loop, cost, f"{prefix}.{numbers[prefix]}", threads)
                 numbers[prefix] += 1
+                around.calls[RUN] += 1
         if MARK in table:
             table[MARK].operation.erase()
         if threads > 1 and marks:
@@ -88,25 +93,42 @@ def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
     return owner != loop and loop not in ancestors(owner)
 
 
-def _may_fail(loop: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
-    """Whether a check may fail in a loop, or in what it calls."""
-    left, seen = [loop], set()
+@dataclass(frozen=True)
+class _Contents:
+    """What a function or a loop holds: whether an assertion, which functions it calls how often, and marks of loops."""
+
+    asserts: bool
+    calls: Counter[str]
+    marks: list[ir.Operation]
+
+    @staticmethod
+    def of(root: ir.Operation) -> _Contents:
+        found = ops_of(root, "cf.assert", "func.call")
+        calls = [(op, callee_of(op)) for op in found if op.name == "func.call"]
+        marks = [op for op, name in calls if name == MARK]
+        return _Contents(len(calls) < len(found), Counter(name for _, name in calls), marks)
+
+
+def _may_fail(
+    loop: ir.Operation, table: Mapping[str, func.FuncOp], contents: Mapping[str, _Contents]
+) -> bool:
+    """Whether a check may fail in a loop, or in what it calls; `contents` of the functions that are defined."""
+    left, seen = [_Contents.of(loop)], set()
     while left:
-        for op in ops_of(left.pop()):
-            if op.name == "cf.assert":
-                return True
-            name = callee_of(op) if op.name == "func.call" else ""
-            if not name or name in seen:
+        inside = left.pop()
+        if inside.asserts:
+            return True
+        for name in +inside.calls:
+            if name in seen:
                 continue
             seen.add(name)
             called = table.get(name)
             if called is None or CHECK in called.attributes:
                 return True
-            if called.is_external:
-                if SEPARATE in called.attributes and MAY_FAIL not in called.attributes:
-                    continue
+            if not called.is_external:
+                left.append(contents[name])
+            elif SEPARATE not in called.attributes or MAY_FAIL in called.attributes:
                 return True
-            left.append(called.operation)
     return False
 
 
