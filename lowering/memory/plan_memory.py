@@ -159,8 +159,12 @@ class PlanMemory(ModulePass):
             else:
                 planned.append((buffer, size))
 
+        ending_at: dict[int, list[tuple[Buffer, Bytes]]] = {}
+        for buffer, size in planned:
+            ending_at.setdefault(buffer.last, []).append((buffer, size))
+
         def dying(buffer: Buffer, size: Bytes) -> list[Buffer]:
-            ending = [b for b, s in planned if s == size and b is not buffer and b.last == buffer.first]
+            ending = [b for b, s in ending_at.get(buffer.first, ()) if b is not buffer and s == size]
             return [b for b in ending if in_place.allows(operations[buffer.first], b, buffer)]
 
         slots = sorted(assign_slots(planned, dying), key=lambda slot: slot.dynamic)
