@@ -48,6 +48,8 @@ DESTINATIONS = "relax.destinations"
 """On a prim func from level T on: the numbers of the arguments that it writes its results into."""
 PATTERN = "relax.pattern"
 """On a prim func: how it may be fused."""
+PATTERNS = ("elementwise", "broadcast", "injective", "reduction", "out_fusable", "opaque")
+"""What `PATTERN` may be, from what fuses freely to what does not."""
 KERNEL = "relax.kernel"
 """On a prim func: the meaning of its body, for the kernel generators."""
 KERNEL_ATTRS = "relax.kernel_attrs"

@@ -122,6 +122,8 @@ CASES = {
         f"  }}) {{names = []}} : () -> !relax.callable<[], {N}, true>\n  return %x : {N}\n}}",
     ),
     "public prim func": (8, PRIM.replace("private ", "")),
+    "unknown pattern": (8, PRIM.replace("relax.prim_func", 'relax.prim_func, relax.pattern = "fast"')),
+    "pattern that is no string": (8, PRIM.replace("relax.prim_func", "relax.prim_func, relax.pattern = 1")),
     "prim func with a Relax op": (
         8,
         PRIM.replace(
