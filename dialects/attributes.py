@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 PARAM_NAME = "relax.name"
 """On an argument: the parameter's name."""
 PRIM_FUNC = "relax.prim_func"
@@ -48,8 +50,9 @@ DESTINATIONS = "relax.destinations"
 """On a prim func from level T on: the numbers of the arguments that it writes its results into."""
 PATTERN = "relax.pattern"
 """On a prim func: how it may be fused."""
-PATTERNS = ("elementwise", "broadcast", "injective", "reduction", "out_fusable", "opaque")
-"""What `PATTERN` may be, from what fuses freely to what does not."""
+Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fusable", "opaque"]
+"""What `PATTERN` may be, from what fuses freely to what does not (TVM's OpPatternKind)."""
+PATTERNS: tuple[str, ...] = get_args(Pattern)
 KERNEL = "relax.kernel"
 """On a prim func: the meaning of its body, for the kernel generators."""
 KERNEL_ATTRS = "relax.kernel_attrs"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
+from relax_mlir.dialects.attributes import Pattern
 from relax_mlir.dialects.dtypes import DType
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Pattern, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.mlir import ir
 from relax_mlir.scalars.arithmetic import ScalarRule
 from relax_mlir.scalars.linalg_builders import ScalarBody, broadcast_map, generic, identity

@@ -6,13 +6,14 @@ import functools
 from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import Pattern
 from relax_mlir.dialects.base import normalize_axis
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.manipulate import permutation, split_slices, strided_slices, take_axis
 from relax_mlir.dialects.slicing import Slice
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.elementwise import elementwise
-from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, Pattern, PrimBody, legalization
+from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
 from relax_mlir.mlir import arith, ir, linalg, scf, tensor
 from relax_mlir.scalars.arithmetic import compute_dtype, const, convert

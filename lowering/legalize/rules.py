@@ -11,9 +11,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC
+from relax_mlir.dialects.attributes import KERNEL, KERNEL_ATTRS, PATTERN, PRIM_FUNC, Pattern
 from relax_mlir.dialects.base import OpArgs
 from relax_mlir.dialects.inplace import inplace_call
 from relax_mlir.dialects.kernel_seals import seal
@@ -23,9 +22,6 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import fresh_name, symbol_names
 from relax_mlir.mlir import arith, func, ir, tensor
 from relax_mlir.symbolic import Dim
-
-Pattern = Literal["elementwise", "broadcast", "injective", "reduction", "out_fusable", "opaque"]
-"""How a prim func may be fused, from freely to not at all (TVM's OpPatternKind)."""
 
 FAMILIES: tuple[str, ...] = (
     "attention",

@@ -217,7 +217,7 @@ def _copied(result: ir.Value, inputs: Sequence[Access], nest: Nest) -> list[Acce
 
 
 def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:
-    """How the nest may be fused (see `relax_mlir.lowering.legalize.rules.Pattern`)."""
+    """How the nest may be fused (see `relax_mlir.dialects.attributes.Pattern`)."""
     if nest.initial is not None:
         return "reduction"
     if nest.update is not None or nest.target in nest.loads:

@@ -95,7 +95,7 @@ def test_crashes_and_hangs_are_found(worker: Worker, tmp_path: Path) -> None:
         Mutant(0, "ir", CALLS.format(name=f"fuzz.{name}")).as_json() for name in ("nothing", "sleep", "abort")
     )
     assert "executed" in worker.run({"mutant": works}).report["reached"]
-    worker.seconds = 2  # most of what is built next is there
+    worker.seconds = 4  # most of what is built next is there
     answer = worker.run({"mutant": hangs})
     assert answer.kind == "hang" and answer.stage.startswith("call main(")
     worker.seconds = 60
