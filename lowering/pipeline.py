@@ -69,7 +69,7 @@ class Phase:
 def phases(
     target: str = "cpu",
     low_precision: bool = True,
-    take_kernels: Callable[[list[Part]], None] | None = None,
+    take_parts: Callable[[list[Part]], None] | None = None,
     keep_closures: bool = False,
 ) -> tuple[Phase, ...]:
     """All phases, in order.
@@ -78,11 +78,11 @@ def phases(
         target: describes the machine (see `relax_mlir.target.Target`).
         low_precision: false: the module has neither f16 nor bf16 (see `mentions_low_precision`), and nobody needs to
             look for them at each level.
-        take_kernels: gets the kernels that can be compiled apart (see `CutKernels`), which are in no later phase then,
-            and neither are the support functions that all modules need (see `early_support`).
+        take_parts: gets what can be compiled apart, which is in no later phase then: kernels (see `CutKernels`) and
+            entry points (see `EmitFFIWrappers`); nor are the support functions that all modules need (`early_support`).
         keep_closures: function values may be known only when the program runs: for the virtual machine.
     """
-    cut = (CutKernels(take_kernels),) if take_kernels else ()
+    cut = (CutKernels(take_parts),) if take_parts else ()
     lowered = (LowerClosures(),) if keep_closures else ()
     halves = (ExpandFloats(target),) if low_precision else ()
     cleanup = known_passes("canonicalize,cse")
@@ -149,7 +149,7 @@ def phases(
                 cleanup,
             ),
         ),
-        Phase("flat", tuple(flatten(target, separate_support=bool(take_kernels)))),
+        Phase("flat", tuple(flatten(target, take_parts))),
         Phase("llvm", tuple(to_llvm_dialect(low_precision))),
     )
 

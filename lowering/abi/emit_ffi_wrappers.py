@@ -9,47 +9,70 @@ every other function uses, so that its error paths come from `lower-checks`, too
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import LATENCY_CRITICAL, SIGNATURE, TAKES_HANDLES
-from relax_mlir.lowering.abi.ffi_wrapper import Wrapper
+from relax_mlir.lowering.abi.callee import Callee
+from relax_mlir.lowering.abi.ffi_wrapper import PARAMETERS, Wrapper
 from relax_mlir.lowering.abi.quick_wrapper import QuickWrapper
-from relax_mlir.lowering.abi.signature import signature_of
+from relax_mlir.lowering.abi.signature import ENTRY_PREFIX, signature_of
+from relax_mlir.lowering.parts.entry_parts import shares_code, show, take_out
+from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.runtime_lib.support import define_object_support, define_support
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import Fragment, functions, symbol
 from relax_mlir.transform import ModulePass, PassContext
 
-ENTRY_PREFIX = "__tvm_ffi_"
 INPUTS = "relax.inputs"
 
 
-@dataclass(frozen=True)
+@dataclass
 class EmitFFIWrappers(ModulePass):
     """Write the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`.
 
-    The support functions are defined, too. With `separate_support`, those that all modules need are only declared: they
-    are compiled separately (see `early_support`).
+    The support functions are defined, too. With `separate`, what is compiled apart leaves the module, which declares
+    it: the support functions that all modules need, and entry points whose code functions share. These are modules within
+    the module, unless somebody takes them.
     """
 
     name: ClassVar[str] = "emit-ffi-wrappers"
-    separate_support: bool = False
+    separate: bool = False
+    hand_on: Callable[[list[Part]], None] | None = field(default=None, init=False)
+    """Takes the parts."""
+
+    @classmethod
+    def handing_on(cls, hand_on: Callable[[list[Part]], None] | None) -> EmitFFIWrappers:
+        """The pass that gives the parts to `hand_on`, if there is such a thing."""
+        made = cls(separate=hand_on is not None)
+        made.hand_on = hand_on
+        return made
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        define_support(module, self.separate_support)
-        fragment = Fragment()
+        define_support(module, self.separate)
+        fragment, parts = Fragment(), []
         for function in functions(module).values():
             if SIGNATURE not in function.attributes:
                 continue
             signature = signature_of(function.operation)
+            marks = [f"{INPUTS} = {signature.inputs} : i64"]
+            marks += [LATENCY_CRITICAL] if LATENCY_CRITICAL in function.attributes else []
+            marks += [TAKES_HANDLES] if signature.takes_handles else []
             is_quick = LATENCY_CRITICAL in function.attributes and QuickWrapper.suits(signature)
-            wrapper = (QuickWrapper if is_quick else Wrapper)(signature, function, fragment)
+            kind = QuickWrapper if is_quick else Wrapper
+            callee = Callee.of(function, signature)
+            if self.separate and shares_code(signature, callee):
+                parts.append(take_out(module, function, signature, kind, fragment, marks))
+                continue
+            wrapper = kind(signature, callee, fragment)
             wrapper.write()
-            parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
-            head = f"{symbol(ENTRY_PREFIX + signature.name)}({parameters})"
-            marks = f", {LATENCY_CRITICAL}" if LATENCY_CRITICAL in function.attributes else ""
-            marks += f", {TAKES_HANDLES}" if signature.takes_handles else ""
-            fragment.function(head, wrapper.code, f"{INPUTS} = {signature.inputs} : i64{marks}")
+            head = f"{symbol(ENTRY_PREFIX + signature.name)}({PARAMETERS})"
+            fragment.function(head, wrapper.code, ", ".join(marks))
         fragment.splice(module)
+        if self.hand_on is not None:
+            self.hand_on(parts)
+        else:
+            for part in parts:
+                show(part, module)
         define_object_support(module)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
-from relax_mlir.lowering.abi.ffi_dtypes import DType
+from relax_mlir.lowering.abi.callee import Callee, flat_types
 from relax_mlir.lowering.abi.lower_objects import PREFIX, define_object_function
 from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.abi.signature import Signature, Value
+from relax_mlir.lowering.abi.texts import Texts
 from relax_mlir.lowering.abi.unpack import (
     ANY_BYTES,
     ARRAY,
@@ -25,8 +26,10 @@ from relax_mlir.lowering.abi.unpack import (
     Tensor,
 )
 from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, RECORD_BYTES, ROW_BYTES
-from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import Fragment
+
+PARAMETERS = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
+"""Those of an entry point: the ones of a safe call of the FFI."""
 
 Leaf = tuple[Kind, str]
 """A result in the making: its kind and payload."""
@@ -34,16 +37,12 @@ Leaf = tuple[Kind, str]
 
 @dataclass(frozen=True)
 class Out:
-    """A tensor result: where it is computed, and its sizes (i64)."""
+    """A tensor result: where it is computed, its sizes (i64), and the address of its row (see `argument_tables`)."""
 
     value: Value
     data: str
     sizes: list[str]
-
-
-def _is_tensor(value: Value) -> bool:
-    """Whether it is a tensor of known rank and dtype."""
-    return value.kind == "tensor" and not value.is_handle
+    row: str
 
 
 def overlap(one: Value, other: Value) -> str:
@@ -52,30 +51,43 @@ def overlap(one: Value, other: Value) -> str:
 
 
 class Wrapper(FFICode):
-    """Writes the entry point of `function`, which takes and gives values of the types `arguments` and `results`.
+    """Writes the entry point of the function `callee`, which has a signature.
 
     Tensors are read by support functions: that is the least code to compile. `QuickWrapper` is for calls that take no
-    longer than what these cost.
+    longer than what these cost. `texts`: where the texts are, if not in constants of the module.
     """
 
-    def __init__(self, signature: Signature, function: func.FuncOp, fragment: Fragment) -> None:
-        super().__init__(f"ffi.{signature.name}", f"{signature.name}: ", fragment)
-        self.signature, self.function = signature, function.name.value
-        self.arguments = [str(type) for type in function.type.inputs]
-        self.results = [str(type) for type in function.type.results if not isinstance(type, ir.MemRefType)]
+    def __init__(
+        self, signature: Signature, callee: Callee, fragment: Fragment, texts: Texts | None = None
+    ) -> None:
+        super().__init__(f"ffi.{callee.entry}", f"{signature.name}: ", fragment)
+        self.texts = texts or self.texts
+        self.signature, self.function, self.is_flat = signature, callee.name, callee.is_flat
+        self.arguments, self.results = callee.arguments, callee.results
         leaves = [leaf for param in signature.params for leaf in param.leaves()]
-        self.tensors = [leaf for leaf in leaves if _is_tensor(leaf)]
+        self.tensors = [leaf for leaf in leaves if leaf.is_tensor]
+        made = [leaf for result in signature.results for leaf in result.leaves()]
+        self.made = [leaf for leaf in made if not leaf.returned]
         self.plain: list[str] = []
         """Whether the tensors that have been read are plain (i1)."""
 
     def tables(self) -> None:
-        """Say what tensors there are, those that the caller may give last; make room for their records."""
+        """Say what tensors there are, those that the entry point makes, or the caller gives, last."""
         wanted = [(value, f"parameter '{value.name}'") for value in self.tensors]
-        if self.signature.takes_results:
-            wanted += [(value, f"the given {value.name}") for value in self.signature.results]
+        wanted += [(value, f"the given {value.name}") for value in self.made]
         if wanted:
             self.rows = self.table(wanted)
-            self.records = self.code.stack(RECORD_BYTES * len(wanted))
+            self.make_room()
+
+    def make_room(self) -> None:
+        """Make room for the records of tensors that are read."""
+        given = len(self.made) if self.signature.takes_results else 0
+        if self.tensors or given:
+            self.records = self.code.stack(RECORD_BYTES * (len(self.tensors) + given))
+
+    def row(self, number: int) -> str:
+        """The address of the row of a tensor."""
+        return self.code.at(self.rows, ROW_BYTES * number)
 
     def unpack_all(
         self, slots: str, values: Sequence[Value], dims: list[str], inputs: list[Tensor | str]
@@ -83,7 +95,7 @@ class Wrapper(FFICode):
         """Read parameters, or the fields of one: index values go to `dims`, what `@f` takes for them to `inputs`."""
         for i, value in enumerate(values):
             slot = self.code.at(slots, ANY_BYTES * i)
-            if not _is_tensor(value):
+            if not value.is_tensor:
                 self.unpack(slot, value, dims, inputs)
                 continue
             tensor = self.read(slot, value)
@@ -98,8 +110,7 @@ class Wrapper(FFICode):
 
     def places(self, number: int) -> tuple[str, str]:
         """The addresses of the row and of the record of a tensor."""
-        code = self.code
-        return code.at(self.rows, ROW_BYTES * number), code.at(self.records, RECORD_BYTES * number)
+        return self.row(number), self.code.at(self.records, RECORD_BYTES * number)
 
     def unpack(self, slot: str, value: Value, dims: list[str], inputs: list[Tensor | str]) -> None:
         """Read one parameter that is no tensor of known rank and dtype."""
@@ -122,7 +133,7 @@ class Wrapper(FFICode):
         """The two words of a parameter of which little is known, after checks of what is."""
         code = self.code
         if value.kind == "tensor":
-            (pointer,) = self.found_tensor(slot, value, role)
+            pointer = self.found_tensor(slot, value, role)
             dims += [code.index(size) for size in self.sizes(pointer, value.ndim or 0)]
         elif value.kind == "shape":
             kind, payload = code.load(slot, 0, "i64"), code.load(slot, 8, "i64")
@@ -180,16 +191,11 @@ class Wrapper(FFICode):
         record = self.code.at(self.records, RECORD_BYTES * (len(self.tensors) + i))
         return self.code.load(record, 0, "!llvm.ptr")
 
-    def new_result(self, value: Value, shape: str) -> str:
-        """Allocate an owned tensor of the sizes at `shape`; its handle."""
-        code, dtype = self.code, value.dtype
-        assert dtype is not None and value.ndim is not None
-        operands = [
-            shape,
-            code.constant(value.ndim, "i32"),
-            code.constant(dtype.packed, "i32"),
-            code.constant(dtype.size),
-        ]
+    def new_result(self, row: str, rank: int, shape: str) -> str:
+        """Allocate an owned tensor of the sizes at `shape`, of the dtype that its row has; its handle."""
+        code = self.code
+        dtype, size = code.load(row, LAYOUT["DTYPE"], "i32"), code.load(row, LAYOUT["ELEMENT"], "i64")
+        operands = [shape, code.constant(rank, "i32"), dtype, size]
         return self.call("relax.rt.tensor", operands, ["!llvm.ptr", "i32", "i32", "i64"], "!llvm.ptr")
 
     def give_back(self, handles: list[Leaf], room: str) -> None:
@@ -265,12 +271,13 @@ class Wrapper(FFICode):
         if given:
             self.take_given(given, room)
 
-        outs, handles_made, start = [], {}, 0
+        outs: list[Out] = []
+        handles_made, start = {}, 0
         for i, leaf in enumerate(leaves):
             if not leaf.returned:
                 mine = sizes[start : start + leaf.dims]
                 shape = code.at(room, 8 * start)
-                out, handle = self.result(i, leaf, mine, shape, "" if indirect else given)
+                out, handle = self.result(len(outs), leaf, mine, shape, "" if indirect else given)
                 start += leaf.dims
                 outs.append(out)
                 handles_made[i] = handle
@@ -372,29 +379,31 @@ class Wrapper(FFICode):
         self.code.do(f'func.call {drop}({handle}) {{relax.defer = "error"}} : (!llvm.ptr) -> ()')
 
     def result(self, i: int, leaf: Value, sizes: list[str], shape: str, given: str) -> tuple[Out, str]:
-        """A tensor result of the sizes that lie at `shape`, and its handle (null if the caller gave the tensor).
+        """The i-th tensor that is made, of the sizes that lie at `shape`, and its handle (null if the caller gave it).
 
         `given`: an i1, whether it is computed in memory that the caller gave, or "".
         """
-        code = self.code
+        code, rank = self.code, len(sizes)
+        row = self.row(len(self.tensors) + i)
         if not given:
-            handle = self.new_result(leaf, shape)
+            handle = self.new_result(row, rank, shape)
             self.drop_on_error(handle)
-            return Out(leaf, code.load(handle, OBJECT_BYTES + DL.DATA, "!llvm.ptr"), sizes), handle
+            data = code.load(handle, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
+            return Out(leaf, data, sizes, row), handle
         data, handle = code.fresh(), code.fresh()
         code.do(f"{data}, {handle} = scf.if {given} -> (!llvm.ptr, !llvm.ptr) {{")
         code.do(f"scf.yield {self.given_result(i, sizes, shape)}, {code.null()} : !llvm.ptr, !llvm.ptr")
         code.do("} else {")
-        new = self.new_result(leaf, shape)
+        new = self.new_result(row, rank, shape)
         start = code.load(new, OBJECT_BYTES + DL.DATA, "!llvm.ptr")
         code.do(f"scf.yield {start}, {new} : !llvm.ptr, !llvm.ptr")
         code.do("}")
         self.drop_on_error(handle)
-        return Out(leaf, data, sizes), handle
+        return Out(leaf, data, sizes, row), handle
 
-    def bytes_of(self, dtype: DType, sizes: list[str]) -> str:
+    def bytes_of(self, row: str, sizes: list[str]) -> str:
         """The bytes of a tensor in row-major order, as i64; `sizes` are i64."""
-        total = self.code.constant(dtype.size)
+        total = self.code.load(row, LAYOUT["ELEMENT"], "i64")
         for size in sizes:
             total = self.code.let(f"arith.muli {total}, {size} : i64")
         return total
@@ -415,8 +424,7 @@ class Wrapper(FFICode):
         code = self.code
         code.do(f"scf.if {given} {{")
         for i, (out, handle) in enumerate(zip(outs, handles, strict=True)):
-            assert out.value.dtype is not None
-            size = self.bytes_of(out.value.dtype, out.sizes)
+            size = self.bytes_of(out.row, out.sizes)
             target = self.place_of_given(i)
             code.do(
                 f'"llvm.intr.memcpy"({target}, {out.data}, {size}) <{{isVolatile = false}}> '
@@ -426,7 +434,7 @@ class Wrapper(FFICode):
         code.do("}")
 
     def call_function(self, inputs: list[Tensor | str], outs: list[Out]) -> list[str]:
-        """Call `@f` with memrefs over the arguments and results; what it gives back.
+        """Call `@f` with memrefs over the arguments and results (or what these are made of); what it gives back.
 
         Arguments are copied where they are not plain, and where they are written to.
         """
@@ -437,15 +445,22 @@ class Wrapper(FFICode):
                 f"{self.signature.name} takes {len(self.arguments)} values, but its relax.signature stands for "
                 f"{len(inputs)} inputs and {len(outs)} results"
             )
-        values = [
-            item if isinstance(item, str) else code.memref(self.data(item), item.sizes, type)
-            for item, type in zip(inputs, self.arguments, strict=False)
-        ]
-        for out, type in zip(outs, self.arguments[len(inputs) :], strict=False):
-            values.append(code.memref(out.data, out.sizes, type))
-        type = f"({', '.join(self.arguments)}) -> ({', '.join(self.results)})"
-        name = self.fragment.declare(self.function, type)
-        call = f"func.call {name}({', '.join([*values, *hidden])}) : {type}"
+        values: list[str] = []
+        types: list[str] = []
+        for item, type in zip([*inputs, *outs, *hidden], self.arguments, strict=True):
+            if isinstance(item, str):
+                values.append(item)
+                types.append(type)
+                continue
+            data = item.data if isinstance(item, Out) else self.data(item)
+            if self.is_flat:
+                values += [data, *item.sizes]
+                types += flat_types(len(item.sizes))
+            else:
+                values.append(code.memref(data, item.sizes, type))
+                types.append(type)
+        whole = f"({', '.join(types)}) -> ({', '.join(self.results)})"
+        call = f"func.call {self.fragment.declare(self.function, whole)}({', '.join(values)}) : {whole}"
         if not self.results:
             code.do(call)
             return []

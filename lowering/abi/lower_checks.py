@@ -4,7 +4,8 @@ Runs once control flow is flat. A function *may fail* if it calls a check, `rela
 function that may fail. It gets an extra leading i32 result, 0 or -1 (the convention of the TVM FFI: on -1 the
 error has been set), and its callers branch on it.
 
-So does a declaration that the attribute `relax.may_fail` says may fail: a part of its own defines it.
+So does a function that the attribute `relax.may_fail` says may fail: a declaration is defined by a part of its own, and
+what has a body is called by such a part.
 
 A declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f stands for a call of @f that does not leave the
 caller when it fails, but gives its status; @f has the same arguments and no results.
@@ -27,8 +28,8 @@ from relax_mlir.dialects.attributes import CHECK, MAY_FAIL
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.abi.checks import Check, Raisers
-from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.error_places import added_place
+from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib.frame import DEFER
 from relax_mlir.mlir import arith, cf, func, ir
 from relax_mlir.mlir_text import functions, is_declaration
@@ -94,7 +95,9 @@ class _Failing:
         self.functions = self.declared | {
             name
             for name, called in calls.items()
-            if called & (self.checks | {PROPAGATE, ASSERT}) or name.startswith(ENTRY_PREFIX)
+            if called & (self.checks | {PROPAGATE, ASSERT})
+            or name.startswith(ENTRY_PREFIX)
+            or MAY_FAIL in table[name].attributes
         }
         while more := {
             n for n, called in calls.items() if n not in self.functions and called & self.functions

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relax_mlir.lowering.abi.callee import Callee
 from relax_mlir.lowering.abi.ffi_wrapper import Out, Wrapper, overlap
 from relax_mlir.lowering.abi.signature import Signature, Value
+from relax_mlir.lowering.abi.texts import Texts
 from relax_mlir.lowering.abi.unpack import ANY_BYTES, DL, Tensor
+from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT
+from relax_mlir.mlir_text import Fragment
 
 
 @dataclass
 class _Tensor(Tensor):
-    """A tensor argument, checked and unpacked: the addresses of its DLTensor and of its elements, and two i1."""
+    """A tensor argument, checked and unpacked: the addresses of its DLTensor and of its elements, and two i1.
 
+    Its record is not there; `row`: the address of its row (see `argument_tables`).
+    """
+
+    row: str
     pointer: str
     base: str
     contiguous: str
@@ -31,22 +39,50 @@ class QuickWrapper(Wrapper):
         """Whether all results can be computed in the memory that the caller gives, and nothing else is written."""
         return not signature.written and not signature.takes_handles
 
-    def tables(self) -> None:
-        """There are none."""
+    def __init__(
+        self, signature: Signature, callee: Callee, fragment: Fragment, texts: Texts | None = None
+    ) -> None:
+        super().__init__(signature, callee, fragment, texts)
+        self.read_so_far = 0
+
+    def make_room(self) -> None:
+        """There are no records."""
 
     def read(self, slot: str, value: Value) -> Tensor:
-        return self.unpacked(slot, value, f"parameter '{value.name}'")
+        self.read_so_far += 1
+        return self.unpacked(slot, value, self.row(self.read_so_far - 1))
 
-    def unpacked(self, slot: str, value: Value, role: str) -> _Tensor:
-        """Check and unpack the tensor in the TVMFFIAny at `slot`."""
-        assert value.ndim is not None
-        known = self.found_tensor(slot, value, role, ["!llvm.ptr", *["i64"] * value.ndim], self.contents)
-        pointer, base, sizes = known[0], known[1], known[2:]
+    def unpacked(self, slot: str, value: Value, row: str) -> _Tensor:
+        """Check and unpack the tensor in the TVMFFIAny at `slot`, as its row says."""
+        code, true = self.code, self.code.constant(1, "i1")
+        types = ["!llvm.ptr", "!llvm.ptr", *["i64"] * (value.ndim or 0)]
+        kinds = ", ".join(["i1", *types])
+        nothing = ", ".join(
+            [true, *(code.null() if each == "!llvm.ptr" else code.constant(0) for each in types)]
+        )
+        is_tensor, address = self.tensor_inside(slot)
+        strange, wrong = code.fresh(), code.fresh()
+        outer, inner = [code.fresh() for _ in types], [code.fresh() for _ in types]
+        code.do(f"{', '.join([strange, *outer])} = scf.if {is_tensor} -> ({kinds}) {{")
+        found = address()
+        on_cpu = self.equal(code.load(found, DL.DEVICE, "i32"), 1, "i32")
+        # Rank and dtype lie side by side in both.
+        wanted = code.load(row, 0, "i64")
+        same = code.let(f"arith.cmpi eq, {code.load(found, DL.NDIM, 'i64', 4)}, {wanted} : i64")
+        code.do(f"{', '.join([wrong, *inner])} = scf.if {self.all_of(on_cpu, same)} -> ({kinds}) {{")
+        code.do(f"scf.yield {', '.join(self.contents(found, value))} : {kinds}")
+        code.do(f"}} else {{\n  scf.yield {nothing} : {kinds}\n  }}")
+        code.do(f"scf.yield {', '.join([wrong, *inner])} : {kinds}")
+        code.do(f"}} else {{\n  scf.yield {nothing} : {kinds}\n  }}")
+        code.do(f"scf.if {strange} {{")
+        self.call("relax.rt.flaw_of", [slot, row], ["!llvm.ptr", "!llvm.ptr"])
+        code.do("}")
+        pointer, base, sizes = outer[0], outer[1], outer[2:]
         contiguous = self.contiguous(pointer, sizes)
-        return _Tensor(value, "", sizes, pointer, base, contiguous, self.aligned(base, value))
+        return _Tensor(value, "", sizes, row, pointer, base, contiguous, self.aligned(base, row))
 
-    def contents(self, pointer: str, value: Value) -> tuple[str, list[str]]:
-        """Whether sizes below zero or a null pointer call for a closer look; the address of the data, and the sizes."""
+    def contents(self, pointer: str, value: Value) -> list[str]:
+        """Whether sizes below zero or a null pointer call for a closer look; both addresses, and the sizes."""
         code, zero = self.code, self.code.constant(0)
         data = code.load(pointer, DL.DATA, "!llvm.ptr")
         offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
@@ -55,16 +91,19 @@ class QuickWrapper(Wrapper):
         strange = code.let(f'llvm.icmp "eq" {data}, {code.null()} : !llvm.ptr')
         for size in sizes:
             strange = self.any_of(strange, code.let(f"arith.cmpi slt, {size}, {zero} : i64"))
-        return strange, [base, *sizes]
+        return [strange, pointer, base, *sizes]
 
-    def aligned(self, base: str, value: Value) -> str:
+    def aligned(self, base: str, row: str) -> str:
         """Whether elements begin at multiples of their size."""
         code = self.code
-        if value.dtype is None or value.dtype.size == 1:
-            return code.constant(1, "i1")
         address = code.let(f"llvm.ptrtoint {base} : !llvm.ptr to i64")
-        beyond = code.let(f"arith.andi {address}, {code.constant(value.dtype.size - 1)} : i64")
+        mask = code.let(f"arith.subi {self.element(row)}, {code.constant(1)} : i64")
+        beyond = code.let(f"arith.andi {address}, {mask} : i64")
         return code.let(f"arith.cmpi eq, {beyond}, {code.constant(0)} : i64")
+
+    def element(self, row: str) -> str:
+        """The bytes of an element (i64)."""
+        return self.code.load(row, LAYOUT["ELEMENT"], "i64")
 
     def contiguous(self, pointer: str, sizes: list[str]) -> str:
         """Whether elements lie in row-major order; strides may be null, those of size-1 dimensions are free."""
@@ -99,17 +138,19 @@ class QuickWrapper(Wrapper):
         """Each is read where it is needed."""
 
     def given_result(self, i: int, sizes: list[str], shape: str) -> str:
-        code, value = self.code, self.signature.results[i]
-        role = f"the given {value.name}"
-        tensor = self.unpacked(code.at("%args", ANY_BYTES * (len(self.signature.params) + i)), value, role)
+        code, row = self.code, self.row(len(self.tensors) + i)
+        slot = code.at("%args", ANY_BYTES * (len(self.signature.params) + i))
+        tensor = self.unpacked(slot, self.signature.results[i], row)
         same = [
             code.let(f"arith.cmpi eq, {size}, {wanted} : i64")
             for size, wanted in zip(tensor.sizes, sizes, strict=True)
         ]
         fits = self.all_of(tensor.contiguous, tensor.aligned, *same)
         code.do(f"scf.if {fits} {{\n  }} else {{")
-        text = self.constant_text(self.prefix + role)
-        operands = [tensor.pointer, text, shape, tensor.contiguous, tensor.aligned]
+        role = code.let(
+            f"llvm.getelementptr {row}[{code.load(row, LAYOUT['ROLE'], 'i32')}] : (!llvm.ptr, i32) -> !llvm.ptr, i8"
+        )
+        operands = [tensor.pointer, role, shape, tensor.contiguous, tensor.aligned]
         self.call("relax.rt.given_flaw", operands, ["!llvm.ptr", "!llvm.ptr", "!llvm.ptr", "i1", "i1"])
         code.do("}")
         return tensor.base
@@ -122,14 +163,14 @@ class QuickWrapper(Wrapper):
 
     def data(self, tensor: Tensor) -> str:
         """The data of a tensor in row-major order: its own, or a copy that lives as long as the call."""
-        assert isinstance(tensor, _Tensor) and tensor.value.dtype is not None
+        assert isinstance(tensor, _Tensor)
         code = self.code
         fine = self.all_of(tensor.contiguous, tensor.aligned, *([tensor.apart] if tensor.apart else []))
         result = code.fresh()
         code.do(f"{result} = scf.if {fine} -> !llvm.ptr {{")
         code.do(f"scf.yield {tensor.base} : !llvm.ptr")
         code.do("} else {")
-        operands = [code.frame(self.fragment), tensor.pointer, code.constant(tensor.value.dtype.size)]
+        operands = [code.frame(self.fragment), tensor.pointer, self.element(tensor.row)]
         copy = self.call("relax.rt.compact", operands, ["!llvm.ptr", "!llvm.ptr", "i64"], "!llvm.ptr")
         code.do(f"scf.yield {copy} : !llvm.ptr\n  }}")
         return result
@@ -149,8 +190,7 @@ class QuickWrapper(Wrapper):
         code.do(f"{head}scf.if {given}{arrow} {{")
         places = []
         for out in outs:
-            assert out.value.dtype is not None
-            places.append(self.extent(out.data, self.bytes_of(out.value.dtype, out.sizes)))
+            places.append(self.extent(out.data, self.bytes_of(out.row, out.sizes)))
         for second, place in enumerate(places):
             for first, other in enumerate(places[:second]):
                 self.check(
@@ -160,8 +200,7 @@ class QuickWrapper(Wrapper):
                 )
         found = []
         for item in tensors:
-            assert item.value.dtype is not None
-            read = self.extent(item.base, self.bytes_of(item.value.dtype, item.sizes))
+            read = self.extent(item.base, self.bytes_of(item.row, item.sizes))
             found.append(self.all_of(*(self.any_of(*self.reasons_apart(read, place)) for place in places)))
         if flags:
             yes = ", ".join([code.constant(1, "i1")] * len(flags))

@@ -11,6 +11,9 @@ from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.ffi_dtypes import DType, dtype_named
 from relax_mlir.mlir import ir
 
+ENTRY_PREFIX = "__tvm_ffi_"
+"""How the symbol of an entry point begins; the name of the function follows."""
+
 KINDS = ("tensor", "shape", "int", "object", "tuple")
 
 
@@ -35,6 +38,11 @@ class Value:
     def is_handle(self) -> bool:
         """Whether the function takes or gives a handle: the two words of a TVMFFIAny."""
         return self.kind == "object" or self.ndim is None or (self.kind == "tensor" and self.dtype is None)
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor of known rank and dtype."""
+        return self.kind == "tensor" and not self.is_handle
 
     @property
     def dims(self) -> int:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir.lowering.abi.signature import Value
-from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, Row, table_name, table_of
-from relax_mlir.lowering.runtime_lib.support import CACHED_OBJECT
-from relax_mlir.mlir_text import Code, Fragment, attribute, quoted_bytes, symbol, text_constant
+from relax_mlir.lowering.abi.texts import Texts, cache_global
+from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, Row, table_of
+from relax_mlir.mlir_text import Code, Fragment, attribute, text_constant
 
 ANY_BYTES = 16
 OBJECT_BYTES = 24
@@ -42,7 +42,7 @@ class FFICode:
     """Code that reads values of the FFI.
 
     `name` makes the names of its checks unique, `prefix` begins all error messages; `kind` replaces the kinds of
-    errors where it is set.
+    errors where it is set; `texts`: where its texts are.
     """
 
     name: str
@@ -51,6 +51,10 @@ class FFICode:
     code: Code = field(default_factory=Code)
     kind: str = ""
     checks: int = 0
+    texts: Texts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.texts = Texts(self.fragment)
 
     def check(self, ok: str, kind: str, message: str, *values: str, exact_kind: bool = False) -> None:
         """Leave with an error of `kind` unless `ok`; `values` are of type index.
@@ -61,7 +65,8 @@ class FFICode:
         self.checks += 1
         types = f"({', '.join(['i1'] + ['index'] * len(values))}) -> ()"
         error = kind if exact_kind else self.kind or kind
-        declaration = attribute({"kind": error, "message": self.prefix + message})
+        text = self.texts.message(self.prefix + message)
+        declaration = attribute({"kind": error, "message": text})
         symbol = self.fragment.declare(name, types, f"relax.check = {declaration}")
         self.code.do(f"func.call {symbol}({', '.join([ok, *values])}) : {types}")
 
@@ -91,12 +96,7 @@ class FFICode:
             rows.append(
                 Row(value.ndim, value.dtype.packed, value.dtype.size, self.prefix, role, expected, self.kind)
             )
-        table = table_of(rows)
-        name = symbol(table_name(table))
-        self.fragment.define(
-            f"llvm.mlir.global internal constant {name}({quoted_bytes(table)}) {{alignment = 8 : i64}}"
-        )
-        return self.code.let(f"llvm.mlir.addressof {name} : !llvm.ptr")
+        return self.code.let(f"llvm.mlir.addressof {self.texts.table(table_of(rows))} : !llvm.ptr")
 
     def take_tensor(self, slot: str, value: Value, row: str, record: str) -> tuple[str, Tensor]:
         """Check and read the tensor in the TVMFFIAny at `slot`, as its row of a table says.
@@ -119,51 +119,36 @@ class FFICode:
         """The address of the elements of a tensor; once it is settled, they lie in row-major order."""
         return self.code.load(tensor.record, 0, "!llvm.ptr")
 
-    def found_tensor(
-        self,
-        slot: str,
-        value: Value,
-        role: str,
-        types: Sequence[str] = (),
-        read: Callable[[str, Value], tuple[str, list[str]]] | None = None,
-    ) -> list[str]:
-        """The address of the DLTensor in the TVMFFIAny at `slot`, after checks of all that `value` says.
-
-        `read`: reads more of a tensor that is right so far: whether something may be wrong with it, and values of
-        `types`, which follow the address. What is wrong, the support function finds out: that code is the same for all.
-        """
-        code, true = self.code, self.code.constant(1, "i1")
+    def tensor_inside(self, slot: str) -> tuple[str, Callable[[], str]]:
+        """Whether the TVMFFIAny at `slot` is a tensor (i1); what writes the address of its DLTensor, if it is."""
+        code = self.code
         type_index = code.load(slot, 0, "i32")
         is_object = self.equal(type_index, TENSOR, "i32")
-        is_tensor = self.any_of(is_object, self.equal(type_index, DLTENSOR, "i32"))
-        nothing = [code.null() if type == "!llvm.ptr" else code.constant(0) for type in types]
+
+        def address() -> str:
+            handle = code.load(slot, 8, "!llvm.ptr")
+            inside = code.at(handle, OBJECT_BYTES)
+            return code.let(f"llvm.select {is_object}, {inside}, {handle} : i1, !llvm.ptr")
+
+        return self.any_of(is_object, self.equal(type_index, DLTENSOR, "i32")), address
+
+    def found_tensor(self, slot: str, value: Value, role: str) -> str:
+        """The address of the DLTensor in the TVMFFIAny at `slot`, after checks of what is known of it.
+
+        What is wrong, the support function finds out: that code is the same for all.
+        """
+        code, true = self.code, self.code.constant(1, "i1")
+        is_tensor, address = self.tensor_inside(slot)
         wrong, pointer = code.fresh(), code.fresh()
-        more = [code.fresh() for _ in types]
-        kinds = ", ".join(["i1", "!llvm.ptr", *types])
-        code.do(f"{', '.join([wrong, pointer, *more])} = scf.if {is_tensor} -> ({kinds}) {{")
-        handle = code.load(slot, 8, "!llvm.ptr")
-        inside = code.at(handle, OBJECT_BYTES)
-        found = code.let(f"llvm.select {is_object}, {inside}, {handle} : i1, !llvm.ptr")
-        facts = [(DL.DEVICE, 1, "i32")]
-        if value.dtype is not None and value.ndim is not None:  # side by side
-            facts.append((DL.NDIM, value.ndim | value.dtype.packed << 32, "i64"))
-        else:
-            facts += [] if value.dtype is None else [(DL.DTYPE, value.dtype.packed, "i32")]
-            facts += [] if value.ndim is None else [(DL.NDIM, value.ndim, "i32")]
-        fits = self.all_of(
-            *(self.equal(code.load(found, at, type, 4), fact, type) for at, fact, type in facts)
-        )
-        if read is None:
-            strange, values = code.let(f"arith.xori {fits}, {true} : i1"), []
-        else:
-            strange, values = code.fresh(), [code.fresh() for _ in types]
-            inner = ", ".join(["i1", *types])
-            code.do(f"{', '.join([strange, *values])} = scf.if {fits} -> ({inner}) {{")
-            doubt, contents = read(found, value)
-            code.do(f"scf.yield {', '.join([doubt, *contents])} : {inner}")
-            code.do(f"}} else {{\n  scf.yield {', '.join([true, *nothing])} : {inner}\n  }}")
-        code.do(f"scf.yield {', '.join([strange, found, *values])} : {kinds}")
-        code.do(f"}} else {{\n  scf.yield {', '.join([true, code.null(), *nothing])} : {kinds}\n  }}")
+        code.do(f"{wrong}, {pointer} = scf.if {is_tensor} -> (i1, !llvm.ptr) {{")
+        found = address()
+        facts = [(DL.DEVICE, 1)]
+        facts += [] if value.dtype is None else [(DL.DTYPE, value.dtype.packed)]
+        facts += [] if value.ndim is None else [(DL.NDIM, value.ndim)]
+        fits = self.all_of(*(self.equal(code.load(found, at, "i32"), fact, "i32") for at, fact in facts))
+        strange = code.let(f"arith.xori {fits}, {true} : i1")
+        code.do(f"scf.yield {strange}, {found} : i1, !llvm.ptr")
+        code.do(f"}} else {{\n  scf.yield {true}, {code.null()} : i1, !llvm.ptr\n  }}")
         code.do(f"scf.if {wrong} {{")
         self.call(
             "relax.rt.tensor_flaw",
@@ -178,11 +163,11 @@ class FFICode:
             [*["!llvm.ptr"] * 4, "i64", "i64"],
         )
         code.do("}")
-        return [pointer, *more]
+        return pointer
 
     def constant_text(self, text: str) -> str:
         """The address of a constant text."""
-        return self.code.let(f"llvm.mlir.addressof {text_constant(self.fragment, text)} : !llvm.ptr")
+        return self.code.let(f"llvm.mlir.addressof {self.texts.constant(text)} : !llvm.ptr")
 
     def sizes(self, pointer: str, ndim: int) -> list[str]:
         """The sizes of a DLTensor, as i64."""
@@ -267,7 +252,7 @@ class FFICode:
         self.code.store(payload, "i64" if words else "!llvm.ptr", to, ANY_BYTES * position + 8)
 
     def construct(self, name: str, arguments: str, count: int | str) -> str:
-        return construct(self.code, self.fragment, name, arguments, count)
+        return construct(self.code, self.fragment, name, arguments, count, self.texts.cache(name))
 
     def call(self, name: str, operands: Sequence[str], types: Sequence[str], result: str = "") -> str:
         """Call a function of the module; its result, if it has one."""
@@ -291,31 +276,26 @@ class FFICode:
         return self.construct("ffi.Shape", room, len(numbers))
 
 
-def cache_global(fragment: Fragment, name: str) -> str:
-    """A global pointer to an object, null at first, that `__relax_release` drops (see `lifecycle`); its name."""
-    fragment.define(
-        f"llvm.mlir.global internal {symbol(name)}() {{{CACHED_OBJECT}}} : !llvm.ptr "
-        "{\n  %0 = llvm.mlir.zero : !llvm.ptr\n  llvm.return %0 : !llvm.ptr\n}"
-    )
-    return symbol(name)
-
-
-def global_function(code: Code, fragment: Fragment, name: str) -> tuple[str, str, str]:
-    """Operands for `relax.rt.global`: the cache, the name, and its length in bytes."""
-    cache = cache_global(fragment, f"relax.function.{name}")
+def global_function(code: Code, fragment: Fragment, name: str, cache: str = "") -> tuple[str, str, str]:
+    """Operands for `relax.rt.global`: the cache (of the module, if its symbol is not given), the name, and its length
+    in bytes.
+    """
     key = text_constant(fragment, name)
     return (
-        code.let(f"llvm.mlir.addressof {cache} : !llvm.ptr"),
+        code.let(f"llvm.mlir.addressof {cache or cache_global(fragment, name)} : !llvm.ptr"),
         code.let(f"llvm.mlir.addressof {key} : !llvm.ptr"),
         code.constant(len(name.encode())),
     )
 
 
-def construct(code: Code, fragment: Fragment, name: str, arguments: str, count: int | str) -> str:
+def construct(
+    code: Code, fragment: Fragment, name: str, arguments: str, count: int | str, cache: str = ""
+) -> str:
     """Call a constructor of the FFI ("ffi.Array", "ffi.Shape"); the handle of the new object. `count`: a number, or
-    the name of an i32."""
+    the name of an i32; `cache`: see `global_function`.
+    """
     type = "(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i32) -> !llvm.ptr"
     callee = fragment.declare("relax.rt.construct", type)
     number = count if isinstance(count, str) else code.constant(count, "i32")
-    values = ", ".join([*global_function(code, fragment, name), arguments, number])
+    values = ", ".join([*global_function(code, fragment, name, cache), arguments, number])
     return code.let(f"func.call {callee}({values}) : {type}")

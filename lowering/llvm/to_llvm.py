@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from relax_mlir.lowering.abi.emit_ffi_wrappers import EmitFFIWrappers
 from relax_mlir.lowering.abi.emit_lifecycle import EmitLifecycle
 from relax_mlir.lowering.abi.internalize import Internalize
@@ -15,20 +17,21 @@ from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
 from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults
+from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
 from relax_mlir.transform.pass_base import Pass
 from relax_mlir.transform.upstream import MLIRPass, known_passes
 
 
-def boundary(separate_support: bool = False) -> list[Pass]:
-    """Entry points and declarations get bodies; support functions, too, unless they are `separate_support`."""
+def boundary(hand_on: Callable[[list[Part]], None] | None = None) -> list[Pass]:
+    """Entry points and declarations get bodies, support functions, too, or `hand_on` takes what is compiled apart."""
     return [
         PoolBuffers(),
         LowerCopies(),
         LowerPackedCalls(),
         LowerObjects(),
         MangleNames(),
-        EmitFFIWrappers(separate_support),
+        EmitFFIWrappers.handing_on(hand_on),
         LowerConstants(),
         EmitLifecycle(),
     ]
@@ -78,16 +81,17 @@ def support_to_flat(is_hot: bool = False) -> list[Pass]:
     return [known_passes("strip-debuginfo"), *kernels_to_flat(), LowerChecks(), Internalize(is_hot)]
 
 
-def flatten(target: str = "cpu", separate_support: bool = False) -> list[Pass]:
+def flatten(target: str = "cpu", hand_on: Callable[[list[Part]], None] | None = None) -> list[Pass]:
     """All of V → F, where the functions of a module no longer depend on each other's bodies.
 
-    If they are `separate_support`, the module declares the support functions that all modules need.
+    If `hand_on` takes what is compiled apart, the module declares the support functions that all modules need, and the
+    entry points that go to it.
     """
     return [
         SkipEmptyResults(),
         SkipEmptyLoops(),
         OutlineParallelLoops(target),
-        *boundary(separate_support),
+        *boundary(hand_on),
         *flat_control_flow(),
         LowerChecks(),
         known_passes("symbol-dce"),

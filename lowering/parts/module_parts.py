@@ -67,7 +67,8 @@ class Part:
     functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level
     F or L, else it is of level V; `all_vectors`: whether it has ops that only `convert-vector-to-llvm` converts;
     `optimised`: whether LLVM's own optimisations gain anything for it; `has_checks`: whether its functions, of level V,
-    have checks that may fail.
+    have checks that may fail; `renamed`: pairs of symbols, of the code and of the module that uses it, as functions
+    share their code that are equal but for these.
     """
 
     source: bytes
@@ -80,6 +81,7 @@ class Part:
     all_vectors: bool
     optimised: bool
     has_checks: bool = False
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

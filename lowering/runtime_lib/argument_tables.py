@@ -23,6 +23,7 @@ RECORD_BYTES = 32
 
 LAYOUT = {
     "ROW_BYTES": ROW_BYTES,
+    "DTYPE": 4,
     "ELEMENT": 8,
     "ROLE": 16,
     "NAME": 20,

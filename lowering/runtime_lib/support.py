@@ -65,9 +65,12 @@ _NULL_CHECK = attribute(
 _DTYPE_CODES = ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code7+")
 """DLPack's codes of types, from 0 on; the last stands for all others."""
 
-_DECLARED = fill_template("support_declarations", memory_check=_MEMORY_CHECK)
+DECLARED = fill_template("support_declarations", memory_check=_MEMORY_CHECK)
+"""What support functions call: the C library, the FFI, and the ways to fail."""
 _TABLE = fill_template("support_memory_table", MEMORY_TABLE=MEMORY_TABLE)
-_OBJECTS = fill_template("support_objects")
+CONSTRUCT = fill_template("support_construct")
+"""Functions that make objects of the FFI; they call what `DECLARED` does."""
+_OBJECTS = f"{CONSTRUCT}\n{fill_template('support_objects')}"
 
 _CORE = "\n".join(
     [
@@ -89,7 +92,7 @@ CORE_MAY_FAIL = frozenset(name for name, head in _CORE_HEADS.items() if MAY_FAIL
 """Those functions of it that may fail."""
 
 SEPARATE_SUPPORT = "\n".join(
-    [_DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE]
+    [DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE]
 )
 """A module of level V with checks: what `define_support` leaves out, if it `is_separate`."""
 
@@ -112,14 +115,15 @@ SEPARATE_DECLARATIONS = {
 ENTRY_CALLS = frozenset(name for name in CORE_NAMES if not name.startswith(RAISER_PREFIX))
 """The names of those that entry points call: which errors are raised is known later (see `Raisers`)."""
 
-_CORE_SEPARATE = "\n".join(text for name, text in SEPARATE_DECLARATIONS.items() if name in ENTRY_CALLS)
+CORE_SEPARATE = "\n".join(text for name, text in SEPARATE_DECLARATIONS.items() if name in ENTRY_CALLS)
+"""Declarations of these, as a text."""
 
 _NULL_DECLARED = f"func.func private @relax.check.null(i1, index) attributes {{relax.check = {_NULL_CHECK}}}"
 
 
 def support_text() -> str:
     """All support functions, as a module of level V with checks that stands alone but for the entry points."""
-    return "\n".join([_DECLARED, _NULL_DECLARED, _TABLE, _CORE, _OBJECTS])
+    return "\n".join([DECLARED, _NULL_DECLARED, _TABLE, _CORE, _OBJECTS])
 
 
 _OBJECT_NAMES = frozenset(_declarations(_OBJECTS))
@@ -133,13 +137,13 @@ def has_separate_support(functions: Mapping[str, func.FuncOp]) -> bool:
 def define_support(module: ir.Module, is_separate: bool) -> None:
     """Define in a module what entry points with tensors need; if it `is_separate`, declare it."""
     fragment = Fragment()
-    fragment.define(_DECLARED)
+    fragment.define(DECLARED)
     fragment.define(_TABLE)
     if is_separate:
         for name, function in functions(module).items():
             if name in CORE_NAMES:  # a declaration without the marks
                 function.operation.erase()
-        fragment.define(_CORE_SEPARATE)
+        fragment.define(CORE_SEPARATE)
     else:
         fragment.define(_CORE)
     fragment.splice(module)
@@ -149,7 +153,7 @@ def define_object_support(module: ir.Module) -> None:
     """Define the support functions that a module declares and `define_support` does not know."""
     if any(symbol_name(op) in _OBJECT_NAMES and is_declaration(op) for op in module.body.operations):
         fragment = Fragment()
-        fragment.define(_DECLARED)
+        fragment.define(DECLARED)
         declared = _declarations(_CORE)
         fragment.define("\n".join(declared[name] for name in declared if name in ENTRY_CALLS))
         fragment.define(_NULL_DECLARED)

@@ -203,6 +203,10 @@ class Fragment:
         suffix = f" attributes {{{attributes}}}" if attributes else ""
         self.define("\n".join([f"func.func {head}{suffix} {{", *code.lines, "}"]))
 
+    def declared(self) -> set[str]:
+        """The names of the functions that have been made known."""
+        return set(self._declarations)
+
     def text(self, known: Container[str] = ()) -> str:
         """All of it, without the declarations of symbols that are `known`."""
         declared = [text for name, text in self._declarations.items() if name not in known]

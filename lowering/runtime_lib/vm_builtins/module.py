@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
+from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.abi.unpack import ARRAY, DL, OBJECT_BYTES, SHAPE, TENSOR
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.pool import HEAD_BYTES, PAGE_BYTES, PAGED_BYTES

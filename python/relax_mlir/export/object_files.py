@@ -7,13 +7,13 @@ from pathlib import Path
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.elf_sections import with_renamed_symbols
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
-from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.emit_lifecycle import (
     CONSTANTS_ADDRESS,
     MEMORY_ADDRESS,
     PROFILE_ADDRESS,
     THREADS_ADDRESS,
 )
+from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib.library import CODE_PREFIX, code_name, level_suffix
 from relax_mlir.target import Target
 

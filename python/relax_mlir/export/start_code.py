@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relax_mlir.export.cpu_words import needed_words
-from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX
 from relax_mlir.lowering.abi.emit_lifecycle import (
     CONSTANTS_ADDRESS,
     MEMORY_ADDRESS,
     PROFILE_ADDRESS,
     THREADS_ADDRESS,
 )
+from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu, feature_text
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir

@@ -20,6 +20,7 @@ from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.elf_object import LoadedObject, ObjectFileError
+from relax_mlir.runtime.elf_symbols import with_symbol_names
 from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS, destroy_engines, object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.part_lowering import lowered_part
@@ -28,7 +29,7 @@ from relax_mlir.target import usable_cpus
 SHARED_ENTRY = "shared-"
 """How the names of the cache's entries for shared parts begin."""
 
-KEPT_PARTS = 256
+KEPT_PARTS = 512
 """Parts whose code a process keeps: some 10 kB each."""
 
 THREADS = "RELAX_MLIR_COMPILE_THREADS"
@@ -89,7 +90,9 @@ class PartCompiler:
     ) -> None:
         self.libraries, self.opt_level = libraries, opt_level
         self.persistent, self.low_precision, self.cpu = persistent, low_precision, cpu
-        self._tasks: list[_Task] = []
+        self._wanted: list[tuple[_Task, Part]] = []
+        """What was added, each with the task that makes its code."""
+        self._by_key: dict[str, _Task] = {}
         self._left: list[_Task] = []
         """Those that nobody has begun with."""
         self._warm_up: list[Callable[[], None]] = []
@@ -115,7 +118,7 @@ class PartCompiler:
     @property
     def has_parts(self) -> bool:
         """Whether any part was added."""
-        return bool(self._tasks)
+        return bool(self._wanted)
 
     def meanwhile(self, warm_up: Iterable[Callable[[], None]]) -> None:
         """Do something else while there are no parts, or at the end; a consumer may already have done it."""
@@ -126,9 +129,14 @@ class PartCompiler:
 
     def add(self, parts: Iterable[Part]) -> None:
         """Begin to compile parts."""
-        tasks = [_Task(part, self.opt_level if part.optimised else 0) for part in parts]
-        missing = [task for task in tasks if not self._find(task)]
-        self._tasks += tasks
+        missing = []
+        for part in parts:
+            task = _Task(part, self.opt_level if part.optimised else 0)
+            key = self._key(task)
+            first = self._by_key.setdefault(key, task)
+            self._wanted.append((first, part))
+            if first is task and not self._find(task, key):
+                missing.append(task)
         with self._lock:
             self._left = sorted([*self._left, *missing], key=lambda task: task.part.ops)
         self._wake(len(missing))
@@ -146,12 +154,15 @@ class PartCompiler:
             pass
         for other in self._others:
             other.result()
-        return [task.code for task in self._tasks]
+        return [
+            with_symbol_names(task.code, dict(part.renamed)) if part.renamed else task.code
+            for task, part in self._wanted
+        ]
 
-    def _find(self, task: _Task) -> bool:
+    def _find(self, task: _Task, key: str) -> bool:
         """Look for code that is kept."""
         shared = task.part.group is not None
-        task.code = _known(self._key(task), self.persistent and shared) or b""
+        task.code = _known(key, self.persistent and shared) or b""
         return bool(task.code)
 
     def _do_next(self, warm_up_first: bool = False) -> bool:

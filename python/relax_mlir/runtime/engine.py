@@ -16,9 +16,9 @@ import tvm_ffi
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import LATENCY_CRITICAL, PACKED, SIGNATURE, TAKES_HANDLES
 from relax_mlir.dialects.bounds import read_bounds
-from relax_mlir.lowering.abi.emit_ffi_wrappers import ENTRY_PREFIX, INPUTS
+from relax_mlir.lowering.abi.emit_ffi_wrappers import INPUTS
 from relax_mlir.lowering.abi.emit_lifecycle import CONSTANTS_ADDRESS, MEMORY_ADDRESS, RELEASE, THREADS_ADDRESS
-from relax_mlir.lowering.abi.signature import Place, plain, signature_from
+from relax_mlir.lowering.abi.signature import ENTRY_PREFIX, Place, plain, signature_from
 from relax_mlir.lowering.memory.report import MEMORY_PLAN
 from relax_mlir.mlir import func, ir
 from relax_mlir.mlir_text import symbol_name
@@ -31,10 +31,10 @@ _Procedure = ctypes.CFUNCTYPE(None)
 
 
 def entry_points(module: ir.Module) -> Iterator[tuple[str, int]]:
-    """Names of the functions that have an FFI entry point, each with its number of parameters."""
+    """Names of the functions that have an FFI entry point, here or in a part, each with its number of parameters."""
     for op in module.body.operations:
         name = symbol_name(op)
-        if name.startswith(ENTRY_PREFIX) and op.regions[0].blocks:
+        if name.startswith(ENTRY_PREFIX) and INPUTS in op.attributes:
             yield name[len(ENTRY_PREFIX) :], ir.IntegerAttr(op.attributes[INPUTS]).value
 
 

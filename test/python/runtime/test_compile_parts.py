@@ -41,6 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path / "cache"
 
 
+SHARED_ENTRY_POINT = "__tvm_ffi_relax.entry"
+
 ONCE = (pool.STATE, thread_pool.STATE, fast_call_state.STATE)
 """What a process compiles once, whichever module needs it first."""
 
@@ -62,7 +64,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
 
 
 def shared(names: Iterable[str]) -> list[str]:
-    return sorted(name for name in names if name.startswith(("relax.gemm.", "relax.rt.")))
+    return sorted(name for name in names if name.startswith(("relax.gemm.", "relax.rt.", SHARED_ENTRY_POINT)))
 
 
 def product(scale: float) -> rx.IRModule:
@@ -117,6 +119,7 @@ def test_llvm_optimises_calls_that_take_microseconds(compiled: dict[str, int]) -
         builder.emit_func_output(R.exp(x))
     rx.build(builder.get(), cache=False)
     assert compiled.pop("relax.fn.main") == DEFAULT_OPT_LEVEL
+    assert compiled[SHARED_ENTRY_POINT] == DEFAULT_OPT_LEVEL
     assert set(compiled) == set(shared(compiled))
 
 
