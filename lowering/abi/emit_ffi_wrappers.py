@@ -33,8 +33,8 @@ class EmitFFIWrappers(ModulePass):
     """Write the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`.
 
     The support functions are defined, too. With `separate`, what is compiled apart leaves the module, which declares
-    it: the support functions that all modules need, and entry points whose code functions share. These are modules within
-    the module, unless somebody takes them.
+    it: the support functions that all modules need, and entry points whose code functions share (`entry_parts`). These
+    are modules within the module, unless somebody takes them.
     """
 
     name: ClassVar[str] = "emit-ffi-wrappers"
