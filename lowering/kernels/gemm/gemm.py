@@ -25,6 +25,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
     emit_shared,
     signature,
 )
+from relax_mlir.lowering.kernels.gemm.gemm_few_rows import emit_few_rows, has_few_rows, is_few_rows
 from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
 from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
     emit_narrow,
@@ -109,6 +110,8 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         emit_narrow(block, parts, sizes, element)
         emit_narrow_transposed(block, parts, packing_of(block, kernel, target))
         emit_narrow_left(block, parts, packing_of(block, kernel, target))
+        if has_few_rows(sizes):
+            emit_few_rows(block, parts, sizes, element)
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
         return kernel.name
@@ -292,7 +295,14 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
 
         def many_rows() -> None:
             if has_narrow(sizes, source, element):
-                e.branch(is_narrow(a_parts, b_parts, sizes), narrow, packed)
+                e.branch(is_narrow(a_parts, b_parts, sizes), narrow, wide)
+            else:
+                packed()
+
+        def wide() -> None:
+            if has_few_rows(sizes):
+                is_low = is_few_rows(a_parts, b_parts)
+                e.branch(is_low, lambda: e.call(parts.few_rows, arguments), packed)
             else:
                 packed()
 

@@ -91,6 +91,11 @@ class Parts:
         """`narrow` for a large A of which columns, not rows, have unit stride."""
         return f"{self.entry}.narrow_left"
 
+    @property
+    def few_rows(self) -> str:
+        """The way for few rows of C, and many columns."""
+        return f"{self.entry}.few_rows"
+
     def unpacked(self, kind: str) -> str:
         """A tile that reads its operands where they lie, or what it calls."""
         return f"{self.entry}.unpacked_{kind}"

@@ -88,12 +88,12 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
             narrow_product(parts, e.metadata(a), tiling, [a, right, *rest])
 
 
-def _has_wide_tile(tiling: Tiling) -> bool:
+def has_wide_tile(tiling: Tiling) -> bool:
     """Whether the registers hold a tile of three vectors, whose lanes may be masked."""
     return tiling.registers >= 32 and not tiling.half_lines
 
 
-def _tiles(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
+def tiles_of(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
     """The tiles by their names: `whole` for the first columns, then those for what is left."""
     group = parts.groups.unpacked
     one = NarrowTile(parts.unpacked("one"), group, tile_rows(tiling, 1), 1)
@@ -104,7 +104,7 @@ def _tiles(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
         whole = NarrowTile(parts.unpacked("two_whole"), group, high, 2, is_masked=False)
         return {"whole": whole, "one": one, "two": two}
     tiles = {"whole": two, "one": one, "two": two}
-    if _has_wide_tile(tiling):
+    if has_wide_tile(tiling):
         tiles["whole"] = tiles["three"] = NarrowTile(parts.unpacked("three"), group, high, 3)
     # Of f32, dot products or tall tiles do most of the columns for which this would be of use.
     if tiling.lanes <= 8:
@@ -115,7 +115,7 @@ def _tiles(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
 def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
     """Emit C (+)= A B with its epilogue, where `is_narrow` holds; arguments as those of the packed way."""
     types = [*signature(element, element), *ep.types()]
-    tiles, tall = _tiles(parts, tiling), TallTiles(parts, tiling, element)
+    tiles, tall = tiles_of(parts, tiling), TallTiles(parts, tiling, element)
     with e.function(block, parts.narrow, types, group=parts.groups.product) as arguments:
         by_parts(
             tiling, f"{parts.narrow}.part", arguments[0], arguments[2], arguments, row_group=row_group(tiling)
@@ -163,7 +163,7 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
                     arguments += [place_in(b_parts, k, j), b_parts.strides[0], deep]
                     e.call(tile.name, [*arguments, place_in(c_parts, i, j), c_parts.strides[0], left, add])
 
-                _by_tiles(tiling, tiles, first_column, tiles_end, multiply)
+                by_tiles(tiling, tiles, first_column, tiles_end, multiply)
                 with e.when(e.compare("gt", dots, 0)):
                     high, places = e.sub(end, i), (e.mul(i, a_parts.strides[0]), e.mul(i, c_parts.strides[0]))
                     lines_of_a = e.view(
@@ -195,7 +195,7 @@ def _kept_bytes(a: e.Strided, tiling: Tiling, element: e.Type) -> e.Index:
     elements of a row of A are apart, each step of the depth takes another page of it.
     """
     near = tiling.l1_bytes * 3 // 4
-    if not _has_wide_tile(tiling):
+    if not has_wide_tile(tiling):
         return near
     deep = tiling.kept_left * item_bytes(element) // 2
     return e.select(e.compare("eq", a.strides[1], 1), deep, near)
@@ -214,7 +214,7 @@ def _dots_pay(a: e.Strided, columns: e.Index, beyond: e.Index, tiling: Tiling) -
     """
     part = tiling.lanes // _IDLE_PART
     few = e.compare("le", beyond, min(part, MAX_DOTS))
-    if _has_wide_tile(tiling) and tiling.lanes <= 8:
+    if has_wide_tile(tiling) and tiling.lanes <= 8:
         few = e.all_of(few, e.compare("eq", e.sub(columns, beyond), e.round_down(columns, 3 * tiling.lanes)))
     alone = e.all_of(e.compare("eq", columns, beyond), e.compare("le", beyond, part))
     return e.all_of(
@@ -241,7 +241,7 @@ def _transpose(
             simd.store(line, lines, n, k)
 
 
-def _by_tiles(
+def by_tiles(
     tiling: Tiling,
     tiles: dict[str, NarrowTile],
     first: e.Value,

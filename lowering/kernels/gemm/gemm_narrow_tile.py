@@ -19,6 +19,7 @@ class NarrowTile:
     """A register tile: its rows, the vectors in each of them, and whether the last one may be read in part.
 
     `ends_half`: the last vector has half as many lanes as the others. A CPU may do twice as many of these at a time.
+    `tiles_ahead`: if not 0, it asks for the columns of B that the tile so many tiles on uses.
     """
 
     name: str
@@ -27,6 +28,7 @@ class NarrowTile:
     vectors: int
     is_masked: bool = True
     ends_half: bool = False
+    tiles_ahead: int = 0
 
     def lanes(self, tiling: Tiling) -> list[int]:
         """Lanes of each of its vectors."""
@@ -88,6 +90,10 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
                 line = [
                     simd.load(wide[v], b, e.add(line_at, places[v]), where=masks[v]) for v in range(vectors)
                 ]
+                if tile.tiles_ahead:
+                    beyond = tile.tiles_ahead * tile.columns(tiling)
+                    for column in places:
+                        e.prefetch_ahead(b, e.add(line_at, beyond + column))
                 new = []
                 for r, start in enumerate(starts):
                     factor = simd.splat(e.load(a, e.add(start, at)), lanes)

@@ -1,4 +1,6 @@
-"""Products with few columns: the ways that sizes and strides choose, on several targets, against float64 NumPy."""
+"""Products with few columns or rows that read B where it lies: the ways that sizes and strides choose, on several
+targets, against float64 NumPy.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from gemm_check import DTYPES, check, module_of, operand
 from jit import Compiled
 from relax_mlir import op
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
+from relax_mlir.lowering.kernels.gemm.gemm_few_rows import MAX_FEW_ROWS
 from relax_mlir.lowering.kernels.gemm.gemm_narrow import MAX_COLUMNS
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
@@ -67,11 +70,32 @@ def test_few_rows_of_much_depth(kernel: GemmKernel, cpu: str) -> None:
                 check(compiled(kernel, cpu), kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1])))
 
 
+@on_cpus
+def test_few_rows_and_many_columns(kernel: GemmKernel, cpu: str) -> None:
+    """Tiles of 6 or 8 rows and three vectors, and what is left beside them, in blocks of depth."""
+    rng, dtype = np.random.default_rng(23), DTYPES[kernel.operand]
+    for m in (5, 6, 7, 8, 9, 10, 13, 16, 17, 21, 24, 33, 41, MAX_FEW_ROWS, MAX_FEW_ROWS + 1):
+        for n in (MAX_COLUMNS + 1, 64, 72, 96, 97, 145, 200):
+            depth = int(rng.choice([1, 7, 95, 96, 97, 200, 300]))
+            a = operand(rng, (m, depth), dtype, str(rng.choice(["plain", "rows", "columns", "strided"])))
+            b = operand(rng, (depth, n), dtype, str(rng.choice(["plain", "rows"])))
+            check(compiled(kernel, cpu), kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_what_is_not_finite_stays_in_its_row_and_column(kernel: GemmKernel) -> None:
     """Idle lanes and rows that are computed twice hand nothing on."""
     dtype = DTYPES[kernel.operand]
-    for m, depth, n in ((70, 100, 3), (70, 100, 7), (70, 100, 12), (65, 40, 33), (9, 300, 17), (64, 64, 47)):
+    for m, depth, n in (
+        (70, 100, 3),
+        (70, 100, 7),
+        (70, 100, 12),
+        (65, 40, 33),
+        (9, 300, 17),
+        (64, 64, 47),
+        (9, 99, 97),
+        (46, 33, 60),
+    ):
         rng = np.random.default_rng([m, depth, n])
         for layout_a, layout_b in (("plain", "plain"), ("columns", "plain"), ("plain", "columns")):
             a, b = operand(rng, (m, depth), dtype, layout_a), operand(rng, (depth, n), dtype, layout_b)
@@ -104,6 +128,7 @@ def test_sums_do_not_depend_on_threads(dtype: str, cpu: str) -> None:
     """To the last bit: each thread computes a part of the rows, in blocks that a single thread has, too."""
     alone, *several = (build(dtype, f"cpu -mcpu={cpu} -num-threads={threads}") for threads in (1, 2, 7))
     sizes = [(2000, 100, 33), (1111, 300, 7), (4001, 65, 12), (300, 1025, 3), (999, 257, 17), (65, 2000, 36)]
+    sizes += [(16, 300, 5000), (33, 97, 1999), (6, 1025, 700)]
     for rows, depth, columns in sizes:
         rng = np.random.default_rng([rows, depth, columns])
         x, y = (
