@@ -24,6 +24,8 @@ ENTRY_GROUP = "relax.entry"
 _NAME = "relax.entry"
 """The name of the function in the code."""
 _CALLEE = "relax.entry.callee"
+_FLAT_PREFIX = "relax.flat."
+"""Before the name of a function, for one that calls it; no function of a user is called so (`mangle-names`)."""
 _CONSTRUCTORS = ("relax.rt.construct", "relax.rt.global")
 
 _PLAIN = 'llvm.passthrough = ["optnone", "noinline"]'
@@ -62,7 +64,10 @@ def take_out(
     inputs = tuple(map(_without_sizes, function.type.inputs))
     says_place = PRIM_FUNC not in function.attributes
     if is_quick:
-        called, types = _with_flat_arguments(function, fragment, _marks(says_place)), _flat(function)
+        called, types = (
+            _with_flat_arguments(signature.name, function, fragment, _marks(says_place)),
+            _flat(function),
+        )
     else:
         called, types = function.name.value, list(inputs)
         _mark(function, _marks(says_place))
@@ -123,12 +128,12 @@ def _flat(function: func.FuncOp) -> list[str]:
     return types
 
 
-def _with_flat_arguments(function: func.FuncOp, fragment: Fragment, marks: Sequence[str]) -> str:
+def _with_flat_arguments(entry: str, function: func.FuncOp, fragment: Fragment, marks: Sequence[str]) -> str:
     """Write a function that calls another one, which is inlined into it: fewer words go from the part to the module.
 
     Gives its name.
     """
-    code, name = Code(), f"{function.name.value}.flat"
+    code, name = Code(), f"{_FLAT_PREFIX}{entry}"
     words = iter(_flat(function))
     parameters: list[str] = []
     values: list[str] = []

@@ -96,6 +96,20 @@ def test_functions_of_a_kind_share_code(made: tuple[list[Part], list[str]]) -> N
     assert not compiled
 
 
+def test_names_like_those_of_the_lowering(made: tuple[list[Part], list[str]]) -> None:
+    """Functions of users never stand for what an entry point calls, nor for its texts."""
+    parts, _ = made
+    builder = rx.BlockBuilder()
+    names = ("f", "f.flat", "flat.f", "entry", "entry.callee", "entry.table")
+    for scale, name in enumerate(names):
+        with builder.function(name, [x := matrix("x")]):
+            builder.emit_func_output(R.multiply(x, builder.const(np.float32(scale))))
+    executable = rx.build(builder.get(), cache=False)
+    assert len(parts) == len(names)
+    for scale, name in enumerate(names):
+        np.testing.assert_array_equal(executable[name](np.ones((2, 2), "f4")), scale)
+
+
 class _Watching(PassInstrument):
     """While somebody watches the passes, entry points stay in their module."""
 

@@ -19,7 +19,7 @@ func.func private @relax.rt.release(!llvm.ptr)
 // CHECK: llvm.mlir.global external constant @{{relax.entry.text.[0-9a-f]+}}(" (in slow)\00")
 // CHECK: llvm.func @__tvm_ffi_slow(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32 attributes {relax.compiled_separately, relax.inputs = 1 : i64}
 // A short call goes by a function of few arguments, which the other one is inlined into.
-// CHECK: func.func @quick.flat(
+// CHECK: func.func @relax.flat.quick(
 // CHECK-SAME: %[[X:[a-z0-9_]+]]: !llvm.ptr, %[[N:[a-z0-9_]+]]: i64, %[[OUT:[a-z0-9_]+]]: !llvm.ptr, %{{[a-z0-9_]+}}: i64) attributes {relax.latency_critical, relax.may_fail, relax.says_place}
 // CHECK: llvm.insertvalue %[[X]],
 // CHECK: llvm.insertvalue %[[N]],
@@ -46,7 +46,7 @@ func.func private @relax.rt.release(!llvm.ptr)
 // CHECK: call @relax.entry.callee(
 
 // CHECK: module @relax.entry.quick attributes
-// CHECK-SAME: relax.entry.callee = "quick.flat"
+// CHECK-SAME: relax.entry.callee = "relax.flat.quick"
 // CHECK: func.func private @relax.entry.callee(!llvm.ptr, i64, !llvm.ptr, i64) attributes {relax.may_fail, relax.says_place}
 // CHECK: func.func @__tvm_ffi_relax.entry({{[^{]*}}) {
 
