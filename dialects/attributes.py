@@ -86,10 +86,10 @@ JOB = "relax.job"
 SEPARATE = "relax.compiled_separately"
 """On the declaration of a function that has left the module: a part of its own defines it."""
 MAY_FAIL = "relax.may_fail"
-"""On a support function, beside `SEPARATE` or not: calls fail where no memory is left. Beside `SEPARATE` alone: calls
-cannot fail."""
+"""On a support function, or on one that a part of its own calls (an entry point): it gives a status, as calls may fail.
+`SEPARATE` without it: calls cannot fail."""
 SAYS_PLACE = "relax.says_place"
-"""On a support function that may fail: its messages say where the error is, nothing is added to them."""
+"""Beside `MAY_FAIL`: the messages say where the error is, nothing is added to them."""
 CHECK = "relax.check"
 CONSTANT = "relax.constant"
 CONSTANT_VALUE = "relax.constant_value"

@@ -2,9 +2,10 @@
 
 The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
 matrix unpacked (`gemm_skinny`), more of them where lines of both operands are multiplied; those with some columns read
-both operands where they lie (`gemm_narrow`), those of depth 1 sum nothing (`gemm_outer`); all others go the way of Goto
-and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16 by pairs, `gemm_pairs`, where the target multiplies
-them) and multiplied by a register tile (`gemm_micro`), whose size follows from the target (`gemm_tiling`).
+both operands where they lie (`gemm_narrow`), and so do those with some rows (`gemm_few_rows`); those of depth 1 sum
+nothing (`gemm_outer`). All others go the way of Goto and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16
+by pairs, `gemm_pairs`, where the target multiplies them) and multiplied by a register tile (`gemm_micro`), whose size
+follows from the target (`gemm_tiling`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from relax_mlir.lowering.kernels.gemm.gemm_blocks import (
     emit_shared,
     signature,
 )
-from relax_mlir.lowering.kernels.gemm.gemm_few_rows import emit_few_rows, has_few_rows, is_few_rows
+from relax_mlir.lowering.kernels.gemm.gemm_few_rows import emit_few_rows, is_few_rows
 from relax_mlir.lowering.kernels.gemm.gemm_groups import Groups
 from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
     emit_narrow,
     emit_narrow_transposed,
     has_narrow,
     has_near_rows,
+    has_wide_tile,
     is_narrow,
 )
 from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import emit_narrow_left, narrow_product
@@ -110,7 +112,7 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
         emit_narrow(block, parts, sizes, element)
         emit_narrow_transposed(block, parts, packing_of(block, kernel, target))
         emit_narrow_left(block, parts, packing_of(block, kernel, target))
-        if has_few_rows(sizes):
+        if has_wide_tile(sizes):
             emit_few_rows(block, parts, sizes, element)
     if uses_amx(kernel, target):
         emit_amx(block, kernel.name, target)
@@ -262,7 +264,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             e.call(parts.skinny, [_transposed(b_parts), _transposed(a_parts), line, accumulate])
             epilogue.run(0, rows, 0, columns)
 
-        def few_rows() -> None:
+        def thin() -> None:
             e.call(parts.skinny, [a, b, c, accumulate])
             epilogue.run(0, rows, 0, columns)
 
@@ -291,7 +293,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
                     lies = e.all_of(has_near_rows(b_parts), is_narrow(a_parts, b_parts, sizes))
                     small = e.all_of(small, e.negate(lies))
                 few = e.any_of(few, small, by_dots())
-            e.branch(column, one_column, lambda: e.branch(few, few_rows, many_rows))
+            e.branch(column, one_column, lambda: e.branch(few, thin, many_rows))
 
         def many_rows() -> None:
             if has_narrow(sizes, source, element):
@@ -300,11 +302,10 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
                 packed()
 
         def wide() -> None:
-            if has_few_rows(sizes):
-                is_low = is_few_rows(a_parts, b_parts)
-                e.branch(is_low, lambda: e.call(parts.few_rows, arguments), packed)
-            else:
+            if not has_wide_tile(sizes):
                 packed()
+                return
+            e.branch(is_few_rows(a_parts, b_parts), lambda: e.call(parts.few_rows, arguments), packed)
 
         def narrow() -> None:
             columns_lie = e.compare("eq", b_parts.strides[0], 1)
