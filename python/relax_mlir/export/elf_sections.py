@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import mmap
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-_IDENT = b"\x7fELF\x02\x01"
-_HEADER = struct.Struct("<40xQ10xHHH")
-"""Where section headers begin, their size, how many there are, which of them has the names."""
-_SECTION = struct.Struct("<II16xQQ24x")
-"""Name, type, where the section begins, its size."""
+from relax_mlir.runtime.elf_tables import elf_tables
 
 
 def mapped(path: Path) -> mmap.mmap:
@@ -23,27 +18,21 @@ def mapped(path: Path) -> mmap.mmap:
 def sections(data: bytes | mmap.mmap, start: int = 0) -> Iterator[tuple[str, int, int]]:
     """The name, place and size of each section of a file that begins at `start`.
 
-    Raises ValueError, IndexError or struct.error for anything else.
+    Raises ElfError, a ValueError, for anything else.
     """
-    if data[start : start + len(_IDENT)] != _IDENT:
-        raise ValueError("not an ELF file of 64 bits")
-    table, entry, count, names = _HEADER.unpack_from(data, start)
-    headers = [_SECTION.unpack_from(data, start + table + entry * i) for i in range(count)]
-    text = data[start + headers[names][2] : start + headers[names][2] + headers[names][3]]
-    for name, _, offset, size in headers:
-        yield text[name : text.index(b"\0", name)].decode(), start + offset, size
+    tables = elf_tables(data, start)
+    names = tables.sections[tables.names]
+    first = start + int(names["offset"])
+    text = data[first : first + int(names["size"])]
+    for header in tables.sections:
+        name = int(header["name"])
+        yield (
+            text[name : text.index(b"\0", name)].decode(),
+            start + int(header["offset"]),
+            int(header["size"]),
+        )
 
 
 def section(data: bytes | mmap.mmap, name: str, start: int = 0) -> tuple[int, int] | None:
     """The place and size of the section of this name; None: there is none."""
     return next(((offset, size) for found, offset, size in sections(data, start) if found == name), None)
-
-
-def with_renamed_symbols(data: bytes, old: str, new: str) -> bytes:
-    """An object file in which `old` has become `new`, which is as long, in the names of all symbols."""
-    assert len(old) == len(new)
-    for name, offset, size in sections(data):
-        if name == ".strtab":
-            names = data[offset : offset + size].replace(old.encode(), new.encode())
-            data = data[:offset] + names + data[offset + size :]
-    return data

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from relax_mlir.export.compiled_code import CompiledCode
-from relax_mlir.export.elf_sections import with_renamed_symbols
 from relax_mlir.export.linkers import Linker, binary_tool, run_tool
 from relax_mlir.lowering.abi.emit_lifecycle import (
     CONSTANTS_ADDRESS,
@@ -15,6 +14,7 @@ from relax_mlir.lowering.abi.emit_lifecycle import (
 )
 from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib.library import CODE_PREFIX, code_name, level_suffix
+from relax_mlir.runtime.elf_symbols import with_renamed_symbols
 from relax_mlir.target import Target
 
 

@@ -21,33 +21,17 @@ from typing import Any
 
 import numpy as np
 
+from relax_mlir.runtime.elf_tables import NOBITS, SYMBOL, ElfError, elf_tables, symbol_table
+
 Resolver = Callable[[str], int | None]
 """The address of a symbol outside of the object, None if there is no such thing."""
 
 SUPPORTED = platform.machine() in ("x86_64", "AMD64") and sys.platform == "linux"
 """Whether objects for this machine can be loaded."""
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = np.dtype(
-    [
-        ("name", "<u4"),
-        ("type", "<u4"),
-        ("flags", "<u8"),
-        ("address", "<u8"),
-        ("offset", "<u8"),
-        ("size", "<u8"),
-        ("link", "<u4"),
-        ("info", "<u4"),
-        ("align", "<u8"),
-        ("entry", "<u8"),
-    ]
-)
-_SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
-)
 _RELOCATION = np.dtype([("offset", "<u8"), ("symbol_type", "<u8"), ("addend", "<i8")])
 
-_SYMTAB, _RELA, _NOBITS, _INIT_ARRAY, _FINI_ARRAY = 2, 4, 8, 14, 15
+_RELA, _INIT_ARRAY, _FINI_ARRAY = 4, 14, 15
 _WRITE, _ALLOCATE, _EXECUTE, _THREAD_LOCAL = 1, 2, 4, 0x400
 _UNDEFINED, _ABSOLUTE, _RESERVED = 0, 0xFFF1, 0xFF00
 _WEAK, _TLS = 2, 6
@@ -104,7 +88,7 @@ class LoadedObject:
         memory = memoryview((ctypes.c_uint8 * size).from_address(base))
         self._parsed, self._image = parsed, np.ndarray((size,), np.uint8, memory)
         for place, section in zip(parsed.sections["address"], parsed.sections, strict=True):
-            if section["flags"] & _ALLOCATE and section["type"] != _NOBITS:
+            if section["flags"] & _ALLOCATE and section["type"] != NOBITS:
                 start, length = int(section["offset"]), int(section["size"])
                 self._image[int(place) : int(place) + length] = np.frombuffer(
                     parsed.data, np.uint8, length, start
@@ -151,24 +135,20 @@ def _reading() -> Iterator[None]:
 
 
 def _parse(data: bytes) -> _Object:
-    ident, kind, machine, _, _, _, start, _, _, _, _, entry, count, names = _HEADER.unpack_from(data)
-    if ident[:6] != b"\x7fELF\x02\x01" or kind != _RELOCATABLE or machine != _X86_64:
+    try:
+        tables = elf_tables(data)
+        table = symbol_table(tables)
+    except ElfError as error:
+        raise ObjectFileError(str(error)) from None
+    sections = tables.sections
+    if tables.kind != _RELOCATABLE or tables.machine != _X86_64:
         raise ObjectFileError("not an ELF object file for x86-64")
-    if entry != _SECTION.itemsize or start + count * entry > len(data) or names >= count:
-        raise ObjectFileError("malformed object file: section table")
-    sections = np.frombuffer(data, _SECTION, count, start).copy()
-    stored = sections["type"] != _NOBITS
-    if (sections["offset"][stored] + sections["size"][stored] > len(data)).any():
-        raise ObjectFileError("malformed object file: a section ends behind the file")
     if (sections["flags"] & _THREAD_LOCAL).any():
         raise ObjectFileError("thread-local variables are not supported")
     if np.isin(sections["type"], (_INIT_ARRAY, _FINI_ARRAY)).any():
         raise ObjectFileError("initialisers are not supported")
-    (tables,) = np.nonzero(sections["type"] == _SYMTAB)
-    if len(tables) != 1:
-        raise ObjectFileError(f"malformed object file: {len(tables)} symbol tables")
-    header = sections[tables[0]]
-    symbols = np.frombuffer(data, _SYMBOL, int(header["size"]) // _SYMBOL.itemsize, int(header["offset"]))
+    header = sections[table]
+    symbols = np.frombuffer(data, SYMBOL, int(header["size"]) // SYMBOL.itemsize, int(header["offset"]))
     text = sections[int(header["link"])]
     strings = data[int(text["offset"]) : int(text["offset"] + text["size"])]
     named = [strings[at : strings.index(b"\0", at)].decode() for at in map(int, symbols["name"])]
