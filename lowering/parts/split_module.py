@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.attributes import AS_GENERATED, JOB, LATENCY_CRITICAL, PRIM_FUNC
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, LATENCY_CRITICAL, PLAIN_LOOPS, PRIM_FUNC
 from relax_mlir.dialects.kernel_specs import kernel_spec
 from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
 from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, is_support, shared_group
@@ -48,7 +48,7 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
             (hot if _is_hot(graph, name) else rest).append(name)
     if _weight(graph, groups.get(SUPPORT_GROUP, ())) < _FEW_OPS:  # what `early_support` does not have
         rest += groups.pop(SUPPORT_GROUP, [])
-    if _weight(graph, rest) < _FEW_OPS:
+    if hot and _weight(graph, rest) < _FEW_OPS:
         hot, rest = [*hot, *rest], []
     optimised = _cut(graph, _callees_near(graph, hot), part_ops)
     chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
@@ -80,7 +80,8 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
 def _is_as_written(op: ir.OpView) -> bool:
     """Whether a function that is not shared is generated as it is to run."""
     spec = kernel_spec(op)
-    return AS_GENERATED in op.attributes or (spec is not None and not spec.optimise)
+    has_mark = AS_GENERATED in op.attributes or PLAIN_LOOPS in op.attributes
+    return has_mark or (spec is not None and not spec.optimise)
 
 
 def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:

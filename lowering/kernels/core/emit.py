@@ -218,6 +218,12 @@ _ANNOTATION = "loop_annotation"
 """What LLVM's branches call it; the way there copies attributes of loops, names and all."""
 
 
+def is_as_written(loop: ir.Operation) -> bool:
+    """Whether LLVM is to keep a loop (`AS_WRITTEN`)."""
+    attributes = loop.attributes
+    return _ANNOTATION in attributes and attributes[_ANNOTATION] == ir.Attribute.parse(AS_WRITTEN)
+
+
 def opaque(i: Index) -> Value:
     """The counter of a loop, as a value of which LLVM does not know how it goes on.
 

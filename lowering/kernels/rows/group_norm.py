@@ -73,7 +73,7 @@ class GroupNorm:
         step = rows.lanes * rows.unroll
         block = max(self.target.l1_bytes * 8 // L1_SHARE // width // step * step, step)
         zero = scalar.const(0.0)
-        with emit.carrying_loop(0, rows.length, block, [zero, zero]) as loop:
+        with emit.carrying_loop(0, rows.length, block, [zero, zero], unroll=False) as loop:
             mean, squares = loop.values
             size = emit.minimum(emit.sub(rows.length, loop.index), block)
             if isinstance(rows.length, int) and rows.length % block == 0:

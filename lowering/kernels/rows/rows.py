@@ -277,7 +277,7 @@ class Rows:
                 return list(map(merge, some, more))
 
             return in_blocks(begin, end, size, initial, block, pairwise)
-        with emit.carrying_loop(begin, end, size, initial) as loop:
+        with emit.carrying_loop(begin, end, size, initial, unroll=False) as loop:
             kinds = len(initial) // unroll
             given: list[Value] = []
             for vector in range(unroll):

@@ -59,7 +59,7 @@ class Scan:
             before = emit.constant(cell.wide, cell.neutral)
             if not isinstance(whole, int) or whole:
                 start = emit.constant(emit.vector_type(lanes, cell.wide), cell.neutral)
-                with emit.carrying_loop(0, whole, lanes, [start]) as loop:
+                with emit.carrying_loop(0, whole, lanes, [start], unroll=False) as loop:
                     value = cell.widen(simd.load(lanes, source, row, loop.index))
                     here = cell.scanned(value)
                     shown = cell.shifted(here, 1) if self.exclusive else here

@@ -23,6 +23,10 @@ _MAGIC = b"relax-mlir cache 1\n"
 _SUFFIX, _SCRATCH = ".entry", ".tmp"
 _STALE_SECONDS = 3600.0
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_SHARE = 4
+"""Of the room that is left, a process fills this part of it before it looks again what the others have stored."""
+_unseen: dict[tuple[Path, int], int] = {}
+"""Bytes that this process may still store before it looks what there is, by directory and limit."""
 _warned: set[str] = set()
 
 
@@ -120,7 +124,7 @@ def store(key: str, payload: bytes) -> bool:
         except BaseException:
             Path(scratch).unlink(missing_ok=True)
             raise
-        _evict(folder, limit)
+        _make_room(folder, limit, len(data))
     except (OSError, RuntimeError) as error:
         _warn_once(
             f"compiled modules cannot be kept: {error}; {DIRECTORY} names another directory, {SWITCH}=0 "
@@ -193,8 +197,19 @@ def _entries(folder: Path) -> list[tuple[float, int, str]]:
     return sorted(found)
 
 
-def _evict(folder: Path, limit: int) -> None:
-    """Remove the entries whose last use lies furthest back, down to the limit, and what dead writers have left."""
+def _make_room(folder: Path, limit: int, stored: int) -> None:
+    """Keep to the limit after `stored` bytes more, without a look at all entries each time while there is room."""
+    left = _unseen.get((folder, limit), 0) - stored
+    if left < 0:
+        left = (limit - _evict(folder, limit)) // _SHARE
+    _unseen[folder, limit] = left
+
+
+def _evict(folder: Path, limit: int) -> int:
+    """Remove the entries whose last use lies furthest back, down to the limit, and what dead writers have left.
+
+    Gives the bytes of those that stay.
+    """
     found = _entries(folder)
     total = sum(size for _, size, _ in found)
     for _, size, path in found:
@@ -203,6 +218,7 @@ def _evict(folder: Path, limit: int) -> None:
         Path(path).unlink(missing_ok=True)
         total -= size
     _remove_scratch(folder, _STALE_SECONDS)
+    return total
 
 
 def _remove_scratch(folder: Path, age: float) -> None:

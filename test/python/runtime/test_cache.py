@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -242,6 +244,29 @@ def test_the_entry_used_longest_ago_goes_first(folder: Path, monkeypatch: pytest
     monkeypatch.setenv(cache_store.SIZE, "many")
     with pytest.raises(ArgumentError, match="RELAX_MLIR_CACHE_SIZE"):
         cache_store.info()
+
+
+def test_the_limit_holds_while_processes_store_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache_store.SIZE, "20000")
+    store = (
+        "import sys; from relax_mlir.runtime import cache_store\n"
+        "for i in range(40): cache_store.store(f'{sys.argv[1]}{i}', b'x' * 1000)"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", store, name]) for name in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    info = cache_store.info()
+    assert info.entries >= 10
+    assert info.bytes <= info.limit
+
+
+def test_the_entries_are_looked_at_now_and_then(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scans: list[Path] = []
+    look = cache_store._entries
+    monkeypatch.setattr(cache_store, "_entries", lambda path: scans.append(path) or look(path))
+    monkeypatch.setenv(cache_store.SIZE, "1000000")
+    for number in range(100):
+        cache_store.store(f"{number}", b"x" * 1000)
+    assert 1 <= len(scans) < 5
 
 
 def test_clear_and_what_dead_writers_left(folder: Path) -> None:
