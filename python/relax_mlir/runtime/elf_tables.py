@@ -33,7 +33,7 @@ SYMTAB, NOBITS = 2, 8
 """Types of sections: the symbol table, and memory that begins as zeros, of which the file has nothing."""
 
 _IDENT = b"\x7fELF\x02\x01"
-_HEADER = struct.Struct("<16sHH16xQ10xHHH")
+_HEADER = struct.Struct("<16sHH20xQ10xHHH")
 
 
 class ElfError(ValueError):
