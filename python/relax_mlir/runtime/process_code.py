@@ -30,6 +30,7 @@ MAKERS = (
     "relax_mlir.lowering.llvm.to_llvm",
     "relax_mlir.runtime.compile_parts",
     "relax_mlir.runtime.elf_object",
+    "relax_mlir.runtime.elf_tables",
     "relax_mlir.runtime.llvm_codegen",
     "relax_mlir.runtime.machine_code",
     "relax_mlir.runtime.part_lowering",

@@ -78,6 +78,7 @@ def test_assertions_pass_through_all_callers_and_leak_nothing() -> None:
         if i == 500:
             gc.collect()
             before = process.memory_info().rss
+    gc.collect()
     assert process.memory_info().rss - before < 1 << 20
     np.testing.assert_array_equal(np.from_dlpack(function(good)), good)
 

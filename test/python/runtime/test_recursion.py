@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from typing import Any
 
@@ -183,7 +184,9 @@ def test_errors_come_up_through_all_levels() -> None:
             function(x, np.array(20))
 
     call()
+    gc.collect()
     before = psutil.Process().memory_info().rss
     for _ in range(100):
         call()
+    gc.collect()
     assert psutil.Process().memory_info().rss - before < 2 << 20
