@@ -17,7 +17,7 @@ from relax_mlir.lowering.expand.bfloat16_bits import BFloat16Bits
 from relax_mlir.lowering.loops.skip_empty_loops import SkipEmptyLoops
 from relax_mlir.lowering.memory.pool_buffers import PoolBuffers
 from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults
-from relax_mlir.lowering.parts.mark_plain_loops import MarkPlainLoops
+from relax_mlir.lowering.parts.mark_straight_loops import MarkStraightLoops
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops
 from relax_mlir.transform.pass_base import Pass
@@ -92,7 +92,7 @@ def flatten(target: str = "cpu", hand_on: Callable[[list[Part]], None] | None = 
         SkipEmptyResults(),
         SkipEmptyLoops(),
         OutlineParallelLoops(target),
-        MarkPlainLoops(),
+        MarkStraightLoops(),
         *boundary(hand_on),
         *flat_control_flow(),
         LowerChecks(),

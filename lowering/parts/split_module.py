@@ -2,16 +2,16 @@
 
 Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
 all modules that use them, so that their machine code can be kept; few support functions are not worth a part.
-Everything else is cut into parts of similar size, callees near their callers: loops and short calls, which LLVM
-optimises, and the rest: what is written as it is to run, and what runs once per call of some length, whose code need
-not be good.
+Everything else is cut into parts of similar size, callees near their callers: short calls, and loops that are not
+straight (`mark-straight-loops`), which LLVM optimises, and the rest: what is written as it is to run, and what runs
+once per call of some length, whose code need not be good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.attributes import AS_GENERATED, JOB, LATENCY_CRITICAL, PLAIN_LOOPS, PRIM_FUNC
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, LATENCY_CRITICAL, PRIM_FUNC, STRAIGHT_LOOPS
 from relax_mlir.dialects.kernel_specs import kernel_spec
 from relax_mlir.lowering.parts.module_parts import ModuleGraph, Part, make_part
 from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, is_support, shared_group
@@ -80,7 +80,7 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
 def _is_as_written(op: ir.OpView) -> bool:
     """Whether a function that is not shared is generated as it is to run."""
     spec = kernel_spec(op)
-    has_mark = AS_GENERATED in op.attributes or PLAIN_LOOPS in op.attributes
+    has_mark = AS_GENERATED in op.attributes or STRAIGHT_LOOPS in op.attributes
     return has_mark or (spec is not None and not spec.optimise)
 
 

@@ -45,7 +45,7 @@ from relax_mlir.lowering.memory.pool_buffers import PoolBuffers as PoolBuffers
 from relax_mlir.lowering.memory.skip_empty_results import SkipEmptyResults as SkipEmptyResults
 from relax_mlir.lowering.named_pipelines import NamedPipeline
 from relax_mlir.lowering.parts.cut_kernels import CutKernels as CutKernels
-from relax_mlir.lowering.parts.mark_plain_loops import MarkPlainLoops as MarkPlainLoops
+from relax_mlir.lowering.parts.mark_straight_loops import MarkStraightLoops as MarkStraightLoops
 from relax_mlir.lowering.shapes.check_bounds import CheckBounds as CheckBounds
 from relax_mlir.lowering.shapes.lower_symbolic_shapes import LowerSymbolicShapes as LowerSymbolicShapes
 from relax_mlir.lowering.threads.outline_parallel_loops import OutlineParallelLoops as OutlineParallelLoops
@@ -144,7 +144,7 @@ __all__ = [
     "LowerPackedCalls",
     "LowerSymbolicShapes",
     "MangleNames",
-    "MarkPlainLoops",
+    "MarkStraightLoops",
     "MergeCompositeFunctions",
     "NameUnknownDims",
     "Normalize",

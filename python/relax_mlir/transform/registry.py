@@ -65,7 +65,7 @@ PASSES: dict[str, str] = {
     "lower-packed-calls": "relax_mlir.lowering.abi.lower_packed_calls:LowerPackedCalls",
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
     "mangle-names": "relax_mlir.lowering.abi.mangle_names:MangleNames",
-    "mark-plain-loops": "relax_mlir.lowering.parts.mark_plain_loops:MarkPlainLoops",
+    "mark-straight-loops": "relax_mlir.lowering.parts.mark_straight_loops:MarkStraightLoops",
     "name-unknown-dims": "relax_mlir.passes.name_unknown_dims:NameUnknownDims",
     "normalize": "relax_mlir.passes.normalize:Normalize",
     "outline-branches": "relax_mlir.lowering.legalize.outline_branches:OutlineBranches",

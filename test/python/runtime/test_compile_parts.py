@@ -100,7 +100,7 @@ def test_llvm_does_not_optimise_calls_of_kernels(compiled: dict[str, int]) -> No
     assert set(compiled.values()) == {0}
 
 
-def test_llvm_optimises_loops_that_are_not_plain(compiled: dict[str, int]) -> None:
+def test_llvm_optimises_loops_that_are_not_straight(compiled: dict[str, int]) -> None:
     builder = rx.BlockBuilder()
     x, y = rx.Var("x", rx.Tensor(("n", "k"), "float32")), rx.Var("y", rx.Tensor(("k", "m"), "float32"))
     with builder.function("main", [x, y]):
@@ -109,7 +109,7 @@ def test_llvm_optimises_loops_that_are_not_plain(compiled: dict[str, int]) -> No
     # Jobs of threads are enough other code for a part of its own.
     rx.build(builder.get(), Target("cpu", num_threads=2), cache=False)
     assert {compiled.pop(name) for name in shared(compiled)} == {0}
-    # What threads run of `flip` is LLVM's to vectorise; the rest has the plain loops of `exp`.
+    # What threads run of `flip` is LLVM's to vectorise; the rest has the straight loops of `exp`.
     assert compiled == {"relax.parallel.0": DEFAULT_OPT_LEVEL, "relax.fn.main": 0}
 
 
@@ -122,7 +122,7 @@ def test_llvm_optimises_calls_that_take_microseconds(compiled: dict[str, int]) -
     assert compiled.pop("relax.fn.main") == DEFAULT_OPT_LEVEL
     assert compiled.pop(SHARED_ENTRY_POINT) == DEFAULT_OPT_LEVEL
     assert set(compiled) == {*shared(compiled), "relax.fn.exp_f32"}
-    assert set(compiled.values()) == {0}  # its loops are plain
+    assert set(compiled.values()) == {0}  # its loops are straight
 
 
 def test_shared_parts_are_compiled_once_per_cache(

@@ -1,9 +1,9 @@
-// RUN: relax-opt --mark-plain-loops %s | filecheck %s
+// RUN: relax-opt --mark-straight-loops %s | filecheck %s
 
 // Loops on vectors that LLVM is to keep, and scalars at their edges.
-// CHECK-LABEL: func.func private @plain(
-// CHECK-SAME: attributes {relax.plain_loops, relax.prim_func}
-func.func private @plain(%x: memref<?xf32>, %n: index, %m: index) attributes {relax.prim_func} {
+// CHECK-LABEL: func.func private @straight(
+// CHECK-SAME: attributes {relax.prim_func, relax.straight_loops}
+func.func private @straight(%x: memref<?xf32>, %n: index, %m: index) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
@@ -22,7 +22,7 @@ func.func private @plain(%x: memref<?xf32>, %n: index, %m: index) attributes {re
 
 // What threads run.
 // CHECK-LABEL: func.func private @job(
-// CHECK-SAME: attributes {relax.job, relax.plain_loops}
+// CHECK-SAME: attributes {relax.job, relax.straight_loops}
 func.func private @job(%x: memref<?xf32>, %n: index) attributes {relax.job} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -35,7 +35,7 @@ func.func private @job(%x: memref<?xf32>, %n: index) attributes {relax.job} {
 
 // One loop that is LLVM's to vectorise is enough to leave a function to it.
 // CHECK-LABEL: func.func private @free(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func private @free(%x: memref<?xf32>, %n: index) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -52,7 +52,7 @@ func.func private @free(%x: memref<?xf32>, %n: index) attributes {relax.prim_fun
 
 // A loop that it is to unroll.
 // CHECK-LABEL: func.func private @to_unroll(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func private @to_unroll(%x: memref<?xf32>, %n: index) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -65,7 +65,7 @@ func.func private @to_unroll(%x: memref<?xf32>, %n: index) attributes {relax.pri
 
 // A branch.
 // CHECK-LABEL: func.func private @branch(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func private @branch(%x: memref<?xf32>, %n: index, %some: i1) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -80,7 +80,7 @@ func.func private @branch(%x: memref<?xf32>, %n: index, %some: i1) attributes {r
 
 // An address of two indices.
 // CHECK-LABEL: func.func private @two_indices(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func private @two_indices(%x: memref<?x?xf32>, %row: index, %n: index) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -93,7 +93,7 @@ func.func private @two_indices(%x: memref<?x?xf32>, %row: index, %n: index) attr
 
 // Floats that are widened.
 // CHECK-LABEL: func.func private @widened(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func private @widened(%x: memref<?xf16>, %y: memref<?xf32>, %n: index) attributes {relax.prim_func} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -107,7 +107,7 @@ func.func private @widened(%x: memref<?xf16>, %y: memref<?xf32>, %n: index) attr
 
 // Functions of the program are no prim funcs; what has no loops, or is a kernel's, needs no mark.
 // CHECK-LABEL: func.func @main(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func @main(%x: memref<?xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -118,12 +118,12 @@ func.func @main(%x: memref<?xf32>, %n: index) {
   return
 }
 // CHECK-LABEL: func.func private @without_loops(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func private @without_loops() attributes {relax.prim_func} {
   return
 }
 // CHECK-LABEL: func.func private @relax.gemm.f32.tile(
-// CHECK-NOT: plain_loops
+// CHECK-NOT: straight_loops
 func.func private @relax.gemm.f32.tile(%x: memref<?xf32>, %n: index) attributes {relax.prim_func, relax.shared_group = "relax.gemm.f32 tile"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,10 +1,10 @@
-"""Pass `mark-plain-loops`: functions whose loops LLVM is to keep as they are say so."""
+"""Pass `mark-straight-loops`: functions whose loops LLVM is to keep as they are say so."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import AS_GENERATED, JOB, PLAIN_LOOPS, PRIM_FUNC
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, PRIM_FUNC, STRAIGHT_LOOPS
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.lowering.kernels.core.emit import is_as_written
 from relax_mlir.lowering.loops.annotated_loops import body_of
@@ -19,16 +19,16 @@ _CONVERSIONS = frozenset(("arith.extf", "arith.truncf"))
 _LOOPS = ("scf.for", "scf.while", "scf.parallel", "scf.forall")
 
 
-class MarkPlainLoops(ModulePass):
+class MarkStraightLoops(ModulePass):
     """Mark prim funcs, and what threads run of them, whose innermost loops are straight code that LLVM is to keep.
 
-    They get `relax.plain_loops`: LLVM's own optimisations gain nothing there, and take as long as the rest of what it
-    does. Left to LLVM are loops that users wrote, those that no generator has on vectors or that it wants unrolled,
+    They get `relax.straight_loops`: LLVM's own optimisations gain nothing there, and take as long as the rest of what
+    it does. Left to LLVM are loops that users wrote, those that no generator has on vectors or that it wants unrolled,
     those with branches (its code generator sees one block at a time), those that compute addresses of several indices,
     most of which does not change in the loop, and those that widen floats, which CPUs with f16 need not do.
     """
 
-    name: ClassVar[str] = "mark-plain-loops"
+    name: ClassVar[str] = "mark-straight-loops"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Set the attribute."""
@@ -38,7 +38,7 @@ class MarkPlainLoops(ModulePass):
                 continue
             loops = _innermost_loops(function.operation)
             if loops and all(is_as_written(loop) and _is_straight(loop) for loop in loops):
-                marks[PLAIN_LOOPS] = ir.UnitAttr.get(module.context)
+                marks[STRAIGHT_LOOPS] = ir.UnitAttr.get(module.context)
 
 
 def _innermost_loops(function: ir.Operation) -> list[ir.Operation]:
