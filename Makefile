@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    embed sentences of 3 to 256 tokens by an encoder that is compiled once; find speech by an ONNX model"
-	@echo "make test    unit tests (pytest) and IR tests (lit): 13 to 17 minutes on two quiet cores, WORKERS=8 for more"
+	@echo "make test    unit tests (pytest) and IR tests (lit): 13 to 15 minutes on two quiet cores, WORKERS=8 for more"
 	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
@@ -41,7 +41,7 @@ test: pytest lit
 
 # A file stays on one worker, so that what its tests share is built once; conftest.py puts the slowest files first.
 pytest: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
-	@echo "pytest and lit together take 13 to 17 minutes on two quiet cores; WORKERS=8 uses eight"
+	@echo "pytest and lit together take 13 to 15 minutes on two quiet cores; WORKERS=8 uses eight"
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --durations 10 --durations-min 1
 
