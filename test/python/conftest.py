@@ -65,9 +65,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.set_threshold(
-        50_000, 20, 50
-    )  # tests that wait for garbage collect it; else it is looked for too often
+    # Tests that wait for garbage collect it: to look for it more often takes a hundredth of their time.
+    gc.set_threshold(50_000, 20, 50)
     if not hasattr(config, "workerinput"):
         # The workers and their child processes get it with the environment; it begins empty, so that all is compiled.
         folder = tempfile.TemporaryDirectory(prefix="relax-mlir-tests-", ignore_cleanup_errors=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +79,7 @@ def inspect_library(path: str | Path) -> LibraryInfo:
             if place is None:
                 raise ParseError(f"{path}: not a library of relax-mlir: it has no section {SECTION}")
             facts = json.loads(data[place[0] : place[0] + place[1]])
-    except (struct.error, ValueError, IndexError) as error:
+    except (ValueError, IndexError) as error:
         if isinstance(error, ParseError):
             raise
         raise ParseError(f"{path}: not a library of relax-mlir: {error}") from None

@@ -11,7 +11,6 @@ import ctypes
 import functools
 import mmap
 import platform
-import struct
 import sys
 import weakref
 from collections.abc import Callable, Iterator
@@ -130,16 +129,14 @@ def _reading() -> Iterator[None]:
     """Errors of reading an object as `ObjectFileError`."""
     try:
         yield
-    except (struct.error, ValueError, IndexError, UnicodeDecodeError) as error:
+    except ElfError as error:
+        raise ObjectFileError(str(error)) from None
+    except (ValueError, IndexError) as error:
         raise ObjectFileError(f"malformed object file: {error}") from None
 
 
 def _parse(data: bytes) -> _Object:
-    try:
-        tables = elf_tables(data)
-        table = symbol_table(tables)
-    except ElfError as error:
-        raise ObjectFileError(str(error)) from None
+    tables = elf_tables(data)
     sections = tables.sections
     if tables.kind != _RELOCATABLE or tables.machine != _X86_64:
         raise ObjectFileError("not an ELF object file for x86-64")
@@ -147,7 +144,7 @@ def _parse(data: bytes) -> _Object:
         raise ObjectFileError("thread-local variables are not supported")
     if np.isin(sections["type"], (_INIT_ARRAY, _FINI_ARRAY)).any():
         raise ObjectFileError("initialisers are not supported")
-    header = sections[table]
+    header = sections[symbol_table(tables)]
     symbols = np.frombuffer(data, SYMBOL, int(header["size"]) // SYMBOL.itemsize, int(header["offset"]))
     text = sections[int(header["link"])]
     strings = data[int(text["offset"]) : int(text["offset"] + text["size"])]
