@@ -136,7 +136,10 @@ class WarmProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.wait(0)
         if self.returncode is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(
+                ProcessLookupError
+            ):  # it has ended, but the server's answer is on its way
+                os.kill(self.pid, signal.SIGKILL)
             self.wait()
 
     def communicate(self) -> tuple[str | None, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,25 @@ def test_what_takes_too_long_is_killed() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         warm_process.run(["-c", "import time; print('started'); time.sleep(600)"], timeout=0.5)
     assert warm_process.run(["-c", "print(1)"]).stdout == b"1\n"
+
+
+def test_what_has_ended_may_be_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server has seen the child's end, which the process here has not been told yet."""
+    with open(os.devnull, "r+b") as nothing:
+        child = warm_process.start(["-c", "raise SystemExit(7)"], (nothing.fileno(),) * 3, os.environ)
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{child.pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    told = child.wait
+
+    def late(timeout: float | None = None) -> int:
+        if timeout is not None:
+            raise subprocess.TimeoutExpired(child.args, timeout)
+        return told()
+
+    monkeypatch.setattr(child, "wait", late)
+    child.kill()
+    assert child.returncode == 7
 
 
 FILES = {
