@@ -228,8 +228,9 @@ def levels() -> Iterator[str]:
         "`rx.build(mod, opt_level=0)`, `PassContext(opt_level=0)` and `relax-opt --opt-level=0` choose what runs: "
         "passes of at most that level, those in `required_pass`, none in `disabled_pass`. Passes of level 0 are what "
         "programs need to be compiled: `build` refuses to disable them, and does not ask instruments whether they may "
-        "run. Results of the levels differ in the order of sums at most. LLVM gets the same level, but for code with "
-        "tiles, which it cannot compile at 0. A pass that is called alone (`FuseOps()(mod)`) runs at any level."
+        "run. Results of the levels differ in the order of sums at most. LLVM gets the same level; llvmlite's, which "
+        "makes code for other machines, gets 1 instead of 0 for CPUs with tiles. A pass that is "
+        "called alone (`FuseOps()(mod)`) runs at any level."
     )
     rows = ["| Level | What it is for | What runs in addition |", "|---|---|---|"]
     for level, meaning in enumerate(MEANINGS):

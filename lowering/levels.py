@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from relax_mlir.error import ArgumentError
 from relax_mlir.lowering.pipeline import Phase, memory_phases, phases
-from relax_mlir.target import Target
 from relax_mlir.transform import MLIRPass, Pass, PassContext, Sequential
 
 MEANINGS = (
@@ -66,12 +65,6 @@ def optional_passes() -> list[str]:
             name for name, level, group in found if level and not group and name not in needed_passes()
         )
     )
-
-
-def llvm_level(context: PassContext, target: Target) -> int:
-    """LLVM's own optimisation level; at 0 LLVM stops the process on tiles."""
-    has_tiles = any(name.startswith("amx") for name in target.features)
-    return max(context.opt_level, 1) if has_tiles else context.opt_level
 
 
 def level_table() -> list[tuple[int, str, str, str]]:

@@ -38,6 +38,8 @@ def object_file(text: str, target: Target, opt_level: int = 2) -> bytes:
 def compiled(text: str, target: Target, opt_level: int) -> tuple[Any, Any]:
     """llvmlite's target machine, and its module of the LLVM IR `text`, optimised; raises as `assembly` does."""
     binding = _binding()
+    if any(name.startswith("amx") for name in target.features):
+        opt_level = max(opt_level, 1)  # at 0, LLVM's code generator stops the process on tiles
     machine = _machine(binding, target, opt_level)
     try:
         module = binding.parse_assembly(with_exact_floats(text))

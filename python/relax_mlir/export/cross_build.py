@@ -7,7 +7,6 @@ from relax_mlir.error import expect
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.constants.constant_table import TableEntry, constant_table, table_entries
-from relax_mlir.lowering.levels import llvm_level
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
 from relax_mlir.lowering.pipeline import phases
@@ -46,6 +45,5 @@ def cross_build(mod: IRModule, target: str | Target) -> CompiledCode:
         if phase.name == "kernels":
             table = table_entries(work.mlir)
             facts = facts.with_facts_of(work.mlir)
-    level = llvm_level(PassContext.current(), target)
-    code = cross_compile.object_file(llvm_ir(work.mlir), target, level)
+    code = cross_compile.object_file(llvm_ir(work.mlir), target, PassContext.current().opt_level)
     return CompiledCode(facts.with_entries_of(work.mlir), constant_table(table), (code,))

@@ -19,7 +19,7 @@ from relax_mlir.lowering.constants.constant_table import TableEntry, constant_ta
 from relax_mlir.lowering.expand.expand_floats import mentions_low_precision
 from relax_mlir.lowering.kernels.gemm.lower_contractions import LowerContractions
 from relax_mlir.lowering.legalize.expose_prim_funcs import require_entries
-from relax_mlir.lowering.levels import llvm_level, with_needed
+from relax_mlir.lowering.levels import with_needed
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
@@ -195,7 +195,7 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
     is_kept = options.cache and not options.profile
     variant = "legalized" if options.is_legalized else ""
     source = source_text(mod)
-    level = llvm_level(PassContext.current(), target)
+    level = PassContext.current().opt_level
     slot = CacheSlot.of(source, target, level, constants, variant) if is_kept else None
     executable = slot.load() if slot else None
     if executable is not None:
@@ -282,9 +282,8 @@ def _compile_with(
     sites: tuple[Site, ...] = ()
     low_precision = mentions_low_precision(work.mlir)
     context = PassContext.current()
-    level = llvm_level(context, target)
     compiler = PartCompiler(
-        shared_libraries(), level, slot is not None, low_precision, FunctionCpu.of(target)
+        shared_libraries(), context.opt_level, slot is not None, low_precision, FunctionCpu.of(target)
     )
     with compiler:
         compiler.meanwhile(prepare.warm_up(target.num_threads))

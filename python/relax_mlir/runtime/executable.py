@@ -17,6 +17,7 @@ from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.engine import Engine, Interface
 from relax_mlir.runtime.memory_plan import MemoryPlan
 from relax_mlir.runtime.native_function import NativeFunction
+from relax_mlir.transform.info import level
 
 if TYPE_CHECKING:
     from relax_mlir.profiler import Profile
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.profile_sites import Site
 
 DEFAULT_OPT_LEVEL = 2
-"""LLVM's; at 0 LLVM stops the process on AMX tiles."""
+"""LLVM's."""
 
 
 class CompiledFunction(NativeFunction):
@@ -88,7 +89,7 @@ class Executable(Mapping[str, CompiledFunction]):
         opt_level: int = DEFAULT_OPT_LEVEL,
     ) -> Executable:
         """Compile a module of level L for this machine; `constants[K]` stands behind `@relax.constant.K`."""
-        code, objects = compile_module(module, opt_level)
+        code, objects = compile_module(module, level("from_llvm_module: 'opt_level'", opt_level))
         return cls(Engine(code, Interface.of(module), constants, objects))
 
     @property

@@ -15,13 +15,13 @@ from collections.abc import Callable
 from relax_mlir.error import expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legality import violations
-from relax_mlir.lowering.levels import llvm_level
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir as translated
 from relax_mlir.lowering.pipeline import pipeline
 from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
+from relax_mlir.transform.info import level
 
 
 def llvm_ir(mod: IRModule, target: str | Target = "cpu") -> str:
@@ -48,6 +48,7 @@ def assembly(mod: IRModule, target: str | Target = "cpu", opt_level: int = 2) ->
 
     `opt_level`: from 0 to 3, as LLVM's.
     """
+    opt_level = level("assembly: 'opt_level'", opt_level)
     return cross_compile.assembly(llvm_ir(mod, target), Target.parse(target), opt_level)
 
 
@@ -58,6 +59,7 @@ def object_file(mod: IRModule, target: str | Target = "cpu", opt_level: int = 2)
         UnsupportedError: llvmlite is not installed, or has no code generator for the target.
         CompileError: llvmlite's LLVM is too old for the IR.
     """
+    opt_level = level("object_file: 'opt_level'", opt_level)
     return cross_compile.object_file(llvm_ir(mod, target), Target.parse(target), opt_level)
 
 
@@ -77,10 +79,10 @@ FORMS: dict[str, Callable[[ir.Module, Target], str | bytes]] = {
     "bytecode": lambda module, target: bytecode(IRModule(module), target),
     "llvm-ir": lambda module, target: translated(module),
     "asm": lambda module, target: cross_compile.assembly(
-        translated(module), target, llvm_level(PassContext.current(), target)
+        translated(module), target, PassContext.current().opt_level
     ),
     "obj": lambda module, target: cross_compile.object_file(
-        translated(module), target, llvm_level(PassContext.current(), target)
+        translated(module), target, PassContext.current().opt_level
     ),
 }
 """What ``relax-opt --emit`` gives for a module: of level R0 or R1 for bytecode, else of level L."""

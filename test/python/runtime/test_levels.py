@@ -13,9 +13,8 @@ from relax_mlir import op as R
 from relax_mlir import te
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.instrument import PassInstrument
-from relax_mlir.lowering.levels import level_table, llvm_level, needed_passes, optional_passes
+from relax_mlir.lowering.levels import level_table, needed_passes, optional_passes
 from relax_mlir.lowering.pipeline import memory_phases, phases
-from relax_mlir.target import Target
 from relax_mlir.transform import PassContext, PassInfo
 
 RNG = np.random.default_rng(7)
@@ -249,10 +248,3 @@ def test_instruments_of_the_context_are_entered_once() -> None:
             rx.build(rx.IRModule.parse("func.func private @declared()"), instruments=[inner])
     assert (outer.entered, outer.left) == (1, 1) and (inner.entered, inner.left) == (2, 2)
     assert outer.names[: len(inner.names)] == inner.names[: len(outer.names)] != []
-
-
-def test_tiles_are_not_compiled_without_optimisation() -> None:
-    plain = Target("cpu -mcpu=haswell")
-    assert [llvm_level(PassContext(opt_level=level), plain) for level in LEVELS] == [0, 1, 2, 3]
-    tiles = Target("cpu -mcpu=haswell -mattr=+amx_tile")
-    assert [llvm_level(PassContext(opt_level=level), tiles) for level in LEVELS] == [1, 1, 2, 3]

@@ -136,6 +136,23 @@ def test_bad_arguments(module: rx.IRModule) -> None:
         emit.assembly(3)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="unknown CPU 'toaster'"):
         emit.assembly(module, "cpu -mcpu=toaster")
+    for call in (emit.assembly, emit.object_file):
+        for level in (-1, 4, "2"):
+            with pytest.raises(
+                ArgumentError, match=f"'opt_level' is {level!r}, expected an integer from 0 to 3"
+            ):
+                call(module, opt_level=level)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_tiles_at_all_levels(level: int) -> None:
+    """At 0, LLVM's code generator would stop the process on them."""
+    bb = rx.BlockBuilder()
+    x, y = (rx.Var(name, rx.Tensor(("n", "n"), "bfloat16")) for name in "xy")
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.emit(R.matmul(x, y)))
+    text = emit.assembly(bb.get(), "cpu -mcpu=sapphirerapids", level)
+    assert "tdpbf16ps" in text
 
 
 def test_without_llvmlite(module: rx.IRModule, monkeypatch: pytest.MonkeyPatch) -> None:
