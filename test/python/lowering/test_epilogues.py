@@ -134,7 +134,7 @@ def compiled() -> Iterator[Compiled]:
     with ir.Context(), ir.Location.unknown():
         module = lowered("\n".join(function(name.replace("-", "_"), case) for name, case in CASES.items()))
         LinalgToLoops().run(module, PassContext())
-        yield Compiled(module, opt_level=0)
+        yield Compiled(module)
 
 
 SIZES: list[tuple[int, int, int]] = [

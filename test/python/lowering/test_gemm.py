@@ -33,7 +33,7 @@ KERNELS = [
 def compiled() -> Iterator[dict[GemmKernel, Compiled]]:
     """Every kernel, compiled for the machine at hand."""
     with ir.Context(), ir.Location.unknown():
-        yield {kernel: Compiled(module_of(kernel, Target.host()), opt_level=0) for kernel in KERNELS}
+        yield {kernel: Compiled(module_of(kernel, Target.host())) for kernel in KERNELS}
 
 
 SIZES = [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32, 33, 48, 61, 64, 65, 100]
@@ -118,7 +118,7 @@ def test_columns_beyond_whole_vectors(
     )
     if cpu:
         with ir.Context(), ir.Location.unknown():
-            functions = Compiled(module_of(kernel, target), opt_level=0)
+            functions = Compiled(module_of(kernel, target))
     else:
         functions = compiled[kernel]
     for whole in range(lanes, MAX_COLUMNS, lanes):
@@ -163,7 +163,7 @@ def test_products_of_one_row(kernel: GemmKernel) -> None:
     rng = np.random.default_rng(7)
     dtype = DTYPES[kernel.operand]
     with ir.Context(), ir.Location.unknown():
-        compiled = Compiled(module_of(kernel, Target.host(), emit_gemm_row), opt_level=0)
+        compiled = Compiled(module_of(kernel, Target.host(), emit_gemm_row))
     for layout_a in dict.fromkeys(LAYOUTS):
         for layout_b in dict.fromkeys(LAYOUTS):
             for n, depth in ((0, 3), (1, 1), (1, 70), (5, 0), (7, 33), (40, 1), (67, 130)):
@@ -214,7 +214,7 @@ def test_rows_that_are_always_packed(kernel: GemmKernel, monkeypatch: pytest.Mon
     monkeypatch.setattr(gemm_left, "_SETS", DTYPES[kernel.operand].itemsize)
     rng = np.random.default_rng(9)
     with ir.Context(), ir.Location.unknown():
-        compiled = Compiled(module_of(kernel, Target.host()), opt_level=0)
+        compiled = Compiled(module_of(kernel, Target.host()))
     for trial in range(60):
         m, n, depth = (int(rng.choice(BIG if trial % 7 == i else SIZES)) for i in range(3))
         a = operand(rng, (m, depth), DTYPES[kernel.operand], str(rng.choice(LAYOUTS)))

@@ -85,7 +85,7 @@ def compiled() -> Iterator[dict[str, Compiled]]:
     """The products by the type of the result."""
     with ir.Context(), ir.Location.unknown():
         yield {
-            result: Compiled(emulated(module_of(GemmKernel("bf16", result), TARGET)), opt_level=1)
+            result: Compiled(emulated(module_of(GemmKernel("bf16", result), TARGET)))
             for result in ("f32", "bf16")
         }
 

@@ -141,7 +141,7 @@ def programs() -> Iterator[Programs]:
         module = ir.Module.parse("\n".join(functions))
         run_pass(module)
         texts = {op.name.value: str(op) for op in module.body.operations if isinstance(op, func.FuncOp)}
-        yield texts, Compiled(module, opt_level=0)
+        yield texts, Compiled(module)
 
 
 @pytest.mark.parametrize("fill", [True, False], ids=["fill", "add"])
@@ -238,7 +238,7 @@ def test_transposed_operands_of_matmul() -> None:
       return
     }}""")
     assert "linalg." not in run_pass(module)
-    compiled = Compiled(module, opt_level=0)
+    compiled = Compiled(module)
     rng = np.random.default_rng(0)
     a, b = rng.uniform(-1, 1, (23, 40)).astype(np.float32), rng.uniform(-1, 1, (31, 23)).astype(np.float32)
     c = np.zeros((40, 31), np.float32)
@@ -257,7 +257,7 @@ def test_static_shapes_and_views() -> None:
       return
     }}""")
     assert "linalg." not in run_pass(module)
-    compiled = Compiled(module, opt_level=0)
+    compiled = Compiled(module)
     rng = np.random.default_rng(0)
     a, b = rng.uniform(-1, 1, (10, 12)).astype(np.float32), rng.uniform(-1, 1, (5, 5)).astype(np.float32)
     c = np.zeros((10, 12), np.float32)

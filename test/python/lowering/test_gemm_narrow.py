@@ -31,7 +31,7 @@ on_cpus = pytest.mark.parametrize(
 @cache
 def compiled(kernel: GemmKernel, cpu: str) -> Compiled:
     with ir.Context(), ir.Location.unknown():
-        return Compiled(module_of(kernel, Target(f"cpu -mcpu={cpu}" if cpu else "cpu")), opt_level=0)
+        return Compiled(module_of(kernel, Target(f"cpu -mcpu={cpu}" if cpu else "cpu")))
 
 
 @on_cpus

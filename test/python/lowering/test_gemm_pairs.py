@@ -39,7 +39,7 @@ def targets_of(kernel: GemmKernel) -> list[str]:
 def compiled(target: str, kernel: GemmKernel) -> Compiled:
     with ir.Context(), ir.Location.unknown():
         module = module_of(kernel, Target(target))
-        return Compiled(emulated(module, Target(target).lanes(32)), opt_level=1)
+        return Compiled(emulated(module, Target(target).lanes(32)))
 
 
 @pytest.mark.parametrize(("target", "kernel"), PAIRS, ids=str)
@@ -67,7 +67,7 @@ def packed(request: pytest.FixtureRequest) -> Iterator[Compiled]:
     target = Target(request.param)
     with ir.Context(), ir.Location.unknown():
         module = module_of(KERNELS[0], target, emit_gemm_panels)
-        yield Compiled(emulated(module, target.lanes(32)), opt_level=1)
+        yield Compiled(emulated(module, target.lanes(32)))
 
 
 @pytest.mark.parametrize("layout", ["plain", "columns", "strided"])

@@ -108,7 +108,7 @@ def compiled(request: pytest.FixtureRequest) -> Iterator[Case]:
         LinalgToLoops(str(target)).run(module, PassContext())
         if name.startswith("dots"):
             module = emulated(module, target.lanes(32))
-        yield kind, element, Compiled(module, opt_level=0)
+        yield kind, element, Compiled(module)
 
 
 SIZES = [

@@ -141,7 +141,7 @@ def emulated(source: str) -> Compiled:
         assert scaled and found and bounded and fixed and "x86" not in text
         end = text.rindex("}")
         emulations = SCALE + TABLE + BOUNDED + FIXED
-        return Compiled(ir.Module.parse(text[:end] + emulations + text[end:]), opt_level=1)
+        return Compiled(ir.Module.parse(text[:end] + emulations + text[end:]))
 
 
 @pytest.fixture(scope="module", params=[16, 64])

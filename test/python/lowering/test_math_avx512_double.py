@@ -147,7 +147,7 @@ def emulated(source: str) -> Compiled:
             assert found
         assert "x86" not in text
         end = text.rindex("}")
-        return Compiled(ir.Module.parse(text[:end] + APART + SCALED + TABLE + text[end:]), opt_level=1)
+        return Compiled(ir.Module.parse(text[:end] + APART + SCALED + TABLE + text[end:]))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -19,7 +19,7 @@ def run_passes(module: ir.Module, passes: Sequence[Any]) -> None:
 
 
 def compile_module(
-    text: str, constants: Sequence[np.ndarray[Any, Any]] = (), before: Sequence[Any] = (), opt_level: int = 1
+    text: str, constants: Sequence[np.ndarray[Any, Any]] = (), before: Sequence[Any] = (), opt_level: int = 0
 ) -> Executable:
     """Lower a module (level M or V after the passes `before`) and compile it."""
     with ir.Context(), ir.Location.unknown():
