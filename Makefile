@@ -17,11 +17,12 @@ MODELS := rapidocr-onnxruntime==1.4.4 $(SPEECH) basic-pitch==0.4.0
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test test-pythons pytest lit lint format math-check fuzz conformance soak bench docs stubs clean
+.PHONY: help demo test slow test-pythons pytest lit lint format math-check fuzz conformance soak bench docs stubs clean
 
 help:
 	@echo "make demo    embed sentences of 3 to 256 tokens by an encoder that is compiled once; find speech by an ONNX model"
-	@echo "make test    unit tests (pytest) and IR tests (lit): 13 to 15 minutes on two quiet cores, WORKERS=8 for more"
+	@echo "make test    unit tests (pytest) and IR tests (lit): 10 to 13 minutes on two quiet cores, WORKERS=8 for more"
+	@echo "make slow    tests of seconds each, of kinds that make test covers, too: more models, machines, searches"
 	@echo "make test-pythons  a core of the tests with the other supported Pythons that are to be had"
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
@@ -40,10 +41,14 @@ demo: $(STAMPS)/demo $(STAMPS)/weights $(STAMPS)/models $(STAMPS)/recording
 test: pytest lit
 
 # A file stays on one worker, so that what its tests share is built once; conftest.py puts the slowest files first.
+ON_WORKERS := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 pytest: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
-	@echo "pytest and lit together take 13 to 15 minutes on two quiet cores; WORKERS=8 uses eight"
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
-	  --durations 10 --durations-min 1
+	@echo "pytest and lit together take 10 to 13 minutes on two quiet cores; WORKERS=8 uses eight"
+	$(BIN)/python -m pytest -m "not slow" $(ON_WORKERS) --durations 10 --durations-min 1
+
+slow: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
+	$(BIN)/python -m pytest -m slow $(ON_WORKERS) --durations 10 --durations-min 1
 
 lit: $(STAMPS)/test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lit --workers $(WORKERS) --time-tests test/lit
@@ -69,7 +74,7 @@ soak: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
 	$(BIN)/python test/python/differential/soak.py --passes $(SEEDS)
 	$(BIN)/python test/python/differential/soak_schedules.py $(SEEDS)
 	$(BIN)/python test/python/differential/soak_schedules.py --prims $(SEEDS)
-	RELAX_MLIR_SWEEP=all $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	RELAX_MLIR_SWEEP=all $(BIN)/python -m pytest --quiet $(ON_WORKERS)
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

@@ -209,11 +209,13 @@ def test_single_ops(case: single_ops.Case) -> None:
     assert row.value is not None and row.value > 0, row.note
 
 
+@pytest.mark.slow
 def test_recurrent_layers() -> None:
     for row in recurrent.rows(seconds=0.001, sizes=((9, 2, 3),)):
         assert row.value is not None and row.value > 0, row.note
 
 
+@pytest.mark.slow
 def test_layers() -> None:
     """The layers are right on small data."""
     small = [case for case in (*windows.LAYERS, *windows.OTHERS) if case.data[1] <= 256]
@@ -228,6 +230,7 @@ def test_layers() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of torch and transformers
+@pytest.mark.slow
 def test_steps_of_generation() -> None:
     from examples.generate import Size  # which imports transformers
 
@@ -357,6 +360,7 @@ def test_rows_of_the_virtual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row.value > 0 for row in found)
 
 
+@pytest.mark.slow
 def test_rows_of_tuning(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(tuning, "SEEN", 1)
     monkeypatch.setattr(tuning, "HIDDEN", 2)

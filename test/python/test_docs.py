@@ -48,11 +48,10 @@ def test_generated_pages_are_current() -> None:
                 "te",
                 "topi",
                 "tir",
-                "tuning",
                 "from-tvm",
-                "torch",
             )
         ),
+        *(pytest.param(f"docs/{n}.md", marks=pytest.mark.slow) for n in ("tuning", "torch")),
     ],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +68,11 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "name",
     [
-        f"docs/{n}.md"
-        for n in ("vm", "deploy", "distributed", "strategies", "third-party-libraries", "schedules", "onnx")
+        *(
+            f"docs/{n}.md"
+            for n in ("vm", "deploy", "strategies", "third-party-libraries", "schedules", "onnx")
+        ),
+        pytest.param("docs/distributed.md", marks=pytest.mark.slow),
     ],
 )
 def test_examples_print_what_stands_there(

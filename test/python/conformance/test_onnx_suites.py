@@ -6,6 +6,8 @@ import pytest
 import refused_cases
 from case_runner import Outcome, case_names, run_cases
 
+pytestmark = pytest.mark.slow
+
 EVERY = 32
 """Of so many cases of the node suite one is run; it is another kind of case each time, as names are sorted."""
 

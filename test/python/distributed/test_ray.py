@@ -16,7 +16,10 @@ from relax_mlir.distributed import map_batches
 from relax_mlir.error import ArgumentError, BatchError, ShapeError
 from relax_mlir.runtime import to_numpy
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 """Some versions of Ray leave objects of processes that have ended to the garbage collector, which warns."""
 
 

@@ -27,6 +27,7 @@ def library(encoder: rx.Executable, tmp_path_factory: pytest.TempPathFactory) ->
     return encoder.export_library(tmp_path_factory.mktemp("library") / "encoder.so")
 
 
+@pytest.mark.slow
 def test_the_example_runs(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with distributed_programs.hidden_torch():
         code = minilm_workers.main(["--library", str(library), "--count", str(COUNT)])

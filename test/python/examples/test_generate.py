@@ -16,6 +16,7 @@ SMALL = Size(vocabulary=50, hidden=16, layers=2, heads=2, longest=64)
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers
+@pytest.mark.slow
 def test_tokens_are_those_of_torch() -> None:
     model = make_model(SMALL)
     step = compile_decoder(model, SMALL)
@@ -48,6 +49,7 @@ def test_the_onnx_graph() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--tokens", "3", "--prompt", "2", "--hidden", "16", "--layers", "1", "--onnx"])
     printed = capsys.readouterr().out

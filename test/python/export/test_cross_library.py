@@ -23,6 +23,8 @@ from relax_mlir.export import CompiledCode, Linker, cross_build, export_library,
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
+pytestmark = pytest.mark.slow
+
 COMPILER, EMULATOR, SYSTEM = "aarch64-linux-gnu-gcc", "qemu-aarch64", "/usr/aarch64-linux-gnu"
 needs_emulator = pytest.mark.skipif(
     not (shutil.which(COMPILER) and shutil.which(EMULATOR)) or platform.machine() != "x86_64",

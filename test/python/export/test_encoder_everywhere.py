@@ -23,6 +23,8 @@ from relax_mlir.script import parse
 
 from examples import minilm
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(minilm.__file__).parent
 TOKENS = ["101", "7592", "2088", "102"]
 

@@ -37,9 +37,12 @@ LIBRARY = re.compile(
 
 HOST = Target.host()
 
-pytestmark = pytest.mark.skipif(
-    not (SUPPORTED and HOST.has("avx2", "fma")), reason="runs code for x86-64 with AVX2 and FMA"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (SUPPORTED and HOST.has("avx2", "fma")), reason="runs code for x86-64 with AVX2 and FMA"
+    ),
+]
 
 Reference = Callable[..., Any]
 Case = tuple[tuple[tuple[tuple[int | str, ...], str], ...], Callable[..., Any], Reference]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 import relax_mlir as rx
 from program_corpus import relax_modules
 from relax_mlir.analysis import assert_structural_equal, find_difference
@@ -91,6 +92,7 @@ def in_the_ir(module: rx.IRModule) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_ir() -> None:
     """On all programs of the tests."""
     modules = relax_modules()
@@ -140,6 +142,7 @@ def test_identity_on_all_programs() -> None:
         assert str(module) == text
 
 
+@pytest.mark.slow
 def test_all_calls_made_anew_on_all_programs() -> None:
     """Equal modules, but for programs with effects, which are explicit then."""
     different = []

@@ -227,6 +227,7 @@ class Module:
 '''
 
 
+@pytest.mark.slow
 def test_type_checkers(tmp_path: Path) -> None:
     """A file of scripts passes mypy, which is strict, and ruff, and means what it says."""
     path = tmp_path / "model.py"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
+
+import pytest
 
 Case = TypeVar("Case")
 Value = TypeVar("Value")
@@ -86,3 +88,10 @@ def part(cases: Sequence[Case], *kinds: Callable[[Case], Hashable]) -> list[Case
 def every(cases: Sequence[Case], step: int) -> Sequence[Case]:
     """Each `step`-th case, where neighbours are alike."""
     return cases if ALL else cases[::step]
+
+
+def quick(names: Iterable[str], *which: str) -> list[Any]:
+    """Names as arguments of `parametrize`; all but some are of tests that are slow."""
+    missing = {*which} - {*names}
+    assert not missing, f"{', '.join(sorted(missing))} is not among the names"
+    return [name if name in which else pytest.param(name, marks=pytest.mark.slow) for name in names]

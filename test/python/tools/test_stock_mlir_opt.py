@@ -72,6 +72,7 @@ def op_names(text: str) -> list[str]:
     return re.findall(r'"([a-z_]+\.[a-zA-Z_0-9.]+)"\(', text)
 
 
+@pytest.mark.slow
 def test_reads_every_module() -> None:
     """Parsed as it is, and verified without dataflow blocks.
 

@@ -124,6 +124,7 @@ def records_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("warm_measurers")
+@pytest.mark.slow
 def test_many_machines(folder: Path) -> None:
     """`--dask` has the workers of a cluster measure."""
     with LocalCluster(
@@ -171,6 +172,7 @@ def test_what_is_measured_and_kept(folder: Path, tmp_path: Path, monkeypatch: py
     assert sorted(path.name for path in tmp_path.iterdir()) == ["best.svg", "tuned.json"]
 
 
+@pytest.mark.slow
 def test_tasks_of_python_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks that are globals, each once; those of modules; and what --list says."""
     monkeypatch.chdir(folder)
@@ -268,6 +270,7 @@ def test_schedules_are_tuned(
     assert b"--tuned is for modules that are compiled now" in done.stderr
 
 
+@pytest.mark.slow
 def test_strategies_of_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """--strategies of relax-compile and relax-run; the file may be one that cannot be run."""
     monkeypatch.chdir(folder)

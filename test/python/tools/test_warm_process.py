@@ -111,6 +111,7 @@ def verdicts(folder: Path, *options: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_verdicts_of_lit_are_the_same(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / f"{name}.mlir").write_text(text)

@@ -78,6 +78,9 @@ def make(target: str | rx.Target = "cpu") -> Task:
     return Faulty(made.name, made.key, made.inputs, made.outputs, made.make, made.target)
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of `tuning_hooks.register`."""

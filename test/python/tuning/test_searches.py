@@ -87,7 +87,12 @@ def best_of(search: Search, trials: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("kind", "share"), [(EvolutionarySearch, 0.8), (ModelSearch, 0.97), (OptunaSearch, 0.8)]
+    ("kind", "share"),
+    [
+        (EvolutionarySearch, 0.8),
+        pytest.param(ModelSearch, 0.97, marks=pytest.mark.slow),
+        pytest.param(OptunaSearch, 0.8, marks=pytest.mark.slow),
+    ],
 )
 def test_the_best_is_found_early(kind: Any, share: float) -> None:
     """Within 120 of 9,408 configurations, on average over seeds; at random one finds less."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sweep
 from onnx_runtime import agree
 from relax_mlir.error import CheckError
 
@@ -31,7 +32,9 @@ SIZES = ((1, 576, 16000), (3, 576, 16000), (2, 288, 8000), (1, 512, 16000), (5, 
 """Batch, samples of a chunk with the context before it, and rate."""
 
 
-@pytest.mark.parametrize("name", ["silero_vad", "silero_vad_op18_ifless", "silero_vad_16k_op15"])
+@pytest.mark.parametrize(
+    "name", sweep.quick(["silero_vad", "silero_vad_op18_ifless", "silero_vad_16k_op15"], "silero_vad")
+)
 def test_speech_in_chunks(name: str) -> None:
     path = package_folder("silero_vad") / f"data/{name}.onnx"
     wide = name == "silero_vad_16k_op15"
@@ -62,6 +65,7 @@ def test_speech_of_whole_sequences() -> None:
     agree(package_folder("silero_vad") / "data/silero_vad_16k_sequence.onnx", feeds)
 
 
+@pytest.mark.slow
 def test_notes_of_music() -> None:
     time = np.arange(3 * WINDOW) / 22050
     melody = sum(

@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pytest
 from onnx_runtime import agree
 from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
@@ -69,6 +70,7 @@ def read(session: Any, characters: list[str], line: np.ndarray) -> str:
     return "".join(characters[step - 1] for step in kept)
 
 
+@pytest.mark.slow
 def test_text_is_found_and_read() -> None:
     sizes = ((96, 288), (128, 320), (160, 384))
     feeds = [{"x": page(*size)} for size in sizes]
@@ -87,6 +89,7 @@ def test_text_is_found_and_read() -> None:
         assert read(ours, characters, line) == read(theirs, characters, line) == text
 
 
+@pytest.mark.slow
 def test_lines_are_turned_upright() -> None:
     upright = line_of(page(96, 288), 0, 0, 48, 192)
     turned = np.ascontiguousarray(upright[..., ::-1, ::-1])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sweep
 import torch
 from torch import nn
 from torch.export import Dim
@@ -25,7 +26,7 @@ CASES: dict[str, tuple[Callable[[], nn.Module], int]] = {
 """Networks, and the number of which heights and widths are multiples."""
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sweep.quick(CASES, "resnet", "detector"))
 def test_network(name: str) -> None:
     torch.manual_seed(0)
     make, step = CASES[name]
