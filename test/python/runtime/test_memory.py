@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import threading
-from collections.abc import Callable
 
 import numpy as np
-import psutil
 import pytest
 import tvm_ffi
 from lowered import compile_module
+from memory_growth import growth
 from relax_mlir import error
 from relax_mlir.lowering.bufferize.one_shot import bufferize
 from relax_mlir.runtime import Executable
@@ -70,22 +68,6 @@ def expected(x: np.ndarray) -> np.ndarray:
 
 def values(n: int) -> np.ndarray:
     return np.random.default_rng(n).random((n, 4), np.float32)
-
-
-def growth(call: Callable[[int], None], calls: int) -> int:
-    """By how many bytes the process grows over `calls` calls, after as many as settle its memory.
-
-    It has settled once garbage was collected, which happens when 50,000 objects wait for it.
-    """
-    process = psutil.Process()
-    for i in range(calls // 2):
-        call(i)
-    gc.collect()
-    before = process.memory_info().rss
-    for i in range(calls):
-        call(i)
-    gc.collect()
-    return process.memory_info().rss - before
 
 
 @pytest.mark.parametrize("n", [0, 2, 100])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-import psutil
 import pytest
 import relax_mlir as rx
 import torch
 import tvm_ffi
 from building import add, compiled, from_ffi, registered
+from memory_growth import growth
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, DTypeError, PackedFunctionError, ShapeError
 
@@ -339,18 +338,6 @@ def test_dps_calls_take_handles() -> None:
 
     function = compiled(T(None, None), rx.Object())(body)
     np.testing.assert_array_equal(from_ffi(function(X, 3)), [18, 18])
-
-
-def growth(call: Any, calls: int) -> int:
-    process = psutil.Process()
-    for i in range(calls // 2):
-        call(i)
-    gc.collect()
-    before = process.memory_info().rss
-    for i in range(calls):
-        call(i)
-    gc.collect()
-    return int(process.memory_info().rss - before)
 
 
 def everything(x: Any, o: Any) -> Any:
