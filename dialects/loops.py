@@ -233,6 +233,23 @@ def known_integer(value: object) -> Dim | None:
     return integer_of(defining.attributes["value"])
 
 
+def counts_upwards(op: ir.Operation) -> bool:
+    """Whether the step of an ``scf.for`` is known to be positive."""
+    step = known_integer(Value(op.operands[2]))
+    return isinstance(step, int) and step > 0
+
+
+def surely_ends(op: ir.Operation) -> bool:
+    """Whether the variable of an ``scf.for`` is known to pass the last bound before it wraps around.
+
+    Invariant 16 says so of numbers that are written; others may become known, and wrong, when a branch is folded.
+    """
+    _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])
+    if not isinstance(step, int) or step <= 0:
+        return False
+    return step == 1 or (isinstance(upper, int) and upper <= 2**63 - step)
+
+
 def _initial(what: str, init: ValueLike | Sequence[ValueLike]) -> tuple[bool, list[Value]]:
     many = isinstance(init, list | tuple)
     given: Sequence[Any] = init if many else [init]  # type: ignore[assignment]  # as has been checked

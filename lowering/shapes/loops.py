@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.loops import known_integer
+from relax_mlir.dialects.loops import counts_upwards, surely_ends
 from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
-from relax_mlir.dialects.value import Value
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
@@ -50,11 +49,10 @@ def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def _check_end(body: BodyLowering, op: ir.Operation, upper: ir.Value, step: ir.Value) -> None:
     """Check what is not known of the step and the last bound: a variable that stays, or wraps around, never ends."""
-    known_upper, known_step = (known_integer(Value(operand)) for operand in list(op.operands)[1:3])
-    if known_step == 1 or (isinstance(known_step, int) and isinstance(known_upper, int)):
-        return  # invariant 16
+    if surely_ends(op):
+        return
     where = f"{body.symbols.function}: {place(op)}: the loop"
-    if not isinstance(known_step, int):
+    if not counts_upwards(op):
         positive = arith.cmpi(arith.CmpIPredicate.sgt, step, index_constant(0))
         body.declarations.check(
             positive, "ShapeError", f"{where} has the step {{0}}; loops count upwards", [step]

@@ -106,10 +106,6 @@ def _divided(x: Array, y: Array, quotient: bool) -> Array:
     return np.where(y == 0, np.zeros((), x.dtype), function(x, safe))
 
 
-def _floor_divide(x: Array, y: Array) -> Array:
-    return np.floor(x / y) if x.dtype == np.float64 else _divided(x, y, True)
-
-
 FLOAT_BINARY: dict[str, Reference] = {
     "divide": np.divide,
     "atan2": np.arctan2,
@@ -123,7 +119,7 @@ NUMBER_BINARY: dict[str, Reference] = {
     "minimum": np.minimum,
 }
 INTEGER_BINARY: dict[str, Reference] = {
-    "floor_divide": _floor_divide,
+    "floor_divide": lambda x, y: _divided(x, y, True),
     "floor_mod": lambda x, y: _divided(x, y, False),
     "bitwise_and": np.bitwise_and,
     "bitwise_or": np.bitwise_or,

@@ -71,3 +71,25 @@ def test_a_step_that_is_known(mode: Any) -> None:
     assert np.array_equal(np.from_dlpack(main(x, 0, 5, 0)), -x)
     with pytest.raises(ShapeError, match=rf"the loop ends at {MAX}: in steps of 2"):
         main(x, 0, MAX, 0)
+
+
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+@pytest.mark.parametrize(
+    ("step", "upper", "message"),
+    [(0, 3, "the loop has the step 0"), (-2, 3, "the loop has the step -2"), (2, MAX, f"ends at {MAX}")],
+)
+def test_what_a_fold_makes_known(mode: Any, step: int, upper: int, message: str) -> None:
+    """The numbers are known once both ways of the branch are one, after the module was verified."""
+    same = f"""%given = "relax.prim_value"() {{value = {step} : i64}} : () -> i64
+  %end = "relax.prim_value"() {{value = {upper} : i64}} : () -> i64
+  %zero = "relax.prim_value"() {{value = 0 : i64}} : () -> i64
+  %no = arith.constant false
+  %step, %upper = scf.if %no -> (i64, i64) {{
+    scf.yield %given, %end : i64, i64
+  }} else {{
+    scf.yield %given, %end : i64, i64
+  }}"""
+    text = LOOP.format(constants=same, bounds="%zero to %upper step %step")
+    main = rx.build(rx.IRModule.parse(text), exec_mode=mode)["main"]
+    with pytest.raises(ShapeError, match=message):
+        main(np.ones(2, "float32"), 0, 0, 0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.dialects.loops import known_integer
-from relax_mlir.dialects.value import Value
+from relax_mlir.dialects.loops import counts_upwards, surely_ends
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.lowering.shapes.body import place
 from relax_mlir.lowering.shapes.loops import INT64_MAX
@@ -58,12 +57,11 @@ def for_op(code: FunctionCode, op: ir.Operation) -> None:
 
 def _require_end(code: FunctionCode, op: ir.Operation) -> None:
     """Raise the error of native code for a loop whose variable would stay, or wrap around."""
-    known_upper, known_step = (known_integer(Value(operand)) for operand in list(op.operands)[1:3])
-    if known_step == 1 or (isinstance(known_step, int) and isinstance(known_upper, int)):
-        return  # invariant 16
+    if surely_ends(op):
+        return
     upper, step = (code.arg(operand) for operand in list(op.operands)[1:3])
     where, shown = f"{code.name}: {place(op)}", [step, upper]
-    if not isinstance(known_step, int):
+    if not counts_upwards(op):
         positive = code.call_into(code.new(), "arith.cmpi_sgt", step, code.b.convert_constant(0))
         require(code, positive, FAIL_LOOP, where, shown)
     room = code.call_into(code.new(), "arith.subi", code.b.convert_constant(INT64_MAX), step)
