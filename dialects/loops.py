@@ -245,7 +245,7 @@ def surely_ends(op: ir.Operation) -> bool:
     Invariant 16 says so of numbers that are written; others may become known, and wrong, when a branch is folded.
     """
     _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])
-    if not isinstance(step, int) or step <= 0:
+    if not (isinstance(step, int) and counts_upwards(op)):
         return False
     return step == 1 or (isinstance(upper, int) and upper <= 2**63 - step)
 

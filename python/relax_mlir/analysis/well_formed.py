@@ -53,7 +53,7 @@ from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import inplace_indices, passed_results
 from relax_mlir.dialects.ir_types import CallableType, ShapeValueType
-from relax_mlir.dialects.loops import known_integer
+from relax_mlir.dialects.loops import counts_upwards, known_integer, surely_ends
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.type_queries import parameter_symbols
@@ -313,9 +313,9 @@ class _FunctionCheck:
 
     def _check_loop(self, op: ir.Operation) -> None:
         _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])
-        if isinstance(step, int) and step <= 0:
+        if isinstance(step, int) and not counts_upwards(op):
             self._report(op, 16, f"the loop has the step {step}; loops count upwards")
-        elif isinstance(step, int) and isinstance(upper, int) and upper > 2**63 - step:
+        elif isinstance(step, int) and isinstance(upper, int) and not surely_ends(op):
             self._report(
                 op, 16, f"the loop ends at {upper}: in steps of {step} its variable would pass 64 bits"
             )

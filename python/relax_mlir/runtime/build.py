@@ -195,8 +195,7 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
     is_kept = options.cache and not options.profile
     variant = "legalized" if options.is_legalized else ""
     source = source_text(mod)
-    level = PassContext.current().opt_level
-    slot = CacheSlot.of(source, target, level, constants, variant) if is_kept else None
+    slot = CacheSlot.of(source, target, constants, variant) if is_kept else None
     executable = slot.load() if slot else None
     if executable is not None:
         executable.compile_report = CompileReport({"cache": perf_counter() - started}, from_cache=True)

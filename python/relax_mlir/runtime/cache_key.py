@@ -79,9 +79,7 @@ def source_hash(text: str, constants: list[ir.Attribute]) -> str:
     return digest.hexdigest()
 
 
-def cache_key(
-    text: str, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
-) -> str | None:
+def cache_key(text: str, target: Target, constants: list[ir.Attribute], variant: str = "") -> str | None:
     """The key of a compilation in the current `PassContext`; `text` is the `source_text` of the module, whose
     `constants` are given.
 
@@ -98,7 +96,7 @@ def cache_key(
     # Names of resources are counted up in a process; the constant's place says as much.
     text = _RESOURCE.sub(lambda found: f"dense_resource<{order[found[1].strip(chr(34))]}>", text)
     digest = hashlib.sha256()
-    for part in (*environment(), *_settings(target, opt_level), variant, text):
+    for part in (*environment(), *_settings(target), variant, text):
         data = part.encode()
         digest.update(b"%d:" % len(data))
         digest.update(data)
@@ -109,12 +107,11 @@ def cache_key(
     return digest.hexdigest()
 
 
-def _settings(target: Target, opt_level: int) -> tuple[str, ...]:
+def _settings(target: Target) -> tuple[str, ...]:
     context = PassContext.current()
     config = {key: value for key, value in context.config.items() if key != DUMP_DIR}
     return (
         target.describe(),
-        str(opt_level),
         str(context.opt_level),
         repr(sorted(context.required_pass)),
         repr(sorted(context.disabled_pass)),

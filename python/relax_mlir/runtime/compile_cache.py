@@ -28,9 +28,7 @@ class CacheSlot:
     constants: Sequence[ir.Attribute]
 
     @staticmethod
-    def of(
-        source: str, target: Target, opt_level: int, constants: list[ir.Attribute], variant: str = ""
-    ) -> CacheSlot | None:
+    def of(source: str, target: Target, constants: list[ir.Attribute], variant: str = "") -> CacheSlot | None:
         """The place for a module, whose text (`source_text`) and constants are given, in the current `PassContext`.
 
         `variant`: how it is compiled, if there is more than one way.
@@ -46,7 +44,7 @@ class CacheSlot:
             or any_registered()
         ):
             return None
-        key = cache_key(source, target, opt_level, constants, variant)
+        key = cache_key(source, target, constants, variant)
         return None if key is None else CacheSlot(key, constants)
 
     def load(self) -> Executable | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.profile_sites import Site
 
 DEFAULT_OPT_LEVEL = 2
-"""LLVM's."""
+"""LLVM's own, where none is asked for."""
 
 
 class CompiledFunction(NativeFunction):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -15,6 +16,7 @@ from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.instrument import PassInstrument
 from relax_mlir.lowering.levels import level_table, needed_passes, optional_passes
 from relax_mlir.lowering.pipeline import memory_phases, phases
+from relax_mlir.runtime import to_numpy
 from relax_mlir.transform import PassContext, PassInfo
 
 RNG = np.random.default_rng(7)
@@ -248,3 +250,20 @@ def test_instruments_of_the_context_are_entered_once() -> None:
             rx.build(rx.IRModule.parse("func.func private @declared()"), instruments=[inner])
     assert (outer.entered, outer.left) == (1, 1) and (inner.entered, inner.left) == (2, 2)
     assert outer.names[: len(inner.names)] == inner.names[: len(outer.names)] != []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_tiles(level: int) -> None:
+    """A CPU with AMX computes it by tiles."""
+    bb = rx.BlockBuilder()
+    x, y = (
+        rx.Var(name, rx.Tensor(shape, "bfloat16"))
+        for name, shape in {"x": ("n", "k"), "y": ("k", "m")}.items()
+    )
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.emit(R.matmul(x, y)))
+    main = rx.build(bb.get(), opt_level=level)["main"]
+    for n, k, m in ((1, 1, 1), (33, 257, 65), (64, 96, 128)):
+        a, b = (RNG.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((n, k), (k, m)))
+        wanted = a.astype("float64") @ b.astype("float64")
+        np.testing.assert_allclose(to_numpy(main(a, b)).astype("float64"), wanted, rtol=2**-7, atol=2**-4)

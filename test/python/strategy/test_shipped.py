@@ -221,7 +221,7 @@ def test_keys_of_compilations(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         constants = module_constants(module().mlir)
         require(constants)
         engine.lower(module())
-        return cache_key(text, rx.Target("cpu"), 2, constants)
+        return cache_key(text, rx.Target("cpu"), constants)
 
     keys = [key()]
     for values in ({"tile": [8]}, {"tile": [4]}):

@@ -67,12 +67,12 @@ def descriptor(array: np.ndarray) -> ctypes.Structure:
 class Compiled:
     """A compiled module; the functions to be called need the attribute ``llvm.emit_c_interface``.
 
-    LLVM leaves it as it is written, as it does with what our generators write.
+    LLVM leaves it as it is written (`opt_level` 0), as it does with what our generators write.
     """
 
-    def __init__(self, module: ir.Module) -> None:
+    def __init__(self, module: ir.Module, opt_level: int = 0) -> None:
         lower(module)
-        self.engine = ExecutionEngine(module, opt_level=0)
+        self.engine = ExecutionEngine(module, opt_level=opt_level)
         self.engine.initialize()
         self._library = ctypes.CDLL(str(library_path()))
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import jit
+import sweep
 from relax_mlir.mlir import func, ir
 
 
 class Compiled(jit.Compiled):
-    """A compiled module; ``compiled(name, *arrays)`` calls a function."""
+    """A compiled module; ``compiled(name, *arrays)`` calls a function.
+
+    Users get straight loops as they are written, others optimised by LLVM: sweeps in full try that, too.
+    """
 
     def __init__(self, module: ir.Module) -> None:
         for function in module.body.operations:
             if isinstance(function, func.FuncOp):
                 function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get(module.context)
-        super().__init__(module)
+        super().__init__(module, 2 if sweep.ALL else 0)

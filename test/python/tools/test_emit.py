@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import relax_mlir as rx
@@ -136,12 +137,13 @@ def test_bad_arguments(module: rx.IRModule) -> None:
         emit.assembly(3)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="unknown CPU 'toaster'"):
         emit.assembly(module, "cpu -mcpu=toaster")
+    wrong: tuple[Any, ...] = (-1, 4, "2")
     for call in (emit.assembly, emit.object_file):
-        for level in (-1, 4, "2"):
+        for level in wrong:
             with pytest.raises(
                 ArgumentError, match=f"'opt_level' is {level!r}, expected an integer from 0 to 3"
             ):
-                call(module, opt_level=level)  # type: ignore[arg-type]
+                call(module, opt_level=level)
 
 
 @pytest.mark.parametrize("level", range(4))
