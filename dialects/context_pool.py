@@ -6,6 +6,7 @@ With them stay the pass managers that `relax_mlir.transform.native_pipeline` kee
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from dataclasses import dataclass
 from threading import Lock
@@ -55,16 +56,29 @@ def pooled_context() -> ir.Context:
     It may have been that of modules that are gone. One that holds arrays of constants, or has got other dialects, is
     not used again: arrays would stay in memory, and text without its data would find those of another module.
     """
+    if (context := _used_again()) is not None:
+        return context
+    if len(_kept) == KEPT and gc.isenabled():
+        # Errors hold what they were raised from in cycles. To look for young garbage takes a twentieth of what a new
+        # context does.
+        gc.collect(1)
+        if (context := _used_again()) is not None:
+            return context
+    with _lock:
+        _kept.append(_Kept(context := dialect.context(), _dialects(context), dialect.classes()))
+        del _kept[:-KEPT]
+        return context
+
+
+def _used_again() -> ir.Context | None:
+    """A context that nobody uses, if there is one."""
     with _lock:
         found = _free()
         if found is None:
-            found = _Kept(context := dialect.context(), _dialects(context), dialect.classes())
-            _kept.append(found)
-            del _kept[:-KEPT]
-        else:
-            found.uses += 1
-            found.context.allow_unregistered_dialects = False
-            found.context.enable_multithreading(False)
+            return None
+        found.uses += 1
+        found.context.allow_unregistered_dialects = False
+        found.context.enable_multithreading(False)
         return found.context
 
 

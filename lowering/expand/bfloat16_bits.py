@@ -28,6 +28,13 @@ MOVES = frozenset(
     }
 )
 """Ops that move values without looking at what the bits mean."""
+TYPED = {
+    "llvm.alloca": "elem_type",
+    "llvm.func": "function_type",
+    "llvm.getelementptr": "elem_type",
+    "llvm.mlir.global": "global_type",
+}
+"""Ops that name types which none of their values need have, and the attribute that does."""
 
 
 class BFloat16Bits(ModulePass):
@@ -40,9 +47,7 @@ class BFloat16Bits(ModulePass):
     name: ClassVar[str] = "bfloat16-bits"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        if not any(NAME in str(type_) for type_ in _value_types(module)):
-            return
-        ops = [op for top in module.body.operations for op in ops_of(top.operation) if _mentions(op)]
+        ops = _ops_with(module)
         if any(op.name not in MOVES for op in ops):
             return
         types: dict[ir.Type, ir.Type] = {}
@@ -55,7 +60,7 @@ class BFloat16Bits(ModulePass):
                         argument.set_type(_integers(argument.type, types))
             for index in range(len(op.attributes)):
                 named = op.attributes[index]
-                if _attribute_mentions(named.attr):
+                if _mentions(named.attr):
                     op.attributes[named.name] = _bits(named.attr, types)
         for op in ops:
             if op.name == "llvm.bitcast" and op.operands[0].type == op.results[0].type:
@@ -63,26 +68,33 @@ class BFloat16Bits(ModulePass):
                 op.erase()
 
 
-def _value_types(module: ir.Module) -> set[ir.Type]:
-    """The types of all results and block arguments; functions of the LLVM dialect are flat."""
-    found = {result.type for op in ops_of(module.operation) for result in op.results}
-    for function in module.body.operations:
-        for region in function.operation.regions:
-            for block in region.blocks:
-                found.update(argument.type for argument in block.arguments)
-    return found
+def _ops_with(module: ir.Module) -> list[ir.Operation]:
+    """The ops of a module of level L that mention bf16: by a value that they define or use, or by an attribute."""
+    ops = ops_of(module.operation)
+    functions = [op for op in ops if op.name == "llvm.func"]
+    arguments = {function: _block_arguments(function) for function in functions}
+    types = {result.type for op in ops for result in op.results}
+    types.update(argument.type for group in arguments.values() for argument in group)
+    narrow = {type_ for type_ in types if NAME in str(type_)}
+    if not narrow:
+        return []
+    values: list[ir.Value] = []
+    found: dict[ir.Operation, None] = {}
+    for op in ops:
+        own = [value for value in (*op.results, *arguments.get(op, ())) if value.type in narrow]
+        values += own
+        attribute = TYPED.get(op.name)
+        if own or (attribute is not None and NAME in str(op.attributes[attribute].value)):
+            found[op] = None
+    found.update((use.owner.operation, None) for value in values for use in value.uses)
+    return list(found)
 
 
-def _mentions(op: ir.Operation) -> bool:
-    """Whether a type or attribute of `op` itself mentions bf16."""
-    types = [v.type for v in op.operands] + [r.type for r in op.results]
-    types += [a.type for region in op.regions for block in region.blocks for a in block.arguments]
-    if any(NAME in str(t) for t in set(types)):
-        return True
-    return any(_attribute_mentions(op.attributes[i].attr) for i in range(len(op.attributes)))
+def _block_arguments(function: ir.Operation) -> list[ir.Value]:
+    return [argument for block in function.regions[0].blocks for argument in block.arguments]
 
 
-def _attribute_mentions(attribute: ir.Attribute) -> bool:
+def _mentions(attribute: ir.Attribute) -> bool:
     if isinstance(attribute, ir.TypeAttr):
         return NAME in str(attribute.value)
     return isinstance(attribute, ir.FloatAttr | ir.DenseElementsAttr) and NAME in str(attribute.type)

@@ -20,6 +20,8 @@ from relax_mlir.mlir import func, ir, llvm
 _FEW_OPS = 200
 """Fewer ops than this are no part of their own."""
 
+_LITTLE = 60
+
 _LOOP = "cf.br"
 """An op that every loop has."""
 
@@ -50,11 +52,13 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
         rest += groups.pop(SUPPORT_GROUP, [])
     if hot and _weight(graph, rest) < _FEW_OPS:
         hot, rest = [*hot, *rest], []
+    if rest and _weight(graph, hot) < _LITTLE:
+        hot, rest = [], [*rest, *hot]
     optimised = _cut(graph, _callees_near(graph, hot), part_ops)
     chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
     owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
-    plain = {name for name in rest if not _is_as_written(graph.ops[name])}
+    plain = {name for name in rest if not _is_as_written(graph.ops[name]) and not _is_hot(graph, name)}
     return [
         make_part(
             graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -88,6 +89,27 @@ def test_modules_at_a_time_have_their_own() -> None:
     modules = [module() for _ in range(2 * KEPT)]
     assert len({id(m.context) for m in modules}) == 2 * KEPT
     assert len(context_pool._kept) == KEPT
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_looked_for_unless_the_user_switched_that_off(collects: bool) -> None:
+    def garbage() -> list[Any]:
+        cycle: list[Any] = [module()]
+        cycle.append(cycle)
+        return cycle
+
+    gc.disable()
+    try:
+        for _ in range(KEPT):
+            garbage()
+        kept = list(context_pool._kept)
+        if collects:
+            gc.enable()
+        mod = module()
+    finally:
+        gc.enable()
+    used_again = [each for each in kept if each.uses == 2]
+    assert [each.context is mod.context for each in used_again] == [True] * collects
 
 
 def test_threads_at_a_time_have_their_own() -> None:
