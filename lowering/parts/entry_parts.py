@@ -91,7 +91,7 @@ def take_out(
         f"llvm.func {symbol(ENTRY_PREFIX + signature.name)}(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32 "
         f"attributes {{{', '.join([SEPARATE, *marks])}}}"
     )
-    return _part(own, names, is_quick, len(wrapper.code.lines))
+    return _part(own, names, len(wrapper.code.lines))
 
 
 def show(part: Part, module: ir.Module) -> None:
@@ -163,7 +163,7 @@ def _without_sizes(type_: ir.Type) -> str:
     return f"memref<{'?x' * type_.rank}i8>"
 
 
-def _part(own: Fragment, names: Mapping[str, str], is_quick: bool, ops: int) -> Part:
+def _part(own: Fragment, names: Mapping[str, str], ops: int) -> Part:
     """What `own` holds, whose symbols stand for others as `names` say, with declarations of what it calls."""
     entry = ENTRY_PREFIX + _NAME
     texts = [CORE_SEPARATE, own.text(known={*CORE_NAMES, *_CONSTRUCTORS})]
@@ -178,7 +178,7 @@ def _part(own: Fragment, names: Mapping[str, str], is_quick: bool, ops: int) -> 
         ops=ops,
         is_flat=False,
         all_vectors=False,
-        optimised=is_quick,
+        optimised=False,
         has_checks=True,
         renamed=tuple(names.items()),
     )

@@ -2,9 +2,9 @@
 
 Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
 all modules that use them, so that their machine code can be kept; few support functions are not worth a part.
-Everything else is cut into parts of similar size, callees near their callers: short calls, and loops that are not
-straight (`mark-straight-loops`), which LLVM optimises, and the rest: what is written as it is to run, and what runs
-once per call of some length, whose code need not be good.
+Everything else is cut into parts of similar size, callees near their callers: loops that are not straight
+(`mark-straight-loops`), which LLVM optimises, and the rest: what is written as it is to run, short calls, to which LLVM's
+own optimisations give nothing, and what runs once per call of some length, whose code need not be good.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from relax_mlir.mlir import func, ir, llvm
 
 _FEW_OPS = 200
 """Fewer ops than this are no part of their own."""
-
-_LITTLE = 60
 
 _LOOP = "cf.br"
 """An op that every loop has."""
@@ -52,13 +50,11 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
         rest += groups.pop(SUPPORT_GROUP, [])
     if hot and _weight(graph, rest) < _FEW_OPS:
         hot, rest = [*hot, *rest], []
-    if rest and _weight(graph, hot) < _LITTLE:
-        hot, rest = [], [*rest, *hot]
     optimised = _cut(graph, _callees_near(graph, hot), part_ops)
     chunks = [*_cut(graph, _callees_near(graph, rest), part_ops), *groups.values()]
     owners = _owners(graph, [*optimised, *chunks])
     crossing = graph.crossing(owners)
-    plain = {name for name in rest if not _is_as_written(graph.ops[name]) and not _is_hot(graph, name)}
+    plain = {name for name in rest if not (_is_as_written(graph.ops[name]) or _is_short(graph.ops[name]))}
     return [
         make_part(
             graph, number, owners, crossing, is_flat=True, optimised=number < len(optimised), plain=plain
@@ -72,13 +68,16 @@ def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
 
 
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
-    """Whether LLVM saves time in a function that is not shared: in its loops, or in a call that takes microseconds."""
+    """Whether LLVM saves time in the loops of a function that is not shared."""
     op = graph.ops[name]
-    if _is_as_written(op):
+    if _is_as_written(op) or _LOOP not in graph.contents[name]:
         return False
-    if LATENCY_CRITICAL in op.attributes or JOB in op.attributes or not isinstance(op, func.FuncOp):
-        return True
-    return PRIM_FUNC in op.attributes and _LOOP in graph.contents[name]
+    return PRIM_FUNC in op.attributes or JOB in op.attributes or _is_short(op)
+
+
+def _is_short(op: ir.OpView) -> bool:
+    """Whether a function runs in calls that take microseconds: its code had better be good."""
+    return LATENCY_CRITICAL in op.attributes or not isinstance(op, func.FuncOp)
 
 
 def _is_as_written(op: ir.OpView) -> bool:

@@ -113,16 +113,14 @@ def test_llvm_optimises_loops_that_are_not_straight(compiled: dict[str, int]) ->
     assert compiled == {"relax.parallel.0": DEFAULT_OPT_LEVEL, "relax.fn.main": 0}
 
 
-def test_llvm_optimises_calls_that_take_microseconds(compiled: dict[str, int]) -> None:
+def test_short_calls_and_straight_loops_are_one_part(compiled: dict[str, int]) -> None:
     builder = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n",), "float32"))
     with builder.function("main", [x]):
         builder.emit_func_output(R.exp(x))
     rx.build(builder.get(), cache=False)
-    assert compiled.pop("relax.fn.main") == DEFAULT_OPT_LEVEL
-    assert compiled.pop(SHARED_ENTRY_POINT) == DEFAULT_OPT_LEVEL
-    assert set(compiled) == {*shared(compiled), "relax.fn.exp_f32"}
-    assert set(compiled.values()) == {0}  # its loops are straight
+    assert set(compiled) == {*shared(compiled), SHARED_ENTRY_POINT, "relax.fn.main"}
+    assert set(compiled.values()) == {0}  # LLVM's own optimisations gain nothing
 
 
 def test_shared_parts_are_compiled_once_per_cache(
