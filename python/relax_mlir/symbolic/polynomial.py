@@ -8,18 +8,23 @@ modulo a prime larger than twice any coefficient, and products of what this give
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from math import gcd, isqrt, prod
+from typing import TypeAlias
 
 from relax_mlir.symbolic import modular
 from relax_mlir.symbolic.division import cancel, exact_quotient
 from relax_mlir.symbolic.expr import Atom, Dim, Expr, Monomial, from_terms, multiply, terms_of
 
+_Part: TypeAlias = tuple[int, ...]
+"""A factor modulo the prime, by its coefficients."""
+
 MAX_DEGREE = 36
 """Images of a higher degree are left as one factor: the time grows with the fourth power."""
 
-MAX_PARTS = 14
-"""So are those of more factors modulo the prime: every product of some of them would be tried."""
+MAX_PRODUCTS = 2**15
+"""So are those whose factors modulo the prime have more products: every one would be tried."""
 
 
 def factors(a: Expr) -> list[tuple[Dim, int]]:
@@ -43,20 +48,19 @@ def _primitive_factors(a: Expr) -> list[tuple[Dim, int]]:
         return [(a, 1)]
     image = substitution.image(a)
     p = modular.next_prime(_bound(image))
-    parts = modular.factors(modular.reduced(image, p), p)
-    if len(parts) > MAX_PARTS:
+    parts = Counter(map(tuple, modular.factors(modular.reduced(image, p), p)))
+    if prod(count + 1 for count in parts.values()) > MAX_PRODUCTS:
         return [(a, 1)]
     found: list[tuple[Dim, int]] = []
     size, left = 1, a
-    while 2 * size <= len(parts):
+    while 2 * size <= parts.total():
         split = _first_factor(left, parts, size, substitution, p)
         if split is None:
             size += 1
             continue
         factor, rest, used = split
         found.append((factor, 1))
-        for part in used:
-            parts.remove(part)
+        parts -= used
         if isinstance(rest, int):
             return _counted(found)
         left = rest
@@ -64,29 +68,35 @@ def _primitive_factors(a: Expr) -> list[tuple[Dim, int]]:
 
 
 def _first_factor(
-    a: Expr, parts: Sequence[modular.Poly], size: int, substitution: _Substitution, p: int
-) -> tuple[Expr, Dim, list[modular.Poly]] | None:
+    a: Expr, parts: Counter[_Part], size: int, substitution: _Substitution, p: int
+) -> tuple[Expr, Dim, Counter[_Part]] | None:
     """A factor of `a` whose image is a product of `size` of `parts`: it, the other factor, and those parts."""
     leading = substitution.image(a)[-1]
-    tried = set()
-    for chosen in itertools.combinations(range(len(parts)), size):
-        used = [parts[i] for i in chosen]
-        key = tuple(map(tuple, used))
-        if key in tried:
-            continue
-        tried.add(key)
-        factor = substitution.read_back(_lifted(used, leading, p))
+    for counts in _choices(tuple(parts.values()), size):
+        used = Counter(dict(zip(parts, counts, strict=True)))
+        factor = substitution.read_back(_lifted(used.elements(), leading, p))
         rest = exact_quotient(a, factor) if isinstance(factor, Expr) else None
         if rest is not None and isinstance(factor, Expr):
             return factor, rest, used
     return None
 
 
-def _lifted(parts: Sequence[modular.Poly], leading: int, p: int) -> list[int]:
+def _choices(counts: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
+    """How many of each kind `size` things are, of which there are so many."""
+    if not counts:
+        yield ()
+        return
+    first, *others = counts
+    for count in range(min(first, size), max(size - sum(others), 0) - 1, -1):
+        for rest in _choices(tuple(others), size - count):
+            yield (count, *rest)
+
+
+def _lifted(parts: Iterable[_Part], leading: int, p: int) -> list[int]:
     """`leading` times the product of `parts`, with coefficients between ``-p/2`` and ``p/2``."""
     whole: modular.Poly = modular.reduced([leading], p)
     for part in parts:
-        whole = modular.product(whole, part, p)
+        whole = modular.product(whole, list(part), p)
     return [c - p if 2 * c > p else c for c in whole]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from relax_mlir import symbolic
 from relax_mlir.symbolic import Dim, Expr
@@ -126,6 +126,7 @@ def _polynomial(numbers: tuple[int, int, int, int]) -> Dim:
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(SMALL, SMALL, SMALL, SMALL), min_size=1, max_size=3))
+@example([(1, 1, 1, 1)] * 3)  # 15 factors modulo the prime, of five kinds
 def test_products_come_apart(parts: list[tuple[int, int, int, int]]) -> None:
     """Each factor of the product divides it, and there are at least as many as were multiplied."""
     given_parts = [_polynomial(part) for part in parts]
