@@ -200,10 +200,16 @@ class _Exits:
 
     def lower(self) -> None:
         deferred: list[ir.OpView] = []
+        calls = deque(_calls(self.function))
         blocks = []
         for block in self.function.body:
             entries = []
-            for op in block.operations:
+            ops: Iterable[ir.OpView] = block.operations
+            if not calls or calls[0].operation.block != block:
+                ops = [block.operations[len(block.operations) - 1]]  # most blocks are of loops, without calls
+            while calls and calls[0].operation.block == block:
+                calls.popleft()
+            for op in ops:
                 if isinstance(op, func.CallOp) and DEFER in op.attributes:
                     deferred.append(op)
                 entries.append((op, tuple(deferred)))

@@ -55,17 +55,22 @@ def kernels_to_flat() -> list[MLIRPass]:
     return [known_passes("canonicalize,cse"), *flat_control_flow()]
 
 
-def to_llvm_dialect(low_precision: bool = True, all_vectors: bool = True) -> list[Pass]:
+def to_llvm_dialect(
+    low_precision: bool = True, all_vectors: bool = True, has_math: bool = True
+) -> list[Pass]:
     """All of F → L, function by function.
 
     Without `low_precision` there is no bf16; without `all_vectors`, only those ops of the vector dialect that
-    `convert-to-llvm` takes (see `Part`).
+    `convert-to-llvm` takes, and without `has_math` none of the math dialect (see `Part`).
     """
+    maths = [
+        known_passes("convert-math-to-llvm{approximate-log1p=false}"),
+        known_passes("convert-math-to-libm"),
+    ]
     return [
         *([known_passes("convert-vector-to-llvm{enable-x86=true}")] if all_vectors else []),
         known_passes("arith-expand{include-bf16=true}"),
-        known_passes("convert-math-to-llvm{approximate-log1p=false}"),
-        known_passes("convert-math-to-libm"),
+        *(maths if has_math else []),
         known_passes("convert-to-llvm"),
         known_passes("reconcile-unrealized-casts"),
         *([BFloat16Bits()] if low_precision else []),

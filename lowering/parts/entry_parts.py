@@ -181,4 +181,5 @@ def _part(own: Fragment, names: Mapping[str, str], ops: int) -> Part:
         optimised=False,
         has_checks=True,
         renamed=tuple(names.items()),
+        has_math=False,
     )

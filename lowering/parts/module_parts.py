@@ -66,6 +66,7 @@ class Part:
     `used_within`: those of them that it uses itself; `external`: what other parts define for it; `group`: that of its
     functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level
     F or L, else it is of level V; `all_vectors`: whether it has ops that only `convert-vector-to-llvm` converts;
+    `has_math`: whether it may have ops of the math dialect;
     `optimised`: whether LLVM's own optimisations gain anything for it; `has_checks`: whether its functions, of level V,
     have checks that may fail; `renamed`: pairs of symbols, of the code and of the module that uses it, as functions
     share their code that are equal but for these.
@@ -82,6 +83,7 @@ class Part:
     optimised: bool
     has_checks: bool = False
     renamed: tuple[tuple[str, str], ...] = ()
+    has_math: bool = True
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,7 @@ def make_part(
         is_flat,
         all_vectors,
         optimised,
+        has_math=any(op.startswith("math.") for op in contents),
     )
 
 

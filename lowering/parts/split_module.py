@@ -3,8 +3,8 @@
 Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
 all modules that use them, so that their machine code can be kept; few support functions are not worth a part.
 Everything else is cut into parts of similar size, callees near their callers: loops that are not straight
-(`mark-straight-loops`), which LLVM optimises, and the rest: what is written as it is to run, short calls, to which LLVM's
-own optimisations give nothing, and what runs once per call of some length, whose code need not be good.
+(`mark-straight-loops`), which LLVM optimises, and the rest: what is written as it is to run, short calls, which LLVM's
+own optimisations make no shorter, and what runs once per call of some length, whose code need not be good.
 """
 
 from __future__ import annotations

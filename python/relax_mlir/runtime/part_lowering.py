@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
 
@@ -23,8 +24,21 @@ BODY = "__body."
 _Steps: TypeAlias = list[PassPipeline | ModulePass]
 """Pipelines of MLIR's passes, and passes in Python between them."""
 
-_free: dict[tuple[bool, ...], list[_Steps]] = {}
-"""Steps that nobody uses, by what `_new_steps` makes them for."""
+
+@dataclass(frozen=True)
+class _Kind:
+    """What steps are for: parts of level F or L, else V; what these may hold (see `Part`); how support is compiled."""
+
+    is_flat: bool = False
+    has_checks: bool = False
+    is_hot: bool = False
+    all_vectors: bool = False
+    has_math: bool = False
+    low_precision: bool = False
+
+
+_free: dict[_Kind, list[_Steps]] = {}
+"""Steps that nobody uses."""
 _lock = Lock()
 
 
@@ -35,7 +49,7 @@ def is_ready() -> bool:
 
 def prepare() -> None:
     """Make the steps for kernels, which are the first part of most modules."""
-    with _steps(is_flat=False, has_checks=False, is_hot=False, all_vectors=False, low_precision=False):
+    with _steps(_Kind()):
         pass
 
 
@@ -51,7 +65,8 @@ def lowered_part(part: Part, low_precision: bool, cpu: FunctionCpu | None = None
     """
     module = parse_module(part.source, spare_context())
     is_hot = part.has_checks and part.optimised
-    with _steps(part.is_flat, part.has_checks, is_hot, part.all_vectors, low_precision) as steps:
+    kind = _Kind(part.is_flat, part.has_checks, is_hot, part.all_vectors, part.has_math, low_precision)
+    with _steps(kind) as steps:
         for step in steps:
             if isinstance(step, PassPipeline):
                 _run(step, module)
@@ -77,14 +92,13 @@ def _compile_for(cpu: FunctionCpu, module: ir.Module) -> None:
                 op.attributes["passthrough"] = ir.ArrayAttr.get([*given, *pairs])
 
 
-def _new_steps(
-    is_flat: bool, has_checks: bool, is_hot: bool, all_vectors: bool, low_precision: bool
-) -> _Steps:
+def _new_steps(kind: _Kind) -> _Steps:
     """Steps that have run: they load the dialects that they need, which threads must not do at a time."""
-    first = [] if is_flat else support_to_flat(is_hot) if has_checks else kernels_to_flat()
+    to_flat = support_to_flat(kind.is_hot) if kind.has_checks else kernels_to_flat()
+    first = [] if kind.is_flat else to_flat
     steps: _Steps = []
     texts: list[str] = []
-    for step in [*first, *to_llvm_dialect(low_precision, all_vectors)]:
+    for step in [*first, *to_llvm_dialect(kind.low_precision, kind.all_vectors, kind.has_math)]:
         if isinstance(step, MLIRPass):
             texts += [each.text for each in step.passes]
             continue
@@ -95,14 +109,11 @@ def _new_steps(
 
 
 @contextmanager
-def _steps(
-    is_flat: bool, has_checks: bool, is_hot: bool, all_vectors: bool, low_precision: bool
-) -> Iterator[_Steps]:
+def _steps(kind: _Kind) -> Iterator[_Steps]:
     """Steps for one thread: to make them takes as long as to run them on a small part."""
-    kind = is_flat, has_checks, is_hot, all_vectors, low_precision
     with _lock:
         free = _free.setdefault(kind, [])
-        steps = free.pop() if free else _new_steps(*kind)
+        steps = free.pop() if free else _new_steps(kind)
     yield steps
     with _lock:
         free.append(steps)
