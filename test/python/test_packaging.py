@@ -113,6 +113,7 @@ def test_public_names_can_be_the_first_thing_imported(
     assert status == 0, told
 
 
+@pytest.mark.slow
 def test_a_new_interpreter_builds() -> None:
     """With everything that is installed: torch, too."""
     command = [sys.executable, "-c", "import relax_mlir; relax_mlir.build"]

@@ -108,7 +108,7 @@ def lowered(scale: float, target: Target) -> ir.Module:
     return work.mlir
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_kernels_of_modules_are_the_same_and_loops_that_call_them_still_have_threads(threads: int) -> None:
     target = Target("cpu", num_threads=threads)
     first, second = lowered(2.0, target), lowered(3.0, target)

@@ -105,6 +105,7 @@ def random_program(rng: np.random.Generator, count: int) -> Any:
     return body
 
 
+@pytest.mark.slow
 def test_random_programs(same_ops: None) -> None:
     """Two libraries share the ops of programs, in dataflow blocks and outside."""
     patterns = [

@@ -15,6 +15,8 @@ from relax_mlir.expr import Call
 from relax_mlir.expr_functor import PyExprMutator, PyExprVisitor
 from relax_mlir.ir_queries import ops_of
 
+pytestmark = pytest.mark.slow  # each kind of visitor and mutator has tests of its own
+
 
 class Counting(PyExprVisitor):
     """Counts by the names of the first design."""

@@ -246,6 +246,7 @@ def test_the_entry_used_longest_ago_goes_first(folder: Path, monkeypatch: pytest
         cache_store.info()
 
 
+@pytest.mark.slow
 def test_the_limit_holds_while_processes_store_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache_store.SIZE, "20000")
     store = (

@@ -125,7 +125,10 @@ def test_each_level_is_correct_as_bytecode(level: int) -> None:
     check(rx.VirtualMachine(rx.vm.build(module(), opt_level=level)))
 
 
-@pytest.mark.parametrize("name", optional_passes())
+@pytest.mark.parametrize(
+    "name",
+    sweep.quick(optional_passes(), "convert-layout", "fuse-ops", "lower-contractions", "vectorize-loops"),
+)
 def test_each_optional_pass_can_be_disabled(name: str) -> None:
     with PassContext(opt_level=3, disabled_pass=[name]):
         check(rx.build(module()))

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.error import RelaxError, ScriptError, ShapeError
 from relax_mlir.script import parse, script_constants
 
 FOLDER = Path(__file__).parent / "tvm_modules"
 NAMES = ("conv_net", "embedding_norm", "encoder_layer", "group_norm", "mlp", "norms", "slices_concat")
+LONGEST = "encoder_layer"
+QUICK = tuple(name for name in NAMES if name != LONGEST)
+FILES = (*NAMES, *(f"{name}.legal" for name in NAMES))
 METADATA = {
     "norms": [np.ones(16, "float32"), np.zeros(16, "float32")],
     "conv_net": [np.zeros(8, "float32"), np.ones(8, "float32")],
@@ -52,7 +56,7 @@ def draw(name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return rng.standard_normal(shape).astype("float32")
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=sweep.quick(NAMES, *QUICK))
 def both(request: pytest.FixtureRequest) -> tuple[str, Any, Any]:
     """A name, the module as imported, and the one of TVM's prim funcs, both built."""
     name: str = request.param
@@ -87,7 +91,9 @@ def test_bounds_are_checked(both: tuple[str, Any, Any]) -> None:
             function(np.zeros((200, *inputs[0].shape[1:]), inputs[0].dtype), *inputs[1:])
 
 
-@pytest.mark.parametrize("name", [*NAMES, *(f"{name}.legal" for name in NAMES)])
+@pytest.mark.parametrize(
+    "name", sweep.quick(FILES, *(name for name in FILES if not name.startswith(LONGEST)))
+)
 def test_round_trip(name: str) -> None:
     module = module_of(name)
     assert_structural_equal(parse(module.script(), script_constants(module.mlir)), module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import random_prims
 import sweep
 from compiled_schedules import compare_prims
@@ -11,6 +12,7 @@ SIZES = 3
 COMPILED = range(1000, 1010 if sweep.ALL else 1006)
 
 
+@pytest.mark.slow
 def test_random_primitives() -> None:
     """A part of `make soak`: interpreted, with indices that must be inside of their buffers."""
     done = [kind for seed in SEEDS for kind in random_prims.check(seed, SIZES).done]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+import pytest
 import sweep
 import warm_process
 from fuzz_corpus import MAKERS, corpus
@@ -67,6 +68,7 @@ def test_tokens_lose_nothing() -> None:
         assert "".join(tokens(text)) == text
 
 
+@pytest.mark.slow
 def test_corpus_itself_runs() -> None:
     worker = Worker()
     texts = corpus()
@@ -85,6 +87,7 @@ def assert_relax_opt_survives(path: Path) -> None:
     assert (done.returncode, b"error: crashed" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_mutated_modules(tmp_path: Path) -> None:
     texts = corpus()
     random = Random(SEED)

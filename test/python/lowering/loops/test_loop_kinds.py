@@ -57,7 +57,12 @@ def compare(seed: int, exec_mode: str, target: str = "cpu", cache: bool = True) 
 
 
 @pytest.mark.parametrize(
-    ("seed", "target"), [(500, "cpu"), (600, "cpu -mcpu=haswell"), (700, "cpu -mcpu=x86-64")]
+    ("seed", "target"),
+    [
+        pytest.param(500, "cpu", marks=pytest.mark.slow),
+        (600, "cpu -mcpu=haswell"),
+        pytest.param(700, "cpu -mcpu=x86-64", marks=pytest.mark.slow),
+    ],
 )
 def test_nothing_is_touched_out_of_bounds(seed: int, target: str) -> None:
     run_apart(SUPPORT / "guarded_loops.py", [str(seed), "4", target])
