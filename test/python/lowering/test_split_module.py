@@ -249,6 +249,24 @@ def test_functions_and_tables_of_level_f(context: ir.Context) -> None:
     assert "unused" not in symbols(whole)
 
 
+def test_parts_say_what_their_ops_need(context: ir.Context) -> None:
+    parts = split_module(
+        ir.Module.parse("""
+func.func @plain(%x: f32) -> f32 { return %x : f32 }
+func.func @sine(%x: f32) -> f32 {
+  %y = math.sin %x : f32
+  return %y : f32
+}
+func.func @turned(%x: vector<2x4xf32>) -> vector<4x2xf32> {
+  %y = vector.transpose %x, [1, 0] : vector<2x4xf32> to vector<4x2xf32>
+  return %y : vector<4x2xf32>
+}"""),
+        part_ops=1,
+    )
+    said = {part.exported[0]: (part.has_math, part.all_vectors) for part in parts}
+    assert said == {"plain": (False, False), "sine": (True, False), "turned": (False, True)}
+
+
 def test_locations_and_names_of_the_module_do_not_count(context: ir.Context) -> None:
     first = ir.Module.parse(TEXT)
     second = ir.Module.parse("\n\n" + TEXT.replace("%r", "%result"))

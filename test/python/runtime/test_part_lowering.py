@@ -46,6 +46,16 @@ def test_passes_load_no_dialect(all_vectors: bool) -> None:
     assert loaded() == before
 
 
+def test_without_math_its_conversions_change_nothing() -> None:
+    code = CODE.replace("math.exp %x", "arith.negf %x").encode()
+    texts = {
+        str(lowered_part(Part(code, ("f",), (), (), None, 10, False, False, False, has_math=each), False))
+        for each in (True, False)
+    }
+    assert len(texts) == 1
+    assert "math." not in texts.pop()
+
+
 @pytest.mark.parametrize("level", ["kernels", "flat", "llvm"])
 def test_parts_may_hold_what_their_levels_allow(level: str) -> None:
     allowed = {name.partition(".")[0] for name in LEVELS[level].allowed}
