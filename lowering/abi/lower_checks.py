@@ -200,16 +200,10 @@ class _Exits:
 
     def lower(self) -> None:
         deferred: list[ir.OpView] = []
-        calls = deque(_calls(self.function))
         blocks = []
         for block in self.function.body:
             entries = []
-            ops: Iterable[ir.OpView] = block.operations
-            if not calls or calls[0].operation.block != block:
-                ops = [block.operations[len(block.operations) - 1]]  # most blocks are of loops, without calls
-            while calls and calls[0].operation.block == block:
-                calls.popleft()
-            for op in ops:
+            for op in block.operations:
                 if isinstance(op, func.CallOp) and DEFER in op.attributes:
                     deferred.append(op)
                 entries.append((op, tuple(deferred)))

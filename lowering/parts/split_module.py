@@ -68,11 +68,11 @@ def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
 
 
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
-    """Whether LLVM saves time in the loops of a function that is not shared."""
+    """Whether LLVM saves time in a function that is not shared: in loops that are not written as they are to run."""
     op = graph.ops[name]
     if _is_as_written(op) or _LOOP not in graph.contents[name]:
         return False
-    return PRIM_FUNC in op.attributes or JOB in op.attributes or _is_short(op)
+    return PRIM_FUNC in op.attributes or JOB in op.attributes
 
 
 def _is_short(op: ir.OpView) -> bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import cold_process
-import pytest
 import random_bytecode
 import sweep
 
 COUNT = 1500 if sweep.ALL else 250
 
 
-@pytest.mark.slow
 def test_random_programs_against_an_interpreter() -> None:
     made = cold_process.run([random_bytecode.__file__, "--seed", "0", "--count", str(COUNT)], timeout=600)
     assert made.returncode == 0, made.stderr[-3000:]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import cold_process
-import pytest
 
 SCRIPT = Path(__file__).with_name("mutated_models.py")
 
 
-@pytest.mark.slow
 def test_mutated_models() -> None:
     done = cold_process.run([str(SCRIPT), "--count", "60", "--seed", "1"])
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
