@@ -68,11 +68,8 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            f"docs/{n}.md"
-            for n in ("vm", "deploy", "strategies", "third-party-libraries", "schedules", "onnx")
-        ),
-        pytest.param("docs/distributed.md", marks=pytest.mark.slow),
+        *(f"docs/{n}.md" for n in ("vm", "deploy", "strategies", "third-party-libraries")),
+        *(pytest.param(f"docs/{n}.md", marks=pytest.mark.slow) for n in ("schedules", "onnx", "distributed")),
     ],
 )
 def test_examples_print_what_stands_there(

@@ -22,6 +22,8 @@ HERE = Path(__file__).resolve().parent
 BY_HAND = frozenset({"ext", "ir", "passmanager", "execution_engine"})
 SOURCES = ("dialects", "lowering", "passes", "python")
 """Folders of a checkout whose modules are read for the names in use."""
+BINDINGS = "relax_mlir.mlir"
+"""Where these come from."""
 
 
 def stub_text(dialect: str, names: set[str]) -> str:
@@ -50,23 +52,24 @@ def names_in_use(root: Path) -> dict[str, set[str]]:
     names: dict[str, set[str]] = {dialect: set() for dialect in DIALECTS}
     for folder in SOURCES:
         for path in sorted((root / folder).rglob("*.py")):
-            for dialect, name in _names(ast.parse(path.read_text(encoding="utf-8"))):
+            text = path.read_text(encoding="utf-8")
+            if f"from {BINDINGS} import" not in text:
+                continue
+            for dialect, name in _names(ast.parse(text)):
                 names[dialect].add(name)
     return names
 
 
 def _names(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Pairs of a dialect and a name taken from it, such as ``arith.addf`` or ``mlir.arith.addf``."""
-    local = {
-        alias.asname or alias.name: alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "relax_mlir.mlir"
-        for alias in node.names
-        if alias.name in DIALECTS
-    }
+    local: dict[str, str] = {}
+    taken: list[tuple[str, str]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in local:
-            yield local[node.value.id], node.attr
+        if isinstance(node, ast.ImportFrom) and node.module == BINDINGS:
+            local |= {each.asname or each.name: each.name for each in node.names if each.name in DIALECTS}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            taken.append((node.value.id, node.attr))
+    return ((local[name], attribute) for name, attribute in taken if name in local)
 
 
 def _definition(name: str, value: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import tvm_ffi
 from programs import Program, numpy
 from relax_mlir import op as R
@@ -438,7 +439,7 @@ def test_what_the_library_does_not_have_is_an_error() -> None:
 # -- by strategy
 
 
-@pytest.mark.parametrize("mode", ["native", "bytecode"])
+@pytest.mark.parametrize("mode", sweep.quick(["native", "bytecode"], "native"))
 def test_strategy(mode: Any) -> None:
     """Large products are the library's, small ones ours; what it does not take stays with us."""
     program = Program()

@@ -19,7 +19,7 @@ def _seeds() -> list[int]:
     return [*range(5 if sweep.ALL else 3), *range(int(first), int(end))]
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@pytest.mark.parametrize("seed", sweep.quick(_seeds(), 0))
 def test_programs_keep_their_meaning(seed: int) -> None:
     check_program(seed, sequences=2)
 

@@ -118,6 +118,7 @@ def test_batches_of_a_killed_worker_run_on_another(library: Path, client: Client
         np.testing.assert_array_equal(result, 2 * x)
 
 
+@pytest.mark.slow
 def test_a_batch_that_kills_every_worker(library: Path, client: Client, marks: Path) -> None:
     client.wait_for_workers(2, timeout=120)
     worker_hooks.leave_marks(marks, 2)

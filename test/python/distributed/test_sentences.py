@@ -41,6 +41,7 @@ def test_the_example_runs(library: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert float(line.partition("workers")[2].split()[0]) > 0
 
 
+@pytest.mark.slow
 def test_the_vectors_are_those_of_the_compiled_encoder(
     encoder: rx.Executable, library: Path, tmp_path: Path
 ) -> None:

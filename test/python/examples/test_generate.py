@@ -27,6 +27,7 @@ def test_tokens_are_those_of_torch() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_the_onnx_graph() -> None:
     """Logits and caches are those of torch, for a prompt and for a step behind it."""
     model = make_model(SMALL)

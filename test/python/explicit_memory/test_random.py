@@ -20,7 +20,7 @@ def _seeds() -> list[int]:
     return [*range(4 if sweep.ALL else 2), *range(int(first), int(end))]
 
 
-@pytest.mark.parametrize("seed", _seeds())
+@pytest.mark.parametrize("seed", sweep.quick(_seeds(), 0))
 def test_module(seed: int) -> None:
     register()
     generator = Generator(seed, 2)

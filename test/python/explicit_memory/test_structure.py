@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import tvm_ffi
 from forms import assert_same, forms
 from relax_mlir import symbolic
@@ -66,7 +67,7 @@ def _run(function: Any, args: Any) -> Any:
         return error
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", sweep.quick(FILES, "test_effects", "test_calls", "test_values"))
 def test_programs(file: str) -> None:
     if STRUCTURE not in sys.path:
         sys.path.append(STRUCTURE)

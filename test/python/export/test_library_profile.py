@@ -84,6 +84,7 @@ def run(*arguments: str) -> int:
     return run_driver.run_model(run_command.parser().parse_args(arguments))
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "model.mlir").write_text(parse(SOURCE).asm())
     np.save(tmp_path / "x.npy", np.ones((3, 64), np.float32))

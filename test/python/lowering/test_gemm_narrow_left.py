@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.target import Target
 
 SIZES = [(600, 1100, 33), (131, 5000, 16), (3000, 260, 7), (1111, 700, 48), (700, 999, 17), (1500, 513, 2)]
 """Rows, depth and columns."""
+TARGETS = ("cpu", "cpu -num-threads=2", "cpu -mcpu=haswell")
 RIGHT = ("plain", "transposed")
 
 
@@ -30,7 +32,7 @@ def build(target: str) -> rx.Executable:
     return rx.build(bb.get(), target)
 
 
-@pytest.mark.parametrize("target", ["cpu", "cpu -num-threads=2", "cpu -mcpu=haswell"])
+@pytest.mark.parametrize("target", sweep.quick(TARGETS, *TARGETS[1:]))
 def test_products(target: str) -> None:
     functions = build(target)
     for dtype, tolerance in (("float32", 2.0**-12), ("float64", 2.0**-40)):

@@ -94,7 +94,7 @@ Case = tuple[str, str, Compiled]
         *sweep.every((("matrices", "f16", "host"), ("matrices", "bf16", "host")), 2),
         *sweep.every((("batches", "bf16", "dots"), ("batches", "f16", "host")), 2),
         *sweep.every((("turned", "f16", "avx2"), ("turned", "bf16", "dots")), 2),
-        ("matrices", "bf16", "dots"),
+        pytest.param(("matrices", "bf16", "dots"), marks=pytest.mark.slow),
         ("matrices", "bf16", "dots-two-threads"),
         ("matrices", "bf16", "avx2"),
     ],
@@ -181,7 +181,7 @@ def test_what_else_reads_the_sums_gets_them() -> None:
     assert "relax.gemm.nothing" not in functions["rounded"]
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", sweep.quick(["bfloat16", "float16"], "bfloat16"))
 def test_constant_weights(dtype: str) -> None:
     """B is packed when it is loaded; the same sums as those of the product with a result of f32."""
     depth, columns = 2 * tiling(Target.host(), 32).depth + 10, 70

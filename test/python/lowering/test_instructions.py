@@ -186,7 +186,7 @@ def test_edges_are_masked() -> None:
 
 
 @pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512"])
-@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("bits", sweep.quick([32, 64], 32))
 def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
     """Each sum has a register of its own; no vector but a mask goes by the stack."""
     target = target_of(cpu)
@@ -222,7 +222,7 @@ def test_tile_matrix_multiply() -> None:
     assert inner.on_the_stack == []
 
 
-@pytest.mark.parametrize("cpu", [cpu for cpu in CPUS if sweep.ALL or cpu != "haswell"])
+@pytest.mark.parametrize("cpu", sweep.quick(CPUS, "x86-64", "sapphirerapids", "neoverse-n1"))
 def test_products_call_nothing_that_is_slow(cpu: str) -> None:
     called = {name for name in product(cpu, "bf16").everything.calls if not name.startswith("relax.")}
     assert called <= {"malloc", "free", "memset", "memcpy"}

@@ -213,7 +213,7 @@ def check_formulas(module: ir.Module, machine: Machine, n: int, m: int) -> None:
         assert not (a.buffer.meets(b.buffer) and a.start < b.end and b.start < a.end)
 
 
-@pytest.mark.parametrize("seed", sweep.every(range(80), 2))
+@pytest.mark.parametrize("seed", sweep.every(range(80), 4))
 def test_no_value_is_destroyed_while_it_is_needed(seed: int) -> None:
     text = Program(seed).text()
     with ir.Context(), ir.Location.unknown():

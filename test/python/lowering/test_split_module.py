@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op as R
 from relax_mlir.dialects.attributes import (
     AS_GENERATED,
@@ -399,7 +400,7 @@ def test_kernels_are_the_same_in_all_modules(threads: int) -> None:
     assert set(defined.values()) == {1}
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", sweep.quick([1, 2], 2))
 def test_every_function_of_a_module_says_what_it_is(threads: int) -> None:
     """What is in no group comes from the module's own functions, is an entry point, or has a mark that says so."""
     marks = (PRIM_FUNC, SIGNATURE, SUPPORT, AS_GENERATED, JOB)

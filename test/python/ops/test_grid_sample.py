@@ -29,7 +29,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("dtype", sweep.quick(["float32", "float16"], "float32"))
 def test_images(dtype: str) -> None:
     cases = CASES if dtype == "float32" else sweep.part(CASES, lambda case: case[0], lambda case: case[1])
     bb = rx.BlockBuilder()
@@ -66,6 +66,7 @@ def test_images(dtype: str) -> None:
             )
 
 
+@pytest.mark.slow
 def test_volumes() -> None:
     bb = rx.BlockBuilder()
     kinds = [case for case in CASES if case[0] != "bicubic"]

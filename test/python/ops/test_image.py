@@ -102,7 +102,7 @@ def functions(
 SIZES = ((1, 3, 4, 7, 9), (2, 5, 7, 3, 2), (1, 1, 1, 4, 3), (2, 5, 3, 5, 1), (0, 3, 3, 2, 2))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", sweep.quick(METHODS, "nearest_neighbor", "cubic"))
 def test_modes(method: str) -> None:
     """All modes with the method of users; the other methods take turns."""
     modes = MODES if method == "linear" else sweep.turn(method, ["nearest_neighbor", "cubic"], MODES)
@@ -123,6 +123,7 @@ def test_modes(method: str) -> None:
             )
 
 
+@pytest.mark.slow
 def test_roundings_and_cubics() -> None:
     roundings = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
     cases: list[Callable[[Any, Any], Any]] = [
@@ -141,7 +142,7 @@ def test_roundings_and_cubics() -> None:
     np.testing.assert_allclose(found[4](x, 9, 4), want, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", sweep.quick(METHODS, "nearest_neighbor", "linear"))
 def test_scales(method: str) -> None:
     """A scale says more than the sizes that are rounded down."""
     scales = (0.6, 2.7)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from harness import Suite
 from relax_mlir import op as R
 from relax_mlir.dialects.types import Tensor
@@ -39,26 +40,25 @@ DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int64",
 def test_what_numpy_gives(dtype: str) -> None:
     suite = Suite.of(dtype, DTYPES)
     matrix = [Tensor(("n", "m"), dtype)]
-    for axis in (0, -1):
-        for down in (False, True):
-            suite.add(
-                "sort",
-                lambda x, a=axis, d=down: R.sort(x, a, d),
-                lambda x, a=axis, d=down: taken(x, a, d),
-                matrix,
-            )
-            suite.add(
-                "argsort",
-                lambda x, a=axis, d=down: R.argsort(x, a, d),
-                lambda x, a=axis, d=down: order(x, a, d).astype(np.int32),
-                matrix,
-            )
-            suite.add(
-                "topk",
-                lambda x, a=axis, d=down: R.topk(x, 3, a, "values", d),
-                lambda x, a=axis, d=down: taken(x, a, d, 3),
-                matrix,
-            )
+    for axis, down in sweep.product((0, -1), (False, True)):
+        suite.add(
+            "sort",
+            lambda x, a=axis, d=down: R.sort(x, a, d),
+            lambda x, a=axis, d=down: taken(x, a, d),
+            matrix,
+        )
+        suite.add(
+            "argsort",
+            lambda x, a=axis, d=not down: R.argsort(x, a, d),
+            lambda x, a=axis, d=not down: order(x, a, d).astype(np.int32),
+            matrix,
+        )
+        suite.add(
+            "topk",
+            lambda x, a=axis, d=down: R.topk(x, 3, a, "values", d),
+            lambda x, a=axis, d=down: taken(x, a, d, 3),
+            matrix,
+        )
     suite.run(test_what_numpy_gives)
 
 

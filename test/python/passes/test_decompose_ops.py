@@ -102,7 +102,11 @@ def add(
 
 
 @pytest.mark.parametrize(
-    ("dtype", "number"), [(dtype, number) for dtype in ("float32", "float16") for number in tried(dtype)]
+    ("dtype", "number"),
+    [
+        *(("float32", number) for number in tried("float32")),
+        *(pytest.param("float16", number, marks=pytest.mark.slow) for number in tried("float16")),
+    ],
 )
 def test_equal_within_rounding(dtype: str, number: int) -> None:
     op, function, shapes = CASES[number]

@@ -70,7 +70,7 @@ FUSED = {
 loops stands reshaping."""
 
 
-@pytest.mark.parametrize("kind", FUSED)
+@pytest.mark.parametrize("kind", sweep.quick(FUSED, "depthwise", "matrices", "max"))
 def test_loops_behind_convolutions_and_poolings(kind: str) -> None:
     """Natively, and every second, in part, as bytecode."""
     module, expected = images(kind)

@@ -90,7 +90,7 @@ def module() -> tuple[rx.IRModule, list[list[Callable[[list[Array]], Array]]]]:
     return bb.get(), references
 
 
-@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("fused", sweep.quick([True, False], True))
 def test_random_programs(fused: bool) -> None:
     built, references = module()
     with PassContext(disabled_pass=[] if fused else ["fuse-ops"]), explain_fusion() as report:

@@ -59,7 +59,7 @@ class Module:
 """
 
 
-@pytest.mark.parametrize("opt_level", [0, 2, 3])
+@pytest.mark.parametrize("opt_level", sweep.quick([0, 2, 3], 0, 3))
 def test_each_step_computes_the_same(same_ops: None, opt_level: int) -> None:
     module = parse(BRANCHES)
     rng = np.random.default_rng(0)

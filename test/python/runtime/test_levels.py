@@ -127,7 +127,7 @@ def test_each_level_is_correct_as_bytecode(level: int) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    sweep.quick(optional_passes(), "convert-layout", "fuse-ops", "lower-contractions", "vectorize-loops"),
+    sweep.quick(optional_passes(), "fuse-ops", "vectorize-loops"),
 )
 def test_each_optional_pass_can_be_disabled(name: str) -> None:
     with PassContext(opt_level=3, disabled_pass=[name]):

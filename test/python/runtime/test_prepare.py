@@ -10,6 +10,7 @@ from pathlib import Path
 
 import cold_process
 import pytest
+import sweep
 from relax_mlir.runtime import process_code
 from relax_mlir.target import usable_cpus
 
@@ -56,7 +57,7 @@ def run(count: int, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", sweep.quick([1, 2], 2))
 def test_compiled_once_beside_the_first_module(count: int) -> None:
     done = run(count)
     assert not done.returncode, done.stderr

@@ -170,7 +170,7 @@ def test_dense_convolutions_of_any_width() -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", sweep.quick(["float64", "float16", "bfloat16"], "float16", "bfloat16"))
 def test_other_floats(dtype: str) -> None:
     short = ("float16", "bfloat16")
     check(

@@ -90,8 +90,9 @@ def every(cases: Sequence[Case], step: int) -> Sequence[Case]:
     return cases if ALL else cases[::step]
 
 
-def quick(names: Iterable[str], *which: str) -> list[Any]:
-    """Names as arguments of `parametrize`; all but some are of tests that are slow."""
-    missing = {*which} - {*names}
-    assert not missing, f"{', '.join(sorted(missing))} is not among the names"
-    return [name if name in which else pytest.param(name, marks=pytest.mark.slow) for name in names]
+def quick(values: Iterable[Value], *which: Value) -> list[Any]:
+    """Values as arguments of `parametrize`; all but some are of tests that are slow."""
+    values = list(values)
+    missing = [str(value) for value in which if value not in values]
+    assert not missing, f"{', '.join(missing)} is not among the values"
+    return [value if value in which else pytest.param(value, marks=pytest.mark.slow) for value in values]

@@ -63,6 +63,7 @@ def test_samples_of_two_dimensions(dtype: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_samples_of_three_dimensions() -> None:
     x, g = te.placeholder((N, C, D, H, W), name="x"), te.placeholder((N, 3, K, L, 2), name="g")
     cases: dict[str, Any] = {}

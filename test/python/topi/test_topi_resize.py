@@ -111,6 +111,7 @@ def test_modes() -> None:
     check([x, like], cases, arrays, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_as_torch_does() -> None:
     x = te.placeholder((N, 2, H, W), name="x")
     line, cube = te.placeholder((N, 2, W), name="line"), te.placeholder((N, 1, 3, H, W), name="cube")

@@ -53,6 +53,7 @@ def test_speech_in_chunks(name: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_speech_in_chunks_of_one_rate() -> None:
     folder = package_folder("silero_vad") / "data"
     agree(folder / "silero_vad_half.onnx", [chunk(b, n, None) for b, n in ((1, 576), (4, 576), (2, 512))])

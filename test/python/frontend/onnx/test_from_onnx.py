@@ -290,7 +290,9 @@ def test_constants_keep_the_names_of_the_model(tmp_path) -> None:
         np.testing.assert_allclose(np.from_dlpack(rx.build(made)["main"](x)), wanted, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+@pytest.mark.parametrize(
+    ("op", "gates"), [("LSTM", 4), pytest.param("GRU", 3, marks=pytest.mark.slow), ("RNN", 1)]
+)
 def test_recurrent_layers_of_constant_weights(op: str, gates: int) -> None:
     """Their gates are put in order at import: nothing but the layer is left of them; ONNX Runtime gives the same."""
     directions, hidden, inputs = 2, 3, 5

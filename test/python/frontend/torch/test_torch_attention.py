@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import relax_mlir as rx
+import sweep
 import torch
 import torch.nn.functional as F
 from relax_mlir.frontend.torch import compile_program, from_exported_program
@@ -43,7 +44,7 @@ def test_masks_scales_and_heads() -> None:
     check(module, arguments, SIZES, shapes, example=(2, 4, 6))
 
 
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("first", sweep.quick([False, True], True))
 def test_encoder_layers_without_gradients(first: bool) -> None:
     layer = nn.TransformerEncoderLayer(
         8, 2, 16, activation="gelu" if first else "relu", batch_first=True, norm_first=first

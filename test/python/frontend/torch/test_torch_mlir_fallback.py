@@ -89,6 +89,7 @@ def program(*functions: Callable[..., Any]) -> Any:
     return exported(Calls(*functions), arguments(3, 4), shapes)
 
 
+@pytest.mark.slow
 def test_all_ops_of_the_list_at_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         torch_mlir_fallback, "through_child", lowered

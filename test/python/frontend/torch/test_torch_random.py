@@ -147,6 +147,7 @@ class Classes(nn.Module):
         )
 
 
+@pytest.mark.slow
 def test_multinomial() -> None:
     shares = torch.tensor([1.0, 0.0, 2.0, 5.0])
     shapes = ({0: Dim.DYNAMIC}, {0: Dim.DYNAMIC})
@@ -189,6 +190,7 @@ class InBodies(nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore")  # torch warns of its own prototypes
+@pytest.mark.slow
 def test_bodies_of_control_flow() -> None:
     """Each round goes on where the last one stopped; a branch moves the state only where it is taken."""
     run = compile_program(exported(InBodies(), torch.zeros(3, 4)))

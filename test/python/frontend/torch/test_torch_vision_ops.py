@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch.export import Dim
@@ -52,6 +53,7 @@ def grid(x: Any) -> Any:
     return torch.tanh(x[:, :2].permute(0, 2, 3, 1))
 
 
+@pytest.mark.slow
 def test_images_of_another_size() -> None:
     module = Calls(
         lambda x: F.interpolate(x, scale_factor=2),

@@ -33,6 +33,7 @@ def test_native_code_agrees_with_python(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(100, 101))
+@pytest.mark.slow
 def test_bytecode_agrees_with_python(seed: int) -> None:
     compare(seed, "bytecode")
 
