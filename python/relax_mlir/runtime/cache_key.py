@@ -145,6 +145,11 @@ def sources_of(modules: Iterable[str]) -> str:
     return "\n".join(_state(path, os.stat(path)) for path in paths)
 
 
+def sources_in(packages: Iterable[str]) -> str:
+    """A text that changes with the sources in some packages of this project."""
+    return "\n".join(sorted(_states(str(sys.modules[name].__path__[0]) for name in packages)))
+
+
 def _cpu() -> str:
     """What Linux says of the first CPU: LLVM makes code for exactly this one."""
     try:

@@ -76,9 +76,12 @@ def directory() -> Path:
     return base / "relax-mlir"
 
 
-def load(key: str) -> bytes | None:
-    """What was stored under `key`; it counts as used. A damaged entry is removed, with a warning."""
-    path = directory() / f"{key}{_SUFFIX}"
+def load(key: str, folder: Path | None = None) -> bytes | None:
+    """What was stored under `key`; it counts as used. A damaged entry is removed, with a warning.
+
+    `folder`: another one than `directory`.
+    """
+    path = (folder or directory()) / f"{key}{_SUFFIX}"
     try:
         if not path.parent.is_dir():
             return None
@@ -94,7 +97,7 @@ def load(key: str) -> bytes | None:
         return None
     payload = _unwrap(key, data)
     if payload is None:
-        drop(key, "its checksum is wrong")
+        drop(key, "its checksum is wrong", folder)
         return None
     with contextlib.suppress(OSError):  # a directory to be read only keeps no order of use
         os.utime(path)
@@ -106,13 +109,16 @@ def contains(key: str) -> bool:
     return (directory() / f"{key}{_SUFFIX}").exists()
 
 
-def store(key: str, payload: bytes) -> bool:
-    """Keep `payload` under `key`, then make room; false, with a warning, where that is impossible."""
+def store(key: str, payload: bytes, folder: Path | None = None) -> bool:
+    """Keep `payload` under `key`, then make room; false, with a warning, where that is impossible.
+
+    `folder`: another one than `directory`.
+    """
     limit = size_limit()
     data = _wrap(key, payload)
     if len(data) > limit:
         return False
-    folder = directory()
+    folder = folder or directory()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_owner(folder, folder.stat())
@@ -134,9 +140,9 @@ def store(key: str, payload: bytes) -> bool:
     return True
 
 
-def drop(key: str, reason: str) -> None:
+def drop(key: str, reason: str, folder: Path | None = None) -> None:
     """Remove an entry that cannot be used, with a warning."""
-    path = directory() / f"{key}{_SUFFIX}"
+    path = (folder or directory()) / f"{key}{_SUFFIX}"
     warnings.warn(
         f"the cache entry {path} is dropped, {reason}; the module is compiled again",
         CacheWarning,

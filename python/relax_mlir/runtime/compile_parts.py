@@ -17,7 +17,7 @@ from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name
-from relax_mlir.runtime import cache_store
+from relax_mlir.runtime import cache_store, part_store
 from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.elf_object import LoadedObject, ObjectFileError
 from relax_mlir.runtime.elf_symbols import with_symbol_names
@@ -72,7 +72,8 @@ class PartCompiler:
         libraries: paths of the shared libraries that define what the parts call.
         opt_level: LLVM's, 0 to 3, for parts that it can make faster; its code generator optimises always. Kernels that
             are written as they are to run, and what runs once per call, take half of the time without.
-        persistent: whether shared parts are looked for in the persistent cache, and kept there.
+        persistent: whether shared parts are looked for in the persistent cache, and kept there, and all in the
+            directory of parts, if there is one (`part_store`).
         low_precision: whether f16 or bf16 may occur in parts that are not of level L.
         cpu: what LLVM compiles for, where that is not the host.
 
@@ -162,7 +163,10 @@ class PartCompiler:
     def _find(self, task: _Task, key: str) -> bool:
         """Look for code that is kept."""
         shared = task.part.group is not None
-        task.code = _known(key, self.persistent and shared) or b""
+        code = _known(key, self.persistent and shared)
+        if code is None and self.persistent and (code := part_store.load(key)) is not None:
+            _keep(key, code, shared)
+        task.code = code or b""
         return bool(task.code)
 
     def _do_next(self, warm_up_first: bool = False) -> bool:
@@ -179,7 +183,10 @@ class PartCompiler:
 
     def _compile(self, task: _Task) -> None:
         task.code = compile_part(task.part, self.libraries, task.level, self.low_precision, self.cpu)
-        _keep(self._key(task), task.code, self.persistent and task.part.group is not None)
+        key = self._key(task)
+        _keep(key, task.code, self.persistent and task.part.group is not None)
+        if self.persistent:
+            part_store.store(key, task.code)
 
     def _key(self, task: _Task) -> str:
         """What identifies the code of a part: for shared ones the source is all, wherever they are used."""

@@ -13,6 +13,7 @@ from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir
 from relax_mlir.runtime import cache_store
 from relax_mlir.runtime.cache_key import machine, sources_of
+from relax_mlir.runtime.code_makers import MAKERS
 from relax_mlir.runtime.compile_module import compile_module
 from relax_mlir.runtime.compile_parts import compile_part
 from relax_mlir.runtime.elf_object import SUPPORTED, ObjectFileError
@@ -20,28 +21,6 @@ from relax_mlir.runtime.machine_code import MachineCode, ObjectCode, shared_libr
 from relax_mlir.spare_context import spare_context
 from relax_mlir.transform import PassContext
 from relax_mlir.transform.native_pipeline import run_native
-
-MAKERS = (
-    "relax_mlir.capi",
-    "relax_mlir.mlir_text",
-    "relax_mlir.lowering.abi.checks",
-    "relax_mlir.lowering.abi.internalize",
-    "relax_mlir.lowering.abi.lower_checks",
-    "relax_mlir.lowering.llvm.to_llvm",
-    "relax_mlir.runtime.compile_parts",
-    "relax_mlir.runtime.elf_object",
-    "relax_mlir.runtime.elf_tables",
-    "relax_mlir.runtime.llvm_codegen",
-    "relax_mlir.runtime.machine_code",
-    "relax_mlir.runtime.part_lowering",
-    "relax_mlir.runtime.process_code",
-    "relax_mlir.spare_context",
-    "relax_mlir.transform.info",
-    "relax_mlir.transform.pipeline_parser",
-    "relax_mlir.transform.upstream",
-)
-"""The modules that make code of a text, and load it. To ask the system for all sources of this project would take ten
-times as long, and as often take the GIL from the thread that lowers the first module."""
 
 
 def state_address(text: str, function: str, opt_level: int = 2) -> int:

@@ -1,0 +1,48 @@
+"""Which modules of this project decide on the code of a part: its key in a cache depends on their sources."""
+
+from __future__ import annotations
+
+MAKERS = (
+    "relax_mlir.capi",
+    "relax_mlir.mlir_text",
+    "relax_mlir.lowering.abi.checks",
+    "relax_mlir.lowering.abi.internalize",
+    "relax_mlir.lowering.abi.lower_checks",
+    "relax_mlir.lowering.llvm.to_llvm",
+    "relax_mlir.runtime.compile_parts",
+    "relax_mlir.runtime.elf_object",
+    "relax_mlir.runtime.elf_tables",
+    "relax_mlir.runtime.llvm_codegen",
+    "relax_mlir.runtime.machine_code",
+    "relax_mlir.runtime.part_lowering",
+    "relax_mlir.runtime.process_code",
+    "relax_mlir.spare_context",
+    "relax_mlir.transform.info",
+    "relax_mlir.transform.pipeline_parser",
+    "relax_mlir.transform.upstream",
+)
+"""The modules that make code of a text, and load it. To ask the system for all sources of this project would take ten
+times as long, and as often take the GIL from the thread that lowers the first module."""
+
+PART_PACKAGES = (
+    "relax_mlir.lowering.abi",
+    "relax_mlir.lowering.llvm",
+    "relax_mlir.lowering.parts",
+    "relax_mlir.lowering.runtime_lib",
+    "relax_mlir.runtime",
+    "relax_mlir.transform",
+)
+"""The packages that make code of the parts of any module: their checks raise errors, in functions of level V."""
+
+PART_MAKERS = (
+    "relax_mlir.capi",
+    "relax_mlir.dialects.attributes",
+    "relax_mlir.dialects.constants",
+    "relax_mlir.dialects.dtypes",
+    "relax_mlir.error",
+    "relax_mlir.ir_queries",
+    "relax_mlir.lowering.expand.bfloat16_bits",
+    "relax_mlir.mlir_text",
+    "relax_mlir.spare_context",
+)
+"""The modules elsewhere that do."""
