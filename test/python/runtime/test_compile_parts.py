@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import kept_parts
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -24,7 +25,6 @@ from relax_mlir.runtime import cache_store, compile_module, compile_parts, elf_o
 from relax_mlir.runtime.compile_parts import SHARED_ENTRY
 from relax_mlir.runtime.executable import DEFAULT_OPT_LEVEL
 from relax_mlir.runtime.llvm_codegen import object_code
-from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.machine_code import ObjectCode
 from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.target import Target, usable_cpus
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The persistent cache is on and empty, and the process has compiled no shared parts yet."""
     monkeypatch.setenv(cache_store.SWITCH, "1")
     monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
+    kept_parts.forget(monkeypatch)
     yield tmp_path / "cache"
 
 
@@ -128,7 +128,7 @@ def test_shared_parts_are_compiled_once_per_cache(
 ) -> None:
     rx.build(product(2.0))
     assert len(list(folder.glob(f"{SHARED_ENTRY}*"))) == len(shared(compiled)) >= 4
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))  # a new process, as it were
+    kept_parts.forget(monkeypatch)  # a new process, as it were
     compiled.clear()
     executable = rx.build(product(3.0))
     assert executable.compile_report is not None
@@ -160,7 +160,7 @@ def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
     wanted = shared(compiled)
     for path in folder.glob(f"{SHARED_ENTRY}*"):
         cache_store.store(path.stem, b"\x7fELF, but no more than that")
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
+    kept_parts.forget(monkeypatch)
     compiled.clear()
     with pytest.warns(cache_store.CacheWarning, match="cannot be loaded"):
         check(rx.build(product(3.0)), 3.0)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import kept_parts
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -18,7 +19,6 @@ from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.runtime import compile_parts, elf_object
 from relax_mlir.runtime.compile_parts import PartCompiler
 from relax_mlir.runtime.elf_symbols import with_symbol_names
-from relax_mlir.runtime.lru import LRU
 from relax_mlir.symbolic import symbol
 
 pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for this machine cannot be loaded")
@@ -48,7 +48,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Part], list[str]]:
 
     monkeypatch.setattr(PartCompiler, "add", record)
     monkeypatch.setattr(compile_parts, "compile_part", noted)
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
+    kept_parts.forget(monkeypatch)
     return parts, compiled
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import cold_process
+import kept_parts
 import numpy as np
 import pytest
 import relax_mlir as rx
@@ -17,7 +18,6 @@ from relax_mlir import op
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import Executable, compile_parts, memory
-from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.memory import memory_stats
 from relax_mlir.script import ir_module
 from relax_mlir.script import relax as R
@@ -76,7 +76,7 @@ def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
 
     monkeypatch.setattr(memory, "bind", ledger.bind)
     monkeypatch.setattr(compile_parts, "lowered_part", recorded)
-    monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
+    kept_parts.forget(monkeypatch)
     yield ledger
     assert not ledger.out
 
