@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="relax-mlir-tests-", ignore_cleanup_errors=True)
         os.environ["RELAX_MLIR_CACHE"], os.environ["RELAX_MLIR_CACHE_DIR"] = "1", folder.name
         config.add_cleanup(folder.cleanup)
-        # What modules become of is compiled once per virtual environment, until the sources that compile it change.
+        # A part of a module is compiled once per virtual environment, until the sources that make its code change.
         if sys.prefix != sys.base_prefix:
             os.environ.setdefault("RELAX_MLIR_PARTS_DIR", str(Path(sys.prefix) / "relax-mlir-parts"))
         if config.getoption("numprocesses", None):  # a worker has a CPU: more threads would wait

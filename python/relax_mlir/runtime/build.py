@@ -281,8 +281,10 @@ def _compile_with(
     sites: tuple[Site, ...] = ()
     low_precision = mentions_low_precision(work.mlir)
     context = PassContext.current()
+    # At the second attempt nothing counts that is kept: it may call what this process does not have.
+    is_kept = slot is not None and not verify_each
     compiler = PartCompiler(
-        shared_libraries(), context.opt_level, slot is not None, low_precision, FunctionCpu.of(target)
+        shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target)
     )
     with compiler:
         compiler.meanwhile(prepare.warm_up(target.num_threads))

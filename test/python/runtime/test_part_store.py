@@ -103,6 +103,35 @@ def test_how_it_is_compiled_counts(
     assert sum(part.optimised for part in compiled) == hot
 
 
+def test_what_a_part_calls_may_be_missing(
+    compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code of another process may call a function that this one has not: then all is compiled."""
+    text = parse("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")):
+        return R.mod(x, y)
+""")
+    x, y = np.array([5, -5, 7.5], "f4"), np.array([3, 3, -2], "f4")
+    rx.build(text)
+    count = len(compiled)
+    restart(tmp_path, monkeypatch)
+    load, changed = part_store.load, []
+
+    def other(key: str) -> bytes | None:
+        code = load(key)
+        if code is not None and b"\0fmodf\0" in code:
+            changed.append(key)
+            return code.replace(b"\0fmodf\0", b"\0fmodx\0")
+        return code
+
+    monkeypatch.setattr(part_store, "load", other)
+    np.testing.assert_array_equal(np.from_dlpack(rx.build(text)["main"](x, y)), np.mod(x, y))
+    assert changed and len(compiled) > count
+
+
 @pytest.mark.parametrize("how", ["without the cache", "without a directory", "watched"])
 def test_nothing_is_kept(
     compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
@@ -139,7 +168,15 @@ def test_keys_change_with_the_sources(tmp_path: Path, monkeypatch: pytest.Monkey
         part_store._makers.cache_clear()
         assert part_store.load("key") == found, source
         part_store.store("key", b"code")
-    part_store._makers.cache_clear()
+    package = types.ModuleType("package")
+    package.__path__ = [str(tmp_path)]
+    monkeypatch.setitem(sys.modules, "package", package)
+    monkeypatch.setattr(part_store, "PART_PACKAGES", ("package",))
+    for name, found in (("maker.mlir", None), ("maker.txt", b"code"), ("more.py", None)):
+        (tmp_path / name).write_text("")
+        part_store._makers.cache_clear()
+        assert part_store.load("key") == found, name
+        part_store.store("key", b"code")
     assert part_store.load("another") is None
     monkeypatch.undo()
     part_store._makers.cache_clear()
