@@ -65,6 +65,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def parts_folder() -> Path | None:
+    """Where a virtual environment of this user keeps code of parts, until the sources that make it change."""
+    folder = Path(sys.prefix) / "relax-mlir-parts"
+    owner = (folder if folder.exists() else folder.parent).stat().st_uid
+    return folder if sys.prefix != sys.base_prefix and owner == os.geteuid() else None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # Tests that wait for garbage collect it: to look for it more often takes a hundredth of their time.
     gc.set_threshold(50_000, 20, 50)
@@ -73,9 +80,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="relax-mlir-tests-", ignore_cleanup_errors=True)
         os.environ["RELAX_MLIR_CACHE"], os.environ["RELAX_MLIR_CACHE_DIR"] = "1", folder.name
         config.add_cleanup(folder.cleanup)
-        # A part of a module is compiled once per virtual environment, until the sources that make its code change.
-        if sys.prefix != sys.base_prefix:
-            os.environ.setdefault("RELAX_MLIR_PARTS_DIR", str(Path(sys.prefix) / "relax-mlir-parts"))
+        if parts := parts_folder():
+            os.environ.setdefault("RELAX_MLIR_PARTS_DIR", str(parts))
         if config.getoption("numprocesses", None):  # a worker has a CPU: more threads would wait
             os.environ.setdefault("RELAX_MLIR_COMPILE_THREADS", "1")
     if config.getoption("--both-modes"):
