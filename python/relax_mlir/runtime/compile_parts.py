@@ -164,8 +164,10 @@ class PartCompiler:
         """Look for code that is kept."""
         shared = task.part.group is not None
         code = _known(key, self.persistent and shared)
-        if code is None and self.persistent and (code := part_store.load(key)) is not None and shared:
-            _keep(key, code, persistent=True)
+        if code is None and self.persistent:
+            code = part_store.load(key)
+            if code is not None and shared:
+                _keep(key, code, persistent=True)
         task.code = code or b""
         return bool(task.code)
 

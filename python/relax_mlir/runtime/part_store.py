@@ -33,11 +33,11 @@ def store(key: str, code: bytes) -> None:
 
 
 def _entry(key: str) -> str:
-    digest = hashlib.sha256("\0".join((*_makers(), key)).encode())
-    return f"part-{digest.hexdigest()}"
+    return f"part-{hashlib.sha256(f'{_makers()} {key}'.encode()).hexdigest()}"
 
 
 @functools.cache
-def _makers() -> tuple[str, ...]:
-    """What makes code of a text in this process."""
-    return (*machine(), sources_of(PART_MAKERS), sources_in(PART_PACKAGES), *LLVM_OPTIONS)
+def _makers() -> str:
+    """A hash of what makes code of a text in this process."""
+    facts = (*machine(), sources_of(PART_MAKERS), sources_in(PART_PACKAGES), *LLVM_OPTIONS)
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()
