@@ -33,10 +33,11 @@ from relax_mlir.lowering.kernels.gemm.gemm_narrow import (
     emit_narrow_transposed,
     has_narrow,
     has_near_rows,
-    has_wide_tile,
     is_narrow,
 )
 from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import emit_narrow_left, narrow_product
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tall import TallTiles
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import has_wide_tile
 from relax_mlir.lowering.kernels.gemm.gemm_outer import emit_outer, outer_product
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_pairs import PAIR, PairPacking, can_round, has_dots, rounded
@@ -311,7 +312,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             columns_lie = e.compare("eq", b_parts.strides[0], 1)
             e.branch(
                 has_near_rows(b_parts),
-                lambda: narrow_product(parts, a_parts, sizes, arguments),
+                lambda: narrow_product(TallTiles(parts, sizes, element), a_parts, columns, arguments),
                 lambda: e.branch(columns_lie, lambda: e.call(parts.narrow_transposed, arguments), packed),
             )
 

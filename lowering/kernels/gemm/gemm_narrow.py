@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import lcm
 
 from relax_mlir.lowering.kernels.core import emit as e
@@ -27,7 +28,13 @@ from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import (
     tile_rows,
 )
 from relax_mlir.lowering.kernels.gemm.gemm_narrow_tall import TallTiles
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import NarrowTile, emit_narrow_tile, place_in
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import (
+    NarrowTile,
+    are_of_a_wide_tile,
+    emit_narrow_tile,
+    has_wide_tile,
+    place_in,
+)
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.lowering.kernels.gemm.gemv import MAX_DOTS
@@ -44,6 +51,13 @@ _IDLE_PART = 2
 
 _SHORT_DOTS = 4
 """Vectors of depth from which on these are worth adding up their lanes."""
+
+_STEPS_AHEAD = 5
+"""How many steps of the depth ahead tiles ask for lines of A (measured on Ice Lake).
+
+A tile of one vector does not: it loads more often than it multiplies. Nor do those with AVX2, which has half as many
+registers: addresses would not fit, and nothing was gained.
+"""
 
 _MIN_DEPTH = 64
 """Blocks are at least so deep, unless there is less: after each one C is read and written."""
@@ -85,12 +99,7 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
         with e.scratch(element, e.mul(depth, leading)) as memory:
             e.call(packing.transpose, [lines, 0, columns, 0, depth, memory, 0, leading])
             right = e.view(e.metadata(memory), (depth, columns), (leading, 1))
-            narrow_product(parts, e.metadata(a), tiling, [a, right, *rest])
-
-
-def has_wide_tile(tiling: Tiling) -> bool:
-    """Whether the registers hold a tile of three vectors, whose lanes may be masked."""
-    return tiling.registers >= 32 and not tiling.half_lines
+            narrow_product(TallTiles(parts, tiling, element), e.metadata(a), columns, [a, right, *rest])
 
 
 def tiles_of(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
@@ -98,17 +107,19 @@ def tiles_of(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
     group = parts.groups.unpacked
     one = NarrowTile(parts.unpacked("one"), group, tile_rows(tiling, 1), 1)
     high = tile_rows(tiling, 2)
-    two = NarrowTile(parts.unpacked("two"), group, high, 2)
     if tiling.half_lines:
+        two = NarrowTile(parts.unpacked("two"), group, high, 2)
         # Lanes are masked by slow instructions.
         whole = NarrowTile(parts.unpacked("two_whole"), group, high, 2, is_masked=False)
         return {"whole": whole, "one": one, "two": two}
+    ahead = partial(NarrowTile, left_ahead=_STEPS_AHEAD)
+    two = ahead(parts.unpacked("two"), group, high, 2)
     tiles = {"whole": two, "one": one, "two": two}
     if has_wide_tile(tiling):
-        tiles["whole"] = tiles["three"] = NarrowTile(parts.unpacked("three"), group, high, 3)
+        tiles["whole"] = tiles["three"] = ahead(parts.unpacked("three"), group, high, 3)
     # Of f32, dot products or tall tiles do most of the columns for which this would be of use.
     if tiling.lanes <= 8:
-        tiles["one_half"] = NarrowTile(parts.unpacked("one_half"), group, high, 2, ends_half=True)
+        tiles["one_half"] = ahead(parts.unpacked("one_half"), group, high, 2, ends_half=True)
     return tiles
 
 
@@ -136,13 +147,14 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         # All of C counts, and not the part: sums are not to depend on threads.
         columns = b_parts.sizes[1]
         by_dots = _dots_pay(a_parts, columns, beyond, tiling)
-        by_tall = tall.pays(a_parts, columns, beyond)
+        beyond_tall = tall.beyond(wide)
+        by_tall = tall.pays(a_parts, columns, beyond_tall)
         # Few rows use each line of B once.
         is_once = e.all_of(e.compare("le", e.dim(c, 0), MAX_TILE_ROWS), e.compare("gt", depth, 2 * MAX_DEPTH))
         if tiling.lanes <= 8:  # then making lines of B takes as long as the idle lanes of so few rows
             by_dots = e.all_of(by_dots, e.negate(is_once))
         dots = e.select(by_dots, beyond, 0)
-        tiles_end = e.sub(last_column, e.select(e.any_of(by_dots, by_tall), beyond, 0))
+        tiles_end = e.sub(last_column, e.select(by_tall, beyond_tall, dots))
         cached = e.div(_kept_bytes(a_parts, tiling, element), e.maximum(stride_bytes, 1))
         cached = e.select(is_once, depth, cached)
         limit = e.select(e.compare("gt", dots, 0), e.minimum(cached, most_deep - tiling.lanes), cached)
@@ -175,7 +187,7 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
                     e.call(parts.dots, [lines_of_a, right, part, add])
                 with e.when(by_tall):
                     tall.emit_product(
-                        (a_parts, b_parts, c_parts), (i, end), (tiles_end, beyond), (k, deep), add
+                        (a_parts, b_parts, c_parts), (i, end), (tiles_end, beyond_tall), (k, deep), add
                     )
                 with e.when(done):
                     epilogue.run(i, e.sub(end, i), first_column, e.sub(last_column, first_column))
@@ -210,12 +222,10 @@ def _dots_pay(a: e.Strided, columns: e.Index, beyond: e.Index, tiling: Tiling) -
     """Whether columns beyond whole vectors, of `columns` in all, are to be dot products with lines of A.
 
     They are if those are long, lie so, and it pays: if there are few such columns, and without whole vectors some more.
-    A vector that is idle for the most part costs little where it makes a tile wider (measured with AVX-512).
     """
     part = tiling.lanes // _IDLE_PART
     few = e.compare("le", beyond, min(part, MAX_DOTS))
-    if has_wide_tile(tiling) and tiling.lanes <= 8:
-        few = e.all_of(few, e.compare("eq", e.sub(columns, beyond), e.round_down(columns, 3 * tiling.lanes)))
+    few = e.all_of(few, e.negate(are_of_a_wide_tile(tiling, columns, beyond)))
     alone = e.all_of(e.compare("eq", columns, beyond), e.compare("le", beyond, part))
     return e.all_of(
         e.any_of(alone, few),

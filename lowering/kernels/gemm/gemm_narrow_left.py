@@ -12,6 +12,7 @@ from math import lcm
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm import epilogue as ep
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts, by_parts, signature
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tall import TallTiles
 from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.lowering.kernels.gemm.gemv import dot_group
@@ -19,7 +20,6 @@ from relax_mlir.mlir import ir
 
 MAX_DEPTH = 128
 """The most depth of a block: after each one C is read and written."""
-
 
 MAX_TILE_ROWS = 8
 """The most rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
@@ -38,10 +38,11 @@ def row_group(tiling: Tiling) -> int:
     return lcm(tile_rows(tiling, 1), tile_rows(tiling, 2), dot_group(tiling))
 
 
-def narrow_product(parts: Parts, a: e.Strided, tiling: Tiling, arguments: list[e.Value]) -> None:
-    """Call the product for an A whose rows lie, or are near to each other, or the one for another A."""
+def narrow_product(tall: TallTiles, a: e.Strided, columns: e.Index, arguments: list[e.Value]) -> None:
+    """Call the product that reads A where it lies, or the one for an A that would come from memory several times."""
+    parts = tall.parts
     e.branch(
-        e.any_of(e.compare("eq", a.strides[1], 1), is_near(a, tiling)),
+        e.any_of(e.compare("eq", a.strides[1], 1), is_near(a, tall.tiling), tall.pays(a, columns, columns)),
         lambda: e.call(parts.narrow, arguments),
         lambda: e.call(parts.narrow_left, arguments),
     )
@@ -50,7 +51,12 @@ def narrow_product(parts: Parts, a: e.Strided, tiling: Tiling, arguments: list[e
 def is_near(a: e.Strided, tiling: Tiling) -> e.Value:
     """Whether all of A stays in the second-level cache, from which lines may come more than once."""
     rows, depth = a.sizes
-    return e.compare("le", e.mul(rows, depth), 4 * tiling.kept_left)
+    return e.compare("le", e.mul(rows, depth), max_read(tiling))
+
+
+def max_read(tiling: Tiling) -> int:
+    """The most elements of an A that stays in the second-level cache."""
+    return 4 * tiling.kept_left
 
 
 def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:

@@ -14,12 +14,20 @@ from relax_mlir.lowering.kernels.core import simd
 from relax_mlir.lowering.kernels.core.addresses import address, memref_at
 from relax_mlir.lowering.kernels.core.shuffles import transpose
 from relax_mlir.lowering.kernels.gemm.gemm_blocks import Parts
-from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import NarrowTile, emit_narrow_tile, place_in
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_tile import (
+    NarrowTile,
+    are_of_a_wide_tile,
+    emit_narrow_tile,
+    place_in,
+)
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
 
 _HIGH = 4
 """Columns of C that a tall tile computes side by side."""
+
+_STEPS_AHEAD = 4
+"""How many steps of the depth ahead lines of A are asked for (measured on Ice Lake)."""
 
 _MIN_DEPTH = 2
 """Steps of depth per column for transposing the sums to take less than what idle lanes would take."""
@@ -37,7 +45,12 @@ class TallTiles:
     def _tile(self) -> NarrowTile:
         vectors = 4 if self.tiling.registers >= 32 else 3
         return NarrowTile(
-            self.parts.unpacked("tall"), self.parts.groups.unpacked, _HIGH, vectors, is_masked=False
+            self.parts.unpacked("tall"),
+            self.parts.groups.unpacked,
+            _HIGH,
+            vectors,
+            is_masked=False,
+            right_ahead=_STEPS_AHEAD,
         )
 
     @property
@@ -47,16 +60,26 @@ class TallTiles:
 
     @property
     def _max_columns(self) -> int:
-        return self.tiling.lanes - _HIGH
+        """The most columns that they do, which are then all."""
+        return self.tiling.lanes
+
+    def beyond(self, columns: e.Index) -> e.Index:
+        """How many of so many columns are for tall tiles, if these pay: all, or what is beyond whole vectors."""
+        others = e.sub(columns, e.round_down(columns, self.tiling.lanes))
+        return e.select(e.compare("le", columns, self._max_columns), columns, others)
 
     def pays(self, a: e.Strided, columns: e.Index, beyond: e.Index) -> e.Value:
-        """Whether columns beyond whole vectors, of `columns` in all, take less time than a vector in other tiles."""
-        alone = self._max_columns // _HIGH * _HIGH
-        most = e.select(e.compare("eq", columns, beyond), alone, min(alone, _HIGH))
+        """Whether so many columns beyond others, of `columns` in all, take less time than in other tiles."""
+        beside = min(self.tiling.lanes - _HIGH, _HIGH)
+        few = e.all_of(
+            e.compare("le", beyond, beside), e.negate(are_of_a_wide_tile(self.tiling, columns, beyond))
+        )
         return e.all_of(
+            e.compare("gt", beyond, 0),
+            e.any_of(e.compare("eq", columns, beyond), few),
             e.compare("eq", a.strides[0], 1),
             e.compare("ne", a.strides[1], 1),
-            e.compare("le", beyond, most),
+            e.compare("le", beyond, self._max_columns),
             e.compare("ge", a.sizes[0], self.rows),
             e.compare("ge", a.sizes[1], e.mul(beyond, _MIN_DEPTH)),
         )
@@ -75,7 +98,7 @@ class TallTiles:
         """
         a, b, c = operands
         (column, wide), (k, deep), high = columns, depth, self.rows
-        sums = e.stack(self.element, max(1, self._max_columns), high)
+        sums = e.stack(self.element, self._max_columns, high)
         own = address(e.metadata(sums), 0)
         with e.loop(*rows, high) as i:
             # The last tile begins earlier, but writes only what is new.

@@ -19,7 +19,9 @@ class NarrowTile:
     """A register tile: its rows, the vectors in each of them, and whether the last one may be read in part.
 
     `ends_half`: the last vector has half as many lanes as the others. A CPU may do twice as many of these at a time.
-    `tiles_ahead`: if not 0, it asks for the columns of B that the tile so many tiles on uses.
+    `tiles_ahead`: if not 0, it asks for the columns of B that the tile so many tiles on uses. `left_ahead`,
+    `right_ahead`: if not 0, it asks for what it reads of A, or of B, so many steps of the depth on. A CPU does not find
+    out by itself which lines come next where each step reads others, which are far apart.
     """
 
     name: str
@@ -29,6 +31,8 @@ class NarrowTile:
     is_masked: bool = True
     ends_half: bool = False
     tiles_ahead: int = 0
+    left_ahead: int = 0
+    right_ahead: int = 0
 
     def lanes(self, tiling: Tiling) -> list[int]:
         """Lanes of each of its vectors."""
@@ -38,6 +42,21 @@ class NarrowTile:
     def columns(self, tiling: Tiling) -> int:
         """The most columns that it has."""
         return sum(self.lanes(tiling))
+
+
+def has_wide_tile(tiling: Tiling) -> bool:
+    """Whether the registers hold a tile of three vectors, whose lanes may be masked."""
+    return tiling.registers >= 32 and not tiling.half_lines
+
+
+def are_of_a_wide_tile(tiling: Tiling, columns: e.Index, beyond: e.Index) -> e.Value:
+    """Whether columns beyond whole vectors, of `columns` in all, only make wider what is no tile of three vectors.
+
+    An idle part of a vector costs little there, if it is one of 64 bits per element (measured with AVX-512).
+    """
+    if not has_wide_tile(tiling) or tiling.lanes > 8:
+        return e.flag(False)
+    return e.compare("ne", e.sub(columns, beyond), e.round_down(columns, 3 * tiling.lanes))
 
 
 def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tiling, element: e.Type) -> None:
@@ -85,28 +104,47 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
 
             types = [value.type for value in zeros]
             initial = e.choose(accumulate, types, old, lambda: zeros) if direct else zeros
-            with e.carrying_loop(0, depth, 1, [*initial, e.index(0), e.index(0)], unroll=False) as k:
-                *sums, at, line_at = k.values
-                line = [
-                    simd.load(wide[v], b, e.add(line_at, places[v]), where=masks[v]) for v in range(vectors)
-                ]
-                if tile.tiles_ahead:
-                    beyond = tile.tiles_ahead * tile.columns(tiling)
-                    for column in places:
-                        e.prefetch_ahead(b, e.add(line_at, beyond + column))
-                new = []
-                for r, start in enumerate(starts):
-                    factor = simd.splat(e.load(a, e.add(start, at)), lanes)
-                    factors = [
-                        factor if count == lanes else simd.lanes_of(factor, 0, count) for count in wide
+
+            def multiply(asks_left: bool) -> list[e.Value]:
+                """The sums at the end of the depth."""
+                with e.carrying_loop(0, depth, 1, [*initial, e.index(0), e.index(0)], unroll=False) as k:
+                    *sums, at, line_at = k.values
+                    line = [
+                        simd.load(wide[v], b, e.add(line_at, places[v]), where=masks[v])
+                        for v in range(vectors)
                     ]
-                    before = sums[r * vectors : (r + 1) * vectors]
-                    new += [
-                        simd.fma(factor, x, y, tiling.fused)
-                        for factor, x, y in zip(factors, line, before, strict=True)
-                    ]
-                k.give([*new, e.add(at, a_step), e.add(line_at, b_stride)])
-            totals = [k.results[r * vectors : (r + 1) * vectors] for r in range(rows)]
+                    if tile.tiles_ahead:
+                        beyond = tile.tiles_ahead * tile.columns(tiling)
+                        for column in places:
+                            e.prefetch_ahead(b, e.add(line_at, beyond + column))
+                    if asks_left:  # rows whose elements lie side by side have a line or two
+                        later = e.add(at, e.mul(a_step, tile.left_ahead))
+                        for start in (starts[0], starts[-1]):
+                            e.prefetch(a, e.add(start, later))
+                    if tile.right_ahead:
+                        later = e.add(line_at, e.mul(b_stride, tile.right_ahead))
+                        for column in (*places, tile.columns(tiling) - 1):
+                            e.prefetch(b, e.add(later, column))
+                    new = []
+                    for r, start in enumerate(starts):
+                        factor = simd.splat(e.load(a, e.add(start, at)), lanes)
+                        factors = [
+                            factor if count == lanes else simd.lanes_of(factor, 0, count) for count in wide
+                        ]
+                        before = sums[r * vectors : (r + 1) * vectors]
+                        new += [
+                            simd.fma(factor, x, y, tiling.fused)
+                            for factor, x, y in zip(factors, line, before, strict=True)
+                        ]
+                    k.give([*new, e.add(at, a_step), e.add(line_at, b_stride)])
+                return k.results[: rows * vectors]
+
+            if tile.left_ahead:
+                are_apart = e.all_of(e.compare("ne", a_step, 1), e.compare("gt", depth, 2 * tile.left_ahead))
+                sums = e.choose(are_apart, types, lambda: multiply(True), lambda: multiply(False))
+            else:
+                sums = multiply(False)
+            totals = [sums[r * vectors : (r + 1) * vectors] for r in range(rows)]
             for start, total in zip(c_starts, totals, strict=True):
                 for v in range(direct):
                     simd.store(total[v], c, e.add(start, places[v]), where=masks[v])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,26 @@ import pytest
 import relax_mlir as rx
 import sweep
 from relax_mlir import op
+from relax_mlir.lowering.kernels.gemm.gemm_narrow_left import max_read
 from relax_mlir.lowering.kernels.gemm.gemm_tiling import tiling
 from relax_mlir.target import Target
 
-SIZES = [(600, 1100, 33), (131, 5000, 16), (3000, 260, 7), (1111, 700, 48), (700, 999, 17), (1500, 513, 2)]
+SIZES = [
+    (600, 140, 33),
+    (131, 700, 16),
+    (31, 2600, 7),
+    (111, 700, 48),
+    (70, 999, 17),
+    (30, 2400, 2),
+    (1500, 60, 3),
+]
 """Rows, depth and columns."""
+L2_BYTES = 64 << 10
 TARGETS = ("cpu", "cpu -num-threads=2", "cpu -mcpu=haswell")
 RIGHT = ("plain", "transposed")
 
 
+@cache
 def build(target: str) -> rx.Executable:
     bb = rx.BlockBuilder()
     for dtype in ("float32", "float64"):
@@ -29,7 +41,7 @@ def build(target: str) -> rx.Executable:
                 left = bb.emit(op.permute_dims(x))
                 product = bb.emit(op.matmul(left, bb.emit(op.permute_dims(y)) if right != "plain" else y))
                 bb.emit_func_output(bb.emit(op.nn.relu(bb.emit(op.add(product, bias)))))
-    return rx.build(bb.get(), target)
+    return rx.build(bb.get(), Target(target, l2_bytes=L2_BYTES))
 
 
 @pytest.mark.parametrize("target", sweep.quick(TARGETS, *TARGETS[1:]))
@@ -49,8 +61,19 @@ def test_products(target: str) -> None:
                 )
 
 
-def test_sizes_are_beyond_the_second_level_cache() -> None:
-    """Else they would be products of a left operand that is read where it lies."""
-    for target in (Target.host(), Target("cpu -mcpu=haswell")):
-        sizes = tiling(target, 32)
-        assert any(rows * depth > 4 * sizes.kept_left for rows, depth, _ in SIZES)
+def test_sums_do_not_depend_on_threads() -> None:
+    """To the last bit: parts of threads begin where blocks of rows do."""
+    alone, several = build("cpu"), build("cpu -num-threads=2")
+    for dtype in ("float32", "float64"):
+        for rows, depth, columns in SIZES:
+            rng = np.random.default_rng([rows, depth, columns])
+            x, y = (rng.standard_normal(s).astype(dtype) for s in ((depth, rows), (depth, columns)))
+            given = (x, y, np.zeros(columns, dtype))
+            results = [np.from_dlpack(each[f"plain_{dtype}"](*given)) for each in (alone, several)]
+            np.testing.assert_array_equal(*results, f"{dtype} {rows}")
+
+
+def test_sizes_are_beyond_what_is_read_where_it_lies() -> None:
+    for target in ("cpu", "cpu -mcpu=haswell"):
+        sizes = tiling(Target(target, l2_bytes=L2_BYTES), 32)
+        assert all(rows * depth > max_read(sizes) for rows, depth, _ in SIZES)

@@ -22,8 +22,20 @@
 // CHECK: func.call @relax.gemm.f32.unpacked_tall(
 // CHECK: func.call @relax.gemm.f32.unpacked_tall_write(
 
-// 8 rows of three vectors: 24 sums, three vectors of B, and an element of A for each row.
+// 8 rows of three vectors: 24 sums, three vectors of B, and an element of A for each row. Where elements of a row of A
+// are apart, lines of it are asked for some steps ahead, those of the first row and of the last.
 // CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_three(
+// CHECK: scf.for
+// CHECK: scf.if %{{.*}} -> (vector<16xf32>
+// CHECK: scf.if %{{.*}} -> (vector<16xf32>
+// CHECK: %[[STEPS:[A-Za-z0-9_]+]] = arith.constant 5 : index
+// CHECK-NEXT: arith.muli %arg2, %[[STEPS]] : index
+// CHECK-COUNT-2: memref.prefetch {{.*}}, read, locality<3>, data
+// CHECK-COUNT-24: vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.fma
+// CHECK: scf.yield
+// CHECK: scf.for
+// CHECK-NOT: memref.prefetch
 // CHECK-COUNT-24: vector.fma {{.*}} : vector<16xf32>
 // CHECK-NOT: vector.fma
 // CHECK: scf.yield
@@ -34,9 +46,11 @@
 // CHECK: vector.maskedstore {{.*}} vector<16xf32>
 // CHECK-NOT: @relax.gemm.f32.unpacked_finish
 
-// A tall tile has vectors of rows; four columns of each row are written at a time.
+// A tall tile has vectors of rows; four columns of each row are written at a time. Its lines of A are asked for, too.
 // CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_tall(
 // CHECK-NOT: vector.masked
+// CHECK-COUNT-5: memref.prefetch {{.*}}, read, locality<3>, data
+// CHECK-NOT: memref.prefetch
 // CHECK: vector.store {{.*}} vector<16xf32>
 // CHECK-LABEL: func.func private @relax.gemm.f32.unpacked_tall_write(
 // CHECK: vector.shuffle
