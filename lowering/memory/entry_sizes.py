@@ -178,12 +178,12 @@ def _all_known(formulas: Iterable[Formula | None]) -> list[Formula] | None:
 
 
 def static_bytes(type: ir.MemRefType) -> int:
-    """The product of the static sizes and the size of an element."""
+    """The product of the static sizes and the size of an element, or TOO_LARGE if it is larger."""
     product = element_bytes(type.element_type)
     for i in range(type.rank):
         if not type.is_dynamic_dim(i):
             product *= type.get_dim_size(i)
-    return product
+    return min(product, TOO_LARGE)
 
 
 def constant(value: int) -> ir.Value:

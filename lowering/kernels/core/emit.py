@@ -68,12 +68,18 @@ def result_of(name: str, type_: Type, operands: Sequence[Value]) -> Value:
 # Constants
 
 
+_MAX_INDEX = 2**63 - 1
+
+
 def index(value: Index) -> Value:
-    """An ``index`` value: a constant for an ``int``, a value as it is."""
+    """An ``index`` value: a constant for an ``int``, a value as it is.
+
+    Sizes that are known may have a product that is none: no such array exists, and any other large number will do.
+    """
     if not isinstance(value, int):
         return value
     type_ = ir.IndexType.get()
-    attributes = {"value": ir.IntegerAttr.get(type_, value)}
+    attributes = {"value": ir.IntegerAttr.get(type_, max(-_MAX_INDEX, min(value, _MAX_INDEX)))}
     return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).result
 
 

@@ -18,10 +18,9 @@ from relax_mlir.lowering.parts.module_parts import Part
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import cache_store, part_store
-from relax_mlir.runtime.cache_key import environment
 from relax_mlir.runtime.elf_object import LoadedObject, ObjectFileError
 from relax_mlir.runtime.elf_symbols import with_symbol_names
-from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS, destroy_engines, object_code
+from relax_mlir.runtime.llvm_codegen import destroy_engines, object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.target import usable_cpus
@@ -255,8 +254,7 @@ def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
 
 def _entry(key: str) -> str:
     """The name of the persistent cache's entry."""
-    digest = hashlib.sha256("\0".join((*environment(), *LLVM_OPTIONS, key)).encode())
-    return f"{SHARED_ENTRY}{digest.hexdigest()}"
+    return f"{SHARED_ENTRY}{part_store.identity(key)}"
 
 
 def _known(key: str, persistent: bool) -> bytes | None:

@@ -19,21 +19,25 @@ from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS
 DIRECTORY = "RELAX_MLIR_PARTS_DIR"
 """The environment variable that names the directory; without it nothing is kept."""
 
+_PART = "part-"
+"""How the names of entries begin."""
+
 
 def load(key: str) -> bytes | None:
     """The code of a part; `key` says what the part is, and how it is compiled."""
     folder = os.environ.get(DIRECTORY)
-    return cache_store.load(_entry(key), Path(folder)) if folder else None
+    return cache_store.load(f"{_PART}{identity(key)}", Path(folder)) if folder else None
 
 
 def store(key: str, code: bytes) -> None:
     """Keep the code of a part; see `load`."""
     if folder := os.environ.get(DIRECTORY):
-        cache_store.store(_entry(key), code, Path(folder))
+        cache_store.store(f"{_PART}{identity(key)}", code, Path(folder))
 
 
-def _entry(key: str) -> str:
-    return f"part-{hashlib.sha256(f'{_makers()} {key}'.encode()).hexdigest()}"
+def identity(key: str) -> str:
+    """A hash of a part's key (see `load`), and of what makes code of parts in this process."""
+    return hashlib.sha256(f"{_makers()} {key}".encode()).hexdigest()
 
 
 @functools.cache

@@ -192,6 +192,11 @@ class Interpreter:
                 raise
             self.failures.append(str(error))
             return [Failed(str(error))]
+        except TypeError as error:
+            infos = [struct_info(operand.type) for operand in op.operands]
+            if not any(isinstance(info, Tensor) and info.dtype is None for info in infos):
+                raise
+            raise UnknownMeaningError(f"dtypes that NumPy does not mix: {error}") from None
         return [self._settled(found, struct_info(op.results[0].type))]
 
     def _settled(self, found: Any, info: StructInfo) -> Any:

@@ -165,12 +165,15 @@ def test_keys_change_with_the_sources(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "maker", maker)
     monkeypatch.setattr(part_store, "PART_MAKERS", ("maker",))
     monkeypatch.setenv(part_store.DIRECTORY, str(tmp_path / "parts"))
+    shared = []
     for source, found in (("a", None), ("", b"code"), ("b", None)):
         with (tmp_path / "maker.py").open("a") as file:
             file.write(source)
         part_store._makers.cache_clear()
         assert part_store.load("key") == found, source
+        shared.append(compile_parts._entry("key"))
         part_store.store("key", b"code")
+    assert shared[0] == shared[1] != shared[2]  # those of the cache of modules have the same rule
     package = types.ModuleType("package")
     package.__path__ = [str(tmp_path)]
     monkeypatch.setitem(sys.modules, "package", package)

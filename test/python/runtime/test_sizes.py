@@ -251,3 +251,25 @@ def test_constants_that_do_not_fit() -> None:
 
 if __name__ == "__main__":
     _run()
+
+
+@pytest.mark.parametrize(
+    ("shape", "call"),
+    [
+        ((1, 2**31, 4, 1), "R.nn.attention(x, x, x)"),
+        ((2**30, 2**30), "R.sort(x, axis=-1)"),
+        ((2**30, 2**30), "R.matmul(x, x)"),
+    ],
+)
+def test_known_sizes_whose_product_does_not_fit(shape: tuple[int, ...], call: str) -> None:
+    """Each tensor has a size; what is computed from several, for a choice or for memory, may have none."""
+    module = parse(f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor({shape}, "float32")):
+        return {call}
+""")
+    main = rx.build(module)["main"]
+    with pytest.raises(errors.RelaxError, match=r"'x'.*expected"):
+        main(NUMBERS)
