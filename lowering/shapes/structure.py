@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
@@ -9,7 +10,7 @@ from relax_mlir.dialects.structure import TUPLE, integer_of
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
 from relax_mlir.lowering.shapes.body import BodyLowering, Handle, Lowered, ShapeValue, handles
 from relax_mlir.lowering.shapes.objects import tensor_shape
-from relax_mlir.mlir import arith, bufferization, ir
+from relax_mlir.mlir import arith, bufferization, ir, linalg, tensor
 
 
 @handles("relax.constant")
@@ -74,8 +75,21 @@ def _copy(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     return list(clone.results)
 
 
+_MAX_SPLAT = 1 << 24
+"""Bytes up to which a constant whose elements are all the same is data of the code."""
+
+
 def _dense_constant(value: ir.DenseElementsAttr, tensor_type: ir.RankedTensorType) -> ir.Value:
+    """A constant in the code, or one that is filled: of gigabytes, LLVM would end the process without memory for it."""
     element = dtypes.from_element_type(tensor_type.element_type)
+    if value.is_splat and math.prod(tensor_type.shape) * element.itemsize > _MAX_SPLAT:
+        scalar = ir.DenseElementsAttr.get_splat(
+            ir.RankedTensorType.get([], tensor_type.element_type), value.get_splat_value()
+        )
+        number = tensor.extract(_dense_constant(scalar, ir.RankedTensorType(scalar.type)), [])
+        empty = tensor.empty(tensor_type.shape, element.storage_type())
+        filled: ir.Value = linalg.fill(number, outs=[empty])
+        return filled
     if element.kind == "uint":
         storage = ir.RankedTensorType.get(tensor_type.shape, element.storage_type())
         value = ir.Attribute.parse(str(value).rsplit(":", 1)[0].strip() + f" : {storage}")

@@ -238,7 +238,13 @@ class Calls:
                 raise Problem(args[0], f"* of {value.struct_info}: only a tuple has fields")
             return value
         fields = expressions.elements(list(args))
-        return expressions.relax_value(node, tuple(fields))
+
+        def build() -> Value:  # numbers and symbols beside each other are arguments here, and no shape
+            return make_tuple(
+                *(prim_value(f) if type(f) is int else expressions.relax_value(node, f) for f in fields)
+            )
+
+        return expressions.apply(node, build)
 
     def const(self, expressions: Expressions, node: ast.Call) -> Value:
         """``R.const([1.0, 2.0], "float32")``."""

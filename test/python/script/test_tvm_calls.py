@@ -205,3 +205,28 @@ def test_exported_names_that_no_function_can_have(name: str, message: str) -> No
         text = text.replace("cls.other(x)", "x")
     with pytest.raises(RelaxError, match=message):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [("n", [5.0, 0.0]), ("3", [3.0, 0.0]), ("n, 4", [5.0, 4.0]), ("2, n", [2.0, 5.0])],
+)
+def test_numbers_and_symbols_are_arguments_of_functions(arguments: str, wanted: list[float]) -> None:
+    """They are no shape where all arguments of a call are such."""
+    module = parse(f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        return cls.{"both" if "," in arguments else "one"}({arguments})
+
+    @R.function(private=True)
+    def one(a: R.Prim(value="a")) -> R.Tensor((2,), "float32"):
+        return cls.both(a, 0)
+
+    @R.function(private=True)
+    def both(a: R.Prim(value="a"), b: R.Prim(value="b")) -> R.Tensor((2,), "float32"):
+        return R.astype(R.shape_to_tensor(R.shape([a, b])), "float32")
+""")
+    result = rx.build(module)["main"](np.zeros(5, "f4"))
+    np.testing.assert_array_equal(np.from_dlpack(result), wanted)

@@ -73,6 +73,18 @@ func.func @constant(%s: !relax.shape_value<["n", 4]> {relax.name = "s"}) -> tens
 
 // -----
 
+// structure.py: a large constant whose elements are all the same is filled, and no data of the code.
+// CHECK-LABEL: func.func @large_constant(
+// CHECK: %[[TWO:[A-Za-z0-9_]+]] = tensor.extract %{{[a-z0-9_]+}}[] : tensor<f32>
+// CHECK: %[[EMPTY:[A-Za-z0-9_]+]] = tensor.empty() : tensor<1073741824xf32>
+// CHECK: linalg.fill ins(%[[TWO]] : f32) outs(%[[EMPTY]] : tensor<1073741824xf32>)
+func.func @large_constant() -> tensor<1073741824xf32> {
+  %0 = "relax.constant"() {value = dense<2.0> : tensor<1073741824xf32>} : () -> tensor<1073741824xf32>
+  return %0 : tensor<1073741824xf32>
+}
+
+// -----
+
 // shape_values.py: the values of a shape are the elements of its tensor, constants among them.
 // CHECK-LABEL: func.func @shape_as_tensor(
 // CHECK: %[[N:[A-Za-z0-9_]+]] = arith.index_cast %{{[a-z0-9_]+}} : index to i64
