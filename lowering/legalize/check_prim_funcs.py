@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -40,6 +41,9 @@ OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, "relax.dtype"})
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview")
 BUFFERS = (*VIEWS, "memref.alloc", "memref.alloca")
 """The ops that may give memrefs."""
+
+MAX_CONSTANT = 1 << 30
+"""Elements of the largest constant: they are data of the code, for which LLVM needs memory several times."""
 
 
 class CheckPrimFuncs(ModulePass):
@@ -216,6 +220,10 @@ def _types(op: ir.Operation) -> Iterator[str]:
         yield from _type(result.type)
         if op.name in NOT_ON and str(result.type) in NOT_ON[op.name]:
             yield f"it has no meaning for {result.type}: {NOT_ON[op.name][str(result.type)]}"
+        if op.name == "arith.constant" and isinstance(result.type, ir.RankedTensorType):
+            count = math.prod(result.type.shape)
+            if count > MAX_CONSTANT:
+                yield f"a constant of {count} elements is too large for code: use linalg.fill on tensor.empty"
         if isinstance(result.type, ir.MemRefType) and op.name not in BUFFERS:
             yield "gives a buffer that depends on the control flow: branch around what uses it instead"
     for region in op.regions:

@@ -89,6 +89,15 @@ CASES: dict[str, tuple[str, str, str, Reference]] = {
         elements(ADD),
         lambda a, i: a + 1,
     ),
+    "large_constant": (
+        "TENSORS%g = arith.constant dense<1.0> : tensor<4294967296xf32>\nreturn %b : tensor<4x4xf32>",
+        "is too large for code: use linalg.fill on tensor.empty",
+        "TENSORS%e = tensor.empty() : tensor<4x4xf32>\n"
+        "%f = linalg.fill ins(%one : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+        "%s = linalg.add ins(%a, %f : tensor<4x4xf32>, tensor<4x4xf32>) outs(%b : tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+        "return %s : tensor<4x4xf32>",
+        lambda a, i: a + 1,
+    ),
     "parallel": (
         "scf.parallel (%r) = (%c0) to (%c4) step (%c1) { memref.store %one, %b[%r, %c0] : memref<4x4xf32> }",
         "write scf.for, or a linalg.generic with parallel loops",

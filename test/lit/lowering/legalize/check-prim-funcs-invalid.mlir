@@ -16,6 +16,12 @@ func.func private @types(%a: memref<?xf32>) attributes {relax.prim_func} {
   return
 }
 
+// CHECK: prim func 'gigabytes': arith.constant: a constant of 4294967296 elements is too large for code: use linalg.fill
+func.func private @gigabytes(%a: tensor<?xf32>) attributes {relax.prim_func} {
+  %x = arith.constant dense<3.0> : tensor<4294967296xf32>
+  return
+}
+
 // CHECK: prim func 'chosen': arith.select: gives a buffer that depends on the control flow
 func.func private @chosen(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.prim_func} {
   %t = arith.constant true
