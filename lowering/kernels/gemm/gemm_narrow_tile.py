@@ -50,9 +50,10 @@ def has_wide_tile(tiling: Tiling) -> bool:
 
 
 def are_of_a_wide_tile(tiling: Tiling, columns: e.Index, beyond: e.Index) -> e.Value:
-    """Whether columns beyond whole vectors, of `columns` in all, only make wider what is no tile of three vectors.
+    """Whether columns beyond whole vectors, of `columns` in all, fit into a tile that others need, too.
 
-    An idle part of a vector costs little there, if it is one of 64 bits per element (measured with AVX-512).
+    They do where those do not fill tiles of three vectors. An idle part of a vector costs little there, for elements of
+    64 bits (measured with AVX-512).
     """
     if not has_wide_tile(tiling) or tiling.lanes > 8:
         return e.flag(False)

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import cold_process
+import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 then
 import numpy as np
 import pytest
 import relax_mlir as rx
 import tvm_ffi
 from relax_mlir import error as errors
+from relax_mlir.lowering.shapes import structure
+from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
 HUGE, MOST = 2**62, 2**63 - 1
@@ -249,10 +252,6 @@ def test_constants_that_do_not_fit() -> None:
         rx.build(parse(f'@R.function\ndef main(x: R.Tensor(("{10**22}*n",), "float32")):\n    return x\n'))
 
 
-if __name__ == "__main__":
-    _run()
-
-
 @pytest.mark.parametrize(
     ("shape", "call"),
     [
@@ -273,3 +272,24 @@ class Module:
     main = rx.build(module)["main"]
     with pytest.raises(errors.RelaxError, match=r"'x'.*expected"):
         main(NUMBERS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64", "bool"])
+def test_constants_that_are_filled(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure, "_MAX_SPLAT", 8)
+    element = {"float32": "f32", "bfloat16": "bf16", "uint8": "ui8", "int64": "i64", "bool": "i1"}[dtype]
+    value = {"uint8": "200", "int64": "-7", "bool": "true"}.get(dtype, "-1.5")
+    result = rx.build(
+        rx.IRModule.parse(f"""
+func.func @main() -> tensor<3x5x{element}> {{
+  %0 = "relax.constant"() {{value = dense<{value}> : tensor<3x5x{element}>}} : () -> tensor<3x5x{element}>
+  return %0 : tensor<3x5x{element}>
+}}"""),
+        cache=False,
+    )["main"]()
+    wanted = np.full((3, 5), {"uint8": 200, "int64": -7, "bool": True}.get(dtype, -1.5), dtype)
+    np.testing.assert_array_equal(to_numpy(result), wanted, strict=True)
+
+
+if __name__ == "__main__":
+    _run()
