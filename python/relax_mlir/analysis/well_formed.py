@@ -18,8 +18,9 @@ The invariants; errors and tests cite their numbers:
     and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's. Sizes that can never
     be those that the prim func declares (`relax.params`) are wrong; those not proved are checked at run time. The
     callee of `relax.call_tir_inplace` takes no tensor for a result that lies in an argument's memory.
- 8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; on tensors it returns
-    one tensor per destination; its ``relax.pattern``, if it has one, is one of those of TVM (`attributes.PATTERNS`).
+ 8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; its parameters define the
+    symbols of their declared shapes, as in invariant 3, or are integers of that name; on tensors it returns one tensor
+    per destination; its ``relax.pattern``, if it has one, is one of those of TVM (`attributes.PATTERNS`).
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
 11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
@@ -44,10 +45,11 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.declared_sizes import PrimCall, wrong_dtypes
+from relax_mlir.analysis.prim_invariants import prim_violations
 from relax_mlir.analysis.purity import acts, impure_functions
 from relax_mlir.analysis.reserved import is_lowered, is_reserved_name, reserved_attributes
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import PARAM_NAME, PATTERN, PATTERNS, PRIM_FUNC
+from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.closures import closure_info
@@ -93,7 +95,7 @@ def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
             continue
         found += _check_function(top)
         if PRIM_FUNC in top.attributes:
-            found += _check_prim(top)
+            found += [_violation(op, 8, message) for op, message in prim_violations(top)]
         elif not top.is_external:
             found += _FunctionCheck(functions, impure).run(top)
     return found
@@ -158,25 +160,6 @@ def _check_function(op: func.FuncOp) -> Iterator[Diagnostic]:
         )
     if op.is_external and PRIM_FUNC not in op.attributes:
         yield _violation(op, 15, f"function '{name}' has no body: call a packed function by its name instead")
-
-
-def _check_prim(prim: func.FuncOp) -> Iterator[Diagnostic]:
-    name = prim.name.value
-    if "sym_visibility" not in prim.attributes:
-        yield _violation(prim, 8, f"prim func '{name}' is public")
-    if PATTERN in prim.attributes:
-        pattern = prim.attributes[PATTERN]
-        if not isinstance(pattern, ir.StringAttr) or pattern.value not in PATTERNS:
-            known = ", ".join(f'"{each}"' for each in PATTERNS)
-            yield _violation(prim, 8, f"prim func '{name}': {PATTERN} is {pattern}, expected one of {known}")
-    types = [*prim.type.inputs, *prim.type.results]
-    if any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in types):
-        yield _violation(prim, 8, f"prim func '{name}' has symbolic shapes in its type")
-    for op in ops_of(prim.operation):
-        if op.name.startswith("relax."):
-            yield _violation(
-                op, 8, f"prim func '{name}' contains {op.name}: write linalg, or the op in a Relax function"
-            )
 
 
 @dataclass

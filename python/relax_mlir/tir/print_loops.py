@@ -184,7 +184,12 @@ class LoopPrinter(ExpressionPrinter):
         while LOOP_KIND not in op.attributes:
             inner = [view.operation for view in entry_block(op).operations]
             shared = len(inner) == 2 and inner[0].name == "scf.for" and LOOP_KIND not in inner[0].attributes
-            if not shared or inner[0].operands[0] != op.operands[0] or inner[0].operands[2] != op.operands[2]:
+            if (
+                not shared
+                or len(inner[0].results)
+                or inner[0].operands[0] != op.operands[0]
+                or inner[0].operands[2] != op.operands[2]
+            ):
                 break
             op = inner[0]
             found.append(op)

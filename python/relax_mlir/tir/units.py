@@ -91,7 +91,7 @@ class Cutter:
             "cf.assert": "assert",
             "linalg.index": "axis",
         }
-        if op.name not in kinds:
+        if op.name not in kinds or (op.name == "scf.for" and len(op.results)):
             raise NoForm
         kind = kinds[op.name]
         if kind == "if" and len(op.results) == 1:

@@ -157,6 +157,10 @@ def _whole_text() -> None:
     assert _page(False).count("vm.builtin.copy") >= 1
 
 
+HALF = PRIM.replace('"n"', '"s // 2"')
+"""A prim func whose sizes do not say what `s` is."""
+TOLD = HALF.replace("%o: memref<?xf32>)", "%o: memref<?xf32>, %s: index)").replace("}]}", '}, {name = "s"}]}')
+
 ROWS = {
     "attribute": texts(
         IDENTITY.replace("-> !n {", "-> !n attributes {relax.mine} {"),
@@ -186,6 +190,12 @@ ROWS = {
         PRIM + fill(CALLEE, "relax.call_tir", "k", ", tir_vars = []"),
         np.exp(X),
         passes="lower-symbolic-shapes",
+    ),
+    "undetermined": texts(
+        HALF + fill(CALLEE, "relax.call_tir", "k", ", tir_vars = []"),
+        "add an integer parameter 's'",
+        TOLD + fill(CALLEE, "relax.call_tir", "k", ', tir_vars = ["2*n"]'),
+        np.exp(X),
     ),
     "unsigned": Row(
         _refuses("legalize-ops,lower-symbolic-shapes", lambda: _assert("uint64")),

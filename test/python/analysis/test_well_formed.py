@@ -124,6 +124,14 @@ CASES = {
     "public prim func": (8, PRIM.replace("private ", "")),
     "unknown pattern": (8, PRIM.replace("relax.prim_func", 'relax.prim_func, relax.pattern = "fast"')),
     "pattern that is no string": (8, PRIM.replace("relax.prim_func", "relax.prim_func, relax.pattern = 1")),
+    "prim func whose sizes do not define a symbol": (
+        8,
+        PRIM.replace(
+            "relax.prim_func",
+            'relax.prim_func, relax.params = [{name = "x", shape = ["n // 2"], dtype = "float32"}, '
+            '{name = "out", shape = ["n // 2"], dtype = "float32"}]',
+        ),
+    ),
     "prim func with a Relax op": (
         8,
         PRIM.replace(

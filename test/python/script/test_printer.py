@@ -1,6 +1,7 @@
 """The script form reads like the program that was built."""
 
 import numpy as np
+import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.script import parse
@@ -92,4 +93,31 @@ def test_prim_func_without_a_body() -> None:
         {dtype = "float32", name = "A", shape = ["n"]}, {dtype = "float32", name = "B", shape = ["n"]}],
         relax.prim_func}"""
     printed = rx.IRModule.parse(text).script()
+    assert "I.mlir" in printed and parse(printed).script() == printed
+
+
+CARRIED = """
+func.func private @last(%x: memref<?xf32>, %y: memref<1xf32>) attributes {{relax.prim_func, relax.params = [
+    {{dtype = "float32", name = "x", shape = ["n"]}}, {{dtype = "float32", name = "y", shape = [1]}}]}} {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %n = memref.dim %x, %zero : memref<?xf32>
+  %first = arith.constant 0.0 : f32
+  {0}
+  return
+}}
+"""
+LOOP = """
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %first) -> (f32) {
+    memref.store %s, %y[%zero] : memref<1xf32>
+    scf.yield %s : f32
+  }"""
+
+
+@pytest.mark.parametrize(
+    "loop", [LOOP, f"scf.for %j = %zero to %n step %one {{{LOOP}\n  }}"], ids=["alone", "inside"]
+)
+def test_loops_that_carry_values(loop: str) -> None:
+    """There is no form for them in a script: the prim func is printed as IR, and read again as that."""
+    printed = rx.IRModule.parse(CARRIED.format(loop)).script()
     assert "I.mlir" in printed and parse(printed).script() == printed
