@@ -194,7 +194,10 @@ def test_wrong_product_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     assert row.passed is False and "an element of bf16 is" in row.note
 
 
-@pytest.mark.parametrize("case", [*eager.PRODUCTS, *eager.ELEMENTWISE], ids=lambda case: case.name)
+EAGER = [*eager.PRODUCTS, *eager.ELEMENTWISE]
+
+
+@pytest.mark.parametrize("case", sweep.quick(EAGER, *EAGER[::2]), ids=lambda case: case.name)
 def test_beside_eager_peers(case: eager.Case) -> None:
     small = replace(case, sizes=tuple(tuple(min(n, 5) for n in size) for size in case.sizes[:1]))
     for dtype in case.dtypes:
@@ -203,7 +206,7 @@ def test_beside_eager_peers(case: eager.Case) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", sweep.quick(single_ops.CASES, *single_ops.CASES[::2]), ids=lambda case: case.name
+    "case", sweep.quick(single_ops.CASES, *single_ops.CASES[::4]), ids=lambda case: case.name
 )
 def test_single_ops(case: single_ops.Case) -> None:
     """The ops are right at the smallest of their sizes."""

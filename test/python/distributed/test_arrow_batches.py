@@ -78,6 +78,7 @@ def test_what_needs_a_copy_is_refused(message: str) -> None:
         one(REFUSED[message])
 
 
+@pytest.mark.slow
 def test_a_pool_takes_record_batches(library: Path, marks: Path) -> None:
     rng = np.random.default_rng(0)
     given = [rng.standard_normal((rows, 64), np.float32) for rows in (3, 0, 1)]

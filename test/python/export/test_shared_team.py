@@ -80,6 +80,7 @@ def test_two_libraries_in_a_bare_python(libraries: list[str], tmp_path: Path) ->
     assert int(bare_python.run(tmp_path / "packages", COMMON + LIBRARIES, *libraries)) == 1
 
 
+@pytest.mark.slow
 def test_a_library_beside_the_compiler(libraries: list[str]) -> None:
     """As many threads as without the library, whichever comes first."""
     counts = []

@@ -90,6 +90,7 @@ def test_mutants_are_reproducible() -> None:
     assert len({make(SEED, number).text for number in range(20)}) == 20
 
 
+@pytest.mark.slow
 def test_crashes_and_hangs_are_found(worker: Worker, tmp_path: Path) -> None:
     works, hangs, crashes = (
         Mutant(0, "ir", CALLS.format(name=f"fuzz.{name}")).as_json() for name in ("nothing", "sleep", "abort")
@@ -103,6 +104,7 @@ def test_crashes_and_hangs_are_found(worker: Worker, tmp_path: Path) -> None:
     assert answer.kind == "crash" and "SIGABRT" in answer.failure and answer.stage.startswith("call main(")
 
 
+@pytest.mark.slow
 def test_a_failure_is_shrunk_and_written(worker: Worker, tmp_path: Path) -> None:
     mutant = Mutant(0, "ir", seed_modules.generic(_module(CALLS.format(name="fuzz.raw"))))
     answer = worker.run({"mutant": mutant.as_json()})

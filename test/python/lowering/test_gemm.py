@@ -28,6 +28,9 @@ KERNELS = [
     GemmKernel("bf16", "f32"),
     GemmKernel("bf16", "bf16"),
 ]
+OTHERS_LOWERED = [
+    (cpu, kernel) for cpu in ("haswell", "skylake-avx512") for kernel in (KERNELS[1], KERNELS[3], KERNELS[5])
+]
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +179,7 @@ def test_products_of_one_row(kernel: GemmKernel) -> None:
                 check(compiled, kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 3])))
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", sweep.quick(KERNELS, *KERNELS[::2]), ids=lambda kernel: kernel.name)
 def test_more_than_one_block_each_way(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
     rng = np.random.default_rng(4)
     sizes = tiling(Target.host(), 64 if kernel.accumulator == "f64" else 32)
@@ -198,7 +201,7 @@ def test_one_block_of_rows_and_several_of_columns(
         check(compiled[kernel], kernel, a, operand(rng, (depth, n), DTYPES[kernel.operand], "plain"), True, 1)
 
 
-@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", sweep.quick(KERNELS[:2], KERNELS[0]), ids=lambda kernel: kernel.name)
 def test_rows_that_share_sets_of_the_cache(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
     """Rows of A that are a multiple of 4096 bytes apart are packed, all others are read where they lie."""
     rng = np.random.default_rng(8)
@@ -274,11 +277,7 @@ def features(cpu: str) -> tuple[int, int, frozenset[str]]:
 @pytest.mark.parametrize(
     ("cpu", "kernel"),
     [(cpu, KERNELS[0]) for cpu in sweep.part(Target.presets(), features)]
-    + [
-        (cpu, kernel)
-        for cpu in ("haswell", "skylake-avx512")
-        for kernel in (KERNELS[1], KERNELS[3], KERNELS[5])
-    ],
+    + sweep.quick(OTHERS_LOWERED, *OTHERS_LOWERED[::2], unpack=True),
     ids=str,
 )
 def test_every_target_lowers(cpu: str, kernel: GemmKernel) -> None:

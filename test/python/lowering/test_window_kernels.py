@@ -95,7 +95,7 @@ def check(cases: list[Case], target: str) -> None:
             np.testing.assert_allclose(found, want, rtol=0, atol=scale, err_msg=f"{case} on {x.shape}")
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("dtype", sweep.quick(TOLERANCE, "float32", "bfloat16"))
 def test_of_all_types(dtype: str) -> None:
     """All in f32; the other types take turns."""
     cases = list(convolutions(dtype))

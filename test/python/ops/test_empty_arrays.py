@@ -56,6 +56,7 @@ def ended() -> dict[str, tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_op(group: str, ended: dict[str, tuple[str, str, str]]) -> None:
     status, line, errors = ended[group]

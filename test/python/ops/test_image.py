@@ -163,7 +163,7 @@ def test_scales(method: str) -> None:
 FLOATS = ("float16", "float64", "bfloat16")
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", sweep.quick(FLOATS, "bfloat16"))
 def test_floats(dtype: str) -> None:
     chosen = sweep.turn(dtype, FLOATS, [("bilinear", dtype), ("bicubic", "float64")])
     options = {"bilinear": {}, "bicubic": {"method": "cubic", "out_dtype": "float64"}}
@@ -178,7 +178,7 @@ def test_floats(dtype: str) -> None:
         np.testing.assert_allclose(found.astype(np.float64), want, tolerance, tolerance)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "bool"])
+@pytest.mark.parametrize("dtype", sweep.quick(["int8", "uint8", "int64", "bool"], "uint8", "bool"))
 def test_nearest_of_any_dtype(dtype: str) -> None:
     case = [
         lambda x, size: R.image.resize2d(

@@ -205,7 +205,7 @@ def test_the_program_itself() -> None:
     rx.build(module, instruments=[WellFormed()])
 
 
-@pytest.mark.parametrize("names", sweep.quick(SEQUENCES, *SEQUENCES[::2]), ids=" ".join)
+@pytest.mark.parametrize("names", sweep.quick(SEQUENCES, *SEQUENCES[::4]), ids=" ".join)
 def test_after_passes(names: tuple[str, ...]) -> None:
     module = parse(PROGRAM)
     for name in names:

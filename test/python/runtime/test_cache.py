@@ -345,6 +345,7 @@ print(ex.compile_report.from_cache)
 """
 
 
+@pytest.mark.slow
 def test_processes_at_once_and_one_after() -> None:
     with ThreadPoolExecutor(2) as pool:
         both = list(pool.map(lambda _: cold_process.run(["-c", PROGRAM]), range(2)))

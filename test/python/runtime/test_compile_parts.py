@@ -15,6 +15,7 @@ import kept_parts
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, CompileError
 from relax_mlir.lowering.parts.early_support import early_support
@@ -167,6 +168,7 @@ def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
     assert shared(compiled) == wanted
 
 
+@pytest.mark.slow
 def test_llvm_links_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where kernels have left the module before; nobody is warned of what makes no difference."""
 
@@ -186,7 +188,7 @@ def test_another_target_has_other_kernels(compiled: dict[str, int]) -> None:
     assert shared(compiled)
 
 
-@pytest.mark.parametrize("part_ops", [1, 60, 400])
+@pytest.mark.parametrize("part_ops", sweep.quick([1, 60, 400], 60))
 def test_many_parts_are_one_module(
     part_ops: int, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +254,7 @@ func.func @f(%i: index) -> index {
         lowered_part(part, False)
 
 
+@pytest.mark.slow
 def test_several_threads_compile_at_once() -> None:
     scales = [2.0, 3.0, 4.0, 5.0]
     with ThreadPoolExecutor(4) as pool:

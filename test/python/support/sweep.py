@@ -90,9 +90,11 @@ def every(cases: Sequence[Case], step: int) -> Sequence[Case]:
     return cases if ALL else cases[::step]
 
 
-def quick(values: Iterable[Value], *which: Value) -> list[Any]:
-    """Values as arguments of `parametrize`; all but some are of tests that are slow."""
+def quick(values: Iterable[Value], *which: Value, unpack: bool = False) -> list[Any]:
+    """Arguments of `parametrize`, or tuples of several (`unpack`); tests of all but some are slow."""
     values = list(values)
     missing = [str(value) for value in which if value not in values]
     assert not missing, f"{', '.join(missing)} is not among the values"
-    return [value if value in which else pytest.param(value, marks=pytest.mark.slow) for value in values]
+    rows = [value if unpack and isinstance(value, tuple) else (value,) for value in values]
+    marks = [() if value in which else (pytest.mark.slow,) for value in values]
+    return [pytest.param(*row, marks=each) for row, each in zip(rows, marks, strict=True)]

@@ -49,6 +49,7 @@ def choices(i: Expr) -> Expr:
     return value
 
 
+@pytest.mark.slow
 def test_deep_expressions() -> None:
     outputs = [te.compute((N,), function, function.__name__) for function in (plus_one, shared)]
     loops = te.compute((N,), lambda i: plus_one(N - 1 - i), "loops")

@@ -206,6 +206,7 @@ def test_nothing_could_be_measured(folder: Path, tmp_path: Path, monkeypatch: py
     assert [record["error"] for record in records_of(out)] == ["TimeoutError: it took longer than 0.01 s"]
 
 
+@pytest.mark.slow
 def test_on_a_terminal(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bar; and Ctrl-C, after which the table has the best so far, and the file what was measured."""
     monkeypatch.chdir(folder)
@@ -235,6 +236,7 @@ def tuned(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_schedules_are_tuned(
     folder: Path, tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweep
 import torch
 from relax_mlir import te, topi
 from topi_cases import check, random
@@ -26,7 +27,7 @@ def of(function: Any, *args: Any, **options: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", sweep.quick(DTYPES, "bfloat16"))
 def test_elements(dtype: str) -> None:
     x, y = te.placeholder((N, M), dtype, "x"), te.placeholder((M,), dtype, "y")
     one: dict[str, Any] = {

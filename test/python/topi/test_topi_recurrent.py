@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sweep
 import torch
 from relax_mlir import te, topi
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError
@@ -17,7 +18,7 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 LOOSE = {"float16": 4e-3, "bfloat16": 3e-2}
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", sweep.quick(FLOATS, "float32", "bfloat16"))
 def test_activations(dtype: str) -> None:
     x = te.placeholder((N, M), dtype, "x")
     nn = topi.nn
@@ -50,7 +51,7 @@ def test_activations(dtype: str) -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", sweep.quick(FLOATS, "float32", "bfloat16"))
 def test_lstm(dtype: str) -> None:
     shapes = {
         "x": (T, B, D), "wi": (12, D), "wh": (12, 3), "bi": (12,), "bh": (12,), "h": (B, 3), "c": (B, 3), "wp": (12, 2),

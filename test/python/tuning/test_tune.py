@@ -96,6 +96,7 @@ def test_wrong_tasks(task: Task) -> None:
         LocalWorkers(count=0)
 
 
+@pytest.mark.slow
 def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates are compared with the plain computation, in results, too; what goes wrong is told of each."""
     wrong = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) * 1.1, "y")])

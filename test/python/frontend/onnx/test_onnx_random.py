@@ -54,6 +54,7 @@ def session() -> InferenceSession:
     return InferenceSession(DRAWS, generator=Generator(2))
 
 
+@pytest.mark.slow
 def test_distributions(session: InferenceSession) -> None:
     """Mean and variance within five standard errors; of the chosen classes, how often each occurs."""
     found = dict(zip(NAMES, session.run(None, feeds()), strict=True))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sweep
 import torch
 from relax_mlir.frontend.torch import CompiledProgram, compile_program, decompositions
 from relax_mlir.frontend.torch.functional import is_functional
@@ -37,7 +38,7 @@ OTHERS: dict[str, tuple[Callable[..., Any], Any]] = {
 ITSELF = ("the argument itself", "the argument itself, flat")
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONAL, *OTHERS])
+@pytest.mark.parametrize("name", sweep.quick([*FUNCTIONAL, *OTHERS], *[*FUNCTIONAL][::2], *[*OTHERS][::2]))
 def test_ways_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, x = (FUNCTIONAL | OTHERS)[name]
     module = function if isinstance(function, nn.Module) else Calls(function)

@@ -64,6 +64,7 @@ MOMENTS: dict[str, tuple[float, float, float, float]] = {
 """Mean, variance, the least and the greatest number that there may be."""
 
 
+@pytest.mark.slow
 def test_distributions(run: Callable[..., Any]) -> None:
     """dtypes and shapes as torch's; mean and variance within five standard errors."""
     x = torch.randn(1000, 50)
