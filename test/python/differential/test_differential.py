@@ -44,6 +44,7 @@ def test_module(seed: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_soak_runs_alone() -> None:
     """Without what pytest puts on the path; of no seed."""
     script = Path(__file__).with_name("soak.py")

@@ -36,6 +36,7 @@ def client(marks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
         yield client
 
 
+@pytest.mark.slow
 def test_results_are_those_of_one_process(executable: rx.Executable, library: Path, client: Client) -> None:
     rng = np.random.default_rng(0)
     given = [rng.standard_normal((number % 7, 64), np.float32) for number in range(40)]

@@ -57,6 +57,7 @@ def test_the_same_records_as_in_this_process(executable: rx.Executable, tmp_path
         pass
 
 
+@pytest.mark.slow
 def test_levels_are_profiled_together(tmp_path: Path) -> None:
     module = parse(SOURCE)
     levels = [rx.build(module, f"cpu -mcpu={name}", profile=True) for name in ("x86-64", "x86-64-v2")]

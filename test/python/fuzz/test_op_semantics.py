@@ -176,6 +176,7 @@ def _built(packed: bool) -> tuple[rx.IRModule, rx.Executable]:
     return module, rx.build(module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*PROGRAMS, "trained", "used", "packed"])
 def test_native_code_is_compared(name: str) -> None:
     module, executable = _built(name == "packed")

@@ -134,7 +134,7 @@ def test_columns_beyond_whole_vectors(
                 check(functions, kernel, a, b, bool(rng.integers(2)), int(rng.choice([0, 1, 7])))
 
 
-@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", sweep.quick(KERNELS[:2], KERNELS[1]), ids=lambda kernel: kernel.name)
 def test_narrow_products_of_a_large_left(kernel: GemmKernel) -> None:
     """With columns next to each other: it is transposed block by block, unless there are rows for tall tiles."""
     rng, dtype = np.random.default_rng(15), DTYPES[kernel.operand]
@@ -215,7 +215,7 @@ def test_rows_that_share_sets_of_the_cache(compiled: dict[GemmKernel, Compiled],
                 check(compiled[kernel], kernel, a, b, bool(first), pitch + 1)
 
 
-@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", sweep.quick(KERNELS[:2], KERNELS[0]), ids=lambda kernel: kernel.name)
 def test_rows_that_are_always_packed(kernel: GemmKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     """As those that share sets of the cache, but with all sizes and layouts."""
     monkeypatch.setattr(gemm_left, "_SETS", DTYPES[kernel.operand].itemsize)

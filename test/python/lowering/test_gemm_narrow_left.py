@@ -61,6 +61,7 @@ def test_products(target: str) -> None:
                 )
 
 
+@pytest.mark.slow
 def test_sums_do_not_depend_on_threads() -> None:
     """To the last bit: parts of threads begin where blocks of rows do."""
     alone, several = build("cpu"), build("cpu -num-threads=2")

@@ -383,7 +383,8 @@ def product(scale: float, shifted: bool) -> rx.IRModule:
     return builder.get()
 
 
-@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
 def test_kernels_are_the_same_in_all_modules(threads: int) -> None:
     target = Target("cpu", num_threads=threads)
     first = split_module(lowered(product(2.0, False), target))

@@ -105,7 +105,7 @@ def test_of_all_types(dtype: str) -> None:
     )
 
 
-@pytest.mark.parametrize("level", sweep.quick(LEVELS, LEVELS[1]))
+@pytest.mark.parametrize("level", sweep.quick(LEVELS))
 def test_without_masks(level: str) -> None:
     """Each in one of two types, in part: in the other one for the other level."""
     types = ("float32", "float16") if level == LEVELS[0] else ("float16", "float32")
@@ -129,7 +129,7 @@ def test_more_than_one_block() -> None:
         np.testing.assert_allclose(found, want, rtol=0, atol=1e-4 * float(np.abs(want).max()))
 
 
-@pytest.mark.parametrize("groups", [1, 4, 48])
+@pytest.mark.parametrize("groups", sweep.quick([1, 4, 48], 4))
 def test_many_images_on_threads(groups: int) -> None:
     """Each thread has windows of its own images, also where nothing is done behind the sums."""
     x, w = rx.Var("x", rx.Tensor(("n", 48, "h", "w"))), rx.Var("w", rx.Tensor((48, 48 // groups, 3, 3)))

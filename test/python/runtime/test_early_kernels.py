@@ -128,6 +128,7 @@ def test_a_product_that_is_folded(handed_on: list[Part]) -> None:
     np.testing.assert_array_equal(to_numpy(main(np.ones((4, 4), np.float32))), np.ones((4, 4)) + np.eye(4))
 
 
+@pytest.mark.slow
 def test_somebody_watches(handed_on: list[Part], tmp_path: Path) -> None:
     """A module that is dumped keeps its kernels to the last stage, and is cut after it."""
     rx.build(product(("n", "k"), ("k", "m"), "float32"), dump_stages=tmp_path)

@@ -81,6 +81,7 @@ def test_parts_under_too_many_conditions() -> None:
         te.create_prim_func([A, te.compute((N,), guarded)])
 
 
+@pytest.mark.slow
 def test_long_chains() -> None:
     value = A
     for _ in range(DEEP):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import warm_process
 from relax_mlir.script import parse
 
@@ -111,7 +112,9 @@ def test_donated_parameters_are_results(tmp_path: Path) -> None:
     np.testing.assert_array_equal(written["cache"], [[0, 0], [1, 1], [0, 0]])
 
 
-@pytest.mark.parametrize("model", ["model.mlir", "model.so", "model.vmexec"])
+@pytest.mark.parametrize(
+    "model", sweep.quick(["model.mlir", "model.so", "model.vmexec"], "model.so", "model.vmexec")
+)
 def test_arrays_in_and_out(folder: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     out = tmp_path / "out.npz"

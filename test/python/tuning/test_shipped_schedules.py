@@ -44,6 +44,7 @@ def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         assert len(tuning.shipped()) == left
 
 
+@pytest.mark.slow
 def test_what_is_compared() -> None:
     """Cases of one family have candidates in common; results of some of them are equal bit by bit."""
     family = next(script.families())

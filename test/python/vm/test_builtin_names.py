@@ -39,6 +39,7 @@ def test_registered_where_nobody_else_is() -> None:
     assert _run() == ["5 42", "3"]
 
 
+@pytest.mark.slow
 def test_left_to_an_installed_tvm(tmp_path: Path) -> None:
     (tmp_path / "tvm").mkdir()
     (tmp_path / "tvm" / "__init__.py").write_text("")

@@ -10,7 +10,7 @@ from torch_programs import agree, compiled
 
 
 @pytest.mark.filterwarnings("ignore")  # of transformers and torch
-@pytest.mark.parametrize("name", sweep.quick(MODELS, "bert"))
+@pytest.mark.parametrize("name", sweep.quick(MODELS))
 def test_model(name: str) -> None:
     torch.manual_seed(0)
     case = MODELS[name]()

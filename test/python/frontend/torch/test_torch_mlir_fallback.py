@@ -146,6 +146,7 @@ def test_children_that_fail(monkeypatch: pytest.MonkeyPatch, worker: str, messag
         torch_mlir_fallback.through_child.cache_clear()
 
 
+@pytest.mark.slow
 def test_integers_in_branches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Symbolic integers are arguments of the prim func; control flow shares it with what is outside."""
     name = "aten.roll.default"

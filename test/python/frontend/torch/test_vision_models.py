@@ -26,7 +26,7 @@ CASES: dict[str, tuple[Callable[[], nn.Module], int]] = {
 """Networks, and the number of which heights and widths are multiples."""
 
 
-@pytest.mark.parametrize("name", sweep.quick(CASES, "detector"))
+@pytest.mark.parametrize("name", sweep.quick(CASES))
 def test_network(name: str) -> None:
     torch.manual_seed(0)
     make, step = CASES[name]

@@ -38,6 +38,7 @@ def test_bytecode_agrees_with_python(seed: int) -> None:
     compare(seed, "bytecode")
 
 
+@pytest.mark.slow
 def test_parallel_loops_of_little_work_agree_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outline_parallel_loops, "THRESHOLD", 0)
     compare(200, "native", target="cpu -num-threads=4", cache=False)
