@@ -55,7 +55,12 @@ def are_of_a_wide_tile(tiling: Tiling, columns: e.Index, beyond: e.Index) -> e.V
     They do where those do not fill tiles of three vectors. An idle part of a vector costs little there, for elements of
     64 bits (measured with AVX-512).
     """
-    if not has_wide_tile(tiling) or tiling.lanes > 8:
+    return fit_beside_others(tiling, columns, beyond) if tiling.lanes <= 8 else e.flag(False)
+
+
+def fit_beside_others(tiling: Tiling, columns: e.Index, beyond: e.Index) -> e.Value:
+    """As `are_of_a_wide_tile`, for elements of any width."""
+    if not has_wide_tile(tiling):
         return e.flag(False)
     return e.compare("ne", e.sub(columns, beyond), e.round_down(columns, 3 * tiling.lanes))
 
