@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from relax_mlir.analysis.call_inference import call_mapping
+from relax_mlir.analysis.call_inference import call_mapping, needs_checks
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
 from relax_mlir.dialects.type_queries import parameter_symbols
-from relax_mlir.dialects.types import Shape, Tuple, dims_attr, struct_info
+from relax_mlir.dialects.types import Shape, StructInfo, Tuple, dims_attr, struct_info
 from relax_mlir.ir_queries import entry_block, fresh_name
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
@@ -33,7 +34,8 @@ class RemoveUnusedParameters(ModulePass):
     """Drop the parameters of private functions that nothing uses, and the arguments of their calls.
 
     Where a symbol is defined by dropped parameters only and still used, the function gets a shape with it as its
-    last parameter. What becomes unused in callers is dropped, too. Follows TVM's RemoveUnusedParameters.
+    last parameter. What becomes unused in callers is dropped, too. A parameter stays where a call checks, when it
+    runs, whether the argument fits, or that of another one with the same symbols. Follows TVM's RemoveUnusedParameters.
     """
 
     name: ClassVar[str] = "remove-unused-parameters"
@@ -53,11 +55,12 @@ class RemoveUnusedParameters(ModulePass):
 
 def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
     block = entry_block(function)
-    unused = [index for index, argument in enumerate(block.arguments) if not list(argument.uses)]
+    infos = [struct_info(argument.type) for argument in block.arguments]
+    checked = _checked(infos, calls)
+    unused = [i for i, argument in enumerate(block.arguments) if i not in checked and not list(argument.uses)]
     if not unused:
         return False
     kept = [i for i in range(len(block.arguments)) if i not in unused]
-    infos = [struct_info(argument.type) for argument in block.arguments]
     defined = set(parameter_symbols([infos[i] for i in kept]))
     was_defined = set(parameter_symbols(infos)) - defined
     probe = _symbols_without(function, unused)
@@ -77,6 +80,18 @@ def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
         block.add_argument(shape.to_type(), function.location)
         update_type(function, [*names, fresh_name(SIZES, names)])
     return True
+
+
+def _checked(infos: Sequence[StructInfo], calls: Sequence[ir.Operation]) -> set[int]:
+    """The parameters without which some call would check less, or take its symbols from another argument."""
+    symbols = [set(info.symbols()) for info in infos]
+    unproved = {
+        i
+        for call in calls
+        for i, (info, argument) in enumerate(zip(infos, arguments_of(call), strict=True))
+        if needs_checks(info, struct_info(argument.type))
+    }
+    return {i for i in range(len(infos)) if i in unproved or any(symbols[i] & symbols[j] for j in unproved)}
 
 
 def _symbols_without(function: func.FuncOp, unused: list[int]) -> list[str]:

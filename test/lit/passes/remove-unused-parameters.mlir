@@ -31,3 +31,15 @@ func.func @main(%a: tensor<?xf32, #relax.shape<["m"]>> {relax.name = "a"}, %b: t
   %1 = "relax.call"(%u) {callee = @sizes} : (tuple<tensor<?xf32, #relax.shape<["m"]>>>) -> tensor<?xi64, #relax.shape<["m"]>>
   return %1 : tensor<?xi64, #relax.shape<["m"]>>
 }
+
+// What a call checks when it runs stays, and so does what the check takes its symbols from.
+// CHECK-LABEL: func.func private @formula(
+// CHECK-SAME: %{{[a-z0-9_]+}}: tensor<?xf32, #relax.shape<["2*n - 1"]>> {{.*}}, %{{[a-z0-9_]+}}: !relax.shape_value<["n"]> {relax.name = "s"}) ->
+func.func private @formula(%x: tensor<?xf32, #relax.shape<["2*n - 1"]>> {relax.name = "x"}, %s: !relax.shape_value<["n"]> {relax.name = "s"}, %k: !relax.shape_value<["m"]> {relax.name = "k"}) -> tensor<?xf32, #relax.shape<["2*n - 1"]>> {
+  return %x : tensor<?xf32, #relax.shape<["2*n - 1"]>>
+}
+func.func @checks(%x: tensor<?xf32>, %s: !relax.shape_value<["n"]>) -> tensor<?xf32> {
+  %t = builtin.unrealized_conversion_cast %x, %s, %s : tensor<?xf32>, !relax.shape_value<["n"]>, !relax.shape_value<["n"]> to tuple<tensor<?xf32>, !relax.shape_value<["n"]>, !relax.shape_value<["n"]>>
+  %0 = "relax.call"(%t) {callee = @formula} : (tuple<tensor<?xf32>, !relax.shape_value<["n"]>, !relax.shape_value<["n"]>>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}

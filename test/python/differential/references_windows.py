@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,7 +83,8 @@ def batch_norm(
 ) -> tuple[Any, Any, Any]:
     """The normalised data and both moving averages; `weights`: gamma, beta, moving mean, moving variance."""
     gamma, beta, moving_mean, moving_variance = weights
-    channels = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+    moved = np.moveaxis(x, axis, -1)
+    channels = moved.reshape(math.prod(moved.shape[:-1]), x.shape[axis])
     mean, variance = moving_mean, moving_variance
     means: Any = moving_mean
     variances: Any = moving_variance

@@ -79,6 +79,15 @@ def test_batch_norm_against_torch(training: bool) -> None:
     np.testing.assert_allclose(_value(found[2]), biased, rtol=1e-10)
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_without_channels(training: bool) -> None:
+    nothing = np.zeros(0)
+    found = references_windows.batch_norm(
+        np.zeros((4, 0, 5)), (nothing,) * 4, 1, 1e-3, True, True, 0.25, training
+    )
+    assert [_value(each).shape for each in found] == [(4, 0, 5), (0,), (0,)]
+
+
 def _whole(x: rx.Value) -> rx.Value:
     return R.astype(R.clip(x, -9, 9), "int32")
 

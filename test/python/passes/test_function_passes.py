@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as rx
+import tvm_ffi
 from relax_mlir import op as R
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.error import ArgumentError, DTypeError, ParseError, RelaxError, ShapeError, UnknownNameError
@@ -305,3 +306,31 @@ def test_symbols_are_bound_within_their_bounds() -> None:
         BindSymbolicVars.of({"n": 4}, "few")(module.mlir)
     BindSymbolicVars.of({"n": 3, "k": 3})(module.mlir)
     module.verify()
+
+
+UNUSED_BUT_CHECKED = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def formula(x: R.Tensor[(2 * n - 1,), "float32"], s: R.Shape[(n,)]) -> R.Tensor[(2 * n - 1,), "float32"]:
+        return x
+
+    @R.function(private=True)
+    def alike(x: R.Tensor[(m,), "float32"], y: R.Tensor[(m,), "float32"]) -> R.Tensor[(m,), "float32"]:
+        return x
+
+    @R.function
+    def main(x: R.Tensor("float32", ndim=1), y: R.Tensor("float32", ndim=1), s: R.Shape(ndim=1)) -> R.Tensor:
+        return cls.alike(cls.formula(x, s), y)
+"""
+
+
+def test_what_a_call_checks_of_unused_arguments_is_checked_still() -> None:
+    module = parse(UNUSED_BUT_CHECKED.replace("cls", "M"))
+    RemoveUnusedParameters()(module)
+    main = rx.build(module)["main"]
+    x = random(3)
+    np.testing.assert_array_equal(main(x, x, tvm_ffi.Shape((2,))), x)
+    for y, size in ((x, 3), (random(4), 2)):
+        with pytest.raises(ShapeError, match=r"formula: parameter 'x'|alike: parameter 'y'"):
+            main(x, y, tvm_ffi.Shape((size,)))
