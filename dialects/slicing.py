@@ -13,6 +13,9 @@ TO_THE_END = frozenset({2**31 - 1, 2**63 - 1})
 TO_THE_START = frozenset({-(2**31), -(2**31) + 1, -(2**63), -(2**63) + 1})
 """Positions by which programs mean "to the start", with negative strides."""
 
+_LONGEST = 2**62
+"""No dimension is longer. A longer stride takes one element; to round up a division by it would pass 64 bits."""
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -49,7 +52,9 @@ def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool
             (first, last) if inbound else (symbolic.minimum(first, high), symbolic.maximum(last, low))
         )
         distance = first - last
-    return Slice(first, stride, symbolic.maximum(symbolic.ceildiv(distance, abs(stride)), 0))
+    is_short = abs(stride) <= _LONGEST
+    count = symbolic.ceildiv(distance, abs(stride)) if is_short else symbolic.minimum(distance, 1)
+    return Slice(first, stride, symbolic.maximum(count, 0))
 
 
 def _from_end(position: Dim, size: Dim, *, inbound: bool) -> Dim:

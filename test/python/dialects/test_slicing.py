@@ -17,7 +17,7 @@ def check(found_begin: int, found_size: int, wanted: range, what: str) -> None:
     assert not wanted or found_begin == wanted[0], f"{what}: begins at {found_begin}, not {wanted[0]}"
 
 
-@pytest.mark.parametrize("stride", [1, 2, 3, -1, -2, -3])
+@pytest.mark.parametrize("stride", [1, 2, 3, -1, -2, -3, 2**63 - 1, -(2**63)])
 def test_constant_positions(stride: int) -> None:
     for begin, end in itertools.product(POSITIONS, POSITIONS):
         part = resolve_slice(begin, end, stride, symbolic.symbol("n"))
@@ -44,6 +44,12 @@ def test_static_sizes_give_numbers() -> None:
         part = resolve_slice(begin, end, stride, size)
         assert isinstance(part.begin, int) and isinstance(part.size, int)
         check(part.begin, part.size, range(*slice(begin, end, stride).indices(size)), "static")
+
+
+def test_sizes_of_long_strides_fit_into_64_bits() -> None:
+    n = symbolic.symbol("n")
+    sizes = [resolve_slice(0, 3, 2**63 - 1, n).size, resolve_slice(-1, -(2**63), -(2**63), n).size]
+    assert list(map(str, sizes)) == ["min(n, 1)", "min(n, 1)"]
 
 
 def test_usual_slices_have_simple_sizes() -> None:

@@ -312,6 +312,14 @@ def test_slices_along_several_axes() -> None:
         inputs=MATRICES,
     )
     suite.add(
+        "long_strides",
+        lambda x: R.strided_slice(x, [0, 1], [0, -1], [3, -(2**63)], [2**63 - 1, -(2**63)]),
+        lambda x: x[: 3 : 2**63 - 1, :: -(2**63)],
+        MATRIX,
+        sizes=(),
+        inputs=MATRICES,
+    )
+    suite.add(
         "in_bounds",
         lambda x: R.strided_slice(x, [0], [0], ["n - 2"], assume_inbound=True),
         lambda x: x[: len(x) - 2],
