@@ -17,6 +17,7 @@ import numpy as np
 import relax_mlir as rx
 import tvm_ffi
 from advice_rows import Row, Rows, same
+from module_texts import fill
 from raw_calls import RawError, dltensor, raw_call
 from relax_mlir.error import RelaxError
 from relax_mlir.runtime import to_numpy
@@ -197,10 +198,43 @@ COPY = """r = R.vm.alloc_storage(R.shape([4 * n]), dtype="float32")
         R.call_prim(cls.double, (x, y))
         R.vm.copy(y, z)
         R.call_prim(cls.double, (z, y))"""
+SIZES = """
+func.func private @fill(%a: memref<?xf32>, %b: memref<?xf32>{0}) attributes {relax.prim_func, relax.params = [
+  {name = "a", shape = ["n"], dtype = "float32"}, {name = "b", shape = ["2*k"], dtype = "float32"}{1}]} {
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+  return
+}
+func.func @main(%x: tensor<?xf32>, %s: !relax.shape_value<["?"]>) -> tensor<?xf32> {
+  %0 = "relax.shape_expr"() {values = [64]} : () -> !relax.shape_value<[64]>
+  %t = "relax.vm_alloc_storage"(%0) {device = 0 : i64, dtype = f32, storage_scope = "global"} :
+    (!relax.shape_value<[64]>) -> !relax.object
+  %y = "relax.vm_alloc_tensor"(%t, %s) {dtype = f32, offset = 0 : i64} :
+    (!relax.object, !relax.shape_value<["?"]>) -> tensor<?xf32>
+  %1 = builtin.unrealized_conversion_cast %x, %y : tensor<?xf32>, tensor<?xf32> to tuple<tensor<?xf32>, tensor<?xf32>>
+  {2}
+  return %y : tensor<?xf32>
+}
+"""
+SIZED = (
+    ", %k: index",
+    ', {name = "k"}',
+    '%2 = "relax.shape_expr"() {values = [3]} : () -> !relax.shape_value<[3]>\n'
+    '  "relax.vm_call_tir_dyn"(%1, %2) {callee = @fill, outputs = 1 : i64} : '
+    "(tuple<tensor<?xf32>, tensor<?xf32>>, !relax.shape_value<[3]>) -> ()",
+)
+UNSIZED = (
+    "",
+    "",
+    '"relax.call_prim"(%1) {callee = @fill, outputs = 1 : i64} : (tuple<tensor<?xf32>, tensor<?xf32>>) -> ()',
+)
 
 
 def _memory(line: str) -> rx.IRModule:
     return parse(MEMORY.replace("{0}", line))
+
+
+def _sizes(parts: tuple[str, ...]) -> VirtualMachine:
+    return VirtualMachine(rx.vm.build(rx.IRModule.parse(fill(SIZES, *parts), trusted=True)))
 
 
 def _library(name: str) -> Path:
@@ -264,6 +298,11 @@ ROWS = {
         lambda: rx.vm.build(_memory("R.call_prim(cls.double, (y, y))")),
         "fills a tensor that it reads; give it a copy to read",
         lambda: same(VirtualMachine(rx.vm.build(_memory(COPY)))["main"](X), 4 * X),
+    ),
+    "size_of_call": Row(
+        lambda: _sizes(UNSIZED),
+        "let the prim func take it, and give it by vm.call_tir_dyn",
+        lambda: same(_sizes(SIZED)["main"](np.tile(X, 2), (6,)), np.tile(X, 2)),
     ),
     "device": Row(
         lambda: VirtualMachine(_program(_twice), "cuda", functions={"advice.twice": twice}),

@@ -126,7 +126,11 @@ def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: l
             if isinstance(info, Tensor)
         ]
         site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), shapes)
-    assert not site.extra, "a prim func's parameters define the symbols of their sizes (invariant 8)"
+    if site.extra:
+        raise UnsupportedError(
+            f"{where(op)}: no tensor of the call of '{callee_of(op)}' tells its size {site.extra[0]}; let the "
+            "prim func take it, and give it by vm.call_tir_dyn"
+        )
     return site
 
 
