@@ -98,3 +98,9 @@ def quick(values: Iterable[Value], *which: Value, unpack: bool = False) -> list[
     rows = [value if unpack and isinstance(value, tuple) else (value,) for value in values]
     marks = [() if value in which else (pytest.mark.slow,) for value in values]
     return [pytest.param(*row, marks=each) for row, each in zip(rows, marks, strict=True)]
+
+
+def slow(values: Iterable[Value], *which: Value) -> list[Any]:
+    """As `quick`, with the names of those whose tests are slow."""
+    values = list(values)
+    return quick(values, *(value for value in values if value not in which))

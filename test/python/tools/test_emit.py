@@ -147,7 +147,7 @@ def test_bad_arguments(module: rx.IRModule) -> None:
                 call(module, opt_level=level)
 
 
-@pytest.mark.parametrize("level", sweep.quick(range(4), 3))
+@pytest.mark.parametrize("level", sweep.quick(range(4), 0))
 def test_tiles_at_all_levels(level: int) -> None:
     """At 0, LLVM's code generator would stop the process on them."""
     bb = rx.BlockBuilder()

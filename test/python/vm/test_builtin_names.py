@@ -34,7 +34,6 @@ def _run(before: str = "", path: Path | None = None) -> list[str]:
     return str(done.stdout).splitlines()
 
 
-@pytest.mark.slow
 def test_registered_where_nobody_else_is() -> None:
     assert _run() == ["5 42", "3"]
 

@@ -34,7 +34,7 @@ def machine(level: str) -> VirtualMachine:
 
 
 @pytest.mark.parametrize("level", ["relax-to-explicit-memory", "relax-to-vm"])
-@pytest.mark.parametrize("name", sweep.quick(PROGRAMS, *(name for name in PROGRAMS if name != "chain")))
+@pytest.mark.parametrize("name", sweep.slow(PROGRAMS, "chain"))
 def test_forms_run(name: str, level: str) -> None:
     for case in PROGRAMS[name][2]:
         given = [np.array(a) for a in case]

@@ -23,7 +23,7 @@ def bytecode() -> Any:
     return rx.vm.build(together())
 
 
-@pytest.mark.parametrize("name", sweep.quick(PROGRAMS, *(name for name in PROGRAMS if name != "chain")))
+@pytest.mark.parametrize("name", sweep.slow(PROGRAMS, "chain"))
 def test_programs_with_shared_memory(name: str) -> None:
     for case in PROGRAMS[name][2]:
         given = [np.array(a) for a in case]
