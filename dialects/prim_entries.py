@@ -6,7 +6,7 @@ that this writes. It has no body before level M, where `call-exposed-prim-funcs`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.attributes import EXPOSES, PRIM_FUNC
@@ -28,11 +28,22 @@ def entry_of(function: func.FuncOp) -> PrimEntry | None:
     """What an entry of a prim func stands for; None for other functions."""
     if PRIM_FUNC not in function.attributes or EXPOSES not in function.attributes:
         return None
+    return _entry(function) or PrimEntry("", ())
+
+
+def exposed_prims(functions: Iterable[func.FuncOp]) -> dict[str, tuple[int, ...]]:
+    """The prim funcs that have entries, Relax functions included, with the numbers of the arguments that they write."""
+    entries = (_entry(function) for function in functions if EXPOSES in function.attributes)
+    return {entry.callee: entry.written for entry in entries if entry is not None}
+
+
+def _entry(function: func.FuncOp) -> PrimEntry | None:
+    """What the attribute of an entry says; None: it is nobody's."""
     given = function.attributes[EXPOSES]
     callee = given["callee"] if isinstance(given, ir.DictAttr) and "callee" in given else None
     written = given["written"] if isinstance(given, ir.DictAttr) and "written" in given else None
     if not isinstance(callee, ir.FlatSymbolRefAttr) or not isinstance(written, ir.DenseI64ArrayAttr):
-        return PrimEntry("", ())
+        return None
     return PrimEntry(str(callee.value), tuple(written))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
-from relax_mlir.dialects.attributes import EXPOSES
+from relax_mlir.dialects.prim_entries import exposed_prims
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
 from relax_mlir.mlir import func, ir, linalg, scf
+from relax_mlir.module_functions import functions_of
 from relax_mlir.transform import ModulePass, PassContext
 
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
@@ -28,7 +29,7 @@ class DropDestinationResults(ModulePass):
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function that returns a buffer of its own."""
-        exposed = _exposed(module)
+        exposed = exposed_prims(functions_of(module))
         dropped: dict[str, list[int | None]] = {}
         for function in module.body.operations:
             if isinstance(function, func.FuncOp) and not function.is_external:
@@ -47,17 +48,6 @@ def _whole(value: ir.Value) -> ir.Value:
     while (defining := defining_op(value)) is not None and defining.name in VIEWS:
         value = defining.operands[0]
     return value
-
-
-def _exposed(module: ir.Module) -> set[str]:
-    """The prim funcs that are called from outside."""
-    found = set()
-    for function in module.body.operations:
-        given = function.attributes.get(EXPOSES)
-        callee = given["callee"] if isinstance(given, ir.DictAttr) and "callee" in given else None
-        if isinstance(callee, ir.FlatSymbolRefAttr):
-            found.add(callee.value)
-    return found
 
 
 def _fill_destinations(function: func.FuncOp) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.lowering.bufferize.call_exposed_prim_funcs import CallExposedPrimFuncs
 from relax_mlir.lowering.bufferize.drop_destination_results import DropDestinationResults
+from relax_mlir.lowering.bufferize.materialize_results import MaterializeResults
 from relax_mlir.lowering.bufferize.place_results import PlaceResults
 from relax_mlir.lowering.bufferize.protect_carried import ProtectCarried
 from relax_mlir.lowering.bufferize.protect_inputs import ProtectInputs
@@ -19,6 +20,7 @@ def bufferize() -> list[Pass]:
     """
     return [
         ProtectInputs(),
+        MaterializeResults(),
         ProtectCarried(),
         PlaceResults(),
         SeparateEmpties(),

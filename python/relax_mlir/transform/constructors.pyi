@@ -12,6 +12,7 @@ from relax_mlir.lowering.bufferize.call_exposed_prim_funcs import CallExposedPri
 from relax_mlir.lowering.bufferize.drop_destination_results import (
     DropDestinationResults as DropDestinationResults,
 )
+from relax_mlir.lowering.bufferize.materialize_results import MaterializeResults as MaterializeResults
 from relax_mlir.lowering.bufferize.place_results import PlaceResults as PlaceResults
 from relax_mlir.lowering.bufferize.protect_carried import ProtectCarried as ProtectCarried
 from relax_mlir.lowering.bufferize.protect_inputs import ProtectInputs as ProtectInputs
@@ -145,6 +146,7 @@ __all__ = [
     "LowerSymbolicShapes",
     "MangleNames",
     "MarkStraightLoops",
+    "MaterializeResults",
     "MergeCompositeFunctions",
     "NameUnknownDims",
     "Normalize",

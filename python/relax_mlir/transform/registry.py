@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
     "lower-symbolic-shapes": "relax_mlir.lowering.shapes.lower_symbolic_shapes:LowerSymbolicShapes",
     "mangle-names": "relax_mlir.lowering.abi.mangle_names:MangleNames",
     "mark-straight-loops": "relax_mlir.lowering.parts.mark_straight_loops:MarkStraightLoops",
+    "materialize-results": "relax_mlir.lowering.bufferize.materialize_results:MaterializeResults",
     "name-unknown-dims": "relax_mlir.passes.name_unknown_dims:NameUnknownDims",
     "normalize": "relax_mlir.passes.normalize:Normalize",
     "outline-branches": "relax_mlir.lowering.legalize.outline_branches:OutlineBranches",

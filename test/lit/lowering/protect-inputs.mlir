@@ -35,3 +35,31 @@ func.func private @helper(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %0 = tensor.insert %c into %x[%n] : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A prim func that has an entry: who calls that relies on what it writes. Others write where their callers allow it.
+// MARK-LABEL: func.func private @entered
+// MARK-SAME: (%{{[a-z0-9_]+}}: tensor<4xf32> {bufferization.writable = false}, %{{[a-z0-9_]+}}: index, %{{[a-z0-9_]+}}: tensor<4xf32>)
+// MARK-LABEL: func.func private @alone
+// MARK-NOT: writable
+// COPY-LABEL: func.func private @entered
+// COPY: memref.alloc
+// COPY-LABEL: func.func private @alone
+// COPY-NOT: memref.alloc
+// UNPROTECTED-LABEL: func.func private @entered
+// UNPROTECTED-NOT: memref.alloc
+func.func private @entered(%x: tensor<4xf32>, %n: index, %out: tensor<4xf32>) -> tensor<4xf32> attributes {relax.prim_func} {
+  %c = arith.constant 1.0 : f32
+  %0 = tensor.insert %c into %x[%n] : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @alone(%x: tensor<4xf32>, %n: index, %out: tensor<4xf32>) -> tensor<4xf32> attributes {relax.prim_func} {
+  %c = arith.constant 1.0 : f32
+  %0 = tensor.insert %c into %x[%n] : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @entered.memory(%x: memref<4xf32>, %n: index, %out: memref<4xf32>)
+    attributes {relax.prim_func, relax.exposes = {callee = @entered, written = array<i64: 2>}} {
+  return
+}

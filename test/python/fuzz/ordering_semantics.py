@@ -143,7 +143,7 @@ def _prelu(args: OpArgs, values: Values, dim: Dim) -> Array:
     x, alpha = values
     axis = args.int_attr("axis") % max(x.ndim, 1)
     shape = [-1 if number == axis else 1 for number in range(x.ndim)]
-    return np.where(x > 0, x, x * (alpha.reshape(shape) if alpha.size > 1 else alpha.reshape(())))
+    return np.where(x > 0, x, x * (alpha.reshape(shape) if alpha.size != 1 else alpha.reshape(())))
 
 
 def _elu(x: Array, alpha: float) -> Array:
