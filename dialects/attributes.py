@@ -33,7 +33,11 @@ back."""
 FORCE_PURE = "relax.force_pure"
 """On a Relax function: users vouch that calls of it have no effects that matter."""
 LOOP_KIND = "relax.loop"
-"""On an ``scf.for`` of a prim func: ``parallel``, ``vectorized`` or ``unroll``, as it is written; none: serial."""
+"""On an ``scf.for`` of a prim func: one of `LOOP_KINDS`, as it is written; none: serial."""
+LoopKind = Literal["parallel", "vectorized", "unroll"]
+LOOP_KINDS: tuple[str, ...] = get_args(LoopKind)
+DTYPE = "relax.dtype"
+"""On an allocation of a prim func: its dtype, where the type does not say it."""
 BY_SIZE = "relax.by_size"
 """On an ``scf.if`` of a Relax function: conditions on sizes choose among implementations of this op."""
 ON_STACK = "relax.on_stack"

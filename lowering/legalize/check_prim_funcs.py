@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import (
+    DTYPE,
     EXPOSES,
     INDICES_PROVED,
     KERNEL_SEAL,
@@ -36,7 +37,7 @@ from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.native_pipeline import run_native
 from relax_mlir.transform.upstream import known_passes
 
-OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, "relax.dtype"})
+OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, DTYPE})
 """The attributes that begin with ``relax.`` and ops of prim funcs may have; the last two are the script's."""
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview")
 BUFFERS = (*VIEWS, "memref.alloc", "memref.alloca")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PATTERN, PATTERNS
+from relax_mlir.dialects.op_attributes import against_attributes
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
@@ -33,6 +34,8 @@ def prim_violations(prim: func.FuncOp) -> Iterator[tuple[ir.Operation | ir.OpVie
     if any(isinstance(t, ir.RankedTensorType) and t.encoding is not None for t in types):
         yield prim, f"prim func '{name}' has symbolic shapes in its type"
     for op in ops_of(prim.operation):
+        if wrong := against_attributes(op):
+            yield op, f"prim func '{name}': {wrong}"
         if op.name.startswith("relax."):
             yield (
                 op,

@@ -20,7 +20,8 @@ The invariants; errors and tests cite their numbers:
     callee of `relax.call_tir_inplace` takes no tensor for a result that lies in an argument's memory.
  8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; its parameters define the
     symbols of their declared shapes, as in invariant 3, or are integers of that name; on tensors it returns one tensor
-    per destination; its ``relax.pattern``, if it has one, is one of those of TVM (`attributes.PATTERNS`).
+    per destination; its ``relax.pattern``, if it has one, is one of those of TVM (`attributes.PATTERNS`),
+    the ``relax.loop`` of a loop one of `attributes.LOOP_KINDS`, the ``relax.dtype`` of an allocation its dtype.
  9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
 10. Relax ops stand inside Relax functions.
 11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
@@ -31,8 +32,10 @@ The invariants; errors and tests cite their numbers:
 14. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
     with 0 <= lower <= upper, or ``unit`` for no upper bound.
 15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``passthrough``, …), and have
-    a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`.
-16. A loop (`scf.for`) counts upwards: its step, where it is known, is positive, and the variable does not pass 64 bits.
+    a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`. The
+    ``relax.by_size`` of a conditional is the name of an op.
+16. A loop (`scf.for`) counts upwards, in 64 bits (``i64``): its step, where it is known, is positive, and the variable
+    does not pass 64 bits.
 17. A type with symbolic dimensions has as many as its rank; each is an expression whose numbers fit 64 bits, and is
     not a negative number.
 """
@@ -56,6 +59,7 @@ from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import inplace_indices, passed_results
 from relax_mlir.dialects.ir_types import CallableType, ShapeValueType
 from relax_mlir.dialects.loops import counts_upwards, known_integer, surely_ends
+from relax_mlir.dialects.op_attributes import against_attributes
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.type_queries import parameter_symbols
@@ -237,6 +241,8 @@ class _FunctionCheck:
         for view in block.operations:
             op = view.operation
             self._check_op(op, defined)
+            if wrong := against_attributes(op):
+                self._report(op, 15, wrong)
             for region in op.regions:
                 inner = defined if op.name == "relax.dataflow" else set(defined)
                 for nested in region.blocks:
@@ -295,6 +301,11 @@ class _FunctionCheck:
                 self._report(inner, 4, f"'{name}' has effects, but is called in a dataflow block")
 
     def _check_loop(self, op: ir.Operation) -> None:
+        if op.operands[0].type != ir.IntegerType.get_signless(64):
+            self._report(
+                op, 16, f"the loop counts in {op.operands[0].type}, but loops of Relax functions do in i64"
+            )
+            return
         _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])
         if isinstance(step, int) and not counts_upwards(op):
             self._report(op, 16, f"the loop has the step {step}; loops count upwards")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from relax_mlir.dialects.attributes import DTYPE
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.location import located_at
 from relax_mlir.mlir import ir
 from relax_mlir.script.source import Problem
-
-DTYPE = "relax.dtype"
-"""On an allocation: its dtype, where the type does not say it."""
 
 
 def keep_sign(memory: ir.Value, dtype: DType) -> None:

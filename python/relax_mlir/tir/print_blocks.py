@@ -6,10 +6,11 @@ import keyword
 from collections.abc import Sequence
 
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.attributes import DTYPE
 from relax_mlir.dialects.location import name_of
+from relax_mlir.dialects.op_attributes import against_attributes
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
-from relax_mlir.tir.block_syntax import DTYPE
 from relax_mlir.tir.print_expressions import ExpressionPrinter
 from relax_mlir.tir.units import NoForm, Unit
 from relax_mlir.tir.values import INDEX
@@ -50,6 +51,8 @@ class BlockPrinter(ExpressionPrinter):
             self.text(sizes.pop(0)) if type_.is_dynamic_dim(axis) else str(type_.get_dim_size(axis))
             for axis in range(type_.rank)
         ]
+        if against_attributes(op):
+            raise NoForm
         named = ir.StringAttr(op.attributes[DTYPE]).value if DTYPE in op.attributes else None
         dtype = dtypes.from_element_type(type_.element_type) if named is None else dtypes.dtype(named)
         name = self.fresh("buffer")

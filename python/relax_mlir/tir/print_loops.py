@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from relax_mlir.dialects import dtypes
-from relax_mlir.dialects.attributes import LOOP_KIND
+from relax_mlir.dialects.attributes import DTYPE, LOOP_KIND
+from relax_mlir.dialects.op_attributes import against_attributes
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
-from relax_mlir.tir.block_syntax import DTYPE
 from relax_mlir.tir.print_expressions import ExpressionPrinter
 from relax_mlir.tir.templates import OPERATORS
 from relax_mlir.tir.units import NoForm, Unit
@@ -46,6 +46,8 @@ class LoopPrinter(ExpressionPrinter):
 
     def allocation(self, op: ir.Operation) -> None:
         element = ir.MemRefType(op.results[0].type).element_type
+        if against_attributes(op):
+            raise NoForm
         named = ir.StringAttr(op.attributes[DTYPE]).value if DTYPE in op.attributes else None
         dtype = dtypes.from_element_type(element) if named is None else dtypes.dtype(named)
         self.cutter.buffers[op.results[0]] = dtype
@@ -212,6 +214,8 @@ class LoopPrinter(ExpressionPrinter):
 
     @staticmethod
     def loop_kind(op: ir.Operation) -> str:
+        if against_attributes(op):
+            raise NoForm
         return f"T.{ir.StringAttr(op.attributes[LOOP_KIND]).value}" if LOOP_KIND in op.attributes else "range"
 
     def variable(self, op: ir.Operation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -228,6 +228,64 @@ func.func @main(%x: {N}) -> {N} attributes {{}} {{
         text = text.replace("relax.pattern}", 'relax.pattern = "opaque"}')
         with pytest.raises(VerifyError, match=rf"'(k|main)' has the attribute {attribute}.*\[invariant 15\]"):
             rx.IRModule.parse(text).verify()
+
+
+@pytest.mark.parametrize(
+    ("op", "attribute", "values", "good"),
+    [
+        ("scf.if", "relax.by_size", ("false", '""', "[]"), '"add"'),
+        ("scf.for", "relax.loop", ("false", '"serial"', "1"), '"parallel"'),
+        ("memref.alloc", "relax.dtype", ("false", '"float32"', '"int8x"', '"uint16"'), '"uint8"'),
+        ("memref.alloca", "relax.dtype", ("unit",), '"int8"'),
+        ("tensor.empty", "relax.dtype", ("2", '"bool"'), '"int8"'),
+    ],
+)
+def test_values_of_attributes_of_ops(op: str, attribute: str, values: Sequence[str], good: str) -> None:
+    prim = """
+func.func private @k(%a: memref<?xf32>, %b: memref<?xf32>) attributes {relax.prim_func} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %alloc = memref.alloc() ALLOC : memref<4xi8>
+  %alloca = memref.alloca() ALLOCA : memref<4xi8>
+  %empty = tensor.empty() EMPTY : tensor<4xi8>
+  scf.for %i = %zero to %one step %one {
+    scf.yield
+  } FOR
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+  return
+}
+"""
+    main = f"""
+func.func @main(%x: {N}) -> {N} {{
+  %flag = arith.constant true
+  %r = scf.if %flag -> ({N}) {{
+    scf.yield %x : {N}
+  }} else {{
+    scf.yield %x : {N}
+  }} IF
+  return %r : {N}
+}}"""
+    places = {
+        "scf.if": "IF",
+        "scf.for": "FOR",
+        "memref.alloc": "ALLOC ",
+        "memref.alloca": "ALLOCA",
+        "tensor.empty": "EMPTY",
+    }
+
+    def text(value: str) -> str:
+        found = prim + main
+        for each, place in places.items():
+            given = f"{{{attribute} = {value}}}" if each == op else ""
+            found = found.replace(f" {place}", f" {given} " if place.endswith(" ") else f" {given}")
+        return found
+
+    for value in values:
+        module = rx.IRModule.parse(text(value))
+        with pytest.raises(VerifyError, match=rf"{op}: {attribute} is .*, expected .*\[invariant (8|15)\]"):
+            module.verify()
+        assert module.script()
+    rx.IRModule.parse(text(good)).verify()
 
 
 def test_functions_without_a_body() -> None:

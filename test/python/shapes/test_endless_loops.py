@@ -42,6 +42,13 @@ def test_known_ones_are_invalid(upper: int, step: int, message: str) -> None:
         module("0", str(upper), str(step)).verify()
 
 
+@pytest.mark.parametrize(("type_", "suffix"), [("index", ""), ("i32", " : i32")])
+def test_they_count_in_64_bits(type_: str, suffix: str) -> None:
+    text = LOOP.format(constants=f"%c = arith.constant 1 : {type_}", bounds="%c to %c step %c")
+    with pytest.raises(VerifyError, match=rf"counts in {type_}, but .* in i64 \[invariant 16\]"):
+        rx.IRModule.parse(text.replace("(!n) : i64 {", f"(!n){suffix} {{")).verify()
+
+
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
 def test_others_fail_when_they_run(mode: Any) -> None:
     main = rx.build(module("%first", "%last", "%by"), exec_mode=mode)["main"]
