@@ -34,8 +34,8 @@ The invariants; errors and tests cite their numbers:
 15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``passthrough``, …), and have
     a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`. The
     ``relax.by_size`` of a conditional is the name of an op.
-16. A loop (`scf.for`) counts upwards, in 64 bits (``i64``): its step, where it is known, is positive, and the variable
-    does not pass 64 bits.
+16. A loop (`scf.for`) counts upwards, in ``i64`` or ``index``: its step, where it is known, is positive, and the
+    variable does not pass 64 bits.
 17. A type with symbolic dimensions has as many as its rank; each is an expression whose numbers fit 64 bits, and is
     not a negative number.
 """
@@ -301,9 +301,10 @@ class _FunctionCheck:
                 self._report(inner, 4, f"'{name}' has effects, but is called in a dataflow block")
 
     def _check_loop(self, op: ir.Operation) -> None:
-        if op.operands[0].type != ir.IntegerType.get_signless(64):
+        counter = op.operands[0].type
+        if self._info(op, counter) is None:
             self._report(
-                op, 16, f"the loop counts in {op.operands[0].type}, but loops of Relax functions do in i64"
+                op, 16, f"the loop counts in {counter}, but loops of Relax functions do in i64 or index"
             )
             return
         _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])

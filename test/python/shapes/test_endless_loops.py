@@ -42,11 +42,20 @@ def test_known_ones_are_invalid(upper: int, step: int, message: str) -> None:
         module("0", str(upper), str(step)).verify()
 
 
-@pytest.mark.parametrize(("type_", "suffix"), [("index", ""), ("i32", " : i32")])
-def test_they_count_in_64_bits(type_: str, suffix: str) -> None:
-    text = LOOP.format(constants=f"%c = arith.constant 1 : {type_}", bounds="%c to %c step %c")
-    with pytest.raises(VerifyError, match=rf"counts in {type_}, but .* in i64 \[invariant 16\]"):
-        rx.IRModule.parse(text.replace("(!n) : i64 {", f"(!n){suffix} {{")).verify()
+def test_they_count_in_64_bits() -> None:
+    text = LOOP.format(constants="%c = arith.constant 1 : i32", bounds="%c to %c step %c")
+    with pytest.raises(VerifyError, match=r"counts in i32, but .* in i64 or index \[invariant 16\]"):
+        rx.IRModule.parse(text.replace(": i64 {", ": i32 {")).verify()
+
+
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_they_count_in_index(mode: Any) -> None:
+    text = LOOP.format(constants="%c = arith.constant 2 : index", bounds="%first to %last step %c")
+    module = rx.IRModule.parse(text.replace("(!n) : i64 {", "(!n) {").replace("i64", "index"))
+    main = rx.build(module, exec_mode=mode)["main"]
+    x = np.array([1, -2, 3], "float32")
+    for first, last, rounds in ((0, 3, 2), (1, 3, 1), (5, 3, 0), (0, 6, 3)):
+        assert np.array_equal(np.from_dlpack(main(x, first, last, 1)), x * (-1) ** rounds)
 
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
