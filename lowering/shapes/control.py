@@ -58,6 +58,14 @@ def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     return [unflatten(info, flat)]
 
 
+@handles("arith.index_cast")
+def _index_cast(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
+    """An ``i64`` is an ``index`` from here on; raises `VerifyError` for integers that are no Relax values."""
+    for value in (op.operands[0], op.results[0]):
+        struct_info(value.type)
+    return [body.values[op.operands[0]]]
+
+
 def _own(value: ir.Value) -> ir.Value:
     """`value`, or a copy of it where a loop carries it: its memory is written in the round that goes on with it.
 

@@ -12,10 +12,10 @@ from relax_mlir.dialects.conversion import converted, is_convertible
 from relax_mlir.dialects.infer_rules import deduced
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
 from relax_mlir.dialects.traits import IsLoop, has_trait
-from relax_mlir.dialects.types import Prim, StructInfo, Tuple, dims_from_attr, struct_info
+from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
-from relax_mlir.mlir import func, ir
+from relax_mlir.mlir import arith, func, ir
 
 Functions = dict[str, func.FuncOp]
 """The functions of a module by name."""
@@ -31,7 +31,9 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
     block = entry_block(function)
     for argument in block.arguments:
         info = struct_info(argument.type)
-        if not _is_canonical(argument.type, info):
+        if isinstance(argument.type, ir.IndexType):
+            _keep_index(argument)
+        if argument.type != info.to_type():
             argument.set_type(info.to_type())
     _deduce_block(block, functions)
     returned = block.operations[-1].operation.operands
@@ -40,11 +42,26 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
     )
 
 
+def _keep_index(parameter: ir.BlockArgument) -> None:
+    """Let ops of MLIR, which do not take an ``i64`` in its place, go on reading a parameter as ``index``."""
+    uses = [
+        (use.owner.operation, use.operand_number)
+        for use in parameter.uses
+        if use.owner.operation.name.startswith("arith.")
+        or (use.owner.operation.name == "scf.for" and use.operand_number < 3)
+    ]
+    if uses:
+        with ir.InsertionPoint.at_block_begin(parameter.owner), parameter.location:
+            cast = arith.index_cast(parameter.type, parameter)
+        for op, number in uses:
+            op.operands[number] = cast
+
+
 def retype_results(op: ir.Operation, functions: Functions) -> None:
     """Give the results of `op` the best types that are known and that their users can do with."""
     forced = op.name in (TUPLE, "scf.if") or has_trait(op, IsLoop)
     for result, info in zip(op.results, _best(op, functions), strict=True):
-        if info is None or _is_canonical(result.type, info):
+        if info is None or result.type == info.to_type():
             continue  # no Relax value, or nothing new
         if forced or _accepted(result, info, functions):
             result.set_type(info.to_type())
@@ -214,8 +231,10 @@ def _prepare_loop(op: ir.Operation) -> None:
     """Print the types of what a loop carries canonically, before its body is looked at."""
     for region in op.regions:
         for argument in region.blocks[0].arguments:
+            if op.name == "scf.for" and argument.arg_number == 0:
+                continue  # the variable has the type of the bounds
             info = _info(argument.type)
-            if info is not None and not _is_canonical(argument.type, info):
+            if info is not None and argument.type != info.to_type():
                 argument.set_type(info.to_type())
 
 
@@ -236,11 +255,6 @@ def _carried(op: ir.Operation) -> list[StructInfo | None]:
         if info is not None:
             _forget(condition, 1 + index, info)
     return after
-
-
-def _is_canonical(type_: ir.Type, info: StructInfo) -> bool:
-    """Whether a type says what `info` does; an ``index`` is an integer, which ops of MLIR take as it is."""
-    return type_ == info.to_type() or (isinstance(type_, ir.IndexType) and isinstance(info, Prim))
 
 
 def _info(type_: ir.Type) -> StructInfo | None:

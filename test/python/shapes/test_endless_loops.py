@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as rx
-from relax_mlir.error import ShapeError, VerifyError
+from relax_mlir.error import RelaxError, ShapeError, VerifyError
 
 LOOP = """
 !n = tensor<?xf32, #relax.shape<["n"]>>
@@ -56,6 +56,30 @@ def test_they_count_in_index(mode: Any) -> None:
     x = np.array([1, -2, 3], "float32")
     for first, last, rounds in ((0, 3, 2), (1, 3, 1), (5, 3, 0), (0, 6, 3)):
         assert np.array_equal(np.from_dlpack(main(x, first, last, 1)), x * (-1) ** rounds)
+
+
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_parameters_of_index_are_integers(mode: Any) -> None:
+    text = """
+    func.func @main(%k: index) -> tuple<index, index> {
+      %r = builtin.unrealized_conversion_cast %k, %k : index, index to tuple<index, index>
+      return %r : tuple<index, index>
+    }"""
+    module = rx.IRModule.parse(text)
+    rx.transform.parse_pipeline("normalize")(module.clone()).verify()
+    assert rx.build(module, exec_mode=mode)["main"](5) == (5, 5)
+
+
+@pytest.mark.parametrize("mode", ["native", "bytecode"])
+def test_casts_that_would_cut_a_number_are_refused(mode: Any) -> None:
+    text = """
+    func.func @main(%k: index) -> index {
+      %a = arith.index_cast %k : index to i8
+      %b = arith.index_cast %a : i8 to index
+      return %b : index
+    }"""
+    with pytest.raises(RelaxError, match="i8"):
+        rx.build(rx.IRModule.parse(text), exec_mode=mode)
 
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])

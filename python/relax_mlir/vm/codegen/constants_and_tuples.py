@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from relax_mlir.diagnostics import where
 from relax_mlir.dialects import constants
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import dims_from_attr
+from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import defining_op
 from relax_mlir.mlir import ir
 from relax_mlir.vm.codegen.function_code import FunctionCode, handles
@@ -50,5 +52,13 @@ def tuple_get_item(code: FunctionCode, op: ir.Operation) -> None:
 
 @handles(*_SAME)
 def same(code: FunctionCode, op: ir.Operation) -> None:
-    """An op whose result is its operand."""
+    """An op whose result is its operand; raises `UnsupportedError` for casts that would cut or extend a number."""
+    given, made = op.operands[0].type, op.results[0].type
+    kept = (64,) if op.name == "arith.index_cast" else (1, 64)
+    if (isinstance(given, ir.IntegerType) and given.width not in kept) or (
+        isinstance(made, ir.IntegerType) and made.width != 64 and op.name.startswith("arith.")
+    ):
+        raise UnsupportedError(
+            f"{where(op)}: {op.name} from {given} to {made} has no bytecode, as integers of Relax functions have 64 bits"
+        )
     code.values[op.results[0]] = code.arg(op.operands[0])
