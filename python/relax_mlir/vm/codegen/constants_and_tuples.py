@@ -59,6 +59,6 @@ def same(code: FunctionCode, op: ir.Operation) -> None:
         isinstance(made, ir.IntegerType) and made.width != 64 and op.name.startswith("arith.")
     ):
         raise UnsupportedError(
-            f"{where(op)}: {op.name} from {given} to {made} has no bytecode, as integers of Relax functions have 64 bits"
+            f"{where(op)}: {op.name} from {given} to {made} has no bytecode, as integers of Relax have 64 bits"
         )
     code.values[op.results[0]] = code.arg(op.operands[0])
