@@ -47,7 +47,7 @@ def _beside(size: Sequence[int], threads: int) -> tuple[float, float]:
         bb.emit_func_output(R.matmul(x, y))
     target = rx.Target("cpu", num_threads=threads)
     ours = rx.build(bb.get(), target)["main"]
-    theirs = rx.build(openblas.use_openblas(bb.get().clone()), target)["main"]
+    theirs = rx.build(openblas.use_openblas(bb.get()), target)["main"]
     openblas.set_num_threads(threads)
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape, dtype="f4") for shape in ((m, k), (k, n))]

@@ -10,7 +10,8 @@ from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
-from relax_mlir.transform import ModulePass, PassContext, relax_functions
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.passes import optimized_functions
 
 CALL = "relax.call"
 
@@ -29,7 +30,7 @@ class CanonicalizeCalls(ModulePass):
         make_all_effects_explicit(module)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         pure = set(functions) - impure_functions(functions)
-        for function in relax_functions(module):
+        for function in optimized_functions(module):
             block = entry_block(function)
             _merge(block, pure, {})
             _drop(block, pure)

@@ -12,8 +12,8 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.replace import removable
-from relax_mlir.transform import ModulePass, PassContext, relax_functions
-from relax_mlir.transform.passes import dataflow_blocks
+from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.passes import dataflow_blocks, optimized_functions
 
 
 class DeadCodeElimination(ModulePass):
@@ -29,7 +29,7 @@ class DeadCodeElimination(ModulePass):
         make_all_effects_explicit(module)
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         impure = impure_functions(functions)
-        for function in relax_functions(module):
+        for function in optimized_functions(module):
             for block in dataflow_blocks(function):
                 clean_outputs(block)
             _clean(entry_block(function), impure)

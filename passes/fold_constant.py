@@ -15,6 +15,7 @@ from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.transform import ModulePass, PassContext
+from relax_mlir.transform.passes import optimized_functions
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,10 @@ class FoldConstant(ModulePass):
     def run(self, module: ir.Module, ctx: PassContext) -> None:
         """Fold in the order of the program, so that chains fold in one run."""
         make_all_effects_explicit(module)
-        for op in list(_ops(module.operation)):
-            if op.name.removeprefix("relax.") in EVALUATORS:
-                self._fold(op)
+        for function in optimized_functions(module):
+            for op in list(_ops(function.operation)):
+                if op.name.removeprefix("relax.") in EVALUATORS:
+                    self._fold(op)
 
     def _fold(self, op: ir.Operation) -> None:
         defining_ops = [defining for defining in map(_constant, op.operands) if defining is not None]

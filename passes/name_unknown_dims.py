@@ -28,6 +28,7 @@ class NameUnknownDims(FunctionPass):
     """
 
     name: ClassVar[str] = "name-unknown-dims"
+    lowers: ClassVar[bool] = True
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         make_effects_explicit(function)

@@ -18,6 +18,7 @@ class Normalize(FunctionPass):
     """
 
     name: ClassVar[str] = "normalize"
+    lowers: ClassVar[bool] = True
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         deduce_types(function, module)

@@ -15,6 +15,7 @@ class ToNonDataflow(FunctionPass):
     """Move the ops of dataflow blocks in front of them and remove the blocks."""
 
     name: ClassVar[str] = "to-non-dataflow"
+    lowers: ClassVar[bool] = True
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         make_effects_explicit(function)

@@ -50,7 +50,7 @@ from relax_mlir.passes.fusion.prim_transposes import against_transpose, merge_tr
 from relax_mlir.passes.fusion.report import FusionDecision, current_report
 from relax_mlir.passes.fusion.sink_into_branches import sink_epilogues, sink_prologues
 from relax_mlir.transform import ModulePass, PassContext
-from relax_mlir.transform.passes import relax_functions
+from relax_mlir.transform.passes import optimized_functions
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class FuseOps(ModulePass):
         make_all_effects_explicit(module)
         require_fusible(module)
         fusion = _Fusion(module, self.max_depth)
-        for function in relax_functions(module):
+        for function in optimized_functions(module):
             fusion.name = function.name.value
             for block in _blocks(function.operation):
                 unpack_tuples(block)

@@ -61,6 +61,7 @@ class CallTIRRewrite(FunctionPass):
     """
 
     name: ClassVar[str] = "call-tir-rewrite"
+    lowers: ClassVar[bool] = True
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function that is not at that level."""

@@ -39,6 +39,7 @@ class StaticPlanBlockMemory(FunctionPass):
     """
 
     name: ClassVar[str] = "static-plan-block-memory"
+    lowers: ClassVar[bool] = True
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         planner = _Planner(function, symbol_bounds(function))

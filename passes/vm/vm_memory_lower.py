@@ -39,6 +39,7 @@ class VMMemoryLower(FunctionPass):
     """
 
     name: ClassVar[str] = "vm-memory-lower"
+    lowers: ClassVar[bool] = True
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         """Raises `UnsupportedError` for a function without explicit memory, and for views of unknown shape."""

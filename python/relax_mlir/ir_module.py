@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # rich is imported where something is shown: it takes a twent
     from rich.syntax import Syntax
 
     from relax_mlir.analysis.module_summary import ModuleSummary
+    from relax_mlir.transform import Pass, PassContext
 
 SHORT_TEXT = 100_000
 """Characters of a text whose context may be used again."""
@@ -244,8 +245,27 @@ class IRModule:
         """The names of all functions, Relax and prim."""
         return iter(self.functions)
 
+    def apply_(self, passes: Pass | Iterable[Pass], ctx: PassContext | None = None) -> IRModule:
+        """Run a pass, or passes one after the other, on this module in place, and return it.
+
+        ``pass(mod)`` gives a new module instead. In place no copy remains, but ops, values and functions that a caller
+        has taken out of the module are stale afterwards.
+
+        Args:
+            passes: a pass, or a list of passes, which is run as a `relax_mlir.transform.Sequential`.
+            ctx: the context, by default the current one of this thread.
+
+        Raises:
+            PassError: a pass failed; the module has its former contents. Also what a call of the pass raises.
+        """
+        from relax_mlir.transform import Pass, Sequential  # passes import this module
+
+        if not isinstance(passes, Pass):
+            passes = Sequential(passes if isinstance(passes, Iterable) else [passes])
+        return passes.apply_(self, ctx)
+
     def clone(self) -> IRModule:
-        """A copy in the same context."""
+        """A copy in the same context, which shares the weights."""
         with self.context, ir.Location.unknown():
             copy = ir.Module.create(self.mlir.operation.location)
             for op in self.mlir.body.operations:

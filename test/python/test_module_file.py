@@ -71,7 +71,7 @@ def test_lower_levels_are_saved_too(tmp_path: Path) -> None:
     from relax_mlir.transform import create_pass
 
     mod = module()
-    create_pass("relax-to-tensors")(mod.mlir)
+    mod.apply_(create_pass("relax-to-tensors"))
     mod.save(tmp_path / "tensors.relax")
     assert str(rx.IRModule.load(tmp_path / "tensors.relax")).count("\n") == str(mod).count("\n")
 

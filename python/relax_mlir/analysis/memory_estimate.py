@@ -105,8 +105,7 @@ def estimate_memory(
                 "estimate_memory: the module calls builtins; estimate it before vm-memory-lower"
             )
         if ALLOC_STORAGE not in names:
-            for name in PASSES:
-                create_pass(name)(work.mlir)
+            work.apply_(create_pass(name) for name in PASSES)
         found = []
         for each in relax_functions(work.mlir):
             public = "sym_visibility" not in each.attributes

@@ -151,7 +151,7 @@ def _estimates(mod: IRModule) -> dict[str, MemoryEstimate] | str:
             if not any(
                 op.name == ALLOC_STORAGE for f in work.mlir.body.operations for op in _inside(f.operation)
             ):
-                create_pass("legalize-ops")(work.mlir)
+                work.apply_(create_pass("legalize-ops"))
         return {each.function: each for each in estimate_memory(work)}
     except RelaxError as error:
         return str(error).splitlines()[0]

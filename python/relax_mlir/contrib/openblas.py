@@ -4,8 +4,8 @@ The library comes with ``pip install relax-mlir[openblas]`` (the package scipy-o
 products it may take; the passes ``fuse-ops-by-pattern`` and ``run-codegen`` know them by the name ``openblas``, and
 `use_openblas` runs these:
 
->>> use_openblas(mod)  # all products that the library can take
->>> use_openblas(mod, choose=lambda product: product.work is None or product.work > 2**24)
+>>> mod = use_openblas(mod)  # all products that the library can take
+>>> mod = use_openblas(mod, choose=lambda product: product.work is None or product.work > 2**24)
 >>> rx.build(mod)
 
 The library is told to use one thread (`set_num_threads`): large products are cut up here, for the threads of compiled
@@ -298,7 +298,7 @@ _limit: ContextVar[int] = ContextVar("openblas_threads", default=0)
 
 
 def use_openblas(mod: IRModule, choose: Choose | None = None, target: str | Target | None = None) -> IRModule:
-    """Let the products of `mod` that the library can take be calls of it; in place. Gives `mod`.
+    """Return a module in which the library computes the products of `mod` that it can take; `mod` stays as it is.
 
     `target`: for which `mod` will be built: products run on its `num_threads` at most; None: on as many as are set.
 

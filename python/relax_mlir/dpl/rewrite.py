@@ -171,7 +171,7 @@ class _Rewrite:
         finally:
             program.retire()
             scratch.operation.erase()
-        changed(self._function.context)
+        changed(self._function)
         return bool(made)
 
     def _made(self, found: dict[DFPattern, Any], view: BindingBlock) -> list[tuple[ir.Operation, Value]]:

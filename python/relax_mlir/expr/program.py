@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir.analysis.well_formed import parameter_names
-from relax_mlir.changes import changes
+from relax_mlir.changes import Version, version
 from relax_mlir.dialects.extern_func import ExternFunc, ExternFuncOp
 from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.nodes import Constant, Node, PrimValue, Resolver, ShapeExpr, Tuple, TupleGetItem
@@ -37,16 +37,16 @@ class Program(Resolver):
 
     def __init__(self, keep: ir.Operation | ir.OpView) -> None:
         self.keep = keep
-        self._context = keep.context
-        self._changes = changes(keep.context)
+        self._version = version(keep)
 
     def is_current(self) -> bool:
-        """Whether no pass has run on a module of the context since."""
-        return changes(self._context) == self._changes
+        """True if the module has not changed since."""
+        return self._version.is_current
 
     def retire(self) -> None:
         """From here on the program is another one: its views are refused."""
-        self._changes = -1
+        self._version = Version()
+        self._version.is_current = False
 
     def check(self, value: object) -> None:
         """Raise `ArgumentError` if a pass has run since: what views are of may be gone."""

@@ -66,7 +66,7 @@ def _engine(lanes: int, chains: int) -> ExecutionEngine:
                 total = simd.reduce("add", value, total)
             func.ReturnOp([total])
         for transform in (*flat_control_flow(), *to_llvm_dialect()):
-            transform(module)
+            transform.apply_(module)
         return ExecutionEngine(module, opt_level=2)
 
 

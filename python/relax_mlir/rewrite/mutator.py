@@ -75,11 +75,11 @@ class ExprMutator(Walker):
         context, roots = roots_of(target)
         total = 0
         with context, ir.Location.unknown():
-            try:
-                for root in roots:
+            for root in roots:
+                try:
                     total += self._visit_root(root)
-            finally:
-                changed(context)
+                finally:
+                    changed(root)
         if isinstance(target, IRModule):
             target.verify()
         return total

@@ -257,9 +257,8 @@ def _compile(mod: IRModule, target: Target, slot: CacheSlot | None, options: _Op
     """Compile without looking at each step; where that fails, or somebody watches, with care."""
     failure = ""
     if not is_observed():
-        work = mod.clone()
         try:
-            with unverified(work):
+            with unverified(mod) as work:
                 return _compile_with(work, False, target, slot, options)
         except ObjectFileError:
             pass  # with care, the module keeps all of its kernels, and LLVM links it
@@ -303,7 +302,7 @@ def _compile_with(
             written_by_users = phase.name == "relax"  # prim funcs among it
             run_phase(phase, work, verify_each or written_by_users)
             if options.profile and phase.name == "memrefs":
-                create_pass("instrument-calls")(work.mlir)
+                work.apply_(create_pass("instrument-calls"))
                 sites = profiled_sites(work.mlir)
             if phase.name == "kernels":
                 table = table_entries(work.mlir)

@@ -45,6 +45,6 @@ def compile_rest(module: ir.Module, compiler: PartCompiler) -> tuple[MachineCode
             if not is_whole:
                 raise
     for step in to_llvm_dialect():
-        step(module)
+        step.apply_(module)
     require_symbols(module, shared_libraries())
     return JitCode(module, compiler.opt_level), []

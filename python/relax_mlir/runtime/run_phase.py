@@ -16,7 +16,7 @@ from relax_mlir.lowering.pipeline import Phase
 from relax_mlir.runtime import compile_steps
 from relax_mlir.transform import DiagnosticContext, PassContext, Sequential
 from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
-from relax_mlir.transform.run import activate
+from relax_mlir.transform.run import run_on_copy
 
 
 def is_observed() -> bool:
@@ -26,14 +26,14 @@ def is_observed() -> bool:
 
 
 @contextmanager
-def unverified(work: IRModule) -> Iterator[None]:
-    """For phases on `work` without `verify_each`: passes do not verify it, and nothing is kept to report failures."""
+def unverified(mod: IRModule) -> Iterator[IRModule]:
+    """A copy of `mod` for phases without `verify_each`: passes do not verify it, and failures leave no reproducers."""
     outer = PassContext.current()
     held = None if outer.diag_ctx is None else DiagnosticContext()
     config = {**outer.config, VERIFY_EACH: False, REPRODUCERS: False}
     context = outer.derived(config=config, instruments=(), diag_ctx=held)
-    with context, activate(work, context, "build"):
-        yield
+    with context, run_on_copy(mod, context, "build") as run:
+        yield run.mod
     if held is not None and outer.diag_ctx is not None:  # of a run that fails, the next attempt reports them
         for diagnostic in held.diagnostics:
             outer.diag_ctx.emit(diagnostic)
@@ -52,7 +52,7 @@ def run_phase(phase: Phase, work: IRModule, verify_each: bool = True) -> None:
     """
     compile_steps.begin(phase.name)
     if verify_each:
-        phase.as_pass()(work.mlir)
+        work.apply_(phase.as_pass())
         return
-    Sequential(phase.passes, name=phase.name)(work.mlir)
+    work.apply_(Sequential(phase.passes, name=phase.name))
     work.mlir.operation.verify()

@@ -81,7 +81,7 @@ class CompileEngine:
                 self.hits += 1
                 return cached
         kept = module.clone()
-        cached = _lowered(module.clone(), functions[0], target)
+        cached = _lowered(module, functions[0], target)
         self._entries.setdefault(key, []).append((kept, cached))
         return cached
 
@@ -94,14 +94,15 @@ class CompileEngine:
         self.hits = 0
 
 
-def _lowered(work: IRModule, function: func.FuncOp, target: Target) -> CachedFunc:
-    info = work[function.name.value]
+def _lowered(module: IRModule, function: func.FuncOp, target: Target) -> CachedFunc:
+    info = module[function.name.value]
     inputs, outputs = _infos(info)
     kinds = [op_class(op) for op in ops_of(info.operation)]
     names = [written_name(kind.OPERATION_NAME).replace(".", "_") for kind in kinds if kind is not None]
     with explain_strategy() as report:
-        work = pipeline(f"{PREFIX}calls", str(target))(work)
-    return CachedFunc(target, joined_name(["fused", *names]), inputs, outputs, work, tuple(report.decisions))
+        lowered = pipeline(f"{PREFIX}calls", str(target))(module)
+    name = joined_name(["fused", *names])
+    return CachedFunc(target, name, inputs, outputs, lowered, tuple(report.decisions))
 
 
 def _infos(function: func.FuncOp) -> tuple[tuple[StructInfo, ...], tuple[StructInfo, ...]]:

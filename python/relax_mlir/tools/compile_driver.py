@@ -161,9 +161,7 @@ def _code(module: IRModule, target: Target, options: Namespace) -> Executable | 
 def _text(module: IRModule, form: str, target: Target) -> str:
     if form in _CODE:
         return _CODE[form](module, target)
-    module = module.clone()
-    pipeline(f"{PREFIX}{form}", str(target))(module.mlir)
-    return module.asm(elide_above=None)
+    return pipeline(f"{PREFIX}{form}", str(target))(module).asm(elide_above=None)
 
 
 def _write(text: str, output: Path | None) -> None:

@@ -38,8 +38,7 @@ def llvm_ir(mod: IRModule, target: str | Target = "cpu") -> str:
     expect("llvm_ir: 'target'", target, str | Target, "a Target or its text")
     target = Target.parse(target)
     if any(True for _ in violations(mod.mlir, "llvm")):
-        mod = mod.clone()
-        pipeline("relax-to-llvm", str(target))(mod.mlir)
+        mod = pipeline("relax-to-llvm", str(target))(mod)
     return translated(mod.mlir)
 
 

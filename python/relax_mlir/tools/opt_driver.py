@@ -198,7 +198,7 @@ class Driver:
                 note("the module was printed and read again")
                 verify_roundtrip(module, self._context)
             if pipeline.passes:
-                pipeline(module)
+                pipeline.apply_(module)
             if self.options.text("emit"):
                 note("code was made of the module")
                 return self._emit(module)

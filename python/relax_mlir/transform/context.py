@@ -2,7 +2,8 @@
 
 The rules are TVM's:
 
-1. A disabled pass does not run; else a required one does; else the level decides (`pass_enabled`). No pass is both.
+1. A disabled pass does not run; else a required one does; else the level decides (`pass_enabled`). A pass that is both
+   is disabled, with a warning.
 2. Entering calls ``enter_pass_ctx`` of the instruments in order. When one fails, those entered before it are
    exited in order, the instruments are cleared, the context is not entered, and the exception goes on.
 3. Leaving calls ``exit_pass_ctx`` in order. When one fails, those after it are not called, the instruments
@@ -16,12 +17,13 @@ The rules are TVM's:
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.diagnostics import report
-from relax_mlir.error import ArgumentError, Diagnostic, RelaxError, expect
+from relax_mlir.error import Diagnostic, RelaxError, expect
 from relax_mlir.instrument.pass_instrument import PassInstrument
 from relax_mlir.transform.config import ConfigOption, check_config, config_option, config_options
 from relax_mlir.transform.diagnostic_context import DiagnosticContext, Place, diagnostic_at
@@ -44,14 +46,14 @@ class PassContext:
 
     Args:
         opt_level: every pass of at most that level runs in a sequence, 0 to 3 (docs/passes.md has a table for `build`).
-        required_pass: names of passes that run whatever their level is.
+        required_pass: names of passes that run whatever their level is, unless they are disabled.
         disabled_pass: names of passes that do not run.
         config: values of registered options, by key.
         instruments: are told of every pass.
         diag_ctx: keeps what passes report; without one it is logged.
 
     Raises:
-        ArgumentError: an argument of another kind, or a pass that is both required and disabled.
+        ArgumentError: an argument of another kind.
         UnknownNameError: a pass or an option that nobody knows; lists near matches.
     """
 
@@ -65,10 +67,14 @@ class PassContext:
         diag_ctx: DiagnosticContext | None = None,
     ) -> None:
         self.opt_level = level("PassContext: 'opt_level'", opt_level)
-        self.required_pass = _names("PassContext: 'required_pass'", required_pass)
+        required = _names("PassContext: 'required_pass'", required_pass)
         self.disabled_pass = _names("PassContext: 'disabled_pass'", disabled_pass)
-        if both := sorted(self.required_pass & self.disabled_pass):
-            raise ArgumentError(f"PassContext: both required and disabled: {', '.join(both)}")
+        self.required_pass = required - self.disabled_pass
+        if both := sorted(required & self.disabled_pass):
+            warnings.warn(
+                f"PassContext: {', '.join(map(repr, both))}: required and disabled at once; disabled passes do not run",
+                stacklevel=2,
+            )
         expect("PassContext: 'config'", config, Mapping | None, "options by key")
         expect("PassContext: 'diag_ctx'", diag_ctx, DiagnosticContext | None, "a DiagnosticContext")
         self.config = check_config(config)

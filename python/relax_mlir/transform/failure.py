@@ -122,7 +122,7 @@ def _leave_reproducer(
     if not ctx.option(REPRODUCERS) or (not folder and os.environ.get(REPRODUCERS_VARIABLE) == "0"):
         return
     run = current_run()
-    source, pipeline = (run.backup, run.pipeline) if before is None else (before, info.text)
+    source, pipeline = (run.original, run.pipeline) if before is None else (before, info.text)
     recipe = Recipe.of(pipeline, ctx, module.context.allow_unregistered_dialects)
     try:
         path = write_reproducer(source, recipe, info.name, folder)

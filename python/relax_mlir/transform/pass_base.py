@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TypeVar
+from typing import TypeVar, cast
 
+from relax_mlir.changes import changed
 from relax_mlir.error import expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import ir
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.info import PassInfo, remember
 from relax_mlir.transform.required import required_passes
-from relax_mlir.transform.run import Run, activate
+from relax_mlir.transform.run import Run, run_in_place, run_on_copy
 
 ModuleT = TypeVar("ModuleT", IRModule, ir.Module)
 
 
 class Pass(ABC):
-    """A transformation of a module in place.
+    """A transformation of a module.
 
-    Calling a pass runs it under the current context: the instruments are asked and told, and when it fails
-    the module gets back the contents that it had before the outermost call (ops that a caller still holds
-    in Python are then stale).
+    Calling a pass gives a new module and leaves the argument as it is; `apply_` changes a module in place. Both run
+    the pass under the current context: the instruments are asked and told.
     """
 
     def __init_subclass__(cls) -> None:
@@ -38,40 +38,60 @@ class Pass(ABC):
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
         """Transform `module` in place, without regard to the instruments."""
 
-    def __call__(self, module: ModuleT, ctx: PassContext | None = None, *, ask: bool = True) -> ModuleT:
-        """Run on `module`, an `IRModule` or the MLIR module in one, in place, and return it.
+    def __call__(self, module: ModuleT, ctx: PassContext | None = None) -> ModuleT:
+        """Return the module that the pass makes of `module`, an `IRModule` or the MLIR module in one.
+
+        The result is a new module in the same context, which shares the weights, also where the pass finds nothing
+        to do or an instrument does not let it run. The argument stays as it is, with the ops and values that a caller
+        holds, and when the pass fails. Instruments get the new module.
 
         Args:
             module: the module, valid IR.
             ctx: the context, by default the current one of this thread.
-            ask: false for a pass run on behalf of another that requires it: the instruments' ``should_run``
-                is then not asked.
 
         Raises:
             VerifyError: the module is invalid before the outermost pass.
             PassError: the pass failed, or left an invalid module.
             RelaxError: what the pass itself raises, with the pass's name added.
         """
-        expect(f"pass '{self.info.name}': the module", module, IRModule | ir.Module, "an IRModule")
-        mod = module if isinstance(module, IRModule) else IRModule(module)
-        self._run(mod, PassContext.current() if ctx is None else ctx, ask)
+        mod, ctx = self._checked(module), PassContext.current() if ctx is None else ctx
+        with run_on_copy(mod, ctx, self.info.text) as run:
+            self._run(run, ctx)
+        return cast("ModuleT", run.mod if isinstance(module, IRModule) else run.mod.mlir)
+
+    def apply_(self, module: ModuleT, ctx: PassContext | None = None) -> ModuleT:
+        """Run on `module` in place and return it; arguments and errors are those of a call.
+
+        When the pass fails, the module gets back the contents that it had before the outermost pass; ops that a caller
+        still holds are then stale.
+        """
+        mod, ctx = self._checked(module), PassContext.current() if ctx is None else ctx
+        with run_in_place(mod, ctx, self.info.text) as run:
+            self._run(run, ctx)
         return module
 
-    def _run(self, mod: IRModule, ctx: PassContext, ask: bool) -> None:
-        info = self.info
-        with activate(mod, ctx, info.text) as run:
-            if ask:
-                self._run_required(info, run, ctx)
-            if not ctx.before_pass(run.mod, info, ask):
-                return
-            self.execute(mod.mlir, ctx)
-            if not info.composite:
-                run.history.append(info.name)
-            ctx.after_pass(run.mod, info)
+    def _checked(self, module: IRModule | ir.Module) -> IRModule:
+        expect(f"pass '{self.info.name}': the module", module, IRModule | ir.Module, "an IRModule")
+        return module if isinstance(module, IRModule) else IRModule(module)
 
-    def _run_required(self, info: PassInfo, run: Run, ctx: PassContext) -> None:
-        needed = required_passes(info)
+    def _run(self, run: Run, ctx: PassContext, ask: bool = True) -> None:
+        """Run on the module of `run`; `ask` is false for a pass that another one requires."""
+        info = self.info
+        if ask:
+            self._run_required(run, ctx)
+        if not ctx.before_pass(run.mod, info, ask):
+            return
+        try:
+            self.execute(run.mod.mlir, ctx)
+        finally:
+            changed(run.mod.operation)
+        if not info.composite:
+            run.history.append(info.name)
+        ctx.after_pass(run.mod, info)
+
+    def _run_required(self, run: Run, ctx: PassContext) -> None:
+        needed = required_passes(self.info)
         fresh = run.just_run(frozenset(other.info.name for other in needed))
         for other in needed:
             if other.info.name not in fresh:
-                other(run.mod, ctx, ask=False)
+                other._run(run, ctx, ask=False)

@@ -18,7 +18,7 @@ import functools
 from abc import abstractmethod
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import PRIM_FUNC
+from relax_mlir.dialects.attributes import PRIM_ATTRS, PRIM_FUNC, SKIP_OPTIMIZATION
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.error import PassError
 from relax_mlir.mlir import func, ir
@@ -30,7 +30,6 @@ from relax_mlir.transform.info import PassInfo
 from relax_mlir.transform.options import format_options
 from relax_mlir.transform.pass_base import Pass
 
-SKIP = "relax.skip"
 DATAFLOW = "relax.dataflow"
 
 
@@ -75,13 +74,15 @@ class ModulePass(PythonPass):
 
 
 class FunctionPass(PythonPass):
-    """A pass on each Relax function. It must not add or delete functions."""
+    """A pass on each Relax function but those marked ``SkipOptimization``. It must not add or delete functions."""
 
     on_functions: ClassVar[bool] = True
+    lowers: ClassVar[bool] = False
+    """True for a step of the lowering, which functions marked ``SkipOptimization`` need, too."""
 
     def functions(self, module: ir.Module) -> list[func.FuncOp]:
         """The functions that the pass sees."""
-        return relax_functions(module)
+        return relax_functions(module) if self.lowers else optimized_functions(module)
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
         before = _names(module)
@@ -109,19 +110,24 @@ class FunctionPass(PythonPass):
 
 
 class PrimFuncPass(FunctionPass):
-    """A pass on each prim func. It must not add or delete functions."""
+    """A pass on each prim func but those marked ``SkipOptimization``. It must not add or delete functions."""
 
     def functions(self, module: ir.Module) -> list[func.FuncOp]:
-        return prim_funcs(module)
+        return [
+            function for function in prim_funcs(module) if self.lowers or not skips_optimization(function)
+        ]
 
 
 class DataflowBlockPass(PythonPass):
-    """A pass on each dataflow block of each Relax function. It must not change anything outside its block."""
+    """A pass on each dataflow block of each Relax function but those marked ``SkipOptimization``.
+
+    It must not change anything outside its block.
+    """
 
     on_functions: ClassVar[bool] = True
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
-        for function in relax_functions(module):
+        for function in optimized_functions(module):
             with assuming(read_bounds(function)):
                 for block in dataflow_blocks(function):
                     self.run_on_block(block, module, ctx)
@@ -132,21 +138,26 @@ class DataflowBlockPass(PythonPass):
 
 
 def relax_functions(module: ir.Module) -> list[func.FuncOp]:
-    """The functions that function passes see: those with a body, but not prim funcs nor ones to skip."""
-    return [
-        op
-        for op in functions_of(module)
-        if PRIM_FUNC not in op.attributes and not op.is_external and SKIP not in op.attributes
-    ]
+    """The Relax functions of a module: those with a body that are no prim funcs."""
+    return [op for op in functions_of(module) if PRIM_FUNC not in op.attributes and not op.is_external]
+
+
+def optimized_functions(module: ir.Module) -> list[func.FuncOp]:
+    """The Relax functions that optimisations may change: those that are not marked ``SkipOptimization``."""
+    return [function for function in relax_functions(module) if not skips_optimization(function)]
 
 
 def prim_funcs(module: ir.Module) -> list[func.FuncOp]:
-    """The functions that passes on prim funcs see: those with a body and not to be skipped."""
-    return [
-        op
-        for op in functions_of(module)
-        if PRIM_FUNC in op.attributes and not op.is_external and SKIP not in op.attributes
-    ]
+    """The prim funcs of a module that have a body."""
+    return [op for op in functions_of(module) if PRIM_FUNC in op.attributes and not op.is_external]
+
+
+def skips_optimization(function: func.FuncOp) -> bool:
+    """True if ``R.func_attr`` or ``T.func_attr`` gives a function ``SkipOptimization`` with a value other than 0."""
+    of_user: ir.DictAttr | ir.OpAttributeMap = function.attributes
+    if PRIM_ATTRS in function.attributes:
+        of_user = ir.DictAttr(function.attributes[PRIM_ATTRS])
+    return SKIP_OPTIMIZATION in of_user and getattr(of_user[SKIP_OPTIMIZATION], "value", 1) != 0
 
 
 def _names(module: ir.Module) -> set[str]:

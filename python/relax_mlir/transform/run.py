@@ -25,8 +25,8 @@ class Run:
 
     mod: IRModule
     """The module, as instruments and users' passes get it."""
-    backup: ir.Operation
-    """The module as it was before."""
+    original: ir.Operation
+    """The module as it was before: what `mod` is a copy of, or a copy of `mod`."""
     pipeline: str
     """The outermost pass as text."""
     history: list[str] = field(default_factory=list)
@@ -52,28 +52,40 @@ _state = _ThreadState()
 
 
 @contextmanager
-def activate(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
-    """The run that `mod` is in; for an outermost call a new one, which restores the module on failure."""
-    module = mod.mlir
-    if _state.runs and _state.runs[-1].mod.mlir == module:
-        try:
-            yield _state.runs[-1]
-        finally:
-            changed(module.context)
+def run_on_copy(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
+    """A run on a copy of `mod`, which stays as it is and shows in reports what the module was before."""
+    if ctx.option(VERIFY_EACH):
+        _verify_input(mod.mlir)
+    with _entered(Run(mod.clone(), mod.operation, pipeline)) as run:
+        yield run
+
+
+@contextmanager
+def run_in_place(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
+    """The run on `mod` that is under way, or a new one, which restores `mod` on failure."""
+    if _state.runs and _state.runs[-1].mod.mlir == mod.mlir:
+        yield _state.runs[-1]
         return
     if ctx.option(VERIFY_EACH):
-        _verify_input(module)
-    backup = module.operation.clone(ip=False)
-    _state.runs.append(Run(mod, backup, pipeline))
+        _verify_input(mod.mlir)
+    backup = mod.operation.clone(ip=False)
+    with _entered(Run(mod, backup, pipeline)) as run:
+        try:
+            yield run
+        except BaseException:
+            _restore(mod.mlir, backup)
+            changed(mod.operation)
+            raise
+
+
+@contextmanager
+def _entered(run: Run) -> Iterator[Run]:
+    _state.runs.append(run)
     try:
         with remembered_types():
-            yield _state.runs[-1]
-    except BaseException:
-        _restore(module, backup)
-        raise
+            yield run
     finally:
         _state.runs.pop()
-        changed(module.context)
 
 
 def current_run() -> Run:

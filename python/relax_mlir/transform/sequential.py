@@ -79,7 +79,7 @@ def run_sequence(passes: Sequence[Pass], module: ir.Module, ctx: PassContext) ->
     """Run those of `passes` that the context enables, each after the passes that it requires."""
     for each in passes:
         if ctx.pass_enabled(each.info):
-            each(module, ctx)
+            each.apply_(module, ctx)
 
 
 def _checked(index: int, given: object) -> Pass:

@@ -238,9 +238,8 @@ def extract_tasks(mod: IRModule, target: str | Target = "cpu") -> list[Task]:
     """
     expect("extract_tasks: 'mod'", mod, IRModule, "an IRModule")
     target = Target.parse(target)
-    work = mod.clone()
     with extracting() as extraction:
-        Sequential([Normalize(), LegalizeOps(str(target))], name="extract-tasks")(work)
+        Sequential([Normalize(), LegalizeOps(str(target))], name="extract-tasks")(mod)
     return [_task(tunable, target) for tunable in extraction.found.values()]
 
 

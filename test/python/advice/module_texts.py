@@ -86,7 +86,7 @@ def fill(text: str, *parts: str) -> str:
 
 
 def run(module: rx.IRModule, passes: str) -> rx.IRModule:
-    parse_pipeline(passes)(module)
+    parse_pipeline(passes).apply_(module)
     return module
 
 

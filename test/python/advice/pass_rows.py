@@ -134,7 +134,7 @@ class _AddsToModule(ModulePass):
 
 
 def _passed(added: ModulePass, module: rx.IRModule) -> rx.IRModule:
-    added(module)
+    module.apply_(added)
     assert set(module) == {"main", "extra"}
     return module
 

@@ -259,7 +259,7 @@ def _bound(file: bool) -> Any:
         bb.emit_func_output(x + w)
     with _folder() as folder:
         np.savez(folder / "w.npz", w=np.ones(3, np.float32))
-        BindParams(file=str(folder / "w.npz") if file else "")(bb.get().mlir)
+        bb.get().apply_(BindParams(file=str(folder / "w.npz") if file else ""))
     return rx.build(bb.get())
 
 
@@ -271,8 +271,8 @@ def _bound_size(first: bool) -> Any:
         bb.emit_func_output(x + op.sum(w))
     module = bb.get()
     if first:
-        parse_pipeline("bind-symbolic-vars{bindings=n=3,m=1}")(module)
-    BindParams.of({"w": np.full(4, 0.25, np.float32)})(module.mlir)
+        parse_pipeline("bind-symbolic-vars{bindings=n=3,m=1}").apply_(module)
+    module.apply_(BindParams.of({"w": np.full(4, 0.25, np.float32)}))
     return rx.build(module)
 
 

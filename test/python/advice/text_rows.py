@@ -128,7 +128,7 @@ def _in_place(matched: bool) -> rx.IRModule:
 
 def _passed(passes: Any) -> rx.IRModule:
     module = _block(True)
-    passes(module)
+    module.apply_(passes)
     return module
 
 

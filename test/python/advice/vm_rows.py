@@ -391,7 +391,7 @@ class Module:
 def _written(is_copied: bool, shape_heap: bool = False) -> rx.IRModule:
     """A module in explicit memory whose prim func writes a copy of the parameter, or the parameter itself."""
     mod = parse(WRITTEN)
-    parse_pipeline("legalize-ops,to-non-dataflow,call-tir-rewrite")(mod)
+    parse_pipeline("legalize-ops,to-non-dataflow,call-tir-rewrite").apply_(mod)
     if not is_copied:
         (copy,) = [
             op for op in mod["main"].entry_block.operations if op.operation.name == "relax.memory_copy"
@@ -399,7 +399,7 @@ def _written(is_copied: bool, shape_heap: bool = False) -> rx.IRModule:
         source, target = copy.operation.operands
         target.replace_all_uses_with(source)
     if shape_heap:
-        parse_pipeline("vm-memory-lower,vm-shape-lower")(mod)
+        parse_pipeline("vm-memory-lower,vm-shape-lower").apply_(mod)
     return mod
 
 

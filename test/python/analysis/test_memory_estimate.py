@@ -22,7 +22,7 @@ def chain(legalize: bool = True) -> rx.IRModule:
         c = R.concat([b, b], axis=0)
         bb.emit_func_output(R.sum(c))
     if legalize:
-        create_pass("legalize-ops")(bb.get().mlir)
+        bb.get().apply_(create_pass("legalize-ops"))
     return bb.get()
 
 
@@ -61,7 +61,7 @@ def test_bounds() -> None:
 
 def test_explicit_memory_is_taken_as_it_is() -> None:
     mod = chain()
-    create_pass("call-tir-rewrite")(mod.mlir)
+    mod.apply_(create_pass("call-tir-rewrite"))
     (found,) = estimate_memory(mod)
     assert found.storages == 4
     assert str(found.planned) == "16*n + 4"
@@ -74,7 +74,7 @@ def test_branches_count_by_the_larger() -> None:
     with bb.function("main", [x, c]):
         y = R.if_then_else(c, lambda: R.sum(R.concat([x, x, x], axis=0)), lambda: R.sum(R.nn.softmax(x)))
         bb.emit_func_output(y)
-    create_pass("legalize-ops")(bb.get().mlir)
+    bb.get().apply_(create_pass("legalize-ops"))
     (found,) = estimate_memory(bb.get())
     assert str(found.peak) == "12*n + 4"
     assert isinstance(found, MemoryEstimate)
@@ -87,6 +87,6 @@ def test_errors() -> None:
         estimate_memory(chain(legalize=False))
     mod = chain()
     for name in ("call-tir-rewrite", "vm-memory-lower"):
-        create_pass(name)(mod.mlir)
+        mod.apply_(create_pass(name))
     with pytest.raises(UnsupportedError, match="estimate it before vm-memory-lower"):
         estimate_memory(mod)

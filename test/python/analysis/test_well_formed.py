@@ -210,7 +210,7 @@ def test_normalize_says_the_same_of_a_type(case: str) -> None:
     module = rx.IRModule.parse(CASES[case][1])
     (found,) = well_formed.check(module.mlir)
     with pytest.raises(RelaxError) as error:
-        rx.transform.Normalize()(module)
+        rx.transform.Normalize().apply_(module)
     assert str(error.value).splitlines()[0] == found.message.removesuffix(" [invariant 17]")
     assert found.location == "-:1:1"
 

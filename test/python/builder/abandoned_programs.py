@@ -245,7 +245,7 @@ def erased_by_a_pass(bb: rx.BlockBuilder, x: Var) -> None:
     with bb.function("main", [x]):
         y = kept(R.exp(x))
         bb.emit_func_output(R.add(y, y))
-    create_pass("legalize-ops")(bb.get().mlir)
+    bb.get().apply_(create_pass("legalize-ops"))
 
 
 def in_script(bb: rx.BlockBuilder, x: Var) -> None:

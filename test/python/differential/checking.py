@@ -96,10 +96,10 @@ def transformed(module: rx.IRModule, seed: int) -> rx.IRModule:
     """`module` after some passes in a random order; merging equal ops is right once effects are values."""
     chosen = random.Random(seed)
     work = module.clone()
-    create_pass("explicit-effects")(work.mlir)
+    work.apply_(create_pass("explicit-effects"))
     for name in chosen.sample(PASSES, chosen.randint(1, len(PASSES))):
         made = create_pass(name) if name in OWN else MLIRPass(name)
-        made(work.mlir)
+        work.apply_(made)
     return work
 
 

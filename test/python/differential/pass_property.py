@@ -45,13 +45,13 @@ def apply(module: rx.IRModule, names: Sequence[str]) -> rx.IRModule:
     with PassContext(instruments=[WellFormed()]):
         for name in names:
             if name in UPSTREAM:
-                create_pass("explicit-effects")(work.mlir)
-                MLIRPass(name)(work.mlir)
+                work.apply_(create_pass("explicit-effects"))
+                work.apply_(MLIRPass(name))
             elif name == "fuse-ops-by-pattern":
                 library_patterns.register()
-                FuseOpsByPattern(tuple(library_patterns.patterns()))(work.mlir)
+                work.apply_(FuseOpsByPattern(tuple(library_patterns.patterns())))
             else:
-                create_pass(name)(work.mlir)
+                work.apply_(create_pass(name))
             work.verify()
     return work
 

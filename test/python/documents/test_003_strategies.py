@@ -107,7 +107,7 @@ def test_is_dyn() -> None:
     with temporary_strategy("exp", strategy):
         dynamic, fixed = rx.build(module())["main"], rx.build(module(2))["main"]
         work = module(2)
-        rx.transform.LegalizeOps()(work)
+        rx.transform.LegalizeOps().apply_(work)
     assert "exp_few" in str(work) and "by_size" not in str(work)
     np.testing.assert_array_equal(numpy(dynamic(x)), 3 * x)
     np.testing.assert_array_equal(numpy(dynamic(x[:3])), 2 * x[:3])

@@ -79,6 +79,6 @@ def test_prints_and_verifies() -> None:
 
 def test_lowers() -> None:
     module = Module.clone()
-    pipeline("relax-to-calls")(module.mlir)
+    module.apply_(pipeline("relax-to-calls"))
     assert "@tir_exp_func" in str(module)
     module.verify()

@@ -90,7 +90,7 @@ def test_deduced_shapes(module: rx.IRModule) -> None:
 
 
 def test_lowers(module: rx.IRModule) -> None:
-    pipeline("relax-to-calls")(module.mlir)
+    module.apply_(pipeline("relax-to-calls"))
     assert "relax_mlir.run.unique" in str(module.mlir) and "relax.call_tir" in str(module.mlir)
     module.verify()
 

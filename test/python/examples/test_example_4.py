@@ -70,7 +70,7 @@ def test_prints_what_is_known(module: rx.IRModule) -> None:
 
 def test_ops_become_calls_of_the_runtime(module: rx.IRModule) -> None:
     lowered = module.clone()
-    pipeline("relax-to-calls")(lowered.mlir)
+    lowered.apply_(pipeline("relax-to-calls"))
     text = str(lowered.mlir)
     assert text.count('func = "relax_mlir.run.op"') == 3
     assert "call_tir" not in text and "call_dps_packed" not in text
@@ -131,7 +131,7 @@ def test_known_shapes_give_the_same_numbers() -> None:
     unknown = with_ewise_add(rx.Tensor(None, None))
     known = with_ewise_add(rx.Tensor(("m", "n"), "float32"))
     lowered = known.clone()
-    pipeline("relax-to-calls")(lowered.mlir)
+    lowered.apply_(pipeline("relax-to-calls"))
     assert "relax_mlir.run.op" not in str(lowered.mlir)
     slow, fast = rx.build(unknown)["main"], rx.build(known)["main"]
     rng = np.random.default_rng(6)
@@ -160,12 +160,12 @@ def safety_net_and_add() -> rx.IRModule:
 
 def test_the_pass_deduces_the_shapes() -> None:
     before, after = safety_net_and_add(), safety_net_and_add()
-    create_pass("refine-shapes")(after.mlir)
+    after.apply_(create_pass("refine-shapes"))
     after.verify()
     assert 'R.Tensor(("m", "n"), "float32") = R.log(' in after.script()
     assert 'R.Tensor(("m*n",), "float32") = R.flatten(' in after.script()
     lowered = after.clone()
-    pipeline("relax-to-calls")(lowered.mlir)
+    lowered.apply_(pipeline("relax-to-calls"))
     assert "relax_mlir.run.op" not in str(lowered.mlir)
     slow, fast = rx.build(before)["main"], rx.build(after)["main"]
     rng = np.random.default_rng(7)

@@ -64,5 +64,5 @@ def test_prints_and_lowers(shape: tuple[str, ...]) -> None:
     assert_structural_equal(mod, parse(mod.script()))
     for level in ("relax-to-tensors", "relax-to-memrefs", "relax-to-llvm"):
         lowered = mod.clone()
-        pipeline(level)(lowered.mlir)
+        lowered.apply_(pipeline(level))
         assert lowered.mlir.operation.verify()

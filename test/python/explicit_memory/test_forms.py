@@ -30,7 +30,7 @@ def cleaned_forms() -> list[tuple[str, Interpreter]]:
     found = []
     for step, form in all_forms():
         mod = form.mod.clone()
-        MLIRPass("canonicalize,cse")(mod.mlir)
+        mod.apply_(MLIRPass("canonicalize,cse"))
         found.append((step, Interpreter(mod, form.kernels)))
     return found
 

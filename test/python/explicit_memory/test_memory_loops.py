@@ -42,7 +42,7 @@ def programs(body: str) -> list[tuple[str, Interpreter]]:
     kernels = compile_prims(mod)
     found = []
     for step in STEPS:
-        create_pass(step)(mod.mlir)
+        mod.apply_(create_pass(step))
         mod.verify()
         if step in RUNNABLE:
             found.append((step, Interpreter(mod.clone(), kernels)))

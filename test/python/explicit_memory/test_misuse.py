@@ -18,7 +18,7 @@ KERNELS = compile_prims(legalized(module(chain, [NM])))
 def planned() -> rx.IRModule:
     work = legalized(module(chain, [NM]))
     for name in ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory"):
-        create_pass(name)(work.mlir)
+        work.apply_(create_pass(name))
     return work
 
 

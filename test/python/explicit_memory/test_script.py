@@ -84,7 +84,7 @@ def with_body(mod: rx.IRModule, body: str) -> rx.IRModule:
 def after(steps: int) -> rx.IRModule:
     work = legalized(parse(EXAMPLE))
     for step in STEPS[:steps]:
-        create_pass(step)(work.mlir)
+        work.apply_(create_pass(step))
     return work
 
 
@@ -111,7 +111,7 @@ def test_example_5_runs() -> None:
 def test_round_trip() -> None:
     work = legalized(together())
     for step in STEPS:
-        create_pass(step)(work.mlir)
+        work.apply_(create_pass(step))
         again = rx.IRModule.parse(str(work.mlir))
         assert_structural_equal(parse(work.script(), script_constants(work.mlir)), again)
 

@@ -317,7 +317,7 @@ def test_views_are_refused_after_a_pass() -> None:
     found = [binding for block in blocks for binding in block.bindings]
     values, names = [binding.value for binding in found], [binding.var for binding in found]
     for name in ("canonicalize", "cse", "legalize-ops"):
-        create_pass(name)(module)
+        create_pass(name).apply_(module)
     for part in (*values, *names, *found, *blocks):
         for attribute in ("args", "op", "ssa", "bindings", "value", "cond", "operation", "body"):
             if not hasattr(type(part), attribute):

@@ -129,11 +129,11 @@ def _run(mutant: Mutant, say: Say, report: dict[str, Any], compile_only: bool) -
     if mutant.passes:
         say("passes " + ",".join(mutant.passes))
         work = module.clone()
-        parse_pipeline(",".join(mutant.passes))(work.mlir)
+        work.apply_(parse_pipeline(",".join(mutant.passes)))
         work.verify()
     if compile_only:
         say("lower")
-        parse_pipeline("relax-to-flat")(work.mlir)
+        work.apply_(parse_pipeline("relax-to-flat"))
         reached.append("built")
         return
     say("build")

@@ -28,7 +28,7 @@ func.func @main(%x: {T}, %o: {T}) -> {T} attributes {{relax.signature = {{
 """
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        Sequential(bufferize())(module)
+        Sequential(bufferize()).apply_(module)
         assert module.operation.verify()
         return str(module).split("@main", 1)[1].split("\n  }", 1)[0]
 

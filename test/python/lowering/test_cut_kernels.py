@@ -104,7 +104,7 @@ def lowered(scale: float, target: Target) -> ir.Module:
         builder.emit_func_output(R.nn.relu(R.matmul(x, y) * builder.const(np.float32(scale))))
     work = builder.get()
     for phase in phases(str(target))[:-2]:
-        phase.as_pass()(work.mlir)
+        work.apply_(phase.as_pass())
     return work.mlir
 
 

@@ -50,7 +50,7 @@ def compiled(source: str, target: str) -> Compiled:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
         for step in (LinalgToLoops(target), ExpandMath(target), ExpandFloats(target)):
-            step(module)
+            step.apply_(module)
         assert module.operation.verify()
         return Compiled(module)
 

@@ -233,7 +233,7 @@ def functions(names: Sequence[str], target: Target, bits: int = 32) -> Assembly:
     with ir.Context():
         module = ir.Module.parse("\n".join(loop(name, f"f{bits}", target.lanes(bits)) for name in names))
         with ir.Location.unknown():
-            ExpandMath(str(target))(module)
+            ExpandMath(str(target)).apply_(module)
             for expand in (ExpandFma(str(target)), ExpandRounding(str(target))):
                 expand.run(module, PassContext())
             return code_of(module, target)

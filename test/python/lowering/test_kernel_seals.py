@@ -117,7 +117,7 @@ def _claiming(module: rx.IRModule) -> list[str]:
 def _legalized(passes: str) -> rx.IRModule:
     module = parse(SCRIPT)
     with module.context:
-        parse_pipeline(passes)(module.mlir)
+        module.apply_(parse_pipeline(passes))
     return rx.IRModule.parse(str(module))
 
 
@@ -127,7 +127,7 @@ def test_what_the_lowering_has_made_is_believed_when_it_is_read_again(passes: st
     expected = ["argmax", "cumsum", "layer_norm", "softmax"]
     assert _claiming(module) == expected
     with module.context:
-        CheckPrimFuncs()(module.mlir)
+        module.apply_(CheckPrimFuncs())
     assert _claiming(module) == expected
     built, plain = rx.build(module), rx.build(parse(SCRIPT))
     s, b = np.linspace(0, 1, 8, dtype=np.float32), np.linspace(2, 1, 8, dtype=np.float32)
@@ -142,7 +142,7 @@ def test_a_body_that_was_changed_means_what_it_says() -> None:
     assert text.count("math.exp") >= 2
     module = rx.IRModule.parse(text.replace("arith.divf", "arith.mulf"))
     with module.context:
-        CheckPrimFuncs()(module.mlir)
+        module.apply_(CheckPrimFuncs())
     assert "softmax" not in _claiming(module) and "cumsum" in _claiming(module)
     softmax = rx.build(rx.IRModule.parse(text.replace("arith.divf", "arith.mulf")))["softmax"]
     y = np.exp(X) * 0.5
@@ -153,7 +153,7 @@ def test_a_body_that_was_changed_means_what_it_says() -> None:
 def test_every_legalisation_with_a_kernel_is_sealed() -> None:
     module = parse(SCRIPT)
     with module.context:
-        LegalizeOps()(module.mlir)
+        module.apply_(LegalizeOps())
         for op in module.mlir.body.operations:
             assert (KERNEL in op.attributes) <= (KERNEL_SEAL in op.attributes)
 
@@ -167,7 +167,7 @@ def test_fusing_what_another_pass_has_changed() -> None:
         bb.emit_func_output(bb.emit(R.negative(normed)))
     module = bb.get()
     plain = rx.build(module)["main"]
-    parse_pipeline("builtin.module(legalize-ops,canonicalize,cse,fuse-ops)")(module)
+    parse_pipeline("builtin.module(legalize-ops,canonicalize,cse,fuse-ops)").apply_(module)
     changed = rx.build(module)["main"]
     for n in (0, 1, 7):
         given = np.random.default_rng(n).standard_normal((n, 5)).astype("float32")

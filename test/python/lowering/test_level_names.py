@@ -41,4 +41,4 @@ def test_where_a_pipeline_starts() -> None:
     with pytest.raises(
         VerifyError, match=r"relax\.exp is not allowed at level kernels \(loops and vectors\)"
     ):
-        create_pass("relax-to-flat", "start=kernels")(module)
+        create_pass("relax-to-flat", "start=kernels").apply_(module)

@@ -115,7 +115,7 @@ def test_attention_after_canonicalize(heads: tuple[int, int]) -> None:
         bb.emit_func_output(bb.emit(R.nn.attention(q, k, v)))
     mod = bb.get()
     plain = rx.build(mod)["main"]
-    parse_pipeline("builtin.module(legalize-ops,canonicalize)")(mod)
+    parse_pipeline("builtin.module(legalize-ops,canonicalize)").apply_(mod)
     changed = rx.build(mod)["main"]
     random = np.random.default_rng(1)
     for b, s, t in [(1, 1, 1), (2, 3, 5), (0, 2, 2), (1, 17, 4)]:

@@ -173,6 +173,6 @@ class Module:
         return local(local(x))
 """)
     work = module.clone()
-    create_pass("legalize-ops")(work.mlir)
+    work.apply_(create_pass("legalize-ops"))
     x = np.linspace(-1, 1, 5, dtype="float32")
     np.testing.assert_allclose(to_numpy(rx.build(work)["main"](x)), np.exp(np.exp(x) + x) + x, rtol=1e-6)

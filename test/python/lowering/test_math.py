@@ -185,7 +185,7 @@ def test_scalars_are_expanded_too() -> None:
 def test_half_precision_is_computed_in_single_precision(name: str) -> None:
     with ir.Context():
         module = ir.Module.parse(loop("exp", name, 8))
-        ExpandMath()(module)
+        ExpandMath().apply_(module)
         text = str(module)
     assert "math.exp " not in text
     assert f"arith.extf %0 : vector<8x{name}> to vector<8xf32>" in text
@@ -199,7 +199,7 @@ def test_what_has_no_expansion_for_f64_is_left_to_libm(op: str, target: str) -> 
     with ir.Context():
         module = ir.Module.parse(loop(op, "f64", 4))
         before = str(module)
-        ExpandMath(target)(module)
+        ExpandMath(target).apply_(module)
         assert str(module) == before
 
 

@@ -114,7 +114,7 @@ def emulated(source: str) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        ExpandMath("cpu -mcpu=skylake-avx512")(module)
+        ExpandMath("cpu -mcpu=skylake-avx512").apply_(module)
         vector = "vector<16xf32>"
         text, scaled = re.subn(
             r'llvm\.call_intrinsic "llvm\.x86\.avx512\.mask\.scalef\.ps\.512"\((%\w+), (%\w+), .*\) : .*',

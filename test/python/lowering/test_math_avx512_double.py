@@ -136,7 +136,7 @@ def emulated(source: str) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        ExpandMath("cpu -mcpu=skylake-avx512")(module)
+        ExpandMath("cpu -mcpu=skylake-avx512").apply_(module)
         text = str(module)
         for name, (operands, called) in calls.items():
             text, found = re.subn(

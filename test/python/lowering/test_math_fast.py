@@ -32,7 +32,7 @@ def functions() -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse("".join(loop(op, "f32", 8) for op in FUNCTIONS))
-        ExpandMath(fast=True)(module)
+        ExpandMath(fast=True).apply_(module)
         assert module.operation.verify()
         return Compiled(module)
 
@@ -72,10 +72,10 @@ def test_relative_error(op: str, functions: Compiled, inputs: np.ndarray) -> Non
 def test_it_is_off_by_default() -> None:
     with ir.Context():
         modules = [ir.Module.parse(loop("exp", "f32", 8)) for _ in range(3)]
-        ExpandMath()(modules[0])
-        ExpandMath(fast=True)(modules[1])
+        ExpandMath().apply_(modules[0])
+        ExpandMath(fast=True).apply_(modules[1])
         with PassContext(config={"math.fast": True}):
-            ExpandMath()(modules[2])
+            ExpandMath().apply_(modules[2])
         assert str(modules[0]) != str(modules[1]) == str(modules[2])
 
 

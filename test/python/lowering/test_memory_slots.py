@@ -118,5 +118,5 @@ func.func private @k(%a: {N}, %n: index) attributes {{relax.prim_func}} {{
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         before = str(module)
-        Sequential([PlanMemory()])(module)
+        Sequential([PlanMemory()]).apply_(module)
         assert str(module) == before

@@ -46,7 +46,7 @@ def product(bb: Any, x: Any, weight: Any) -> Any:
 def lowered(mod: rx.IRModule, target: str = "cpu") -> tuple[str, list[Array]]:
     """The module at level V as text, and its constants."""
     work = mod.clone()
-    pipeline("relax-to-kernels", target)(work.mlir)
+    work.apply_(pipeline("relax-to-kernels", target))
     return work.mlir.operation.get_asm(large_resource_limit=4), constant_table(table_entries(work.mlir))
 
 

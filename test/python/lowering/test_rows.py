@@ -73,9 +73,9 @@ def compiled(source: str, target: str = TARGETS[0]) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        SelectKernels(target)(module)
-        ExpandMath(target)(module)
-        ExpandFloats(target)(module)
+        SelectKernels(target).apply_(module)
+        ExpandMath(target).apply_(module)
+        ExpandFloats(target).apply_(module)
         assert module.operation.verify()
         return Compiled(module)
 
@@ -252,7 +252,7 @@ def test_declined_functions_keep_their_bodies(source: str) -> None:
     with ir.Context():
         module = ir.Module.parse(source)
         before = str(module)
-        SelectKernels(TARGETS[0])(module)
+        SelectKernels(TARGETS[0]).apply_(module)
         assert str(module) == before
 
 
@@ -260,5 +260,5 @@ def test_the_target_sets_the_vector_width() -> None:
     for target, lanes in zip(TARGETS, (8, 16), strict=True):
         with ir.Context():
             module = ir.Module.parse(prim_func("softmax", ["?", "?"]))
-            SelectKernels(target)(module)
+            SelectKernels(target).apply_(module)
             assert f"vector<{lanes}xf32>" in str(module)

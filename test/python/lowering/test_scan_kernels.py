@@ -63,7 +63,7 @@ def compiled(source: str, target: str) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        SelectKernels(target)(module)
+        SelectKernels(target).apply_(module)
         assert module.operation.verify()
         return Compiled(module)
 
@@ -131,5 +131,5 @@ def test_the_target_sets_the_vectors() -> None:
     for target, lanes in (("haswell", 4), ("skylake-avx512", 8), ("neoverse-n1", 2)):
         with ir.Context():
             module = ir.Module.parse(scan("cumsum", 2, False))
-            SelectKernels(f"cpu -mcpu={target}")(module)
+            SelectKernels(f"cpu -mcpu={target}").apply_(module)
             assert f"vector<{lanes}xf64>" in str(module)

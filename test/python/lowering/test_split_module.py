@@ -306,7 +306,7 @@ def kernels() -> dict[str, tuple[str | None, set[str]]]:
             for element in (ir.F64Type.get(), ir.F16Type.get()):
                 emit_parts(module.body, Sizes.of(target, element))
         for step in (OutlineParallelLoops(str(target)), PoolBuffers()):
-            step(module)
+            step.apply_(module)
         defined = {name: op for name, op in functions(module).items() if not op.is_external}
         return {name: (shared_group(op), set(op.attributes)) for name, op in defined.items()}
 
@@ -368,7 +368,7 @@ def test_every_kernel_says_whether_modules_share_it(kernels: dict[str, tuple[str
 def lowered(mod: rx.IRModule, target: Target) -> ir.Module:
     work = mod.clone()
     for phase in phases(str(target))[:-1]:
-        phase.as_pass()(work.mlir)
+        work.apply_(phase.as_pass())
     return work.mlir
 
 

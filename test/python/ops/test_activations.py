@@ -112,8 +112,8 @@ def calls(build: Callable[..., Any], params: list[Tensor]) -> int:
     suite = Suite()
     suite.add("main", build, build, params, sizes=())
     mod = suite.module()
-    LegalizeOps()(mod.mlir)
-    FuseOps()(mod.mlir)
+    mod.apply_(LegalizeOps())
+    mod.apply_(FuseOps())
     return str(mod.mlir).count("relax.call_tir")
 
 

@@ -109,8 +109,8 @@ def test_it_fuses() -> None:
 
     suite.add("main", build, build, params, sizes=())
     mod = suite.module()
-    LegalizeOps()(mod.mlir)
-    FuseOps()(mod.mlir)
+    mod.apply_(LegalizeOps())
+    mod.apply_(FuseOps())
     assert str(mod.mlir).count("relax.call_tir") == 1
 
 

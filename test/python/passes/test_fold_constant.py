@@ -45,7 +45,7 @@ DTYPES = ("int8", "uint32", "float32", "bfloat16")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_folding_agrees_with_compiled_code(dtype: str) -> None:
     module = build(dtype, folded=True)
-    FoldConstant()(module.mlir)
+    module.apply_(FoldConstant())
     executable = rx.build(build(dtype, folded=False))
     for function in module.mlir.body.operations:
         name = function.name.value

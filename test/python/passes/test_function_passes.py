@@ -97,7 +97,7 @@ def original() -> rx.runtime.Executable:
 @pytest.mark.parametrize("run", PASSES, ids=lambda p: p.info.text)
 def test_the_program_stays_the_same(run: Pass) -> None:
     module = layers()
-    run(module.mlir)
+    module.apply_(run)
     module.verify()
     after = rx.build(module)
     for n, choice in itertools.product([0, 1, 5], [True, False]):
@@ -108,7 +108,7 @@ def test_the_program_stays_the_same(run: Pass) -> None:
 
 def test_everything_is_inlined() -> None:
     module = layers()
-    InlinePrivateFunctions()(module.mlir)
+    module.apply_(InlinePrivateFunctions())
     assert names(module) == ["main"]
     assert "relax.call" not in str(module)
 
@@ -128,7 +128,7 @@ def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("m", "p"), "float32"), s
 
 def test_symbols_are_bound_before_formulas_use_them() -> None:
     module = parse(IN_ANY_ORDER)
-    InlinePrivateFunctions()(module.mlir)
+    module.apply_(InlinePrivateFunctions())
     module.verify()
     assert names(module) == ["main"]
     main = rx.build(module)["main"]
@@ -141,7 +141,7 @@ def test_symbols_are_bound_before_formulas_use_them() -> None:
 
 def test_large_functions_stay() -> None:
     module = layers()
-    InlinePrivateFunctions(max_ops=0)(module.mlir)
+    module.apply_(InlinePrivateFunctions(max_ops=0))
     assert "inner" in names(module)
     assert "outer" not in names(module), "it is called once"
 
@@ -157,7 +157,7 @@ def test_inlining_renames_what_the_body_binds() -> None:
     with bb.function("main", [a, b]):
         bb.emit_func_output(bb.call("rows", a) * bb.call("rows", b))
     before, after = bb.get(), bb.get().clone()
-    InlinePrivateFunctions()(after.mlir)
+    after.apply_(InlinePrivateFunctions())
     after.verify()
     assert names(after) == ["main"]
     args = (random(2, 5), random(5, 3))
@@ -173,8 +173,8 @@ def test_unused_parts_are_gone() -> None:
         "normalize",
         "canonicalize",
     ):
-        rx.transform.create_pass(name)(module.mlir)
-    RemoveUnusedParameters()(module.mlir)
+        module.apply_(rx.transform.create_pass(name))
+    module.apply_(RemoveUnusedParameters())
     module.verify()
     params = {op.name.value: parameter_names(op) for op in module.functions()}
     assert params == {"inner": ["a", "pair_0"], "outer": ["x", "c", "sizes"], "main": ["v", "w", "d"]}
@@ -184,7 +184,7 @@ def test_unused_parts_are_gone() -> None:
 def test_bound_parameters(n: int) -> None:
     w, b = random(4, 6), random(6)
     before, after = linear(), linear()
-    BindParams.of({"w": w, "b": b})(after.mlir)
+    after.apply_(BindParams.of({"w": w, "b": b}))
     after.verify()
     assert len(after["main"].type.inputs) == 1
     x = random(n, 4)
@@ -196,7 +196,7 @@ def test_bound_parameters(n: int) -> None:
 def test_parameters_from_a_file(tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", w=random(4, 6))
     module = linear()
-    BindParams(file=str(tmp_path / "w.npz"))(module.mlir)
+    module.apply_(BindParams(file=str(tmp_path / "w.npz")))
     assert len(module["main"].type.inputs) == 2
 
 
@@ -234,7 +234,7 @@ def test_callers_of_a_function_with_bound_parameters() -> None:
     with bb.function("main", [y, v]):
         bb.emit_func_output(bb.call("dense", y, v))
     module, array = bb.get(), random(2, 3)
-    BindParams.of({"w": array}, "dense")(module.mlir)
+    module.apply_(BindParams.of({"w": array}, "dense"))
     module.verify()
     a = random(4, 2)
     np.testing.assert_allclose(results(module, a, 0 * array)[0], a @ array, rtol=1e-6)
@@ -243,7 +243,7 @@ def test_callers_of_a_function_with_bound_parameters() -> None:
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_bound_symbols(n: int) -> None:
     before, after = linear(), linear()
-    BindSymbolicVars.of({"n": n, "m": 2})(after.mlir)
+    after.apply_(BindSymbolicVars.of({"n": n, "m": 2}))
     after.verify()
     args = (random(n, 4), random(4, 2), random(2))
     np.testing.assert_array_equal(results(after, *args)[0], results(before, *args)[0])
@@ -290,8 +290,8 @@ def bounded() -> rx.IRModule:
 def test_bounds_stay_in_force() -> None:
     """Inlined only where the caller's own bounds prove the callee's; a dropped parameter takes no check along."""
     module = bounded()
-    InlinePrivateFunctions()(module.mlir)
-    RemoveUnusedParameters()(module.mlir)
+    module.apply_(InlinePrivateFunctions())
+    module.apply_(RemoveUnusedParameters())
     module.verify()
     assert str(module["main"]).count("relax.call") == 1
     assert str(module["main_bounded"]).count("relax.call") == 0
@@ -303,8 +303,8 @@ def test_bounds_stay_in_force() -> None:
 def test_symbols_are_bound_within_their_bounds() -> None:
     module = bounded()
     with pytest.raises(ShapeError, match="symbol 'n' cannot be 4: it goes from 1 to 3"):
-        BindSymbolicVars.of({"n": 4}, "few")(module.mlir)
-    BindSymbolicVars.of({"n": 3, "k": 3})(module.mlir)
+        module.apply_(BindSymbolicVars.of({"n": 4}, "few"))
+    module.apply_(BindSymbolicVars.of({"n": 3, "k": 3}))
     module.verify()
 
 
@@ -327,7 +327,7 @@ class M:
 
 def test_what_a_call_checks_of_unused_arguments_is_checked_still() -> None:
     module = parse(UNUSED_BUT_CHECKED.replace("cls", "M"))
-    RemoveUnusedParameters()(module)
+    RemoveUnusedParameters().apply_(module)
     main = rx.build(module)["main"]
     x = random(3)
     np.testing.assert_array_equal(main(x, x, tvm_ffi.Shape((2,))), x)

@@ -66,8 +66,8 @@ def reference(q: Array, k: Array, v: Array, mask: Array | None, scale: float) ->
 
 def fused(module: rx.IRModule) -> bool:
     """Whether the pass leaves attention and no softmax."""
-    create_pass("normalize")(module.mlir)
-    create_pass("fuse-attention")(module.mlir)
+    module.apply_(create_pass("normalize"))
+    module.apply_(create_pass("fuse-attention"))
     text = str(module)
     return "relax.nn_attention" in text and "relax.nn_softmax" not in text
 

@@ -31,8 +31,8 @@ def module(build: Callable[..., Any], params: Sequence[Tensor]) -> rx.IRModule:
 
 def callees(mod: rx.IRModule, max_depth: int = 16) -> list[str]:
     """The prim funcs that main calls after fusion, in order."""
-    LegalizeOps()(mod.mlir)
-    FuseOps(max_depth)(mod.mlir)
+    mod.apply_(LegalizeOps())
+    mod.apply_(FuseOps(max_depth))
     mod.verify()
     found: list[str] = []
 

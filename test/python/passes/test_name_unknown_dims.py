@@ -43,7 +43,7 @@ def expected(x: Any, y: Any, c: bool) -> list[Any]:
 def test_unknown_dimensions(before: bool) -> None:
     mod = module()
     if before:
-        create_pass("name-unknown-dims")(mod.mlir)
+        mod.apply_(create_pass("name-unknown-dims"))
         mod.verify()
     main = rx.build(mod)["main"]
     for n in (0, 1, 5):
@@ -63,5 +63,5 @@ def test_sizes_that_only_bytes_can_have() -> None:
     with bb.function("main", [x]):
         bb.emit_func_output(R.match_shape(x, ("m", 2**63 - 1)))
     module = bb.get()
-    create_pass("name-unknown-dims")(module.mlir)
+    module.apply_(create_pass("name-unknown-dims"))
     module.verify()

@@ -210,7 +210,7 @@ def test_after_passes(names: tuple[str, ...]) -> None:
     module = parse(PROGRAM)
     for name in names:
         made = MLIRPass(name.removeprefix("MLIR:")) if name.startswith("MLIR:") else create_pass(name)
-        made(module.mlir)
+        module.apply_(made)
     assert _run(module) == EXPECTED
 
 
@@ -244,7 +244,7 @@ def test_vouched_for_functions_are_not_inlined() -> None:
       }) : () -> !v
       return %d : !v
     }""")
-    create_pass("inline-private-functions")(module.mlir)
+    module.apply_(create_pass("inline-private-functions"))
     module.verify()
     assert "@acts" in str(module)
     assert to_numpy(rx.build(module)["main"](np.zeros(1, "f4"))).tolist() == [1]
@@ -260,5 +260,5 @@ def main(x: R.Tensor(("n",), "float32")):
         y = y + x
     return y
 """)
-    create_pass("canonicalize-bindings")(module.mlir)
+    module.apply_(create_pass("canonicalize-bindings"))
     assert to_numpy(rx.build(module)["main"](np.ones(2, "f4"))).tolist() == [4, 4]

@@ -19,7 +19,7 @@ MN = rx.Tensor(("m", "n"), "float32")
 
 def refined(mod: rx.IRModule) -> rx.IRModule:
     copy = mod.clone()
-    create_pass("refine-shapes")(copy.mlir)
+    copy.apply_(create_pass("refine-shapes"))
     copy.verify()
     return copy
 

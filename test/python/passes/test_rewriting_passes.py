@@ -90,7 +90,7 @@ def expected(flag: bool) -> list[Any]:
 )
 def test_equal_results(step: Pass, dataflow: bool) -> None:
     module = program(dataflow=dataflow)
-    step(module.mlir)
+    module.apply_(step)
     module.verify()
     for flag in (True, False):
         for found, wanted in zip(run(module, flag), expected(flag), strict=True):
@@ -100,9 +100,9 @@ def test_equal_results(step: Pass, dataflow: bool) -> None:
 @pytest.mark.parametrize("step", PASSES, ids=lambda p: p.info.text)
 def test_a_second_run_changes_nothing(step: Pass) -> None:
     module = program(dataflow=True)
-    step(module.mlir)
+    module.apply_(step)
     once = str(module)
-    step(module.mlir)
+    module.apply_(step)
     assert str(module) == once
 
 
@@ -112,7 +112,7 @@ def count(module: rx.IRModule, op: str) -> int:
 
 def test_cse_merges_equal_bindings_but_no_effects() -> None:
     module = program(dataflow=True)
-    create_pass("cse")(module.mlir)
+    module.apply_(create_pass("cse"))
     assert count(module, "relax.add") == 2  # of 3: one is in a branch
 
     bb = rx.BlockBuilder()
@@ -124,20 +124,20 @@ def test_cse_merges_equal_bindings_but_no_effects() -> None:
         assert second is not None
         bb.emit_func_output(R.add(first, second))
     module = bb.get()
-    create_pass("cse")(module.mlir)
+    module.apply_(create_pass("cse"))
     assert count(module, "relax.call_packed") == 2
 
 
 def test_dead_code_is_dropped_and_checks_stay() -> None:
     module = program(dataflow=True)
-    DeadCodeElimination()(module.mlir)
+    module.apply_(DeadCodeElimination())
     assert count(module, "relax.match_shape") == 1
     assert count(module, "relax.exp") == 2  # of 3
 
 
 def test_redundant_views_are_dropped() -> None:
     module = program(dataflow=True)
-    RemoveRedundantReshape()(module.mlir)
+    module.apply_(RemoveRedundantReshape())
     assert not any(
         count(module, f"relax.{op}") for op in ("reshape", "flatten", "expand_dims", "permute_dims")
     )

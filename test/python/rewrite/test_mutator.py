@@ -460,7 +460,7 @@ def test_functions_inside_functions() -> None:
     assert Negate().visit(module) == 3
     assert ops(module) == ["lambda", "negative", "add", "negative", "tuple", "invoke_closure"]
     for step in (ConvertToDataflow(), TopologicalSort()):
-        step(module.mlir)
+        module.apply_(step)
         module.verify()
     assert str(module).count('"relax.dataflow"') == 1
 

@@ -48,7 +48,7 @@ def test_what_may_fail() -> None:
         module = ir.Module.parse(SEPARATE_SUPPORT)
         before = {name: list(op.type.results) for name, op in functions(module).items()}
         for step in kernels_to_flat():
-            step(module)
+            step.apply_(module)
         LowerChecks().run(module, PassContext())
         status = ir.IntegerType.get_signless(32)
         changed = {

@@ -69,7 +69,7 @@ def test_prim_funcs_print_as_mlir() -> None:
     with bb.function("main", [x]):
         bb.emit_func_output(x + 1.0)
     mod = bb.get()
-    create_pass("legalize-ops")(mod.mlir)
+    mod.apply_(create_pass("legalize-ops"))
     text = mod.script()
     assert 'R.call_tir(cls.add_f32, (x, R.const(1.0, "float32")), R.Tensor(("n", 4), "float32"))' in text
     assert 'I.mlir("""' in text and "linalg.generic" in text

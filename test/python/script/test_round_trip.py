@@ -131,7 +131,7 @@ def test_legalized_modules() -> None:
             out = bb.emit_output(R.nn.softmax(R.exp(x) + 1.0))
         bb.emit_func_output(out)
     module = bb.get()
-    create_pass("legalize-ops")(module.mlir)
+    module.apply_(create_pass("legalize-ops"))
     text = check_round_trip(module)
     assert "R.call_tir(cls." in text and 'I.mlir("""' in text
 

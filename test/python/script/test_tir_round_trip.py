@@ -76,5 +76,5 @@ class Module:
 @pytest.mark.parametrize("source", FIXED.values(), ids=FIXED)
 def test_what_passes_have_changed_reads_back_too(source: str) -> None:
     module = parse(source)
-    Sequential([MLIRPass("canonicalize,cse")])(module.mlir)
+    module.apply_(Sequential([MLIRPass("canonicalize,cse")]))
     assert find_difference(module, parse(module.script())) is None

@@ -438,7 +438,7 @@ def test_functions_lifted_out_keep_their_attributes() -> None:
         '        R.func_attr({"Composite": "my.exp"})\n        return R.exp(y)\n'
         "    return inner(x)\n"
     )
-    LambdaLift()(module.mlir)
+    module.apply_(LambdaLift())
     assert '"Composite": "my.exp"' in module.script()
 
 

@@ -66,7 +66,7 @@ def test_parameters_of_index_are_integers(mode: Any) -> None:
       return %r : tuple<index, index>
     }"""
     module = rx.IRModule.parse(text)
-    rx.transform.parse_pipeline("normalize")(module.clone()).verify()
+    rx.transform.parse_pipeline("normalize")(module).verify()
     assert rx.build(module, exec_mode=mode)["main"](5) == (5, 5)
 
 

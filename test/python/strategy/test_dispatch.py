@@ -134,7 +134,7 @@ def test_values(mode: Any) -> None:
 def test_the_table_tells_what_is_taken() -> None:
     with registered(), explain_strategy() as report:
         work = module()
-        rx.transform.LegalizeOps()(work)
+        rx.transform.LegalizeOps().apply_(work)
     text = report.render(100)
     assert "taken   few                     30  where n <= 4" in text
     assert "taken   eights                  20  where n % 8 == 0" in text
@@ -146,7 +146,7 @@ def test_prim_funcs_are_read_again() -> None:
     """A module at level R1 with a branch and entries on memory is valid, printed, read, and built."""
     with registered():
         work = module()
-        rx.transform.LegalizeOps()(work)
+        rx.transform.LegalizeOps().apply_(work)
     work.verify()
     again = rx.IRModule.parse(str(work))
     x, y = np.ones((2, 3), "float32"), np.ones((3, 1), "float32")
@@ -160,7 +160,7 @@ def static(n: int, strategy: Any) -> rx.IRModule:
         bb.emit_func_output(R.matmul(x, y))
     work = bb.get()
     with temporary_strategy("matmul", strategy):
-        rx.transform.LegalizeOps()(work)
+        rx.transform.LegalizeOps().apply_(work)
     return work
 
 

@@ -168,7 +168,7 @@ def module() -> rx.IRModule:
 def tile() -> int:
     """The tile of the schedule that a call gets."""
     work = module()
-    rx.transform.LegalizeOps()(work)
+    rx.transform.LegalizeOps().apply_(work)
     return next(size for size in (4, 8, 16) if f"T.vectorized(T.min({size}, " in work.script())
 
 

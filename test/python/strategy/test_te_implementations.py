@@ -179,7 +179,7 @@ def main(
 """
     module = parse(text)
     with temporary_strategy("matmul", strategy):
-        create_pass("legalize-ops")(module.mlir)
+        module.apply_(create_pass("legalize-ops"))
     ops = {callee_of(op): op for op in ops_of(module.mlir.operation, "relax.call_tir")}
     lines = {name: all_places(op.location) for name, op in ops.items()}
     assert lines["nn_conv2d_grouped_direct"] == ["<script>:6:12"] and lines["matmul_mine"] == [

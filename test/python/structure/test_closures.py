@@ -190,7 +190,9 @@ def test_script_round_trip() -> None:
 
 def test_native_code_has_no_closures() -> None:
     work = parse(PROGRAM).clone()
-    Sequential([create_pass(name) for name in ("normalize", "lambda-lift", "specialize-closures")])(work.mlir)
+    work.apply_(
+        Sequential([create_pass(name) for name in ("normalize", "lambda-lift", "specialize-closures")])
+    )
     work.verify()
     for left in ("relax.lambda", "make_closure", "invoke", "relax.callable"):
         assert left not in str(work)
@@ -211,7 +213,7 @@ class Module:
 """
     )
     work = module.clone()
-    create_pass("lambda-lift")(work.mlir)
+    work.apply_(create_pass("lambda-lift"))
     work.verify()
     x = np.arange(12, dtype="float32").reshape(3, 4)
     np.testing.assert_array_equal(numpy(rx.build(module)["main"](x)), (x * x).ravel())

@@ -53,7 +53,7 @@ def test_equal_calls_of_pure_functions_are_merged_and_others_stay() -> None:
 
     tvm_ffi.register_global_func("functions.count", count, override=True)
     before, after = parse(CALLS), parse(CALLS)
-    create_pass("canonicalize-calls")(after.mlir)
+    after.apply_(create_pass("canonicalize-calls"))
     after.verify()
     text = str(after["main"])
     assert text.count("callee = @double") == 1 and text.count("callee = @count") == 2

@@ -188,7 +188,7 @@ def test_no_copy_of_a_temporary() -> None:
     module = source.get().clone()
     from relax_mlir.lowering.pipeline import pipeline
 
-    pipeline("relax-to-memrefs")(module.mlir)
+    module.apply_(pipeline("relax-to-memrefs"))
     assert "memref.copy" not in str(module["main"])
 
 

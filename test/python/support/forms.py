@@ -30,7 +30,7 @@ def legalized(mod: rx.IRModule) -> rx.IRModule:
     """A copy at level R1."""
     work = mod.clone()
     for phase in phases()[:2]:
-        phase.as_pass()(work.mlir)
+        work.apply_(phase.as_pass())
     return work
 
 
@@ -39,13 +39,13 @@ def forms(mod: rx.IRModule) -> Iterator[tuple[str, Interpreter]]:
     work = legalized(mod)
     kernels = compile_prims(work)
     for step in STEPS:
-        create_pass(step)(work.mlir)
+        work.apply_(create_pass(step))
         work.verify()
         if step in RUNNABLE:
             yield step, Interpreter(work.clone(), kernels)
     memory, machine = memory_phases()
     assert (memory.name, machine.name) == ("explicit-memory", "vm")
-    CheckLegality("vm")(work.mlir)
+    work.apply_(CheckLegality("vm"))
 
 
 def arrays(result: Any) -> list[Array]:

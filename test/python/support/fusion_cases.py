@@ -87,8 +87,8 @@ def module_of(cases: Mapping[str, Case], numbers: Collection[int] | None = None)
 def check_calls(cases: Mapping[str, Case]) -> None:
     """Every case has as many calls as it says."""
     mod = module_of(cases)
-    LegalizeOps()(mod.mlir)
-    FuseOps()(mod.mlir)
+    mod.apply_(LegalizeOps())
+    mod.apply_(FuseOps())
     mod.verify()
     functions = {op.attributes["sym_name"].value: op for op in mod.mlir.body.operations}
     for number, (name, case) in enumerate(cases.items()):

@@ -48,7 +48,7 @@ def run(data: bytes) -> str:
             module_text(module)
             say("stage well-formedness")
             well_formed.check(module)
-            parse_pipeline(f"canonicalize,cse,symbol-dce,{lowering}")(module)
+            parse_pipeline(f"canonicalize,cse,symbol-dce,{lowering}").apply_(module)
             say("stage printer")
             module_text(module)
         except ir.MLIRError as error:

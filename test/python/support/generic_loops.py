@@ -53,7 +53,7 @@ def lowered(source: str, target: str = TARGETS[0]) -> str:
     """The text after the pass."""
     with ir.Context():
         module = ir.Module.parse(source)
-        LinalgToLoops(target)(module)
+        LinalgToLoops(target).apply_(module)
         assert module.operation.verify()
         return str(module)
 
@@ -62,8 +62,8 @@ def compiled(source: str, target: str = TARGETS[0]) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        LinalgToLoops(target)(module)
-        ExpandMath(target)(module)
+        LinalgToLoops(target).apply_(module)
+        ExpandMath(target).apply_(module)
         assert module.operation.verify()
         assert "linalg." not in str(module)
         return Compiled(module)

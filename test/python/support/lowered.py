@@ -14,7 +14,7 @@ from relax_mlir.transform import Sequential
 
 def run_passes(module: ir.Module, passes: Sequence[Any]) -> None:
     """Run passes one after the other."""
-    Sequential(list(passes))(module)
+    Sequential(list(passes)).apply_(module)
     assert module.operation.verify()
 
 

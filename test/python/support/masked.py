@@ -32,7 +32,7 @@ def loadable(mod: rx.IRModule, target: Target) -> tuple[Callable[[], Executable]
     """What loads a compiled module into this process, each time anew, and its assembly."""
     work, table = mod.clone(), []
     for phase in phases(str(target)):
-        phase.as_pass()(work.mlir)
+        work.apply_(phase.as_pass())
         if phase.name == "kernels":
             table = table_entries(work.mlir)
     text = llvm_ir(work.mlir)

@@ -196,7 +196,7 @@ def compiled(source: str) -> Compiled:
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)
-        ExpandMath()(module)
+        ExpandMath().apply_(module)
         assert module.operation.verify()
         return Compiled(module)
 

@@ -183,6 +183,6 @@ def run(module: ir.Module, n: int, m: int, flag: bool, rounds: int = 0) -> Machi
 def plan(text: str) -> ir.Module:
     """A module with its memory planned."""
     module = ir.Module.parse(text)
-    Sequential([PlanMemory()])(module)
+    Sequential([PlanMemory()]).apply_(module)
     assert module.operation.verify()
     return module

@@ -43,7 +43,7 @@ def test_llvm_ir_leaves_the_module(module: rx.IRModule) -> None:
 
 def test_a_lowered_module_is_taken_as_it_is(module: rx.IRModule) -> None:
     lowered = module.clone()
-    pipeline("relax-to-llvm", "cpu -mcpu=haswell")(lowered.mlir)
+    lowered.apply_(pipeline("relax-to-llvm", "cpu -mcpu=haswell"))
     assert emit.llvm_ir(lowered, "cpu -mcpu=x86-64") == emit.llvm_ir(module, "cpu -mcpu=haswell")
 
 

@@ -39,7 +39,7 @@ def test_values_of_some_symbols() -> None:
         module = ir.Module.parse(MODULE)
         with pytest.raises(ArgumentError, match="no function with a plan; run --plan-memory"):
             plans_text(module, {})
-        pipeline(PIPELINE)(module)
+        pipeline(PIPELINE).apply_(module)
         assert plans_text(module, {}).startswith("main: workspace of (m*n + 15) // 16 * 128 bytes, 2 slots\n")
         assert plans_text(module, {"n": 10}).startswith("main: workspace of (5*m + 7) // 8 * 128 bytes")
         assert plans_text(module, {"n": 10, "m": 3}).startswith("main: workspace of 256 bytes, 2 slots\n")

@@ -65,9 +65,11 @@ def test_passes_take_and_give_modules() -> None:
 def test_print_ir(capsys: pytest.CaptureFixture[str]) -> None:
     mod = _module()
     before = mod.script()
-    transform.Sequential([transform.PrintIR("before"), transform.FoldConstant(), transform.PrintIR()])(mod)
+    transform.Sequential([transform.PrintIR("before"), transform.FoldConstant(), transform.PrintIR()]).apply_(
+        mod
+    )
     shown = capsys.readouterr().err
     assert shown.startswith(f"# before\n{before.rstrip()}\n") and shown.endswith(f"{mod.script().rstrip()}\n")
     lowered = transform.RelaxToTensors()(_module())
-    transform.PrintIR("tensors")(lowered)
+    transform.PrintIR("tensors").apply_(lowered)
     assert capsys.readouterr().err.startswith("# tensors\n") and "linalg" in lowered.asm()

@@ -192,7 +192,7 @@ def test_exception_of_instrument_inside_a_pass_is_not_wrapped() -> None:
 
     @module_pass(name="outer")
     def outer(module: object, ctx: PassContext) -> None:
-        MLIRPass("cse")(module, ctx)
+        MLIRPass("cse").apply_(module, ctx)
 
     class Fussy(Recorder):
         def run_before_pass(self, module: object, info: PassInfo) -> None:
@@ -273,5 +273,5 @@ def test_instruments_get_the_module_that_was_given() -> None:
         bb.emit_func_output(x)
     mod = bb.get()
     with PassContext(instruments=[Looks("1", [])]):
-        Sequential([MLIRPass("cse"), logging_pass("p", [])])(mod)
+        Sequential([MLIRPass("cse"), logging_pass("p", [])]).apply_(mod)
     assert len(seen) == 6 and all(each is mod for each in seen)

@@ -145,7 +145,7 @@ def test_failure_later_in_a_sequence_restores_the_first_input() -> None:
     module = parse()
     before = str(module)
     with pytest.raises(PassError):
-        Sequential([MLIRPass("cse"), failing_pass(lambda: ValueError("x"))])(module)
+        Sequential([MLIRPass("cse"), failing_pass(lambda: ValueError("x"))]).apply_(module)
     assert str(module) == before
 
 
@@ -181,7 +181,7 @@ def test_invalid_input_is_reported_before_the_pass() -> None:
     with module.context:
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
     with pytest.raises(VerifyError, match="before the first pass"):
-        Rename()(module)
+        Rename().apply_(module)
 
 
 def test_verify_each_can_be_switched_off() -> None:
@@ -190,7 +190,7 @@ def test_verify_each_can_be_switched_off() -> None:
     with module.context:
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
     with PassContext(config={"pass.verify_each": False}):
-        Rename()(module)
+        Rename().apply_(module)
 
 
 UNBUFFERISABLE = """
@@ -205,7 +205,7 @@ def test_failing_upstream_pass_carries_located_diagnostics(capfd: pytest.Capture
     module = parse(UNBUFFERISABLE, unregistered=True)
     before = str(module)
     with pytest.raises(PassError) as caught:
-        MLIRPass("one-shot-bufferize")(module)
+        MLIRPass("one-shot-bufferize").apply_(module)
     assert caught.value.pass_name == "one-shot-bufferize"
     assert "op was not bufferized" in str(caught.value)
     assert caught.value.diagnostics[0].location == "user.py:3:5"
@@ -219,7 +219,7 @@ def test_dump_and_reproducer(tmp_path: Path) -> None:
         pytest.raises(PassError) as caught,
         PassContext(config={"pass.dump_dir": str(tmp_path)}),
     ):
-        MLIRPass("cse,one-shot-bufferize{bufferize-function-boundaries=true}")(module)
+        MLIRPass("cse,one-shot-bufferize{bufferize-function-boundaries=true}").apply_(module)
     dump = caught.value.dump
     assert dump is not None and "test.op" in dump.read_text()
     assert (
@@ -246,7 +246,7 @@ def test_without_dump_directory_the_whole_run_can_be_replayed(
     before = str(module)
     for _ in range(2):
         with pytest.raises(PassError) as caught:
-            MLIRPass("cse,one-shot-bufferize")(module)
+            MLIRPass("cse,one-shot-bufferize").apply_(module)
     dump = caught.value.dump
     assert list(tmp_path.rglob("*.mlir")) == [dump]
     assert dump is not None and str(dump) in str(caught.value)
@@ -255,7 +255,7 @@ def test_without_dump_directory_the_whole_run_can_be_replayed(
     again = parse(text, unregistered=True)
     assert str(again) == before
     with pytest.raises(PassError, match="op was not bufferized"):
-        parse_pipeline(recipe.pipeline)(again)
+        parse_pipeline(recipe.pipeline).apply_(again)
 
 
 def test_reproducers_hold_the_options_of_the_context(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_upstream_pipeline_is_taken_apart() -> None:
 
 def test_nested_anchors_run() -> None:
     module = parse()
-    MLIRPass("any(cse),func.func(any(canonicalize))")(module)
+    MLIRPass("any(cse),func.func(any(canonicalize))").apply_(module)
     assert str(module).count("addi") == 1
 
 

@@ -57,7 +57,7 @@ def test_required_by_context_runs_above_its_level() -> None:
 def test_disabled_upstream_pass_inside_a_pipeline() -> None:
     module = parse()
     with PassContext(disabled_pass=["cse"]):
-        MLIRPass("cse,symbol-dce")(module)
+        MLIRPass("cse,symbol-dce").apply_(module)
     assert str(module).count("addi") == 2
 
 
@@ -138,7 +138,7 @@ def test_required_of_required_run_first_and_once() -> None:
 
 def test_upstream_pass_can_be_required() -> None:
     module = parse()
-    Sequential([logging_pass("a", events, required=("cse",))])(module)
+    Sequential([logging_pass("a", events, required=("cse",))]).apply_(module)
     assert str(module).count("addi") == 1
 
 

@@ -140,7 +140,7 @@ def module() -> rx.IRModule:
 def tile(database: Database, target: str = "cpu") -> int:
     work = module()
     with apply_history_best(database):
-        rx.transform.LegalizeOps(target)(work)
+        rx.transform.LegalizeOps(target).apply_(work)
     return next(size for size in (4, 8, 16) if f"T.vectorized(T.min({size}, " in work.script())
 
 

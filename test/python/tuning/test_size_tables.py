@@ -318,7 +318,7 @@ def test_strategies_take_tables(tmp_path: Path) -> None:
         assert "sums: tuned: otherwise: kind=inlined, lanes=4" in lines
         with apply_history_best(path), explain_strategy() as report:
             work = module({"n": (3, 4)})
-            rx.transform.LegalizeOps()(work)
+            rx.transform.LegalizeOps().apply_(work)
         assert "sums: tuned: kind=plain, lanes=4" in report.render(100)
         assert "if (" not in work.script()
 

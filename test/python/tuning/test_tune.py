@@ -390,7 +390,7 @@ def test_tasks_of_a_module(tmp_path: Path) -> None:
         for history, wanted in ((None, 16), (database, 4), (tmp_path / "tuned.json", 4)):
             work = module.clone()
             with apply_history_best(Database() if history is None else history):
-                rx.transform.LegalizeOps()(work)
+                rx.transform.LegalizeOps().apply_(work)
             assert f"T.vectorized(T.min({wanted}, " in work.script()
         with apply_history_best(database):
             main = rx.build(module)["main"]

@@ -29,7 +29,7 @@ def _functions() -> None:
 def machine(level: str) -> VirtualMachine:
     """All programs, lowered to a level and built from there."""
     lowered = together().clone()
-    pipeline(level)(lowered.mlir)
+    lowered.apply_(pipeline(level))
     return VirtualMachine(rx.vm.build(lowered))
 
 

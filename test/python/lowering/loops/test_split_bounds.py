@@ -159,7 +159,7 @@ CHECKED = {
 def needs_checks(source: str) -> bool:
     """Whether `check-prim-funcs` marks the prim func."""
     module = parse(source)
-    CheckPrimFuncs()(module)
+    CheckPrimFuncs().apply_(module)
     (prim,) = [op for op in module.body.operations if PRIM_FUNC in op.attributes]
     return UNCHECKED in prim.attributes
 

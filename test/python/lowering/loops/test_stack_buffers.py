@@ -17,8 +17,8 @@ def test_totals_before_each_element() -> None:
         with bb.function(name, [x]):
             bb.emit_func_output(R.cumsum(x, axis=0, exclusive=True))
     module = bb.get()
-    create_pass("legalize-ops")(module)
-    MLIRPass("canonicalize")(module)
+    create_pass("legalize-ops").apply_(module)
+    MLIRPass("canonicalize").apply_(module)
     built = rx.build(module)
     for name in ("four", "any"):
         found = to_numpy(built[name](np.array([2, -3, 5, 7], np.float32)))
