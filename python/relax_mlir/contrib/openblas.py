@@ -298,7 +298,7 @@ _limit: ContextVar[int] = ContextVar("openblas_threads", default=0)
 
 
 def use_openblas(mod: IRModule, choose: Choose | None = None, target: str | Target | None = None) -> IRModule:
-    """Return a module in which the library computes the products of `mod` that it can take; `mod` stays as it is.
+    """Return a module in which the library computes the products of `mod` that it can take; `mod` is unchanged.
 
     `target`: for which `mod` will be built: products run on its `num_threads` at most; None: on as many as are set.
 

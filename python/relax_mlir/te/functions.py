@@ -100,25 +100,29 @@ def power(x: ExprLike, y: ExprLike) -> Expr:
     return _same("pow", x, y)
 
 
-def maximum(x: ExprLike, y: ExprLike) -> Expr:
-    """The larger of two numbers; NaN if one is. (`te.max` is the reduction.)"""
+def maximum(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
+    """The larger of two numbers; NaN if one is; of sizes a size, which shapes may hold."""
+    if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
+        return symbolic.maximum(x, y)
     return _same("max", x, y)
 
 
-def minimum(x: ExprLike, y: ExprLike) -> Expr:
-    """The smaller of two numbers; NaN if one is. (`te.min` is the reduction.)"""
+def minimum(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
+    """The smaller of two numbers; NaN if one is; of sizes a size, which shapes may hold."""
+    if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
+        return symbolic.minimum(x, y)
     return _same("min", x, y)
 
 
 def floordiv(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x // y`, rounded down; a size of sizes, so that it may stand in shapes."""
+    """`x // y`, rounded down; of sizes a size, which shapes may hold."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.floordiv(x, y)
     return as_expr(x) // y
 
 
 def floormod(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x % y` with the sign of `y`; a size of sizes, so that it may stand in shapes."""
+    """`x % y` with the sign of `y`; of sizes a size, which shapes may hold."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.floormod(x, y)
     return as_expr(x) % y
@@ -138,7 +142,7 @@ indexdiv, indexmod = floordiv, floormod
 
 
 def ceildiv(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x / y`, rounded up; a size of sizes, so that it may stand in shapes."""
+    """`x / y`, rounded up; of sizes a size, which shapes may hold."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.ceildiv(x, y)
     return -((-as_expr(x)) // y)

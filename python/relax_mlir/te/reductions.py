@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import zip_longest
+from typing import Any, TypeAlias, overload
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
@@ -32,6 +34,7 @@ from relax_mlir.te.expressions import (
     as_expr,
     condition,
 )
+from relax_mlir.te.functions import maximum, minimum
 from relax_mlir.te.walk import loads_of, post_order, variables_of
 
 Axes: TypeAlias = "IterVar | Sequence[IterVar]"
@@ -123,14 +126,50 @@ def prod(
     return _named("prod", expr, axis, where, init)
 
 
-def max(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction:
-    """The largest element over `axis`; over nothing the least value of the dtype, of floats -inf."""
-    return _named("max", expr, axis, where, init)
+@overload
+def max(
+    expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None
+) -> Reduction: ...
+@overload
+def max(expr: ExprLike, axis: ExprLike, *more: ExprLike) -> Any: ...  # noqa: ANN401 - as `maximum`
 
 
-def min(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction:
-    """The smallest element over `axis`; over nothing the greatest value of the dtype, of floats inf."""
-    return _named("min", expr, axis, where, init)
+def max(
+    expr: ExprLike,
+    axis: Axes | ExprLike,
+    *more: Any,
+    where: ExprLike | None = None,
+    init: ExprLike | None = None,
+) -> Any:
+    """The largest element over `axis`, or the largest of two values or more, as `maximum` computes it.
+
+    ``max(x[i, k], axis=k)`` is a reduction: over nothing the lowest value of the dtype, of floats -inf.
+    ``max(x[i], 0)`` is an expression.
+    """
+    return _extreme("max", maximum, (expr, axis, *more), where, init)
+
+
+@overload
+def min(
+    expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None
+) -> Reduction: ...
+@overload
+def min(expr: ExprLike, axis: ExprLike, *more: ExprLike) -> Any: ...  # noqa: ANN401 - as `minimum`
+
+
+def min(
+    expr: ExprLike,
+    axis: Axes | ExprLike,
+    *more: Any,
+    where: ExprLike | None = None,
+    init: ExprLike | None = None,
+) -> Any:
+    """The smallest element over `axis`, or the smallest of two values or more, as `minimum` computes it.
+
+    ``min(x[i, k], axis=k)`` is a reduction: over nothing the highest value of the dtype, of floats inf.
+    ``min(x[i], 0)`` is an expression.
+    """
+    return _extreme("min", minimum, (expr, axis, *more), where, init)
 
 
 def comm_reducer(
@@ -198,6 +237,32 @@ def as_kind(item: Expr) -> DType:
     return dtypes.dtype("int32" if fits else "int64")
 
 
+def _extreme(
+    name: str,
+    of_two: Callable[[Any, Any], Any],
+    given: tuple[Any, ...],
+    where: ExprLike | None,
+    init: ExprLike | None,
+) -> Any:  # noqa: ANN401 - a reduction, or what `of_two` gives
+    """The reduction of ``given[0]``, if the second value is an axis, else the extreme of all values."""
+    value, axis, *more = given
+    if not isinstance(axis, list | tuple) and not is_reduce_axis(axis):
+        if where is not None or init is not None:
+            raise ArgumentError(
+                f"te.{name}: 'axis' is {axis!r} and no reduce_axis, but 'where' and 'init' belong to a reduction"
+            )
+        return functools.reduce(of_two, given)
+    if len(more) > 2:
+        raise ArgumentError(f"te.{name}: a reduction takes 'where' and 'init' at most, got {more!r}")
+    where, init = (early if late is None else late for early, late in zip_longest(more, (where, init)))
+    return _named(name, value, axis, where, init)
+
+
+def is_reduce_axis(item: object) -> bool:
+    """True for what `reduce_axis` gives."""
+    return isinstance(item, IterVar) and item.iter_type == REDUCTION
+
+
 def _named(name: str, value: object, axis: Axes, where: ExprLike | None, init: ExprLike | None) -> Reduction:
     item = _source(f"te.{name}", value)
     dtype = as_kind(item)
@@ -221,9 +286,14 @@ def _reductions(
 ) -> tuple[Reduction, ...]:
     axes = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
     for item in axes:
-        if not isinstance(item, IterVar) or item.iter_type != REDUCTION:
+        if not is_reduce_axis(item):
+            hint = {
+                "te.sum": "; two values are added by a + b",
+                "te.prod": "; two values are multiplied by a * b",
+            }
             raise ArgumentError(
                 f"{what}: 'axis' is {item!r} ({type(item).__name__}), expected a reduce_axis, or a list of them"
+                + hint.get(what, "")
             )
     if not axes:
         raise ArgumentError(f"{what}: 'axis' is empty; give the reduce_axis to combine over")

@@ -20,7 +20,7 @@ ModuleT = TypeVar("ModuleT", IRModule, ir.Module)
 class Pass(ABC):
     """A transformation of a module.
 
-    Calling a pass gives a new module and leaves the argument as it is; `apply_` changes a module in place. Both run
+    Calling a pass gives a new module and leaves the argument unchanged; `apply_` changes a module in place. Both run
     the pass under the current context: the instruments are asked and told.
     """
 
@@ -42,7 +42,7 @@ class Pass(ABC):
         """Return the module that the pass makes of `module`, an `IRModule` or the MLIR module in one.
 
         The result is a new module in the same context, which shares the weights, also where the pass finds nothing
-        to do or an instrument does not let it run. The argument stays as it is, with the ops and values that a caller
+        to do or an instrument does not let it run. The argument is unchanged, with the ops and values that a caller
         holds, and when the pass fails. Instruments get the new module.
 
         Args:

@@ -53,7 +53,7 @@ _state = _ThreadState()
 
 @contextmanager
 def run_on_copy(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
-    """A run on a copy of `mod`, which stays as it is and shows in reports what the module was before."""
+    """A run on a copy of `mod`, which is unchanged and shows in reports what the module was before."""
     if ctx.option(VERIFY_EACH):
         _verify_input(mod.mlir)
     with _entered(Run(mod.clone(), mod.operation, pipeline)) as run:

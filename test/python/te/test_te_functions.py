@@ -85,7 +85,50 @@ def test_functions_of_integers() -> None:
         np.testing.assert_array_equal(have, want, err_msg=str(number))
 
 
+@np.errstate(all="ignore")
+def test_extremes_of_values() -> None:
+    x, y = te.placeholder((N,), name="x"), te.placeholder((N,), name="y")
+    z, k = te.placeholder((N,), "int32", "z"), te.reduce_axis((0, N), "k")
+    whole = np.concatenate([INTEGERS, [3, 4, 5, -6]]).astype("i4")
+    cases: list[tuple[Any, Any]] = [
+        (lambda i: te.max(x[i], y[i]), np.maximum(FLOATS, DIVISORS)),
+        (lambda i: te.min(x[i], y[i]), np.minimum(FLOATS, DIVISORS)),
+        (lambda i: te.max(x[i], y[i], 0.5), np.maximum(np.maximum(FLOATS, DIVISORS), np.float32(0.5))),
+        (lambda i: te.min(0, x[i]), np.minimum(np.float32(0), FLOATS)),
+        (lambda i: te.max(z[i], 4) - te.min(2, z[i]), np.maximum(whole, 4) - np.minimum(2, whole)),
+        (lambda i: te.max(z[i], i), np.maximum(whole, np.arange(12))),
+        (lambda i: te.min(i, N - 3, 7).astype("int32"), np.minimum(np.arange(12), 7)),
+        (lambda i: te.max(z[k], k), np.full(12, whole.max())),
+        (lambda i: te.min(z[k], [k], z[k] > 2, 100), np.full(12, 3)),
+    ]
+    outputs = [te.compute((N,), f, f"c{number}") for number, (f, _) in enumerate(cases)]
+    assert [t.dtype for t in outputs] == ["float32"] * 4 + ["int32"] * 5
+    found = evaluated([x, y, z], outputs, [FLOATS, DIVISORS, whole])
+    for number, (have, (_, want)) in enumerate(zip(found, cases, strict=True)):
+        np.testing.assert_array_equal(have, want.astype(have.dtype), err_msg=str(number))
+
+
+def test_extremes_that_are_refused() -> None:
+    a, k = te.placeholder((N,), name="A"), te.reduce_axis((0, N), "k")
+    for wrong, message in (
+        (
+            lambda: te.sum(a[0], 4),
+            r"te\.sum: 'axis' is 4 \(int\), expected a reduce_axis.*two values.*a \+ b",
+        ),
+        (lambda: te.prod(a[0], a[1]), r"te\.prod: 'axis' is A\[1\].*expected a reduce_axis.*a \* b"),
+        (lambda: te.max(a[0], 4, where=a[0] > 3), r"te\.max: 'axis' is 4.*'where' and 'init' belong to"),
+        (lambda: te.min(a[k], k, a[k] > 0, 0.0, 3), r"te\.min: a reduction takes 'where' and 'init' at most"),
+        (lambda: te.max(a[0], te.min(a[k], k)), r"a reduction \(min\) is the whole value of a compute"),
+        (lambda: te.max(a[0], None), "None .NoneType. is no tensor expression"),
+        (lambda: te.max(a[k], []), "'axis' is empty"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            wrong()
+
+
 def test_sizes() -> None:
+    assert te.max(N, 4) == te.maximum(4, N) and te.compute((te.min(N, 4),), lambda i: i).shape != (N,)
+    assert te.max(3, 9, 4) == 9 and te.min(N, N) == N
     assert te.ceildiv(N, 4) == (N + 3) // 4 and te.indexdiv(N, 4) == N // 4 and te.size_var("n") == N
     with pytest.raises(DTypeError, match="size_var 'n': the dtype is 'float32'"):
         te.size_var("n", "float32")
