@@ -9,7 +9,21 @@ from relax_mlir import op as R
 from relax_mlir import transform
 from relax_mlir.error import ArgumentError, PassError
 from relax_mlir.instrument import pass_instrument
+from relax_mlir.script import parse
 from relax_mlir.transform import DiagnosticContext, PassContext, PassInfo, Sequential
+
+FUNCTION = """
+@R.function
+def {name}(x: R.Tensor((4,), "float32")):
+    R.func_attr({{"SkipOptimization": {skip}}})
+    with R.dataflow():
+        y = R.add(x, R.add(R.const(1.0, "float32"), R.const(2.0, "float32")))
+        unused = R.sin(y)
+        z = R.exp(y)
+        R.output(z)
+    return z
+"""
+SKIPPED = FUNCTION.format(name="kept", skip=1) + FUNCTION.format(name="main", skip=0)
 
 
 def module(name: str = "main") -> rx.IRModule:
@@ -55,7 +69,37 @@ def test_argument_checking() -> None:
 
 def test_pass_takes_and_gives_a_module() -> None:
     mod = module()
-    assert transform.FoldConstant()(mod) is mod and folded(mod)
+    assert folded(transform.FoldConstant()(mod)) and not folded(mod)
+
+
+def test_a_pass_both_disabled_and_required_does_not_run() -> None:
+    with pytest.warns(UserWarning, match="required and disabled at once"):
+        ctx = PassContext(required_pass=["FoldConstant"], disabled_pass=["FoldConstant"])
+    with ctx:
+        assert not folded(Sequential([transform.FoldConstant()])(module()))
+
+
+def test_skip_optimization() -> None:
+    seen: list[str] = []
+
+    @transform.function_pass(opt_level=1)
+    def looks(func: rx.Function, mod: rx.IRModule, ctx: PassContext) -> rx.Function:
+        seen.append(func.name.value)
+        return func
+
+    mod = parse(SKIPPED)
+    done = Sequential(
+        [looks, transform.FoldConstant(), transform.DeadCodeElimination(), transform.LegalizeOps()]
+    )(mod)
+    done = transform.FuseOps()(done)
+    assert seen == ["main"]
+    assert (str(done["main"]).count("call_tir"), str(done["kept"]).count("call_tir")) == (1, 4)
+    x = np.arange(4, dtype="f4")
+    for mode in ("native", "bytecode"):  # what programs need to be compiled runs all the same
+        built = rx.build(mod, exec_mode=mode)
+        main = built if mode == "native" else rx.VirtualMachine(built)
+        for name in ("main", "kept"):
+            np.testing.assert_allclose(np.from_dlpack(main[name](x)), np.exp(x + 3), rtol=1e-6)
 
 
 def test_fold_constant_as_function_of_transform() -> None:

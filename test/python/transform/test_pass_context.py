@@ -226,8 +226,11 @@ def test_names_are_a_list(key: str) -> None:
 
 
 def test_required_and_disabled_at_once() -> None:
-    with pytest.raises(ArgumentError, match="both required and disabled: fuse-ops"):
-        PassContext(required_pass=["fuse-ops", "cse"], disabled_pass=["FuseOps"])
+    with pytest.warns(UserWarning, match="'fuse-ops': required and disabled at once; disabled") as seen:
+        ctx = PassContext(required_pass=["fuse-ops", "cse"], disabled_pass=["FuseOps"])
+    assert seen[0].filename == __file__
+    assert not ctx.pass_enabled(PassInfo("fuse-ops")) and ctx.pass_enabled(PassInfo("cse", opt_level=3))
+    assert not ctx.derived(opt_level=3).pass_enabled(PassInfo("fuse-ops"))  # does not warn again
 
 
 @pytest.mark.parametrize("level", [-1, 4, 1.0, True, "2", None])
@@ -256,7 +259,7 @@ def test_derived_contexts() -> None:
     assert inner.config == {OPTION.key: 3} and inner.instruments == []
 
 
-def test_instruments_get_the_module_that_was_given() -> None:
+def test_instruments_get_the_module_that_is_changed() -> None:
     seen: list[object] = []
 
     class Looks(Recorder):
@@ -274,4 +277,6 @@ def test_instruments_get_the_module_that_was_given() -> None:
     mod = bb.get()
     with PassContext(instruments=[Looks("1", [])]):
         Sequential([MLIRPass("cse"), logging_pass("p", [])]).apply_(mod)
-    assert len(seen) == 6 and all(each is mod for each in seen)
+        assert len(seen) == 6 and all(each is mod for each in seen)
+        new = Sequential([MLIRPass("cse"), logging_pass("p", [])])(mod)
+    assert new is not mod and len(seen) == 12 and all(each is new for each in seen[6:])

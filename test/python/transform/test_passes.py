@@ -21,6 +21,7 @@ from relax_mlir.transform import (
     dataflowblock_pass,
     function_pass,
     module_pass,
+    prim_func_pass,
 )
 from relax_mlir.transform.pass_pipeline import parse_pipeline
 from relax_mlir.transform.reproducer import Recipe, read_recipe
@@ -28,9 +29,10 @@ from relax_mlir.transform.reproducer import Recipe, read_recipe
 FUNCTIONS = """
 func.func private @declared(i32) -> i32
 func.func @main() { return }
-func.func @skipped() attributes {relax.skip} { return }
+func.func @skipped() attributes {SkipOptimization = 1 : i64} { return }
 func.func private @prim() attributes {relax.prim_func} { return }
-func.func @other() { return }
+func.func private @kept() attributes {relax.prim_func, relax.prim_attrs = {SkipOptimization = 1 : i64}} { return }
+func.func @other() attributes {SkipOptimization = 0 : i64} { return }
 """
 
 BLOCKS = """
@@ -40,7 +42,7 @@ func.func @main() {
   scf.if %c { "relax.dataflow"() ({ "relax.output"() : () -> () }) {id = 1} : () -> () }
   return
 }
-func.func @skipped() attributes {relax.skip} {
+func.func @skipped() attributes {SkipOptimization = true} {
   "relax.dataflow"() ({ "relax.output"() : () -> () }) {id = 2} : () -> ()
   return
 }
@@ -60,10 +62,12 @@ class Rename(ModulePass):
             function.attributes["sym_name"] = ir.StringAttr.get(self.prefix + function.name.value)
 
 
-def test_module_pass_works_in_place_and_returns_the_module() -> None:
+def test_a_call_gives_a_new_module_and_apply_changes_one() -> None:
     module = parse()
-    assert Rename(prefix="pre_")(module) is module
-    assert "@pre_main" in str(module)
+    renamed = Rename(prefix="pre_")(module)
+    assert "@pre_main" in str(renamed) and "@main" in str(module)
+    assert Rename(prefix="pre_").apply_(module) is module
+    assert str(module) == str(renamed)
 
 
 def test_info_shows_options_that_differ_from_defaults() -> None:
@@ -80,6 +84,17 @@ def test_function_pass_sees_relax_functions_only() -> None:
 
     see(parse(FUNCTIONS, unregistered=True))
     assert seen == ["main", "other"]
+
+
+def test_prim_func_pass_sees_prim_funcs_only() -> None:
+    seen: list[str] = []
+
+    @prim_func_pass(name="see")
+    def see(function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        seen.append(function.name.value)
+
+    see(parse(FUNCTIONS, unregistered=True))
+    assert seen == ["prim"]
 
 
 def test_dataflow_block_pass_sees_each_block() -> None:
@@ -134,9 +149,10 @@ def test_failure_restores_the_module() -> None:
         module.body.operations[0].operation.erase()
         raise UnsupportedError("no")
 
-    with pytest.raises(UnsupportedError):
-        mess(module)
-    assert str(module) == before
+    for run in (mess.apply_, mess):
+        with pytest.raises(UnsupportedError):
+            run(module)
+        assert str(module) == before
 
 
 def test_failure_later_in_a_sequence_restores_the_first_input() -> None:

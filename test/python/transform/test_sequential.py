@@ -168,7 +168,8 @@ def test_what_a_pass_requires_runs_before_it_where_it_is_called_alone() -> None:
 
 def test_a_sequence_of_nothing() -> None:
     module = parse()
-    assert Sequential(required=None)(module) is module and Sequential(None).passes == ()
+    copy = Sequential(required=None)(module)
+    assert copy is not module and str(copy) == str(module) and Sequential(None).passes == ()
 
 
 def test_an_undefined_pass_in_a_sequence() -> None:
