@@ -105,7 +105,8 @@ def estimate_memory(
                 "estimate_memory: the module calls builtins; estimate it before vm-memory-lower"
             )
         if ALLOC_STORAGE not in names:
-            work.apply_(create_pass(name) for name in PASSES)
+            for name in PASSES:
+                work.apply_(create_pass(name))
         found = []
         for each in relax_functions(work.mlir):
             public = "sym_visibility" not in each.attributes

@@ -16,7 +16,7 @@ class DiagnosticContext:
 
     >>> found = DiagnosticContext()
     >>> with PassContext(diag_ctx=found):
-    ...     Sequential([...])(mod)
+    ...     mod = Sequential([...])(mod)
     >>> print(found.render())
     """
 
