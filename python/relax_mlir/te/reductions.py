@@ -287,13 +287,8 @@ def _reductions(
     axes = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
     for item in axes:
         if not is_reduce_axis(item):
-            hint = {
-                "te.sum": "; two values are added by a + b",
-                "te.prod": "; two values are multiplied by a * b",
-            }
             raise ArgumentError(
                 f"{what}: 'axis' is {item!r} ({type(item).__name__}), expected a reduce_axis, or a list of them"
-                + hint.get(what, "")
             )
     if not axes:
         raise ArgumentError(f"{what}: 'axis' is empty; give the reduce_axis to combine over")

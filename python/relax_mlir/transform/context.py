@@ -72,7 +72,7 @@ class PassContext:
         self.required_pass = required - self.disabled_pass
         if both := sorted(required & self.disabled_pass):
             warnings.warn(
-                f"PassContext: {', '.join(map(repr, both))}: required and disabled at once; disabled passes do not run",
+                f"PassContext: both required and disabled, and therefore disabled: {', '.join(both)}",
                 stacklevel=2,
             )
         expect("PassContext: 'config'", config, Mapping | None, "options by key")

@@ -35,3 +35,20 @@ func.func @symbolic(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32, #re
   %1 = "relax.add"(%x, %0) : (tensor<?xf32, #relax.shape<["n"]>>, tensor<f32>) -> tensor<?xf32, #relax.shape<["n"]>>
   return %1 : tensor<?xf32, #relax.shape<["n"]>>
 }
+
+// CHECK-LABEL: func.func @marked
+// CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.constant"
+// CHECK-NEXT: "relax.negative"(%[[C]])
+// CHECK-LABEL: func.func @not_marked
+// CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.constant"() {value = dense<-2.000000e+00> : tensor<2xf32>}
+// CHECK-NEXT: return %[[C]]
+func.func @marked() -> tensor<2xf32> attributes {SkipOptimization = 1 : i64} {
+  %0 = "relax.constant"() {value = dense<2.0> : tensor<2xf32>} : () -> tensor<2xf32>
+  %1 = "relax.negative"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func @not_marked() -> tensor<2xf32> attributes {SkipOptimization = 0 : i64} {
+  %0 = "relax.constant"() {value = dense<2.0> : tensor<2xf32>} : () -> tensor<2xf32>
+  %1 = "relax.negative"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}

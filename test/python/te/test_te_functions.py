@@ -113,9 +113,9 @@ def test_extremes_that_are_refused() -> None:
     for wrong, message in (
         (
             lambda: te.sum(a[0], 4),
-            r"te\.sum: 'axis' is 4 \(int\), expected a reduce_axis.*two values.*a \+ b",
+            r"te\.sum: 'axis' is 4 \(int\), expected a reduce_axis, or a list",
         ),
-        (lambda: te.prod(a[0], a[1]), r"te\.prod: 'axis' is A\[1\].*expected a reduce_axis.*a \* b"),
+        (lambda: te.prod(a[0], a[1]), r"te\.prod: 'axis' is A\[1\].*expected a reduce_axis"),
         (lambda: te.max(a[0], 4, where=a[0] > 3), r"te\.max: 'axis' is 4.*'where' and 'init' belong to"),
         (lambda: te.min(a[k], k, a[k] > 0, 0.0, 3), r"te\.min: a reduction takes 'where' and 'init' at most"),
         (lambda: te.max(a[0], te.min(a[k], k)), r"a reduction \(min\) is the whole value of a compute"),

@@ -226,7 +226,9 @@ def test_names_are_a_list(key: str) -> None:
 
 
 def test_required_and_disabled_at_once() -> None:
-    with pytest.warns(UserWarning, match="'fuse-ops': required and disabled at once; disabled") as seen:
+    with pytest.warns(
+        UserWarning, match="both required and disabled, and therefore disabled: fuse-ops"
+    ) as seen:
         ctx = PassContext(required_pass=["fuse-ops", "cse"], disabled_pass=["FuseOps"])
     assert seen[0].filename == __file__
     assert not ctx.pass_enabled(PassInfo("fuse-ops")) and ctx.pass_enabled(PassInfo("cse", opt_level=3))
