@@ -100,29 +100,25 @@ def power(x: ExprLike, y: ExprLike) -> Expr:
     return _same("pow", x, y)
 
 
-def maximum(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """The larger of two numbers; NaN if one is; of sizes a size, which shapes may hold."""
-    if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
-        return symbolic.maximum(x, y)
+def maximum(x: ExprLike, y: ExprLike) -> Expr:
+    """The larger of two numbers; NaN if one is."""
     return _same("max", x, y)
 
 
-def minimum(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """The smaller of two numbers; NaN if one is; of sizes a size, which shapes may hold."""
-    if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
-        return symbolic.minimum(x, y)
+def minimum(x: ExprLike, y: ExprLike) -> Expr:
+    """The smaller of two numbers; NaN if one is."""
     return _same("min", x, y)
 
 
 def floordiv(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x // y`, rounded down; of sizes a size, which shapes may hold."""
+    """`x // y`, rounded down; a size of sizes, so that it may stand in shapes."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.floordiv(x, y)
     return as_expr(x) // y
 
 
 def floormod(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x % y` with the sign of `y`; of sizes a size, which shapes may hold."""
+    """`x % y` with the sign of `y`; a size of sizes, so that it may stand in shapes."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.floormod(x, y)
     return as_expr(x) % y
@@ -142,7 +138,7 @@ indexdiv, indexmod = floordiv, floormod
 
 
 def ceildiv(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x / y`, rounded up; of sizes a size, which shapes may hold."""
+    """`x / y`, rounded up; a size of sizes, so that it may stand in shapes."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.ceildiv(x, y)
     return -((-as_expr(x)) // y)

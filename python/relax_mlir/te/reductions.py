@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any, TypeAlias, overload
 
 from relax_mlir import symbolic
@@ -144,9 +143,9 @@ def max(
     """The largest element over `axis`, or the largest of two values or more, as `maximum` computes it.
 
     ``max(x[i, k], axis=k)`` is a reduction: over nothing the lowest value of the dtype, of floats -inf.
-    ``max(x[i], 0)`` is an expression.
+    ``max(x[i], 0)`` is an expression, and ``max(n, 4)`` of sizes is a size, which shapes may hold.
     """
-    return _extreme("max", maximum, (expr, axis, *more), where, init)
+    return _extreme("max", (expr, axis, *more), where, init)
 
 
 @overload
@@ -167,9 +166,9 @@ def min(
     """The smallest element over `axis`, or the smallest of two values or more, as `minimum` computes it.
 
     ``min(x[i, k], axis=k)`` is a reduction: over nothing the highest value of the dtype, of floats inf.
-    ``min(x[i], 0)`` is an expression.
+    ``min(x[i], 0)`` is an expression, and ``min(n, 4)`` of sizes is a size, which shapes may hold.
     """
-    return _extreme("min", minimum, (expr, axis, *more), where, init)
+    return _extreme("min", (expr, axis, *more), where, init)
 
 
 def comm_reducer(
@@ -237,13 +236,7 @@ def as_kind(item: Expr) -> DType:
     return dtypes.dtype("int32" if fits else "int64")
 
 
-def _extreme(
-    name: str,
-    of_two: Callable[[Any, Any], Any],
-    given: tuple[Any, ...],
-    where: ExprLike | None,
-    init: ExprLike | None,
-) -> Any:  # noqa: ANN401 - a reduction, or what `of_two` gives
+def _extreme(name: str, given: tuple[Any, ...], where: ExprLike | None, init: ExprLike | None) -> Any:  # noqa: ANN401 - a reduction, an expression or a size
     """The reduction of ``given[0]``, if the second value is an axis, else the extreme of all values."""
     value, axis, *more = given
     if not isinstance(axis, list | tuple) and not is_reduce_axis(axis):
@@ -251,11 +244,27 @@ def _extreme(
             raise ArgumentError(
                 f"te.{name}: 'axis' is {axis!r} and no reduce_axis, but 'where' and 'init' belong to a reduction"
             )
-        return functools.reduce(of_two, given)
+        return functools.reduce(_larger if name == "max" else _smaller, given)
     if len(more) > 2:
         raise ArgumentError(f"te.{name}: a reduction takes 'where' and 'init' at most, got {more!r}")
-    where, init = (early if late is None else late for early, late in zip_longest(more, (where, init)))
-    return _named(name, value, axis, where, init)
+    options = {"where": where, "init": init}
+    for key, item in zip(options, more, strict=False):
+        if options[key] is not None:
+            raise ArgumentError(f"te.{name}: '{key}' is given twice")
+        options[key] = item
+    return _named(name, value, axis, options["where"], options["init"])
+
+
+def _larger(x: ExprLike, y: ExprLike) -> Expr | Dim:
+    if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
+        return symbolic.maximum(x, y)
+    return maximum(x, y)
+
+
+def _smaller(x: ExprLike, y: ExprLike) -> Expr | Dim:
+    if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
+        return symbolic.minimum(x, y)
+    return minimum(x, y)
 
 
 def is_reduce_axis(item: object) -> bool:

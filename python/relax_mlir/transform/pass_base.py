@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from relax_mlir.changes import changed
 from relax_mlir.error import expect
@@ -57,7 +57,7 @@ class Pass(ABC):
         mod, ctx = self._checked(module), PassContext.current() if ctx is None else ctx
         with run_on_copy(mod, ctx, self.info.text) as run:
             self._run(run, ctx)
-        return cast("ModuleT", run.mod if isinstance(module, IRModule) else run.mod.mlir)
+        return run.mod if isinstance(module, IRModule) else run.mod.mlir
 
     def apply_(self, module: ModuleT, ctx: PassContext | None = None) -> ModuleT:
         """Run on `module` in place and return it; arguments and errors are those of a call.

@@ -118,6 +118,7 @@ def test_extremes_that_are_refused() -> None:
         (lambda: te.prod(a[0], a[1]), r"te\.prod: 'axis' is A\[1\].*expected a reduce_axis"),
         (lambda: te.max(a[0], 4, where=a[0] > 3), r"te\.max: 'axis' is 4.*'where' and 'init' belong to"),
         (lambda: te.min(a[k], k, a[k] > 0, 0.0, 3), r"te\.min: a reduction takes 'where' and 'init' at most"),
+        (lambda: te.min(a[k], k, a[k] > 0, where=a[k] < 9), r"te\.min: 'where' is given twice"),
         (lambda: te.max(a[0], te.min(a[k], k)), r"a reduction \(min\) is the whole value of a compute"),
         (lambda: te.max(a[0], None), "None .NoneType. is no tensor expression"),
         (lambda: te.max(a[k], []), "'axis' is empty"),
@@ -127,7 +128,7 @@ def test_extremes_that_are_refused() -> None:
 
 
 def test_sizes() -> None:
-    assert te.max(N, 4) == te.maximum(4, N) and te.compute((te.min(N, 4),), lambda i: i).shape != (N,)
+    assert te.max(N, 4) == te.max(4, N) != N and te.compute((te.min(N, 4),), lambda i: i).shape != (N,)
     assert te.max(3, 9, 4) == 9 and te.min(N, N) == N
     assert te.ceildiv(N, 4) == (N + 3) // 4 and te.indexdiv(N, 4) == N // 4 and te.size_var("n") == N
     with pytest.raises(DTypeError, match="size_var 'n': the dtype is 'float32'"):
