@@ -23,7 +23,11 @@ DENSE_LIMIT = 64
 """Arrays with at most this many elements are ``dense`` attributes; larger ones are resources."""
 
 ALIGNMENT_BYTES = 4
-_BLOB = re.compile(r'"0x([0-9A-Fa-f]*)"')
+_RESOURCE = re.compile(r'dense_resource<(?:"((?:[^"\\]|\\.)*)"|([^>"]*))>')
+"""How a resource attribute begins: its name, in quotes unless it is a plain word."""
+_ESCAPE = re.compile(rb'\\([0-9A-Fa-f]{2}|[\\"])')
+_BLOB = re.compile(r'"0x([0-9A-Fa-f]*)"\s*\}\s*\}\s*#-\}\s*\Z')
+"""The only resource of a module, at the end of its text."""
 _counter = itertools.count()
 _arrays: weakref.WeakKeyDictionary[ir.Context, weakref.WeakValueDictionary[str, np.ndarray[Any, Any]]]
 _arrays = weakref.WeakKeyDictionary()
@@ -125,9 +129,19 @@ def is_resource(attribute: ir.Attribute) -> bool:
 def resource_name(attribute: ir.Attribute) -> str:
     """Name of a resource attribute: ``w`` in ``dense_resource<w> : tensor<4xf32>``."""
     text = str(attribute)
-    if not text.startswith("dense_resource<"):
+    found = _RESOURCE.match(text)
+    if found is None:
         raise UnsupportedError(f"constant {text[:80]} is neither a dense nor a resource attribute")
-    return text.removeprefix("dense_resource<").split(">", 1)[0].strip('"')
+    return found[2] if found[1] is None else _unescaped(found[1])
+
+
+def _unescaped(text: str) -> str:
+    """The characters of a string literal of MLIR, as its printer writes it."""
+
+    def character(escape: re.Match[bytes]) -> bytes:
+        return escape[1] if len(escape[1]) == 1 else bytes.fromhex(escape[1].decode())
+
+    return _ESCAPE.sub(character, text.encode()).decode(errors="replace")
 
 
 def dense_elements(

@@ -64,7 +64,7 @@ class ConstantOp(
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
         value = args.attrs["value"]
-        if not isinstance(value, ir.DenseElementsAttr) and not str(value).startswith("dense_resource<"):
+        if not isinstance(value, ir.DenseElementsAttr) and not constants.is_resource(value):
             raise ArgumentError(
                 f"{args.op}: value {str(value)[:60]} is neither a dense nor a resource attribute"
             )

@@ -21,11 +21,10 @@ from relax_mlir.dialects import constants, dtypes
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, writing_atomically
-from relax_mlir.module_weights import replace_resources, resources
+from relax_mlir.module_weights import has_hidden_resources, replace_resources, resources
 
 FORMAT, FORMAT_VERSION = "relax-mlir module", 1
 MANIFEST, TEXT, WEIGHTS = "relax-mlir.json", "module.mlir", "weights/"
-RESOURCE = re.compile(r'dense_resource<("(?:[^"\\]|\\.)*"|[^>"]*)>')
 _OTHER = re.compile(r"[^\w.-]")
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of all entries, so that equal modules make equal files."""
@@ -38,15 +37,14 @@ def save(module: ir.Module, path: Path) -> None:
 
     Raises:
         ArgumentError: the file cannot be written; says why.
-        UnsupportedError: the module's text had no data for a weight, or one is not the attribute of an op.
+        UnsupportedError: the module's text had no data for a weight, or one is in a type or a location.
     """
     weights = resources(module.operation)
-    text = module_text(module, PrintOptions(debug_info=True))
-    text = text.partition("{-#")[0].rstrip() + "\n"
-    named = {found[1].strip('"') for found in RESOURCE.finditer(text)}
-    if unknown := sorted(named - weights.keys()):
+    # In local scope no data of resources is printed.
+    text = module_text(module, PrintOptions(debug_info=True, local_scope=True))
+    if has_hidden_resources(module.operation):
         raise UnsupportedError(
-            f"IRModule.save: {path}: weights inside of other attributes: {', '.join(unknown)}"
+            f"IRModule.save: {path}: a type or a location holds a resource, which cannot be saved: only attributes may"
         )
     constants.require(weights.values())
     members = {name: f"{WEIGHTS}{index}-{_OTHER.sub('_', name)}.npy" for index, name in enumerate(weights)}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from relax_mlir.dialects.constants import is_resource
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 
@@ -88,9 +89,7 @@ def _declare(function: ir.Operation) -> None:
 def has_weights(module: ir.Module | ir.Operation) -> bool:
     """Whether constants of the module's functions, or of its constant table, are resources."""
     return any(
-        str(value).startswith("dense_resource<")
-        for top in entry_block(module.operation).operations
-        for value in _constants(top)
+        is_resource(value) for top in entry_block(module.operation).operations for value in _constants(top)
     )
 
 

@@ -1,35 +1,44 @@
-"""The weights of ops: resources, by name, found and replaced."""
+"""The weights of ops: resources, found, replaced and taken out, in arrays and dictionaries of attributes, too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from relax_mlir.dialects import constants
 from relax_mlir.mlir import ir
 
+_WITHOUT_USE_LISTS = 2
+"""The version of MLIR's bytecode that does not record the order of uses, which is no part of a program."""
+
 
 def resources(op: ir.Operation) -> dict[str, ir.Attribute]:
     """The weights among the attributes of all ops in `op`, by the names of their resources."""
-    found: dict[str, ir.Attribute] = {}
-
-    for attribute in _in_order(op):
-        found.setdefault(constants.resource_name(attribute), attribute)
-    return found
+    return {constants.resource_name(weight): weight for weight in dict.fromkeys(_in_order(op))}
 
 
 def replace_resources(op: ir.Operation, made: Mapping[str, ir.Attribute]) -> None:
     """Put the attributes `made` in the place of the resources of these names."""
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        for key, attribute in _weights_of(inner):
-            inner.attributes[key] = made[constants.resource_name(attribute)]
+        attributes = inner.attributes
+        for name in _weight_names(inner):
+            attributes[name] = _replaced(attributes[name], made)
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    with op.context:
+        op.walk(visit)
 
 
-def copied(op: ir.Operation, context: ir.Context) -> ir.Operation:
+def copied(
+    op: ir.Operation, context: ir.Context, name_of: Callable[[int], str] | None = None
+) -> ir.Operation:
     """A copy of an op in `context`, with names and locations; weights are shared.
+
+    Args:
+        op: the op.
+        context: the context of the copy.
+        name_of: the name of a weight in another context, by its number.
 
     Raises:
         ir.MLIRError: `op` is not valid. UnsupportedError: the data of a weight is missing; names it.
@@ -39,21 +48,86 @@ def copied(op: ir.Operation, context: ir.Context) -> ir.Operation:
         return clone
     weights = _in_order(op)
     constants.require(weights)
-    text = op.get_asm(
-        print_generic_op_form=True,
-        enable_debug_info=True,
-        large_resource_limit=0,
-        use_local_scope=bool(weights),
-    )
+    # In local scope no data of resources is printed.
+    text = op.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
     with context, ir.Location.unknown():
-        copy: ir.Operation = ir.Operation.parse(text.partition("{-#")[0]).operation
+        copy: ir.Operation = ir.Operation.parse(text).operation
         # The parser gives new names to resources whose names the context has already.
-        made: dict[str, ir.Attribute] = {}
-        for name, weight in zip(map(constants.resource_name, _in_order(copy)), weights, strict=True):
-            if name not in made:
-                made[name] = constants.to_attribute(constants.to_numpy(weight))
-        replace_resources(copy, made)
+        replace_resources(copy, _shared(_in_order(copy), weights, name_of))
     return copy
+
+
+def attribute_in(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
+    """An attribute in `context`; the weights in it are shared.
+
+    Raises UnsupportedError: the data of a weight is missing.
+    """
+    if attribute.context == context:
+        return attribute
+    with context, ir.Location.unknown():
+        parsed: ir.Attribute = ir.Attribute.parse(str(attribute))
+        weights = list(_weights_in(attribute))
+        return _replaced(parsed, _shared(list(_weights_in(parsed)), weights)) if weights else parsed
+
+
+def _shared(
+    resources: Sequence[ir.Attribute],
+    weights: Sequence[ir.Attribute],
+    name_of: Callable[[int], str] | None = None,
+) -> dict[str, ir.Attribute]:
+    """Weights in the current context, by the names that the parser has given their resources."""
+    made: dict[str, ir.Attribute] = {}
+    for name, weight in zip(map(constants.resource_name, resources), weights, strict=True):
+        if name not in made:
+            wanted = None if name_of is None else name_of(len(made))
+            made[name] = constants.to_attribute(constants.to_numpy(weight), wanted)
+    return made
+
+
+def program_bytes(
+    op: ir.Operation, chosen: Callable[[ir.Operation], Iterable[str]] | None = None
+) -> tuple[bytes, list[tuple[int, str, ir.Attribute]]]:
+    """All that is true of an op, with its locations: two ops of a context that have the same are the same program.
+
+    Args:
+        op: an op, which need not be valid.
+        chosen: the names of the attributes of an op that are weights; by default, those of all that are.
+
+    Returns:
+        MLIR's bytecode of the op without these weights; each weight with the number of its op and the name of the
+        attribute. Bytes are the same in every context and process.
+    """
+    copy = op.clone(ip=False)
+    taken: list[tuple[int, str, ir.Attribute]] = []
+    number = 0
+    with op.context:
+        nothing = ir.UnitAttr.get()
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal number
+        number += 1
+        for name in _weight_names(inner, deep=False) if chosen is None else chosen(inner):
+            taken.append((number, name, inner.attributes[name]))
+            inner.attributes[name] = nothing
+        return ir.WalkResult.ADVANCE
+
+    copy.walk(visit, ir.WalkOrder.PRE_ORDER)
+    stream = io.BytesIO()
+    copy.write_bytecode(stream, _WITHOUT_USE_LISTS)
+    return stream.getvalue(), taken
+
+
+def has_hidden_resources(op: ir.Operation) -> bool:
+    """True if a type or a location in `op` holds a resource, which `resources` does not find."""
+    copy = op.clone(ip=False)
+    with op.context:
+        none = dict.fromkeys(resources(copy), ir.UnitAttr.get())
+    replace_resources(copy, none)
+    if "dense_resource<" not in copy.get_asm(print_generic_op_form=True, enable_debug_info=True):
+        return False
+    # Of an op without resources MLIR writes no section of resources, whatever its strings are.
+    text: str = copy.get_asm(print_generic_op_form=True, enable_debug_info=True, assume_verified=True)
+    return text.rstrip().endswith("#-}")
 
 
 def _in_order(op: ir.Operation) -> list[ir.Attribute]:
@@ -61,15 +135,40 @@ def _in_order(op: ir.Operation) -> list[ir.Attribute]:
     found: list[ir.Attribute] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        found.extend(attribute for _, attribute in _weights_of(inner))
+        attributes = inner.attributes
+        for name in _weight_names(inner):
+            found.extend(_weights_in(attributes[name]))
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
     return found
 
 
-def _weights_of(op: ir.Operation) -> Iterator[tuple[str, ir.Attribute]]:
+def _weight_names(op: ir.Operation, *, deep: bool = True) -> list[str]:
+    """The names of the attributes of an op that are weights, or (`deep`) hold some."""
     attributes = op.attributes
-    for name in [attributes[index].name for index in range(len(attributes))]:
-        if constants.is_resource(attributes[name]):
-            yield name, attributes[name]
+    return [name for name in attributes if _is_weight(attributes[name], deep)]
+
+
+def _is_weight(attribute: ir.Attribute, deep: bool) -> bool:
+    return any(_weights_in(attribute)) if deep else constants.is_resource(attribute)
+
+
+def _weights_in(attribute: ir.Attribute) -> Iterator[ir.Attribute]:
+    if isinstance(attribute, ir.ArrayAttr):
+        for item in attribute:
+            yield from _weights_in(item)
+    elif isinstance(attribute, ir.DictAttr):
+        for named in attribute:
+            yield from _weights_in(named.attr)
+    elif constants.is_resource(attribute):
+        yield attribute
+
+
+def _replaced(attribute: ir.Attribute, made: Mapping[str, ir.Attribute]) -> ir.Attribute:
+    """An attribute with those of `made` in the place of resources; needs a current context."""
+    if isinstance(attribute, ir.ArrayAttr):
+        return ir.ArrayAttr.get([_replaced(item, made) for item in attribute])
+    if isinstance(attribute, ir.DictAttr):
+        return ir.DictAttr.get({named.name: _replaced(named.attr, made) for named in attribute})
+    return made[constants.resource_name(attribute)] if constants.is_resource(attribute) else attribute

@@ -14,7 +14,11 @@ import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.analysis import assert_structural_equal
 from relax_mlir.analysis.use_def import name_to_binding
+from relax_mlir.dialects.constants import to_attribute, to_numpy
 from relax_mlir.error import ArgumentError, ParseError, UnsupportedError
+from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import quoted
+from relax_mlir.runtime.cache_key import source_hash
 
 Entries = dict[str, bytes]
 
@@ -74,6 +78,69 @@ def test_lower_levels_are_saved_too(tmp_path: Path) -> None:
     mod.apply_(create_pass("relax-to-tensors"))
     mod.save(tmp_path / "tensors.relax")
     assert str(rx.IRModule.load(tmp_path / "tensors.relax")).count("\n") == str(mod).count("\n")
+
+
+def test_strings_that_look_like_weights(tmp_path: Path) -> None:
+    """Names, messages, locations and other attributes keep them; weights are found as attributes."""
+    texts = ("{-# x", "dense_resource<w> x", "#-}", '\u00e4 dense_resource<"w">\n{-#\n\n"#-}')
+    for number, text in enumerate(texts):
+        bb = rx.BlockBuilder()
+        x = rx.Var("x", rx.Tensor(("n", 80), "float32"))
+        with bb.function("main", [x]):
+            R.assert_op(R.max(x) < 1e9, format=text.replace("{", "{{").replace("}", "}}"))
+            bb.emit_func_output(x * bb.const(np.arange(80, dtype="f4")))
+        mod = bb.get()
+        with mod.context:
+            mod["main"].attributes["note"] = ir.Attribute.parse(f"[{{a = {quoted(text)}}}, {quoted(text)}]")
+            mod["main"].operation.location = ir.Location.file(text, 1, 2)
+            mod.operation.attributes["sym_name"] = ir.StringAttr.get(text)
+        path = tmp_path / f"{number}.relax"
+        mod.save(path)
+        loaded = rx.IRModule.load(path, trusted=number < len(texts) - 1)
+        assert source_hash(loaded.mlir) == source_hash(mod.mlir)
+        copy = rx.IRModule()
+        copy["main"] = loaded["main"]
+        assert copy.context != loaded.context and copy["main"].attributes["note"][1].value == text
+    result = np.from_dlpack(rx.build(copy)["main"](np.ones((1, 80), "f4")))
+    np.testing.assert_array_equal(result, [np.arange(80)])
+
+
+def test_weights_inside_of_other_attributes(tmp_path: Path) -> None:
+    mod = module()
+    array = np.arange(70, dtype="f4")
+    with mod.context, ir.Location.unknown():
+        weight = to_attribute(array, 'a "name" > {-# of its own')
+        mod["main"].attributes["note"] = ir.ArrayAttr.get([ir.DictAttr.get({"w": weight}), weight])
+    mod.save(tmp_path / "mod.relax")
+    loaded = rx.IRModule.load(tmp_path / "mod.relax")
+    copy = rx.IRModule()
+    copy["main"] = loaded["main"]
+    for other in (loaded, copy):
+        note = other["main"].attributes["note"]
+        for found in (note[0]["w"], note[1]):
+            np.testing.assert_array_equal(to_numpy(found), array)
+    with mod.context:
+        mod["main"].operation.location = ir.Location.fused([ir.Location.unknown()], weight)
+    with pytest.raises(UnsupportedError, match=r"IRModule\.save: .*a type or a location holds a resource"):
+        mod.save(tmp_path / "other.relax")
+    assert not (tmp_path / "other.relax").exists()
+
+
+def test_weights_with_any_name(tmp_path: Path) -> None:
+    """Text may give a resource any name; the manifest has it unescaped."""
+    name = 'a \\"name\\" > \\5C #-}'
+    text = (
+        f'module {{ func.func @main() -> tensor<2xf32> {{ %0 = "relax.constant"() {{value = dense_resource<"{name}"> : '
+        "tensor<2xf32>} : () -> tensor<2xf32>\n return %0 : tensor<2xf32> } }\n"
+        f'{{-# dialect_resources: {{ builtin: {{ "{name}": "0x040000000000803F00000040" }} }} #-}}'
+    )
+    mod = rx.IRModule.parse(text)
+    mod.save(tmp_path / "mod.relax")
+    with zipfile.ZipFile(tmp_path / "mod.relax") as archive:
+        manifest = json.loads(archive.read("relax-mlir.json"))
+    assert list(manifest["weights"]) == ['a "name" > \\ #-}'] and manifest["version"] == 1
+    for other in (mod, rx.IRModule.load(tmp_path / "mod.relax")):
+        np.testing.assert_array_equal(np.from_dlpack(rx.build(other)["main"]()), [1, 2])
 
 
 def test_a_text_without_its_weights_names_them(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from relax_mlir.lowering.constants.constant_table import TableEntry, constant_ta
 from relax_mlir.lowering.llvm import cross_compile
 from relax_mlir.lowering.llvm.llvm_ir import llvm_ir
 from relax_mlir.lowering.pipeline import phases
-from relax_mlir.runtime.cache_key import module_constants, source_hash, source_text
+from relax_mlir.runtime.cache_key import module_constants, source_hash
 from relax_mlir.runtime.engine import Interface
 from relax_mlir.runtime.run_phase import run_phase
 from relax_mlir.target import Target
@@ -34,10 +34,9 @@ def cross_build(mod: IRModule, target: str | Target) -> CompiledCode:
     expect("cross_build: 'mod'", mod, IRModule, "an IRModule (BlockBuilder.get() gives one)")
     expect("cross_build: 'target'", target, str | Target, "a Target or its text")
     target = Target.parse(target)
-    constants = module_constants(mod.mlir)
-    require(constants)
+    require(module_constants(mod.mlir))
     mod.verify()
-    facts = Interface.of_source(mod.mlir, str(target), source_hash(source_text(mod), constants))
+    facts = Interface.of_source(mod.mlir, str(target), source_hash(mod.mlir))
     work = mod.clone()
     table: list[TableEntry] = []
     for phase in phases(str(target)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.builder import BlockBuilder
-from relax_mlir.dialects import calls, constants, structure
+from relax_mlir.dialects import calls, structure
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS
 from relax_mlir.dialects.base import RelaxOp, ir_fields
 from relax_mlir.dialects.closures import MakeClosureOp, invocation_result
@@ -26,6 +26,7 @@ from relax_mlir.expr.sequences import BindingBlock, DataflowBlock, SeqExpr
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_functions import GlobalVar
+from relax_mlir.module_weights import attribute_in
 from relax_mlir.op.op_registry import Op, builder_of, op_class_of
 
 LITERALS = (str, bool, int, float)
@@ -373,12 +374,7 @@ def _function(name: str) -> func.FuncOp:
 
 def adopted(attribute: ir.Attribute) -> ir.Attribute:
     """An attribute in the current context."""
-    if attribute.context is ir.Context.current:
-        return attribute
-    if str(attribute).startswith("dense_resource<"):
-        return constants.to_attribute(constants.to_numpy(attribute))
-    parsed: ir.Attribute = ir.Attribute.parse(str(attribute))
-    return parsed
+    return attribute_in(attribute, ir.Context.current)
 
 
 def adopted_type(type_: ir.Type) -> ir.Type:

@@ -26,7 +26,7 @@ from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
 from relax_mlir.runtime import compile_steps, prepare
 from relax_mlir.runtime.build_arguments import module_and_target
-from relax_mlir.runtime.cache_key import module_constants, source_hash, source_text
+from relax_mlir.runtime.cache_key import module_constants, source_hash
 from relax_mlir.runtime.compile_cache import CacheSlot
 from relax_mlir.runtime.compile_module import compile_rest
 from relax_mlir.runtime.compile_parts import PartCompiler
@@ -194,7 +194,7 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
     require(constants)
     is_kept = options.cache and not options.profile
     variant = "legalized" if options.is_legalized else ""
-    source = source_text(mod)
+    source = source_hash(mod.mlir)
     slot = CacheSlot.of(source, target, constants, variant) if is_kept else None
     executable = slot.load() if slot else None
     if executable is not None:
@@ -204,7 +204,7 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
         mod.verify()
         if not options.is_legalized:
             require_entries(mod.mlir)
-        return _compile(mod, target, slot, replace(options, source=source_hash(source, constants)))
+        return _compile(mod, target, slot, replace(options, source=source))
 
 
 def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -> BytecodeExecutable:

@@ -1,110 +1,145 @@
-"""What a compilation depends on, as a key: the module, its constants, the target, the options, and all versions."""
+"""The key of a compilation: of the module, its constants, the target, the options, and all versions.
+
+A module is hashed as bytecode without its large constants, and these as bytes; printed text is never hashed.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import os
-import re
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tvm_ffi
 
 from relax_mlir.capi import library_path
 from relax_mlir.dialects.attributes import CONSTANT_VALUE
-from relax_mlir.dialects.constants import resource_name, to_numpy
-from relax_mlir.ir_module import IRModule
+from relax_mlir.dialects.constants import to_numpy
 from relax_mlir.mlir import ir, provider
-from relax_mlir.module_text import has_weights
+from relax_mlir.module_weights import program_bytes
+from relax_mlir.runtime.lru import LRU
 from relax_mlir.strategy.shipped import shipped_state
 from relax_mlir.strategy.tuned import history_state
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
 from relax_mlir.transform.config import DUMP_DIR
 
-_RESOURCE = re.compile(r'dense_resource<("[^"]*"|[^>"]*)>')
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
 
-
-_SAMPLES = 1024
+_QUIET_NANOSECONDS = 2 * 10**9
+"""The age from which an equal time of change proves an equal file: clocks of file systems are coarse."""
+_WEIGHTS = 4096
+_mapped: LRU[tuple[int, ...], bytes] = LRU(_WEIGHTS)
+"""The hashes of what is mapped from files: see `_file_part`."""
 
 
 def module_constants(module: ir.Module) -> list[ir.Attribute]:
     """The different constants of a module, in the order in which they first occur."""
-    return list(dict.fromkeys(_constants(module.operation)))
+    found: dict[ir.Attribute, None] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for name in _constant_names(op):
+            found[op.attributes[name]] = None
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return list(found)
 
 
-def _constants(top: ir.Operation) -> Iterator[ir.Attribute]:
-    for region in top.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                name = op.operation.name
-                if name == "relax.constant":
-                    yield op.attributes["value"]
-                elif name == "func.func" and CONSTANT_VALUE in op.attributes:
-                    yield op.attributes[CONSTANT_VALUE]
-                yield from _constants(op.operation)
+def _constant_names(op: ir.Operation) -> tuple[str, ...]:
+    """The names of the attributes of an op that are constants of its module."""
+    name = op.name
+    if name == "relax.constant":
+        return ("value",)
+    return (CONSTANT_VALUE,) if name == "func.func" and CONSTANT_VALUE in op.attributes else ()
 
 
-def source_text(mod: IRModule) -> str:
-    """A module as text, in the generic form and with locations, without the contents of large constants."""
-    text: str = mod.mlir.operation.get_asm(
-        enable_debug_info=True,
-        large_resource_limit=0,
-        use_local_scope=has_weights(mod.mlir),
-        print_generic_op_form=True,  # which any module has, so that nothing need be verified first
-        assume_verified=True,
-    )
-    return text.partition("{-#")[0]
+def _large_constant_names(op: ir.Operation) -> list[str]:
+    return [name for name in _constant_names(op) if not isinstance(op.attributes[name], ir.DenseElementsAttr)]
 
 
-def source_hash(text: str, constants: list[ir.Attribute]) -> str:
-    """The SHA-256 of a module's `source_text`, and of some elements of each large constant.
+def source_hash(module: ir.Module) -> str:
+    """The SHA-256 of a module, with its locations and all elements of its constants.
 
-    It does not depend on how constants are called. Some `_SAMPLES` elements, evenly spread, tell one set of trained
-    weights from another, and cost nothing beside a compilation.
+    It is the same in every process, and does not depend on how constants are called.
     """
-    names: dict[str, int] = {}
-    for found in _RESOURCE.finditer(text):
-        names.setdefault(found[1], len(names))
-    plain = _RESOURCE.sub(lambda found: f"dense_resource<{names[found[1]]}>", text)
-    digest = hashlib.sha256(plain.encode())
-    for value in constants:
-        if not isinstance(value, ir.DenseElementsAttr):
-            flat = to_numpy(value).reshape(-1)
-            digest.update(flat[:: max(1, flat.size // _SAMPLES)].copy().view(np.uint8).data)
-    return digest.hexdigest()
-
-
-def cache_key(text: str, target: Target, constants: list[ir.Attribute], variant: str = "") -> str | None:
-    """The key of a compilation in the current `PassContext`; `text` is the `source_text` of the module, whose
-    `constants` are given.
-
-    None for a module with large constants in other places than `relax.constant`: their contents are out of reach.
-    """
-    resources = {
-        resource_name(value): value for value in constants if not isinstance(value, ir.DenseElementsAttr)
-    }
-    order: dict[str, int] = {}
-    for found in _RESOURCE.finditer(text):
-        order.setdefault(found[1].strip('"'), len(order))
-    if not resources.keys() >= order.keys():
-        return None
-    # Names of resources are counted up in a process; the constant's place says as much.
-    text = _RESOURCE.sub(lambda found: f"dense_resource<{order[found[1].strip(chr(34))]}>", text)
+    code, taken = program_bytes(module.operation, _large_constant_names)
+    numbers: dict[ir.Attribute, int] = {}
     digest = hashlib.sha256()
-    for part in (*environment(), *_settings(target), variant, text):
-        data = part.encode()
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
-    for name in order:
-        array = np.ascontiguousarray(to_numpy(resources[name]))
-        digest.update(b"%d:" % array.nbytes)
-        digest.update(array.reshape(-1).view(np.uint8).data)
+    _add(digest, code)
+    for place, name, value in taken:
+        _add(digest, f"{place} {name} {numbers.setdefault(value, len(numbers))}".encode())
+    for value in numbers:
+        _add(digest, str(value.type).encode())
+        _add(digest, _array_hash(to_numpy(value)))
     return digest.hexdigest()
+
+
+def cache_key(source: str, target: Target, variant: str = "") -> str:
+    """The key of a compilation in the current `PassContext` of the module that has the `source_hash` `source`."""
+    digest = hashlib.sha256()
+    for part in (*environment(), *_settings(target), variant, source):
+        _add(digest, part.encode())
+    return digest.hexdigest()
+
+
+def _add(digest: Any, data: bytes) -> None:  # noqa: ANN401 - a hash of hashlib, whose class has no name
+    """Add data with its length, so that no two lists of data give the same."""
+    digest.update(b"%d:" % len(data))
+    digest.update(data)
+
+
+def _array_hash(array: np.ndarray[Any, Any]) -> bytes:
+    """The SHA-256 of the elements of an array; those of a mapped file are hashed once while it stays the same."""
+    part = _file_part(array)
+    known = None if part is None else _mapped.get(part)
+    if known is None:
+        known = hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data).digest()
+        if part is not None:
+            _mapped.put(part, known)
+    return known
+
+
+def _file_part(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
+    """The identity of a file and the position of an array in it; None for an array that may change unnoticed.
+
+    The array must be mapped by NumPy, read-only, from a file that has not changed for some seconds. The identity is
+    device, inode, size and times of change.
+    """
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if not isinstance(root, np.memmap) or root.mode != "r" or root.filename is None:
+        return None
+    try:
+        status = os.stat(root.filename)
+    except OSError:
+        return None
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    if time.time_ns() - changed < _QUIET_NANOSECONDS or _mapped_inode(root.ctypes.data) != status.st_ino:
+        return None
+    start = root.offset + array.ctypes.data - root.ctypes.data
+    file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return (*file, start, array.nbytes)
+
+
+def _mapped_inode(address: int) -> int | None:
+    """The inode of the file that Linux has mapped at an address: another one may have got its name since."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
+            for line in lines:
+                span, _, _, _, inode = line.split(maxsplit=5)[:5]
+                first, last = (int(number, 16) for number in span.split("-"))
+                if first <= address < last:
+                    return int(inode)
+    except OSError:
+        pass
+    return None
 
 
 def _settings(target: Target) -> tuple[str, ...]:

@@ -29,13 +29,12 @@ class CacheSlot:
 
     @staticmethod
     def of(source: str, target: Target, constants: list[ir.Attribute], variant: str = "") -> CacheSlot | None:
-        """The place for a module, whose text (`source_text`) and constants are given, in the current `PassContext`.
+        """The place for a module, whose `source_hash` and constants are given, in the current `PassContext`.
 
         `variant`: how it is compiled, if there is more than one way.
 
         None where nothing is cached: it is switched off, objects for this machine cannot be loaded, instruments
-        want to see the passes, strategies of users are registered, or it has constants that cannot be looked
-        into.
+        want to see the passes, or strategies of users are registered.
         """
         if (
             not SUPPORTED
@@ -44,8 +43,7 @@ class CacheSlot:
             or any_registered()
         ):
             return None
-        key = cache_key(source, target, constants, variant)
-        return None if key is None else CacheSlot(key, constants)
+        return CacheSlot(cache_key(source, target, variant), constants)
 
     def load(self) -> Executable | None:
         """The executable from the cache; None if it is not there, or (with a warning) cannot be used."""

@@ -9,7 +9,7 @@ from relax_mlir.error import ArgumentError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_functions import as_function, put, remove
-from relax_mlir.module_weights import copied
+from relax_mlir.module_weights import attribute_in, copied
 
 VISIBILITY = "sym_visibility"
 
@@ -43,7 +43,7 @@ def take_module(what: str, mod: IRModule, result: object, in_place: bool) -> Non
         for name in list(attributes):
             del attributes[name]
         for name in list(result.operation.attributes):
-            attributes[name] = ir.Attribute.parse(str(result.operation.attributes[name]))
+            attributes[name] = attribute_in(result.operation.attributes[name], mod.context)
 
 
 def take_function(what: str, mod: IRModule, function: func.FuncOp, result: object, in_place: bool) -> None:

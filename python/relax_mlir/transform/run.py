@@ -123,5 +123,6 @@ def _restore(module: ir.Module, backup: ir.Operation) -> None:
 
 
 def _fingerprint(op: ir.Operation) -> str:
-    text: str = op.get_asm(print_generic_op_form=True, large_elements_limit=16, large_resource_limit=16)
+    """All of an op, which need not be valid, as text; weights are named, since no pass changes them in place."""
+    text: str = op.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
     return text

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.dialects import constants
+from relax_mlir.dialects import constants, dialect
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, PRIM_FUNC
 from relax_mlir.error import CompileError, RelaxError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.check_prim_funcs import forget_declared
 from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.mlir import ir
-from relax_mlir.module_file import RESOURCE, attach_weights
+from relax_mlir.module_file import attach_weights
 from relax_mlir.module_text import PrintOptions, module_text
-from relax_mlir.module_weights import resources
+from relax_mlir.module_weights import copied, resources
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
@@ -36,10 +36,11 @@ def add_kernels(builder: ExecBuilder, module: ir.Module, target: Target) -> None
     with module.context:
         module.operation.attributes[TARGET] = ir.StringAttr.get(str(target))
     weights = resources(module.operation)
-    text = module_text(module, PrintOptions(debug_info=True)).partition("{-#")[0].rstrip() + "\n"
-    # Names of resources are counted up in a process: in the text they are those of places.
-    places = {name: f"weight{index}" for index, name in enumerate(weights)}
-    text = RESOURCE.sub(lambda found: f"dense_resource<{places[found[1].strip(chr(34))]}>", text)
+    shown = module.operation
+    if weights:  # their names are counted up in a process: in another context they are those of places
+        shown = copied(shown, dialect.context(), "weight{}".format)
+    # In local scope no data of resources is printed.
+    text = module_text(shown, PrintOptions(debug_info=True, local_scope=True))
     builder.set_kernels(text, [builder.c(_read_only(attribute)) for attribute in weights.values()])
 
 

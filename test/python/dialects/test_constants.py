@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from relax_mlir.dialects import dialect, dtypes
-from relax_mlir.dialects.constants import DENSE_LIMIT, to_attribute, to_numpy
+from relax_mlir.dialects.constants import DENSE_LIMIT, is_resource, resource_name, to_attribute, to_numpy
 from relax_mlir.error import UnsupportedError
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import quoted
 
 Array = NDArray[np.generic]
 SIZES = ((), (0, 3), (3,), (DENSE_LIMIT + 1,), (10, 0), (9, 11))
@@ -78,6 +79,26 @@ def test_bad_resources_are_errors(blob: str, message: str) -> None:
             return  # MLIR refuses the blob itself
         with pytest.raises(UnsupportedError, match=message):
             to_numpy(value)
+
+
+@pytest.mark.parametrize(
+    "name", ["0x0400000000000000", 'a "b"', "a>b", "{-# }", "\\5C", "\u00e4\n", "dense_resource<w>"]
+)
+def test_resources_may_have_any_name(name: str) -> None:
+    """Their names are read as MLIR's printer writes them, and not taken for their data."""
+    key, blob = quoted(name), "0x04000000" + "0000803F" * 100
+    text = (
+        f"module attributes {{relax.value = dense_resource<{key}> : tensor<100xf32>}} {{}}\n"
+        f'{{-# dialect_resources: {{ builtin: {{ {key}: "{blob}" }} }} #-}}'
+    )
+    with dialect.context():
+        value = ir.Module.parse(text).operation.attributes["relax.value"]
+        assert is_resource(value) and resource_name(value) == name
+        np.testing.assert_array_equal(to_numpy(value), np.ones(100, "f4"))
+        missing = ir.Attribute.parse(f"dense_resource<{quoted(name + '!')}> : tensor<100xf32>")
+        with pytest.raises(UnsupportedError, match="no resource of that name"):
+            to_numpy(missing)
+        assert not is_resource(ir.StringAttr.get(str(value)))
 
 
 def test_a_resource_of_another_context_is_another_constant() -> None:

@@ -155,6 +155,32 @@ def test_failure_restores_the_module() -> None:
         assert str(module) == before
 
 
+@pytest.mark.parametrize("count", [17, 64, 5000])
+def test_failure_restores_elements_of_constants(count: int) -> None:
+    """Also those that printed modules leave out, and locations."""
+    old, new = (
+        f"dense<[{', '.join(['1'] * (count - 1))}, {last}]> : tensor<{count}xi32>" for last in ("2", "3")
+    )
+    module = parse(f'module {{ func.func private @f() attributes {{a = {old}}} loc("x") }}')
+
+    @module_pass(name="mess")
+    def mess(module: ir.Module, ctx: PassContext) -> None:
+        module.body.operations[0].attributes["a"] = ir.Attribute.parse(new)
+        raise UnsupportedError("no")
+
+    @module_pass(name="move")
+    def move(module: ir.Module, ctx: PassContext) -> None:
+        module.body.operations[0].operation.location = ir.Location.name("y")
+        raise UnsupportedError("no")
+
+    for broken in (mess, move):
+        with pytest.raises(UnsupportedError):
+            broken(module)
+        function = module.body.operations[0]
+        assert function.attributes["a"] == ir.Attribute.parse(old, module.context)
+        assert "x" in str(function.location)
+
+
 def test_failure_later_in_a_sequence_restores_the_first_input() -> None:
     from relax_mlir.transform import Sequential
 

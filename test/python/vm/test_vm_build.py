@@ -9,6 +9,8 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, CheckError, RelaxError
+from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import quoted
 from relax_mlir.runtime import to_numpy
 from relax_mlir.vm import ExecBuilder, Executable, VirtualMachine
 
@@ -43,6 +45,37 @@ def test_weights_stay_with_their_kernel(layer: Executable) -> None:
     assert len(calls) == 1 and "c[" not in calls[0]
     assert layer.kernels is not None and "dense_resource" in layer.kernels.text
     assert any(isinstance(value, np.ndarray) and value.shape == (40, 30) for value in layer.constants)
+
+
+def test_equal_programs_give_equal_kernels(layer: Executable) -> None:
+    """Names of resources are counted up in a process; those of kernels are not."""
+    other = rx.vm.build(_layer())
+    assert other.kernels is not None and layer.kernels is not None
+    assert other.kernels.text == layer.kernels.text
+    assert "dense_resource<weight0>" in layer.kernels.text and "{-#" not in layer.kernels.text
+
+
+def test_strings_that_look_like_weights(tmp_path: Path) -> None:
+    """Locations in the text of the kernels, before and between weights."""
+    text = '{-# dense_resource<w> "x"\n\u00e4'
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 40), "float32"))
+    with bb.function("main", [x]):
+        R.assert_op(R.max(x) < 1e9, format=text.replace("{", "{{"))
+        bb.emit_func_output(R.matmul(R.exp(R.matmul(x, bb.const(WEIGHT))), bb.const(WEIGHT.T.copy())))
+    mod = bb.get()
+
+    def move(op: ir.Operation) -> ir.WalkResult:
+        op.location = ir.Location.file(text, 1, 2, op.context)
+        return ir.WalkResult.ADVANCE
+
+    mod.operation.walk(move)
+    built = rx.vm.build(mod)
+    assert built.kernels is not None and built.kernels.text.count("dense_resource<weight") == 2
+    assert quoted(text)[1:-1] in built.kernels.text
+    built.save(tmp_path / "mod.vmexec")
+    found = VirtualMachine(Executable.load(tmp_path / "mod.vmexec", trusted=True))["main"](X)
+    np.testing.assert_allclose(to_numpy(found), np.exp(X @ WEIGHT) @ WEIGHT.T, rtol=1e-4)
 
 
 @pytest.mark.parametrize("trusted", [True, False])
