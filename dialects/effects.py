@@ -92,8 +92,6 @@ def message_pieces(op: str, message: str, count: int) -> list[str | int]:
         for text, name, form, conversion in string.Formatter().parse(message):
             if pieces and isinstance(pieces[-1], str):
                 text = f"{pieces.pop()}{text}"
-            if re.search(r"\{\d+(:\w+)?\}", text):
-                raise ArgumentError(f"{op}: '{message}' has a number in braces that stand for themselves")
             pieces += [text] if text else []
             if name is None:
                 continue

@@ -25,6 +25,9 @@ from relax_mlir.mlir import arith, func, ir, llvm
 from relax_mlir.mlir_text import Fragment, text_constant, text_name
 
 PLACEHOLDER = re.compile(r"\{(\d+)(?::(\w+))?\}")
+_ESCAPED = re.compile(r"\{(?=:*\d+(?::\w+)?\})")
+"""The brace before a placeholder, or before one that is escaped by colons."""
+_ESCAPE = re.compile(r"\{:(?=:*\d+(?::\w+)?\})")
 NAMERS = {
     "dtype": "relax.rt.dtype_name",
     "device": "relax.rt.device_name",
@@ -44,7 +47,8 @@ class Check:
 
     `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name,
     `{i:float}` and `{i:bool}` the bits of a float64 and of a truth value, `{i:text}` the characters at an address.
-    Braces that do not hold a number stand for themselves, as all braces do in a `literal` message.
+    Braces that do not hold a number are shown, as all braces do in a `literal` message; ``{:0}`` shows
+    ``{0}`` (see `verbatim`).
     """
 
     kind: str
@@ -79,9 +83,19 @@ class Check:
         pieces, end = [], 0
         for match in self._placeholders():
             shown = f"%.{MAX_NAME}s" if match[2] else "%lld"
-            pieces += [self.message[end : match.start()].replace("%", "%%"), shown]
+            pieces += [self._plain(end, match.start()), shown]
             end = match.end()
-        return "".join([*pieces, self.message[end:].replace("%", "%%")])
+        return "".join([*pieces, self._plain(end, len(self.message))])
+
+    def _plain(self, begin: int, end: int) -> str:
+        """The characters of the message from `begin` to `end`, which hold no placeholder, in a format of `snprintf`."""
+        text = self.message[begin:end]
+        return (text if self.literal else _ESCAPE.sub("{", text)).replace("%", "%%")
+
+
+def verbatim(text: str) -> str:
+    """A name, a path or any other string in a message of `Check`: its braces are shown."""
+    return _ESCAPED.sub("{:", text)
 
 
 class Raisers:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.error import CompileError
 from relax_mlir.lowering.abi.callee import Callee, flat_types
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.lower_objects import PREFIX, define_object_function
 from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.abi.signature import Signature, Value
@@ -143,7 +144,8 @@ class Wrapper(FFICode):
             self.check(
                 code.let(f"arith.cmpi ne, {shape}, {code.constant(0)} : i64"),
                 "ArgumentError",
-                f"{role} is of type {{0:type}}, expected a shape, or ints ({value.name}: {value.type})",
+                f"{verbatim(role)} is of type {{0:type}}, expected a shape, or ints "
+                f"({verbatim(value.name)}: {value.type})",
                 code.index(code.load(slot, 0, "i32"), "i32"),
             )
             return [code.constant(SHAPE), shape]
@@ -255,7 +257,7 @@ class Wrapper(FFICode):
         self.check(
             self.any_of(plain, given) if given else plain,
             "ArgumentError",
-            f"takes {n_in} argument{'' if n_in == 1 else 's'} ({names}){also}; got {{0}}",
+            f"takes {n_in} argument{'' if n_in == 1 else 's'} ({verbatim(names)}){also}; got {{0}}",
             code.index("%n", "i32"),
         )
         # What becomes of tensors in handles is not known here: the results may overlap them.
@@ -319,7 +321,7 @@ class Wrapper(FFICode):
                     f"arith.cmpi ne, {code.load(tensor.record, LAYOUT[field], 'i8')}, {code.constant(0, 'i8')} : i8"
                 )
                 message = f"parameter '{tensor.value.name}' is not {fault}, so it cannot be written to"
-                self.check(fine, "ArgumentError", message)
+                self.check(fine, "ArgumentError", verbatim(message))
             places.append((tensor, self.range(tensor)))
         no = code.constant(0, "i1")
         for second, (tensor, place) in enumerate(places):
@@ -327,7 +329,7 @@ class Wrapper(FFICode):
                 self.check(
                     code.let(f"arith.cmpi eq, {self.meet(place, range_of_other)}, {no} : i1"),
                     "ArgumentError",
-                    overlap(tensor.value, other.value),
+                    verbatim(overlap(tensor.value, other.value)),
                 )
         for number, item in enumerate(inputs):
             if places and isinstance(item, Tensor) and number not in self.signature.written:

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 from relax_mlir.dialects.attributes import PACKED
 from relax_mlir.error import CompileError
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.ffi_dtypes import DType, dtype_named, dtype_of_element
 from relax_mlir.lowering.abi.signature import Value, plain
 from relax_mlir.lowering.abi.unpack import (
@@ -175,7 +176,7 @@ class _PackedCall(FFICode):
         self.check(
             code.let(f'llvm.icmp "ne" {function}, {code.null()} : !llvm.ptr'),
             "PackedFunctionError",
-            f"is not registered ({self.where}); {how_to_register(self.declaration.name)}",
+            verbatim(f"is not registered ({self.where}); {how_to_register(self.declaration.name)}"),
         )
         return function
 
@@ -251,7 +252,7 @@ class _PackedCall(FFICode):
             self.check(
                 self.equal(tensor.sizes[i], size, "i64"),
                 "PackedFunctionError",
-                f"{role} has dimension {i} of {{0}}, expected {size} (result: {text})",
+                f"{verbatim(role)} has dimension {i} of {{0}}, expected {size} (result: {text})",
                 code.index(tensor.sizes[i]),
             )
         self.settle(plain, 1, table, record)

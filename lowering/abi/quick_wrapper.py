@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir.lowering.abi.callee import Callee
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.ffi_wrapper import Out, Wrapper, overlap
 from relax_mlir.lowering.abi.signature import Signature, Value
 from relax_mlir.lowering.abi.texts import Texts
@@ -196,7 +197,7 @@ class QuickWrapper(Wrapper):
                 self.check(
                     self.any_of(*self.reasons_apart(place, other)),
                     "ArgumentError",
-                    overlap(outs[second].value, outs[first].value),
+                    verbatim(overlap(outs[second].value, outs[first].value)),
                 )
         found = []
         for item in tensors:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.signature import Value
 from relax_mlir.lowering.abi.texts import Texts, cache_global
 from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, Row, table_of
@@ -65,7 +66,7 @@ class FFICode:
         self.checks += 1
         types = f"({', '.join(['i1'] + ['index'] * len(values))}) -> ()"
         error = kind if exact_kind else self.kind or kind
-        text = self.texts.message(self.prefix + message)
+        text = self.texts.message(verbatim(self.prefix) + message)
         declaration = attribute({"kind": error, "message": text})
         symbol = self.fragment.declare(name, types, f"relax.check = {declaration}")
         self.code.do(f"func.call {symbol}({', '.join([ok, *values])}) : {types}")
@@ -180,19 +181,19 @@ class FFICode:
         self.check(
             self.equal(type_index, INT, "i32"),
             "ArgumentError",
-            f"{role} is of type {{0:type}}, expected {value.name}: {value.type}",
+            f"{verbatim(role)} is of type {{0:type}}, expected {verbatim(value.name)}: {value.type}",
             self.code.index(type_index, "i32"),
         )
         return self.code.index(self.code.load(slot, 8, "i64"))
 
     def sequence(self, slot: str, value: Value, role: str, kinds: tuple[int, ...], length: int) -> str:
         """Check kind and length of a Shape, Array or List; the address of its elements."""
-        code = self.code
+        code, shown, name = self.code, verbatim(role), verbatim(value.name)
         type_index = code.load(slot, 0, "i32")
         self.check(
             self.any_of(*(self.equal(type_index, kind, "i32") for kind in kinds)),
             "ArgumentError",
-            f"{role} is of type {{0:type}}, expected {value.name}: {value.type}",
+            f"{shown} is of type {{0:type}}, expected {name}: {value.type}",
             code.index(type_index, "i32"),
         )
         handle = code.load(slot, 8, "!llvm.ptr")
@@ -201,14 +202,14 @@ class FFICode:
         self.check(
             self.equal(count, length, "i64"),
             kind,
-            f"{role} has {{0}} elements, expected {length} ({value.name}: {value.type})",
+            f"{shown} has {{0}} elements, expected {length} ({name}: {value.type})",
             code.index(count),
         )
         return code.load(handle, OBJECT_BYTES, "!llvm.ptr")
 
     def shape(self, slot: str, value: Value, role: str) -> list[str]:
         """The numbers of a shape, zero or more: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
-        code = self.code
+        code, shown, name = self.code, verbatim(role), verbatim(value.name)
         assert value.ndim is not None
         elements = self.sequence(slot, value, role, (SHAPE, ARRAY, LIST), value.ndim)
         is_shape = self.equal(code.load(slot, 0, "i32"), SHAPE, "i32")
@@ -222,7 +223,7 @@ class FFICode:
             self.check(
                 self.any_of(is_shape, self.equal(kind, INT, "i32")),
                 "ArgumentError",
-                f"{role} has an element {i} of type {{0:type}}, expected an int ({value.name}: {value.type})",
+                f"{shown} has an element {i} of type {{0:type}}, expected an int ({name}: {value.type})",
                 code.index(kind, "i32"),
             )
             number_at = code.let(f"llvm.select {is_shape}, {in_shape}, {in_array} : i1, !llvm.ptr")
@@ -232,7 +233,7 @@ class FFICode:
             self.check(
                 code.let(f"arith.cmpi sge, {number}, {zero} : index"),
                 "ShapeError",
-                f"{role} has an element {i} of {{0}}, expected zero or more ({value.name}: {value.type})",
+                f"{shown} has an element {i} of {{0}}, expected zero or more ({name}: {value.type})",
                 number,
                 exact_kind=True,
             )

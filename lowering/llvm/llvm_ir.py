@@ -40,7 +40,8 @@ def llvm_ir(module: ir.Module) -> str:
 _FRACTION_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
 _DTYPES = {"half": np.float16, "bfloat": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}
 _FLOATS = re.compile(
-    r"\b(?P<type>half|bfloat|float|double)\b"
+    r'(?P<string>"[^"]*")'
+    r"|\b(?P<type>half|bfloat|float|double)\b"
     r"|(?<=[\s(\[])(?:"
     r"f0x(?P<bits>[0-9A-Fa-f]+)"
     r"|(?P<sign>[+-])(?:(?P<inf>inf)|(?P<kind>q|s|)nan(?:\(0x(?P<payload>[0-9A-Fa-f]+)\))?)"
@@ -56,10 +57,7 @@ def with_exact_floats(text: str) -> str:
     Since LLVM 22 there are constants like ``f0x7F800000``, ``+inf`` and ``+nan(0x1)``, and decimal ones that are to be
     rounded to their type. Here they become the hexadecimal form, which is exact; those of ``double`` in decimal stay.
     """
-    return "\n".join(
-        _exact_line(line) if _SOME_FLOAT.search(line) and ' c"' not in line else line
-        for line in text.split("\n")
-    )
+    return "\n".join(_exact_line(line) if _SOME_FLOAT.search(line) else line for line in text.split("\n"))
 
 
 def _exact_line(line: str) -> str:
@@ -67,6 +65,8 @@ def _exact_line(line: str) -> str:
 
     def exact(match: re.Match[str]) -> str:
         nonlocal kind
+        if match["string"]:
+            return match["string"]
         if match["type"]:
             kind = match["type"]
             return kind

@@ -82,7 +82,7 @@ class EntrySizes:
             return None
         if op.name in _COMMUTATIVE:
             operands.sort(key=repr)
-        attributes = tuple(sorted(f"{name}={op.attributes[name]}" for name in op.attributes))
+        attributes = tuple(sorted((name, str(op.attributes[name])) for name in op.attributes))
         return Computed(op.name, attributes, str(value.type), tuple(operands))
 
     def _dim(self, op: ir.Operation) -> Formula | None:
@@ -120,8 +120,7 @@ class EntrySizes:
         operands = [self.emit(operand) for operand in formula.operands]
         if formula.op in _DIVISIONS:
             operands[1] = _not_zero(operands[1])
-        attributes = dict(item.split("=", 1) for item in formula.attributes)
-        parsed = {name: ir.Attribute.parse(text) for name, text in attributes.items()}
+        parsed = {name: ir.Attribute.parse(text) for name, text in formula.attributes}
         type = ir.Type.parse(formula.type)
         return ir.Operation.create(formula.op, results=[type], operands=operands, attributes=parsed).result
 

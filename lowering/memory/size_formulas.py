@@ -45,7 +45,8 @@ class Computed:
     """The result of a pure op of one result."""
 
     op: str
-    attributes: tuple[str, ...]
+    attributes: tuple[tuple[str, str], ...]
+    """Names, and texts of the attributes."""
     type: str
     operands: tuple[Formula, ...]
 

@@ -8,6 +8,7 @@ from relax_mlir.diagnostics import where
 from relax_mlir.dialects.effects import message_pieces
 from relax_mlir.dialects.types import StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, handles, place
 from relax_mlir.mlir import arith, ir, tensor
 
@@ -35,7 +36,9 @@ def _assert(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         condition = tensor.extract(shown.pop(0)[0], [])
     pieces = message_pieces("assert_op", ir.StringAttr(op.attributes["message"]).value, len(shown))
     numbers = [_number(op, value, what) for value, what in shown]
-    text = "".join(f"{{{piece}{numbers[piece][1]}}}" if isinstance(piece, int) else piece for piece in pieces)
+    text = "".join(
+        f"{{{piece}{numbers[piece][1]}}}" if isinstance(piece, int) else verbatim(piece) for piece in pieces
+    )
     head = f"{body.symbols.function}: assertion failed at {place(op)}"
     body.declarations.check(
         condition, "CheckError", f"{head}: {text}" if text else head, [number for number, _ in numbers]

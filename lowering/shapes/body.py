@@ -18,6 +18,7 @@ from relax_mlir.dialects.types import (
     struct_info,
 )
 from relax_mlir.error import RelaxError, UnsupportedError
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import func, ir, tensor
@@ -222,5 +223,5 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 
 def place(op: ir.Operation) -> str:
-    """``file:line:column`` of an op, as the text of a run-time message, in which braces stand for values."""
-    return where(op).replace("{", "(").replace("}", ")")
+    """``file:line:column`` of an op, for the message of a run-time check."""
+    return verbatim(where(op))

@@ -11,6 +11,7 @@ from relax_mlir.dialects.calls import destinations
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import callee_of
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
@@ -136,7 +137,7 @@ def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
     arguments, given = struct_info(op.operands[0].type), body.values[op.operands[0]]
     assert isinstance(arguments, Tuple) and isinstance(given, tuple)
     parameters = Tuple([wanted for _, wanted in header.param_infos])
-    site = f"{body.symbols.function}: call of '{name}' at {place(op)}: argument"
+    site = f"{body.symbols.function}: call of '{verbatim(name)}' at {place(op)}: argument"
     passed = [
         leaf
         for index, triple in enumerate(zip(given, arguments.fields, parameters.fields, strict=True))

@@ -11,6 +11,7 @@ from relax_mlir.dialects.attributes import CHECK, EXPOSED_SUFFIX, INDICES_PROVED
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import ops_of
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.lowering.shapes.requirements import BOUNDS_ERROR, Requirement, emit, requirements
@@ -75,11 +76,15 @@ def _check_function(function: func.FuncOp, declarations: RuntimeDeclarations, si
         what = function.name.value.removesuffix(EXPOSED_SUFFIX)
         if buffer is not None:
             what += f": {names.get(buffer, 'a local buffer')}"
-        place = where(op).replace("{", "(").replace("}", ")")
         with ir.InsertionPoint(op), op.location:
             values = [emit(value) for value in requirement.values]
             holds = requirement.emit(values)
-            declarations.check(holds, requirement.kind, f"{what}: {requirement.message}, at {place}", values)
+            declarations.check(
+                holds,
+                requirement.kind,
+                f"{verbatim(what)}: {requirement.message}, at {verbatim(where(op))}",
+                values,
+            )
 
 
 def _names(function: func.FuncOp) -> dict[ir.Value, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Object, Prim, Shape, StructInfo, Tensor, Tuple
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.runtime_declarations import SHAPES_SUFFIX, RuntimeDeclarations
 from relax_mlir.lowering.shapes.body import Handle, is_handle, object_sizes
 from relax_mlir.lowering.shapes.leaves import Leaf
@@ -52,7 +53,7 @@ def build_shapes_function(
         with ir.InsertionPoint(block):
             arguments = list(block.arguments)
             dims = [[arguments.pop(0) for _ in range(leaf.rank)] for leaf in params]
-            table = SymbolTable(function, declarations)
+            table = SymbolTable(verbatim(function), declarations)
             define_symbols(table, params, dims)
             for leaf, values in zip(params, dims, strict=True):
                 _check_leaf(declarations, table, leaf, values)
@@ -74,7 +75,7 @@ def _check_leaf(
         got = f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
         message = (
             f"{table.function}: {describe(leaf, axis)} is {{0}}, {expected} "
-            f"(expected {leaf.name}: {leaf.info}, got {got})"
+            f"(expected {verbatim(leaf.name)}: {leaf.info}, got {got})"
         )
         equal = arith.cmpi(arith.CmpIPredicate.eq, value, table.value(dim))
         declarations.check(equal, "ShapeError", message, [value, *explained, *values])

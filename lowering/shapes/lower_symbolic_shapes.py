@@ -9,6 +9,7 @@ from relax_mlir.dialects.attributes import SIGNATURE
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.location import name_of, renamed
 from relax_mlir.dialects.prim_entries import entry_of
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.body import BodyLowering, Lowered, unflatten
 from relax_mlir.lowering.shapes.calls import note_destinations
@@ -91,7 +92,7 @@ def _lower(
         arguments = list(block.arguments)
         given = [arguments.pop(0) for leaf in header.params for _ in leaf.types]
         stack = check_stack(declarations, header.name, arguments.pop()) if header.recursive else None
-        symbols = SymbolTable(header.name, declarations)
+        symbols = SymbolTable(verbatim(header.name), declarations)
         define_symbols(symbols, header.params, leaf_sizes(declarations, header.params, given))
         check_bounds(symbols, bounds)
         remaining = list(given)

@@ -10,6 +10,7 @@ from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Prim, Shape, StructInfo, Tensor, Tuple, dim_text, struct_info
 from relax_mlir.error import UnsupportedError
 from relax_mlir.ir_queries import defining_op
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.shapes.body import (
     BodyLowering,
     Handle,
@@ -162,7 +163,7 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
         return [_received(body, op, result, results, shares="tensor" in given.kinds)]
     if not results:
         return [()]
-    text = f"{body.symbols.function}: packed function '{name}' (called at {place(op)}) gave back a value"
+    text = f"{body.symbols.function}: packed function '{verbatim(name)}' (called at {place(op)}) gave back a value"
     origin = Origin(text, f"result: {result}", kind="PackedFunctionError", joint=" that")
     return [
         _own_tensors(unpack(body, Handle(*results), result, origin), result, shares="tensor" in given.kinds)
@@ -260,7 +261,7 @@ def _received(
         if shares:
             given = bufferization.alloc_tensor(raw, [], copy=given)
         value = cast(given, info.storage_type())
-    call = f"{op.name.removeprefix('relax.')} of '{ir.StringAttr(op.attributes['func']).value}'"
+    call = f"{op.name.removeprefix('relax.')} of '{verbatim(ir.StringAttr(op.attributes['func']).value)}'"
     for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
         if dim is None:
             continue

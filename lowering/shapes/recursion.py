@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.abi.runtime_declarations import RuntimeDeclarations
 from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, ir
@@ -21,7 +22,8 @@ def check_stack(declarations: RuntimeDeclarations, name: str, base: ir.Value) ->
     start = arith.select(outermost, here, base)
     used = arith.index_cast(ir.IndexType.get(), arith.subi(start, here))
     limit = index_constant(STACK_BYTES)
-    message = f"{name}: the function calls itself too deep: its calls take {{0}} bytes of the stack, the limit is {{1}}"
+    text = "the function calls itself too deep: its calls take {0} bytes of the stack, the limit is {1}"
+    message = f"{verbatim(name)}: {text}"
     fits = arith.cmpi(arith.CmpIPredicate.sle, used, limit)
     declarations.check(fits, "RecursionLimitError", message, [used, limit])
     return start

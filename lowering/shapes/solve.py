@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.types import Prim, Shape, Tensor
+from relax_mlir.lowering.abi.checks import verbatim
 from relax_mlir.lowering.shapes.leaves import Leaf
 from relax_mlir.lowering.shapes.symbols import SymbolTable, index_constant
 from relax_mlir.mlir import arith, ir
@@ -24,7 +25,7 @@ def leaf_dims(leaf: Leaf) -> Sequence[Dim | None]:
 def describe(leaf: Leaf, axis: int) -> str:
     """How messages call entry `axis` of a leaf."""
     what = "dimension" if isinstance(leaf.info, Tensor) else "value"
-    return f"parameter '{leaf.name}' {what} {axis}"
+    return f"parameter '{verbatim(leaf.name)}' {what} {axis}"
 
 
 def define_symbols(table: SymbolTable, params: Sequence[Leaf], dims: Sequence[Sequence[ir.Value]]) -> None:
@@ -50,7 +51,7 @@ def _solved(table: SymbolTable, leaf: Leaf, axis: int, definition: Definition, s
         f", {name} = {{{1 + i}}} taken from {table.origins[name]}" for i, name in enumerate(known)
     )
     explained = [table.values[name] for name in known]
-    expected = f"(expected {leaf.name}: {leaf.info})"
+    expected = f"(expected {verbatim(leaf.name)}: {leaf.info})"
     rest = arith.subi(size, table.value(definition.offset))
     scale = table.value(definition.scale)
     zero = index_constant(0)

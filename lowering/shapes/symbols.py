@@ -17,7 +17,9 @@ __all__ = ["SymbolTable", "index_constant"]
 
 @dataclass
 class SymbolTable:
-    """Values of the symbols in scope. `origins` says in words where each was defined, for error messages.
+    """Values of the symbols in scope.
+
+    `origins` says in words where each was defined; this and `function` are parts of run-time messages (see `verbatim`).
 
     Symbols are zero or more. Formulas of them are exact: one whose value, or an intermediate result, does not fit into
     64 bits is a `ShapeError` of the call, where the formula is first needed in a scope.

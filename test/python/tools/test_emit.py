@@ -94,6 +94,8 @@ def test_features() -> None:
         ("fadd double 1.1, f0x7FF0000000000000", "fadd double 1.1, 0x7FF0000000000000"),
         ('@t = constant [4 x i8] c"float 0.1 "', '@t = constant [4 x i8] c"float 0.1 "'),
         ("call float @f.1.5(float %x)", "call float @f.1.5(float %x)"),
+        ('call float @"float 1.5 "(float 1.5)', 'call float @"float 1.5 "(float 0x3FF8000000000000)'),
+        ('ret float 1.5, !"half 1.5 "', 'ret float 0x3FF8000000000000, !"half 1.5 "'),
     ],
 )  # fmt: skip
 def test_float_constants_are_exact(line: str, exact: str) -> None:
