@@ -47,7 +47,7 @@ class Check:
 
     `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name,
     `{i:float}` and `{i:bool}` the bits of a float64 and of a truth value, `{i:text}` the characters at an address.
-    Braces that do not hold a number are shown, as all braces do in a `literal` message; ``{:0}`` shows
+    Braces that do not hold a number are shown, as all braces are in a `literal` message; ``{:0}`` shows
     ``{0}`` (see `verbatim`).
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -68,6 +69,20 @@ def attribute_in(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
         parsed: ir.Attribute = ir.Attribute.parse(str(attribute))
         weights = list(_weights_in(attribute))
         return _replaced(parsed, _shared(list(_weights_in(parsed)), weights)) if weights else parsed
+
+
+def content(attribute: ir.Attribute) -> str:
+    """The text of an attribute with hashes of the elements of weights instead of their names."""
+    weights = dict.fromkeys(_weights_in(attribute))
+    if not weights:
+        return str(attribute)
+    with attribute.context:
+        hashes: dict[str, ir.Attribute] = {}
+        for weight in weights:
+            elements = hashlib.sha256(constants.to_numpy(weight).tobytes()).hexdigest()
+            name = constants.resource_name(weight)
+            hashes[name] = ir.DictAttr.get({elements: ir.TypeAttr.get(weight.type)})
+        return f"{len(weights)} weights in {_replaced(attribute, hashes)}"
 
 
 def _shared(

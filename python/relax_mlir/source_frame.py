@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import io
 import linecache
 import re
 
@@ -62,6 +63,12 @@ def _span(filename: str, number: int, column: int, text: str) -> tuple[int, int]
     return begin, word.end() if word is not None else begin + 1
 
 
+def source_lines(text: str, *, keepends: bool = False) -> list[str]:
+    """The lines of Python text as its parser counts them; `str.splitlines` also splits at form feeds and others."""
+    lines = list(io.StringIO(text, newline=""))
+    return lines if keepends else [line.rstrip("\r\n") for line in lines]
+
+
 @functools.lru_cache(maxsize=8)
 def _expressions(filename: str, text: str) -> dict[tuple[int, int], int]:
     """For each place in Python text where an expression begins, the last column of the longest that ends there."""
@@ -69,7 +76,7 @@ def _expressions(filename: str, text: str) -> dict[tuple[int, int], int]:
         tree = ast.parse(text, filename)
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    lines = text.splitlines()
+    lines = source_lines(text)
     found: dict[tuple[int, int], int] = {}
     for node in ast.walk(tree):
         if not isinstance(node, ast.expr) or node.end_col_offset is None:

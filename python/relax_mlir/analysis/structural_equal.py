@@ -23,6 +23,7 @@ from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_i
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import func, ir
+from relax_mlir.module_weights import content, resources
 from relax_mlir.symbolic import Dim
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _difference(name: str, left: ir.Operation, right: ir.Operation, names: Names
 
 def _as_written(op: ir.Operation) -> ir.Operation | None:
     """A function as its text says it, with the attributes that the text leaves out; None if no text says all of it."""
-    if any(ops_of(op, "relax.constant")):
+    if any(ops_of(op, "relax.constant")) or resources(op):
         return None
     with op.context:
         try:
@@ -248,7 +249,7 @@ class _Comparison:
             return self.same_elements(mine, other)
         if isinstance(mine, ir.FlatSymbolRefAttr) and isinstance(other, ir.FlatSymbolRefAttr):
             return self.names.same(mine.value, other.value)
-        return str(mine) == str(other)
+        return content(mine) == content(other)
 
     @staticmethod
     def same_elements(mine: ir.Attribute, other: ir.Attribute) -> bool:
@@ -302,13 +303,13 @@ class _Comparison:
 
 def _entries(attribute: ir.Attribute) -> dict[str, str]:
     items = ir.DictAttr(attribute)
-    return {item.name: str(item.attr) for item in map(items.__getitem__, range(len(items)))}
+    return {item.name: content(item.attr) for item in map(items.__getitem__, range(len(items)))}
 
 
 def _without_names(arg_attrs: ir.Attribute) -> list[dict[str, str]]:
     """The attributes of the parameters but for their names, which are names of SSA values."""
     return [
-        {item.name: str(item.attr) for item in ir.DictAttr(one) if item.name != "relax.name"}
+        {item.name: content(item.attr) for item in ir.DictAttr(one) if item.name != "relax.name"}
         for one in ir.ArrayAttr(arg_attrs)
     ]
 

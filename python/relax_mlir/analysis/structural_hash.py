@@ -15,6 +15,7 @@ from relax_mlir.dialects.symbolic_attributes import dim_attribute_names, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
 from relax_mlir.error import RelaxError
 from relax_mlir.mlir import func, ir
+from relax_mlir.module_weights import content
 from relax_mlir.symbolic import Dim
 
 SAID_BY_TYPES = ("function_type", "arg_attrs", SYMBOL_BOUNDS)
@@ -105,7 +106,7 @@ class _Writer:
             return self.dims(list(dims_in(attribute)))
         if op.name == "relax.constant" and name == "value":
             return f"{attribute.type}{hashlib.sha256(to_numpy(attribute).tobytes()).hexdigest()}"
-        return str(attribute)
+        return content(attribute)
 
     def params(self, op: ir.Operation, attribute: ir.Attribute) -> str:
         """What a prim func declares, without the names of its parameters."""

@@ -13,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from relax_mlir.script.typed_source import typed_lines
+from relax_mlir.source_frame import source_lines
 
 Definition = ast.ClassDef | ast.FunctionDef
 
@@ -112,9 +113,9 @@ def _parsed(text: str, filename: str) -> _File:
     try:
         code = compile(text, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):  # an `await` in a cell of a notebook, for one
-        return _File(text.splitlines(keepends=True), definitions, {})
+        return _File(source_lines(text, keepends=True), definitions, {})
     codes = {(c.co_name, c.co_firstlineno): c for c in _codes(code)}
-    return _File(text.splitlines(keepends=True), definitions, codes)
+    return _File(source_lines(text, keepends=True), definitions, codes)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

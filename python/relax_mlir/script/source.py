@@ -12,6 +12,7 @@ from typing import Any
 
 from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnsupportedError
 from relax_mlir.script import definitions
+from relax_mlir.source_frame import source_lines
 
 _OPS = re.compile(r"\bop\.(?=[a-z])")
 """How messages name the ops, which a script calls R.…"""
@@ -90,7 +91,7 @@ class Source:
 
     @functools.cached_property
     def lines(self) -> list[str]:
-        return self.text.splitlines()
+        return source_lines(self.text)
 
     def report(self, problem: Problem) -> None:
         """Note a mistake; `error` raises all of them in the end."""

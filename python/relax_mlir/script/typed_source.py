@@ -6,6 +6,8 @@ import ast
 import itertools
 import sys
 
+from relax_mlir.source_frame import source_lines
+
 COMMAND, PROMPT = "<string>", "<stdin>"
 """What Python calls the files of such text. Later versions keep what is typed under names of its own."""
 MAX_LINES = 2000
@@ -24,7 +26,7 @@ def _command() -> list[str]:
     given = sys.orig_argv
     for option, text in itertools.pairwise(given):
         if option.startswith("-") and not option.startswith("--") and option.endswith("c"):
-            return text.splitlines(keepends=True)
+            return source_lines(text, keepends=True)
     return []
 
 

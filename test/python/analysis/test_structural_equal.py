@@ -209,3 +209,22 @@ def test_what_cannot_be_compared() -> None:
         structural_equal(module(), module()["main"])
     with pytest.raises(ArgumentError, match=r"the argument is 3 \(int\)"):
         structural_hash(3)  # type: ignore[arg-type]  # a mistake
+
+
+def test_weights_outside_of_relax_constants() -> None:
+    """Their elements count, and their names do not."""
+
+    def module(name: str, last: str) -> rx.IRModule:
+        blob = "0x04000000" + "0000803F" * 99 + last
+        return rx.IRModule.parse(
+            f"""func.func @main() -> tensor<100xf32> attributes {{note = [dense_resource<{name}> : tensor<100xf32>]}} {{
+              %0 = arith.constant dense_resource<{name}> : tensor<100xf32>
+              return %0 : tensor<100xf32>
+            }}
+            {{-# dialect_resources: {{ builtin: {{ {name}: "{blob}" }} }} #-}}""",
+            trusted=True,
+        )
+
+    first, renamed, other = module("w", "0000803F"), module("v", "0000803F"), module("w", "00000040")
+    assert structural_equal(first, renamed) and structural_hash(first) == structural_hash(renamed)
+    assert not structural_equal(first, other) and structural_hash(first) != structural_hash(other)

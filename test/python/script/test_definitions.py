@@ -192,6 +192,15 @@ def test_a_file_that_has_been_edited(tmp_path: Path, now: str | None) -> None:
     assert texts(I.ir_module(imported(path, path.read_text()).M)) == ["x * 2.0"] if now == "x * 2.0" else True
 
 
+def test_characters_at_which_only_strings_are_split(tmp_path: Path) -> None:
+    """Form feeds and other separators end no line of Python."""
+    path = tmp_path / "pages.py"
+    first, second = (TEXT.format(f"x + {number}.0").removeprefix(HEAD) for number in (1, 2))
+    path.write_text(f"{HEAD}# a\x0cb\x0bc\x85d\u2028e\n{first}A = M\n\x0c\n{second}", encoding="utf-8")
+    module = imported(path, path.read_text(encoding="utf-8"))
+    assert texts(module.A, module.M) == ["x + 1.0", "x + 2.0"]
+
+
 def test_what_has_no_source() -> None:
     with pytest.raises(ScriptError, match=r"<string> is no file; relax_mlir.script.parse reads"):
         exec(TEXT.format("x + 1.0"), {"__name__": "nowhere"})
