@@ -374,7 +374,9 @@ def _function(name: str) -> func.FuncOp:
 
 def adopted(attribute: ir.Attribute) -> ir.Attribute:
     """An attribute in the current context."""
-    return attribute_in(attribute, ir.Context.current)
+    context = ir.Context.current
+    assert context is not None
+    return attribute_in(attribute, context)
 
 
 def adopted_type(type_: ir.Type) -> ir.Type:

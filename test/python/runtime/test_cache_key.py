@@ -115,17 +115,18 @@ def test_the_order_of_uses_is_no_part_of_a_program() -> None:
     text = """func.func @f(%a: f32) -> f32 {
       %b = arith.addf %a, %a : f32
       %c = arith.mulf %a, %b : f32
-      return %c : f32
+      %d = arith.mulf %a, %c : f32
+      return %d : f32
     }"""
     with dialect.context(), ir.Location.unknown():
         first, second = ir.Module.parse(text), ir.Module.parse(text)
-        function = second.body.operations[0]
-        add, value = function.regions[0].blocks[0].operations[0], function.arguments[0]
-        for _ in range(2):
-            other = function.regions[0].blocks[0].add_argument(value.type, value.location)
-            add.operation.operands[0] = other
-            add.operation.operands[0] = value
-            function.regions[0].blocks[0].erase_argument(1)
+        block = second.body.operations[0].regions[0].blocks[0]
+        ops, value = [op.operation for op in block.operations], block.arguments[0]
+        for number in (2, 0, 1):
+            other = block.add_argument(value.type, value.location)
+            for operand in (other, value):
+                ops[number].operands[0] = operand
+            block.erase_argument(1)
         assert str(first) == str(second)
         assert source_hash(first) == source_hash(second)
 
