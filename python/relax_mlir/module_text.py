@@ -28,6 +28,8 @@ class PrintOptions:
     local_scope: bool = False
     value_names: bool = True
     """Call values by the names of their locations, not by numbers."""
+    assume_verified: bool = False
+    """Print ops in their own syntax without a check that they are valid."""
     without_body: Callable[[ir.Operation], bool] | None = None
     """Tells the functions of which only name and type are printed."""
 
@@ -49,6 +51,7 @@ def module_text(module: ir.Module | ir.Operation, options: PrintOptions = DEFAUL
         large_elements_limit=limit,
         large_resource_limit=RESOURCE_LIMIT if limit is None else limit,
         print_generic_op_form=options.generic,
+        assume_verified=options.assume_verified,
         use_name_loc_as_prefix=options.value_names,
         use_local_scope=options.local_scope or has_weights(module),
     )

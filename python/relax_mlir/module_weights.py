@@ -31,15 +31,8 @@ def replace_resources(op: ir.Operation, made: Mapping[str, ir.Attribute]) -> Non
         op.walk(visit)
 
 
-def copied(
-    op: ir.Operation, context: ir.Context, name_of: Callable[[int], str] | None = None
-) -> ir.Operation:
+def copied(op: ir.Operation, context: ir.Context) -> ir.Operation:
     """A copy of an op in `context`, with names and locations; weights are shared.
-
-    Args:
-        op: the op.
-        context: the context of the copy.
-        name_of: the name of a weight in another context, by its number.
 
     Raises:
         ir.MLIRError: `op` is not valid. UnsupportedError: the data of a weight is missing; names it.
@@ -54,7 +47,7 @@ def copied(
     with context, ir.Location.unknown():
         copy: ir.Operation = ir.Operation.parse(text).operation
         # The parser gives new names to resources whose names the context has already.
-        replace_resources(copy, _shared(_in_order(copy), weights, name_of))
+        replace_resources(copy, _shared(_in_order(copy), weights))
     return copy
 
 
@@ -85,17 +78,12 @@ def content(attribute: ir.Attribute) -> str:
         return f"{len(weights)} weights in {_replaced(attribute, hashes)}"
 
 
-def _shared(
-    resources: Sequence[ir.Attribute],
-    weights: Sequence[ir.Attribute],
-    name_of: Callable[[int], str] | None = None,
-) -> dict[str, ir.Attribute]:
+def _shared(resources: Sequence[ir.Attribute], weights: Sequence[ir.Attribute]) -> dict[str, ir.Attribute]:
     """Weights in the current context, by the names that the parser has given their resources."""
     made: dict[str, ir.Attribute] = {}
     for name, weight in zip(map(constants.resource_name, resources), weights, strict=True):
         if name not in made:
-            wanted = None if name_of is None else name_of(len(made))
-            made[name] = constants.to_attribute(constants.to_numpy(weight), wanted)
+            made[name] = constants.to_attribute(constants.to_numpy(weight))
     return made
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tvm_ffi
 
-from relax_mlir.dialects import constants, dialect
+from relax_mlir.dialects import constants
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, PRIM_FUNC
 from relax_mlir.error import CompileError, RelaxError
 from relax_mlir.ir_module import IRModule
@@ -17,7 +19,7 @@ from relax_mlir.lowering.legalize.expose_prim_funcs import ExposePrimFuncs
 from relax_mlir.mlir import ir
 from relax_mlir.module_file import attach_weights
 from relax_mlir.module_text import PrintOptions, module_text
-from relax_mlir.module_weights import copied, resources
+from relax_mlir.module_weights import replace_resources, resources
 from relax_mlir.runtime.build import build, build_legalized
 from relax_mlir.target import Target
 from relax_mlir.transform import PassContext
@@ -36,12 +38,24 @@ def add_kernels(builder: ExecBuilder, module: ir.Module, target: Target) -> None
     with module.context:
         module.operation.attributes[TARGET] = ir.StringAttr.get(str(target))
     weights = resources(module.operation)
-    shown = module.operation
-    if weights:  # their names are counted up in a process: in another context they are those of places
-        shown = copied(shown, dialect.context(), "weight{}".format)
-    # In local scope no data of resources is printed.
-    text = module_text(shown, PrintOptions(debug_info=True, local_scope=True))
+    text = _text(module.operation, weights)
     builder.set_kernels(text, [builder.c(_read_only(attribute)) for attribute in weights.values()])
+
+
+def _text(module: ir.Operation, weights: Mapping[str, ir.Attribute]) -> str:
+    """The text of a module, whose weights are called by their numbers: resources count their names up in a process."""
+    options = PrintOptions(debug_info=True, local_scope=True)  # in which no data of resources is printed
+    if not weights:
+        return module_text(module, options)
+    mark = secrets.token_hex(16)  # no string of the module is one of these
+    copy = module.clone(ip=False)
+    with copy.context:
+        marks = {name: ir.StringAttr.get(f"{mark}.{number}") for number, name in enumerate(weights)}
+    replace_resources(copy, marks)
+    text = module_text(copy, replace(options, assume_verified=True))
+    for number, weight in enumerate(weights.values()):
+        text = text.replace(f'"{mark}.{number}"', f"dense_resource<weight{number}> : {weight.type}")
+    return text
 
 
 def _read_only(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
