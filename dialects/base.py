@@ -1,9 +1,10 @@
 """`RelaxOp`, the base of every op: shape deduction by a rule per class, and a verifier that re-runs the rule."""
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.bounds import bounds_around
@@ -168,7 +169,7 @@ class RelaxOp(Relax.Operation):
             cls.check_results(args, len(op.operation.results))
             with symbolic.assuming(bounds_around(op.operation)):
                 cls.check(args, [struct_info(result.type) for result in op.operation.results])
-        except (RelaxError, ValueError) as error:  # ValueError: an attribute of another kind
+        except (RelaxError, ValueError) as error:  # ValueError: an element of an array of another kind
             op.operation.location.emit_error(str(error))
             return False
         return True
@@ -200,7 +201,7 @@ class RelaxOp(Relax.Operation):
     def check_declared(cls, args: OpArgs) -> None:
         """Raise `ArgumentError` unless the op has the attributes and the number of operands that it declares.
 
-        Integers fit 64 bits, whatever their type.
+        Attributes are of the kinds that it declares; integers fit 64 bits, whatever their type.
         """
         operands, attributes, *_ = ir_fields(cls)
         missing = [name for name in attributes if name not in args.attrs]
@@ -208,6 +209,12 @@ class RelaxOp(Relax.Operation):
             raise ArgumentError(f"{args.op}: attribute '{missing[0]}' is missing")
         if len(args.infos) != len(operands):
             raise ArgumentError(f"{args.op}: has {len(args.infos)} operands, expected {len(operands)}")
+        for name, kinds in _attribute_kinds(cls).items():
+            if not isinstance(args.attrs[name], kinds):
+                expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind is not ir.BoolAttr)
+                raise ArgumentError(
+                    f"{args.op}: attribute '{name}' is {str(args.attrs[name])[:60]}, expected {expected}"
+                )
         for name, attribute in args.attrs.items():
             if isinstance(attribute, ir.IntegerAttr) and not -(2**63) <= int(attribute.value) < 2**63:
                 raise ArgumentError(
@@ -240,6 +247,32 @@ def ir_fields(cls: type[RelaxOp]) -> tuple[_Names, _Names, _Names, _Names]:
         operands, attributes, results, regions = (tuple(f.name for f in group) for group in groups)
         _declared[cls] = operands, attributes, results, regions
     return _declared[cls]
+
+
+_KIND_NAMES: dict[type[ir.Attribute], str] = {
+    ir.ArrayAttr: "an array",
+    ir.FlatSymbolRefAttr: "a symbol",
+    ir.FloatAttr: "a float",
+    ir.IntegerAttr: "an integer",
+    ir.StringAttr: "a string",
+    ir.TypeAttr: "a type",
+    ir.UnitAttr: "unit",
+}
+
+
+@functools.cache
+def _attribute_kinds(cls: type[RelaxOp]) -> dict[str, tuple[type[ir.Attribute], ...]]:
+    """The kinds that each attribute of an op class may have, unless any will do."""
+    from relax_mlir.mlir import ext
+
+    kinds = {}
+    for field in ext.partition_fields(cls._fields)[1]:
+        if field.constraint is not Any:
+            declared = get_args(field.constraint) or (field.constraint,)
+            # ``true`` is an integer of one bit, for which the bindings have a class.
+            booleans = (ir.BoolAttr,) if ir.IntegerAttr in declared else ()
+            kinds[field.name] = (*declared, *booleans)
+    return kinds
 
 
 def as_sequence(inferred: Inferred) -> Sequence[StructInfo]:

@@ -5,20 +5,14 @@ module {
       irdl.parameters()
     }
     irdl.type @shape_value {
-      %0 = irdl.base "#builtin.array" 
-      %1 = irdl.base "#builtin.unit" 
-      %2 = irdl.any_of(%0, %1) 
-      irdl.parameters(dims: %2)
+      %0 = irdl.any
+      irdl.parameters(dims: %0)
     }
     irdl.type @callable {
-      %0 = irdl.base "#builtin.array" 
-      %1 = irdl.base "#builtin.unit" 
-      %2 = irdl.any_of(%0, %1) 
-      %3 = irdl.base "#builtin.type" 
-      %4 = irdl.base "#builtin.unit" 
-      %5 = irdl.any_of(%3, %4) 
-      %6 = irdl.base "#builtin.integer" 
-      irdl.parameters(inputs: %2, result: %5, pure: %6)
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.parameters(inputs: %0, result: %1, pure: %2)
     }
     irdl.type @object {
       irdl.parameters()
@@ -53,44 +47,31 @@ module {
       irdl.results(result: %2)
     }
     irdl.operation @arange {
-      %0 = irdl.base "#builtin.string" 
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.float" 
-      %3 = irdl.any_of(%0, %1, %2) 
-      %4 = irdl.base "#builtin.string" 
-      %5 = irdl.base "#builtin.integer" 
-      %6 = irdl.base "#builtin.float" 
-      %7 = irdl.any_of(%4, %5, %6) 
-      %8 = irdl.base "#builtin.string" 
-      %9 = irdl.base "#builtin.integer" 
-      %10 = irdl.base "#builtin.float" 
-      %11 = irdl.any_of(%8, %9, %10) 
-      %12 = irdl.base "#builtin.type" 
-      irdl.attributes {"start" = %3, "end" = %7, "step" = %11, "dtype" = %12}
-      %13 = irdl.any
-      irdl.results(result: %13)
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.base "#builtin.type" 
+      irdl.attributes {"start" = %0, "end" = %1, "step" = %2, "dtype" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @argmax {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @argmin {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @argsort {
       %0 = irdl.any
@@ -117,12 +98,10 @@ module {
     irdl.operation @assert_op {
       %0 = irdl.any
       irdl.operands(args: %0)
-      %1 = irdl.base "#builtin.string" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.array" 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"relation" = %3, "values" = %4, "message" = %5}
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.array" 
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"relation" = %1, "values" = %2, "message" = %3}
     }
     irdl.operation @astype {
       %0 = irdl.any
@@ -265,17 +244,11 @@ module {
     irdl.operation @clip {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.float" 
-      %2 = irdl.base "#builtin.integer" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%1, %2, %3) 
-      %5 = irdl.base "#builtin.float" 
-      %6 = irdl.base "#builtin.integer" 
-      %7 = irdl.base "#builtin.unit" 
-      %8 = irdl.any_of(%5, %6, %7) 
-      irdl.attributes {"min" = %4, "max" = %8}
-      %9 = irdl.any
-      irdl.results(result: %9)
+      %1 = irdl.any
+      %2 = irdl.any
+      irdl.attributes {"min" = %1, "max" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @collapse_sum_like {
       %0 = irdl.any
@@ -320,30 +293,22 @@ module {
     irdl.operation @cumprod {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.type" 
-      %5 = irdl.base "#builtin.unit" 
-      %6 = irdl.any_of(%4, %5) 
-      %7 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "dtype" = %6, "exclusive" = %7}
-      %8 = irdl.any
-      irdl.results(result: %8)
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "dtype" = %2, "exclusive" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @cumsum {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.type" 
-      %5 = irdl.base "#builtin.unit" 
-      %6 = irdl.any_of(%4, %5) 
-      %7 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "dtype" = %6, "exclusive" = %7}
-      %8 = irdl.any
-      irdl.results(result: %8)
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "dtype" = %2, "exclusive" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @dataflow {
       %0 = irdl.any
@@ -451,12 +416,10 @@ module {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.type" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      irdl.attributes {"k" = %1, "dtype" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %2 = irdl.any
+      irdl.attributes {"k" = %1, "dtype" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @flatten {
       %0 = irdl.any
@@ -591,12 +554,10 @@ module {
       %1 = irdl.any
       %2 = irdl.any
       irdl.operands(output_grad: %0, x: %1, indices: %2)
-      %3 = irdl.base "#builtin.integer" 
-      %4 = irdl.base "#builtin.unit" 
-      %5 = irdl.any_of(%3, %4) 
-      irdl.attributes {"axis" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %3 = irdl.any
+      irdl.attributes {"axis" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @greater {
       %0 = irdl.any
@@ -613,16 +574,14 @@ module {
       irdl.results(result: %2)
     }
     irdl.operation @hamming_window {
-      %0 = irdl.base "#builtin.string" 
+      %0 = irdl.any
       %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.any_of(%0, %1) 
-      %3 = irdl.base "#builtin.integer" 
-      %4 = irdl.base "#builtin.float" 
-      %5 = irdl.base "#builtin.float" 
-      %6 = irdl.base "#builtin.type" 
-      irdl.attributes {"window_size" = %2, "periodic" = %3, "alpha" = %4, "beta" = %5, "dtype" = %6}
-      %7 = irdl.any
-      irdl.results(result: %7)
+      %2 = irdl.base "#builtin.float" 
+      %3 = irdl.base "#builtin.float" 
+      %4 = irdl.base "#builtin.type" 
+      irdl.attributes {"window_size" = %0, "periodic" = %1, "alpha" = %2, "beta" = %3, "dtype" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
     }
     irdl.operation @image_affine_grid {
       %0 = irdl.any
@@ -649,49 +608,37 @@ module {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(data: %0, size: %1)
-      %2 = irdl.base "#builtin.array" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
+      %2 = irdl.any
+      %3 = irdl.base "#builtin.string" 
+      %4 = irdl.base "#builtin.string" 
       %5 = irdl.base "#builtin.string" 
       %6 = irdl.base "#builtin.string" 
-      %7 = irdl.base "#builtin.string" 
-      %8 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.float" 
+      %8 = irdl.base "#builtin.integer" 
       %9 = irdl.base "#builtin.float" 
-      %10 = irdl.base "#builtin.integer" 
-      %11 = irdl.base "#builtin.float" 
-      %12 = irdl.base "#builtin.type" 
-      %13 = irdl.base "#builtin.unit" 
-      %14 = irdl.any_of(%12, %13) 
-      %15 = irdl.base "#builtin.array" 
-      %16 = irdl.base "#builtin.unit" 
-      %17 = irdl.any_of(%15, %16) 
-      irdl.attributes {"roi" = %4, "layout" = %5, "method" = %6, "coordinate_transformation_mode" = %7, "rounding_method" = %8, "cubic_alpha" = %9, "cubic_exclude" = %10, "extrapolation_value" = %11, "out_dtype" = %14, "scales" = %17}
-      %18 = irdl.any
-      irdl.results(result: %18)
+      %10 = irdl.any
+      %11 = irdl.any
+      irdl.attributes {"roi" = %2, "layout" = %3, "method" = %4, "coordinate_transformation_mode" = %5, "rounding_method" = %6, "cubic_alpha" = %7, "cubic_exclude" = %8, "extrapolation_value" = %9, "out_dtype" = %10, "scales" = %11}
+      %12 = irdl.any
+      irdl.results(result: %12)
     }
     irdl.operation @image_resize3d {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(data: %0, size: %1)
-      %2 = irdl.base "#builtin.array" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
+      %2 = irdl.any
+      %3 = irdl.base "#builtin.string" 
+      %4 = irdl.base "#builtin.string" 
       %5 = irdl.base "#builtin.string" 
       %6 = irdl.base "#builtin.string" 
-      %7 = irdl.base "#builtin.string" 
-      %8 = irdl.base "#builtin.string" 
+      %7 = irdl.base "#builtin.float" 
+      %8 = irdl.base "#builtin.integer" 
       %9 = irdl.base "#builtin.float" 
-      %10 = irdl.base "#builtin.integer" 
-      %11 = irdl.base "#builtin.float" 
-      %12 = irdl.base "#builtin.type" 
-      %13 = irdl.base "#builtin.unit" 
-      %14 = irdl.any_of(%12, %13) 
-      %15 = irdl.base "#builtin.array" 
-      %16 = irdl.base "#builtin.unit" 
-      %17 = irdl.any_of(%15, %16) 
-      irdl.attributes {"roi" = %4, "layout" = %5, "method" = %6, "coordinate_transformation_mode" = %7, "rounding_method" = %8, "cubic_alpha" = %9, "cubic_exclude" = %10, "extrapolation_value" = %11, "out_dtype" = %14, "scales" = %17}
-      %18 = irdl.any
-      irdl.results(result: %18)
+      %10 = irdl.any
+      %11 = irdl.any
+      irdl.attributes {"roi" = %2, "layout" = %3, "method" = %4, "coordinate_transformation_mode" = %5, "rounding_method" = %6, "cubic_alpha" = %7, "cubic_exclude" = %8, "extrapolation_value" = %9, "out_dtype" = %10, "scales" = %11}
+      %12 = irdl.any
+      irdl.results(result: %12)
     }
     irdl.operation @index_put {
       %0 = irdl.any
@@ -758,13 +705,10 @@ module {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.base "#builtin.string" 
-      %2 = irdl.base "#builtin.integer" 
-      %3 = irdl.base "#builtin.float" 
-      %4 = irdl.base "#builtin.unit" 
-      %5 = irdl.any_of(%2, %3, %4) 
-      irdl.attributes {"index_map" = %1, "pad_value" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %2 = irdl.any
+      irdl.attributes {"index_map" = %1, "pad_value" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @left_shift {
       %0 = irdl.any
@@ -821,13 +765,11 @@ module {
     irdl.operation @logical_all {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @logical_and {
       %0 = irdl.any
@@ -839,13 +781,11 @@ module {
     irdl.operation @logical_any {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @logical_not {
       %0 = irdl.any
@@ -870,13 +810,11 @@ module {
     irdl.operation @logsumexp {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @make_closure {
       %0 = irdl.any
@@ -890,34 +828,28 @@ module {
       %0 = irdl.any
       irdl.operands(input: %0)
       %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.type" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      irdl.attributes {"pattern" = %1, "result_dtype" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %2 = irdl.any
+      irdl.attributes {"pattern" = %1, "result_dtype" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @matmul {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x1: %0, x2: %1)
-      %2 = irdl.base "#builtin.type" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      irdl.attributes {"out_dtype" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %2 = irdl.any
+      irdl.attributes {"out_dtype" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @max {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @maximum {
       %0 = irdl.any
@@ -929,24 +861,20 @@ module {
     irdl.operation @mean {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @median {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @memory_alloc_storage {
       %0 = irdl.any
@@ -985,15 +913,11 @@ module {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x: %0, shape: %1)
-      %2 = irdl.base "#builtin.type" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      %5 = irdl.base "#builtin.string" 
-      %6 = irdl.base "#builtin.integer" 
-      %7 = irdl.any_of(%5, %6) 
-      irdl.attributes {"dtype" = %4, "relative_byte_offset" = %7}
-      %8 = irdl.any
-      irdl.results(result: %8)
+      %2 = irdl.any
+      %3 = irdl.any
+      irdl.attributes {"dtype" = %2, "relative_byte_offset" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @meshgrid {
       %0 = irdl.any
@@ -1006,13 +930,11 @@ module {
     irdl.operation @min {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @minimum {
       %0 = irdl.any
@@ -1054,89 +976,73 @@ module {
     irdl.operation @nn_adaptive_avg_pool1d {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.string" 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %1, "layout" = %2, "out_layout" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @nn_adaptive_avg_pool2d {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.string" 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %1, "layout" = %2, "out_layout" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @nn_adaptive_avg_pool3d {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.string" 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %1, "layout" = %2, "out_layout" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @nn_adaptive_max_pool1d {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.string" 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %1, "layout" = %2, "out_layout" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @nn_adaptive_max_pool2d {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.string" 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %1, "layout" = %2, "out_layout" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @nn_adaptive_max_pool3d {
       %0 = irdl.any
       irdl.operands(data: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.string" 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"output_size" = %3, "layout" = %4, "out_layout" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.string" 
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"output_size" = %1, "layout" = %2, "out_layout" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @nn_attention {
       %0 = irdl.any
       %1 = irdl.any
       %2 = irdl.any
       irdl.operands(query: %0, key: %1, value: %2)
-      %3 = irdl.base "#builtin.float" 
-      %4 = irdl.base "#builtin.unit" 
-      %5 = irdl.any_of(%3, %4) 
-      %6 = irdl.base "#builtin.string" 
-      %7 = irdl.base "#builtin.unit" 
-      %8 = irdl.any_of(%6, %7) 
-      irdl.attributes {"scale" = %5, "causal_mask" = %8}
-      %9 = irdl.any
-      irdl.results(result: %9)
+      %3 = irdl.any
+      %4 = irdl.any
+      irdl.attributes {"scale" = %3, "causal_mask" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
     }
     irdl.operation @nn_attention_bias {
       %0 = irdl.any
@@ -1144,15 +1050,11 @@ module {
       %2 = irdl.any
       %3 = irdl.any
       irdl.operands(query: %0, key: %1, value: %2, bias: %3)
-      %4 = irdl.base "#builtin.float" 
-      %5 = irdl.base "#builtin.unit" 
-      %6 = irdl.any_of(%4, %5) 
-      %7 = irdl.base "#builtin.string" 
-      %8 = irdl.base "#builtin.unit" 
-      %9 = irdl.any_of(%7, %8) 
-      irdl.attributes {"scale" = %6, "causal_mask" = %9}
-      %10 = irdl.any
-      irdl.results(result: %10)
+      %4 = irdl.any
+      %5 = irdl.any
+      irdl.attributes {"scale" = %4, "causal_mask" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
     }
     irdl.operation @nn_attention_var_len {
       %0 = irdl.any
@@ -1163,15 +1065,11 @@ module {
       %5 = irdl.any
       %6 = irdl.any
       irdl.operands(query: %0, key: %1, value: %2, seqstart_q: %3, seqstart_k: %4, max_seqlen_q: %5, max_seqlen_k: %6)
-      %7 = irdl.base "#builtin.float" 
-      %8 = irdl.base "#builtin.unit" 
-      %9 = irdl.any_of(%7, %8) 
-      %10 = irdl.base "#builtin.string" 
-      %11 = irdl.base "#builtin.unit" 
-      %12 = irdl.any_of(%10, %11) 
-      irdl.attributes {"scale" = %9, "causal_mask" = %12}
-      %13 = irdl.any
-      irdl.results(result: %13)
+      %7 = irdl.any
+      %8 = irdl.any
+      irdl.attributes {"scale" = %7, "causal_mask" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
     }
     irdl.operation @nn_avg_pool1d {
       %0 = irdl.any
@@ -1252,12 +1150,10 @@ module {
       %6 = irdl.base "#builtin.string" 
       %7 = irdl.base "#builtin.string" 
       %8 = irdl.base "#builtin.string" 
-      %9 = irdl.base "#builtin.type" 
-      %10 = irdl.base "#builtin.unit" 
-      %11 = irdl.any_of(%9, %10) 
-      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %11}
-      %12 = irdl.any
-      irdl.results(result: %12)
+      %9 = irdl.any
+      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %9}
+      %10 = irdl.any
+      irdl.results(result: %10)
     }
     irdl.operation @nn_conv1d_transpose {
       %0 = irdl.any
@@ -1271,12 +1167,10 @@ module {
       %7 = irdl.base "#builtin.string" 
       %8 = irdl.base "#builtin.string" 
       %9 = irdl.base "#builtin.string" 
-      %10 = irdl.base "#builtin.type" 
-      %11 = irdl.base "#builtin.unit" 
-      %12 = irdl.any_of(%10, %11) 
-      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %12}
-      %13 = irdl.any
-      irdl.results(result: %13)
+      %10 = irdl.any
+      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %10}
+      %11 = irdl.any
+      irdl.results(result: %11)
     }
     irdl.operation @nn_conv2d {
       %0 = irdl.any
@@ -1289,12 +1183,10 @@ module {
       %6 = irdl.base "#builtin.string" 
       %7 = irdl.base "#builtin.string" 
       %8 = irdl.base "#builtin.string" 
-      %9 = irdl.base "#builtin.type" 
-      %10 = irdl.base "#builtin.unit" 
-      %11 = irdl.any_of(%9, %10) 
-      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %11}
-      %12 = irdl.any
-      irdl.results(result: %12)
+      %9 = irdl.any
+      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %9}
+      %10 = irdl.any
+      irdl.results(result: %10)
     }
     irdl.operation @nn_conv2d_transpose {
       %0 = irdl.any
@@ -1308,12 +1200,10 @@ module {
       %7 = irdl.base "#builtin.string" 
       %8 = irdl.base "#builtin.string" 
       %9 = irdl.base "#builtin.string" 
-      %10 = irdl.base "#builtin.type" 
-      %11 = irdl.base "#builtin.unit" 
-      %12 = irdl.any_of(%10, %11) 
-      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %12}
-      %13 = irdl.any
-      irdl.results(result: %13)
+      %10 = irdl.any
+      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %10}
+      %11 = irdl.any
+      irdl.results(result: %11)
     }
     irdl.operation @nn_conv3d {
       %0 = irdl.any
@@ -1326,12 +1216,10 @@ module {
       %6 = irdl.base "#builtin.string" 
       %7 = irdl.base "#builtin.string" 
       %8 = irdl.base "#builtin.string" 
-      %9 = irdl.base "#builtin.type" 
-      %10 = irdl.base "#builtin.unit" 
-      %11 = irdl.any_of(%9, %10) 
-      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %11}
-      %12 = irdl.any
-      irdl.results(result: %12)
+      %9 = irdl.any
+      irdl.attributes {"strides" = %2, "padding" = %3, "dilation" = %4, "groups" = %5, "data_layout" = %6, "kernel_layout" = %7, "out_layout" = %8, "out_dtype" = %9}
+      %10 = irdl.any
+      irdl.results(result: %10)
     }
     irdl.operation @nn_conv3d_transpose {
       %0 = irdl.any
@@ -1345,12 +1233,10 @@ module {
       %7 = irdl.base "#builtin.string" 
       %8 = irdl.base "#builtin.string" 
       %9 = irdl.base "#builtin.string" 
-      %10 = irdl.base "#builtin.type" 
-      %11 = irdl.base "#builtin.unit" 
-      %12 = irdl.any_of(%10, %11) 
-      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %12}
-      %13 = irdl.any
-      irdl.results(result: %13)
+      %10 = irdl.any
+      irdl.attributes {"strides" = %2, "padding" = %3, "output_padding" = %4, "dilation" = %5, "groups" = %6, "data_layout" = %7, "kernel_layout" = %8, "out_layout" = %9, "out_dtype" = %10}
+      %11 = irdl.any
+      irdl.results(result: %11)
     }
     irdl.operation @nn_cross_entropy_with_logits {
       %0 = irdl.any
@@ -1412,14 +1298,12 @@ module {
       %5 = irdl.base "#builtin.array" 
       %6 = irdl.base "#builtin.array" 
       %7 = irdl.base "#builtin.array" 
-      %8 = irdl.base "#builtin.float" 
-      %9 = irdl.base "#builtin.unit" 
-      %10 = irdl.any_of(%8, %9) 
-      %11 = irdl.base "#builtin.integer" 
-      %12 = irdl.base "#builtin.integer" 
-      irdl.attributes {"activations" = %5, "alphas" = %6, "betas" = %7, "clip" = %10, "reverse" = %11, "reset_after" = %12}
-      %13 = irdl.any
-      irdl.results(result: %13)
+      %8 = irdl.any
+      %9 = irdl.base "#builtin.integer" 
+      %10 = irdl.base "#builtin.integer" 
+      irdl.attributes {"activations" = %5, "alphas" = %6, "betas" = %7, "clip" = %8, "reverse" = %9, "reset_after" = %10}
+      %11 = irdl.any
+      irdl.results(result: %11)
     }
     irdl.operation @nn_hardsigmoid {
       %0 = irdl.any
@@ -1490,14 +1374,12 @@ module {
       %6 = irdl.base "#builtin.array" 
       %7 = irdl.base "#builtin.array" 
       %8 = irdl.base "#builtin.array" 
-      %9 = irdl.base "#builtin.float" 
-      %10 = irdl.base "#builtin.unit" 
-      %11 = irdl.any_of(%9, %10) 
-      %12 = irdl.base "#builtin.integer" 
-      %13 = irdl.base "#builtin.integer" 
-      irdl.attributes {"activations" = %6, "alphas" = %7, "betas" = %8, "clip" = %11, "reverse" = %12, "input_forget" = %13}
-      %14 = irdl.any
-      irdl.results(result: %14)
+      %9 = irdl.any
+      %10 = irdl.base "#builtin.integer" 
+      %11 = irdl.base "#builtin.integer" 
+      irdl.attributes {"activations" = %6, "alphas" = %7, "betas" = %8, "clip" = %9, "reverse" = %10, "input_forget" = %11}
+      %12 = irdl.any
+      irdl.results(result: %12)
     }
     irdl.operation @nn_max_pool1d {
       %0 = irdl.any
@@ -1566,12 +1448,10 @@ module {
       irdl.operands(data: %0)
       %1 = irdl.base "#builtin.array" 
       %2 = irdl.base "#builtin.string" 
-      %3 = irdl.base "#builtin.float" 
-      %4 = irdl.base "#builtin.integer" 
-      %5 = irdl.any_of(%3, %4) 
-      irdl.attributes {"pad_width" = %1, "pad_mode" = %2, "pad_value" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %3 = irdl.any
+      irdl.attributes {"pad_width" = %1, "pad_mode" = %2, "pad_value" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @nn_pixel_shuffle {
       %0 = irdl.any
@@ -1629,13 +1509,11 @@ module {
       %4 = irdl.base "#builtin.array" 
       %5 = irdl.base "#builtin.array" 
       %6 = irdl.base "#builtin.array" 
-      %7 = irdl.base "#builtin.float" 
-      %8 = irdl.base "#builtin.unit" 
-      %9 = irdl.any_of(%7, %8) 
-      %10 = irdl.base "#builtin.integer" 
-      irdl.attributes {"activations" = %4, "alphas" = %5, "betas" = %6, "clip" = %9, "reverse" = %10}
-      %11 = irdl.any
-      irdl.results(result: %11)
+      %7 = irdl.any
+      %8 = irdl.base "#builtin.integer" 
+      irdl.attributes {"activations" = %4, "alphas" = %5, "betas" = %6, "clip" = %7, "reverse" = %8}
+      %9 = irdl.any
+      irdl.results(result: %9)
     }
     irdl.operation @nn_selu {
       %0 = irdl.any
@@ -1684,13 +1562,11 @@ module {
       %1 = irdl.any
       %2 = irdl.any
       irdl.operands(indices: %0, on_value: %1, off_value: %2)
-      %3 = irdl.base "#builtin.string" 
+      %3 = irdl.any
       %4 = irdl.base "#builtin.integer" 
-      %5 = irdl.any_of(%3, %4) 
-      %6 = irdl.base "#builtin.integer" 
-      irdl.attributes {"depth" = %5, "axis" = %6}
-      %7 = irdl.any
-      irdl.results(result: %7)
+      irdl.attributes {"depth" = %3, "axis" = %4}
+      %5 = irdl.any
+      irdl.results(result: %5)
     }
     irdl.operation @ones {
       %0 = irdl.any
@@ -1703,12 +1579,10 @@ module {
     irdl.operation @ones_like {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.type" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"dtype" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
+      %1 = irdl.any
+      irdl.attributes {"dtype" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @outer {
       %0 = irdl.any
@@ -1724,12 +1598,10 @@ module {
     irdl.operation @permute_dims {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"axes" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
+      %1 = irdl.any
+      irdl.attributes {"axes" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @power {
       %0 = irdl.any
@@ -1739,12 +1611,10 @@ module {
       irdl.results(result: %2)
     }
     irdl.operation @prim_value {
-      %0 = irdl.base "#builtin.string" 
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.any_of(%0, %1) 
-      irdl.attributes {"value" = %2}
-      %3 = irdl.any
-      irdl.results(result: %3)
+      %0 = irdl.any
+      irdl.attributes {"value" = %0}
+      %1 = irdl.any
+      irdl.results(result: %1)
     }
     irdl.operation @print {
       %0 = irdl.any
@@ -1756,13 +1626,11 @@ module {
     irdl.operation @prod {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @quantize {
       %0 = irdl.any
@@ -1778,23 +1646,19 @@ module {
     irdl.operation @random_words {
       %0 = irdl.any
       irdl.operands(state: %0)
-      %1 = irdl.base "#builtin.string" 
-      %2 = irdl.base "#builtin.integer" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"count" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
+      %1 = irdl.any
+      irdl.attributes {"count" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @repeat {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.integer" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      irdl.attributes {"repeats" = %1, "axis" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %2 = irdl.any
+      irdl.attributes {"repeats" = %1, "axis" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @reshape {
       %0 = irdl.any
@@ -1824,12 +1688,10 @@ module {
       %0 = irdl.any
       irdl.operands(x: %0)
       %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.array" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      irdl.attributes {"shift" = %1, "axis" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %2 = irdl.any
+      irdl.attributes {"shift" = %1, "axis" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @round {
       %0 = irdl.any
@@ -1933,17 +1795,13 @@ module {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(input: %0, src: %1)
-      %2 = irdl.base "#builtin.string" 
-      %3 = irdl.base "#builtin.integer" 
-      %4 = irdl.any_of(%2, %3) 
-      %5 = irdl.base "#builtin.string" 
-      %6 = irdl.base "#builtin.integer" 
-      %7 = irdl.any_of(%5, %6) 
-      %8 = irdl.base "#builtin.integer" 
-      %9 = irdl.base "#builtin.integer" 
-      irdl.attributes {"start" = %4, "end" = %7, "step" = %8, "axis" = %9}
-      %10 = irdl.any
-      irdl.results(result: %10)
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.base "#builtin.integer" 
+      %5 = irdl.base "#builtin.integer" 
+      irdl.attributes {"start" = %2, "end" = %3, "step" = %4, "axis" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
     }
     irdl.operation @sort {
       %0 = irdl.any
@@ -1957,13 +1815,11 @@ module {
     irdl.operation @split {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.integer" 
-      %2 = irdl.base "#builtin.array" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"sections" = %3, "axis" = %4}
-      %5 = irdl.any
-      irdl.results(parts: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"sections" = %1, "axis" = %2}
+      %3 = irdl.any
+      irdl.results(parts: %3)
     }
     irdl.operation @sqrt {
       %0 = irdl.any
@@ -1980,12 +1836,10 @@ module {
     irdl.operation @squeeze {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"axes" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
+      %1 = irdl.any
+      irdl.attributes {"axes" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
     irdl.operation @stack {
       %0 = irdl.any
@@ -1998,13 +1852,11 @@ module {
     irdl.operation @std {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @strided_slice {
       %0 = irdl.any
@@ -2012,13 +1864,11 @@ module {
       %1 = irdl.base "#builtin.array" 
       %2 = irdl.base "#builtin.array" 
       %3 = irdl.base "#builtin.array" 
-      %4 = irdl.base "#builtin.array" 
-      %5 = irdl.base "#builtin.unit" 
-      %6 = irdl.any_of(%4, %5) 
-      %7 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axes" = %1, "begin" = %2, "end" = %3, "strides" = %6, "assume_inbound" = %7}
-      %8 = irdl.any
-      irdl.results(result: %8)
+      %4 = irdl.any
+      %5 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axes" = %1, "begin" = %2, "end" = %3, "strides" = %4, "assume_inbound" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
     }
     irdl.operation @subtract {
       %0 = irdl.any
@@ -2030,25 +1880,21 @@ module {
     irdl.operation @sum {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @take {
       %0 = irdl.any
       %1 = irdl.any
       irdl.operands(x: %0, indices: %1)
-      %2 = irdl.base "#builtin.integer" 
-      %3 = irdl.base "#builtin.unit" 
-      %4 = irdl.any_of(%2, %3) 
-      %5 = irdl.base "#builtin.string" 
-      irdl.attributes {"axis" = %4, "mode" = %5}
-      %6 = irdl.any
-      irdl.results(result: %6)
+      %2 = irdl.any
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"axis" = %2, "mode" = %3}
+      %4 = irdl.any
+      irdl.results(result: %4)
     }
     irdl.operation @tan {
       %0 = irdl.any
@@ -2125,12 +1971,10 @@ module {
       %2 = irdl.base "#builtin.integer" 
       %3 = irdl.base "#builtin.integer" 
       %4 = irdl.base "#builtin.integer" 
-      %5 = irdl.base "#builtin.integer" 
-      %6 = irdl.base "#builtin.unit" 
-      %7 = irdl.any_of(%5, %6) 
-      irdl.attributes {"sorted" = %1, "return_index" = %2, "return_inverse" = %3, "return_counts" = %4, "axis" = %7}
-      %8 = irdl.any
-      irdl.results(result: %8)
+      %5 = irdl.any
+      irdl.attributes {"sorted" = %1, "return_index" = %2, "return_inverse" = %3, "return_counts" = %4, "axis" = %5}
+      %6 = irdl.any
+      irdl.results(result: %6)
     }
     irdl.operation @updated {
       %0 = irdl.any
@@ -2141,13 +1985,11 @@ module {
     irdl.operation @variance {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.array" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      %4 = irdl.base "#builtin.integer" 
-      irdl.attributes {"axis" = %3, "keepdims" = %4}
-      %5 = irdl.any
-      irdl.results(result: %5)
+      %1 = irdl.any
+      %2 = irdl.base "#builtin.integer" 
+      irdl.attributes {"axis" = %1, "keepdims" = %2}
+      %3 = irdl.any
+      irdl.results(result: %3)
     }
     irdl.operation @vision_all_class_non_max_suppression {
       %0 = irdl.any
@@ -2347,12 +2189,10 @@ module {
     irdl.operation @zeros_like {
       %0 = irdl.any
       irdl.operands(x: %0)
-      %1 = irdl.base "#builtin.type" 
-      %2 = irdl.base "#builtin.unit" 
-      %3 = irdl.any_of(%1, %2) 
-      irdl.attributes {"dtype" = %3}
-      %4 = irdl.any
-      irdl.results(result: %4)
+      %1 = irdl.any
+      irdl.attributes {"dtype" = %1}
+      %2 = irdl.any
+      irdl.results(result: %2)
     }
   }
 }

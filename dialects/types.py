@@ -29,7 +29,15 @@ from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.ir_types import AnyType, CallableType, ObjectType, ShapeAttr, ShapeValueType
 from relax_mlir.dialects.size_limits import check_bytes, unknown_dims
-from relax_mlir.error import ArgumentError, DTypeError, ParseError, ShapeError, VerifyError, expect
+from relax_mlir.error import (
+    ArgumentError,
+    DTypeError,
+    ParseError,
+    RelaxError,
+    ShapeError,
+    VerifyError,
+    expect,
+)
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
@@ -413,8 +421,8 @@ def _read(type_: ir.Type) -> StructInfo:
     if isinstance(type_, ir.UnrankedTensorType):
         return Tensor(None, _dtype(type_.element_type))
     if isinstance(type_, ShapeValueType):
-        dims = type_.dims
-        return Shape(None) if dims == ir.UnitAttr.get(type_.context) else Shape(dims_from_attr(dims))
+        dims = type_.dims.maybe_downcast()
+        return Shape(None) if isinstance(dims, ir.UnitAttr) else Shape(_dims(type_, dims))
     if isinstance(type_, ir.IntegerType) and type_.width == 64 and type_.is_signless:
         return Prim("int64")
     if isinstance(type_, ir.IndexType):
@@ -428,15 +436,39 @@ def _read(type_: ir.Type) -> StructInfo:
     raise VerifyError(f"type {type_} is not the type of a Relax value")
 
 
+TYPE_INVARIANT = " [invariant 17]"
+"""The end of messages on types that no value can have; the number is that of `relax_mlir.analysis.well_formed`."""
+
+
+def _invalid(type_: ir.Type, why: str | RelaxError) -> VerifyError:
+    reason = str(why).splitlines()[0].removesuffix(TYPE_INVARIANT)
+    return VerifyError(f"type {type_}: {reason}{TYPE_INVARIANT}")
+
+
+def _dims(type_: ir.Type, attribute: ir.Attribute) -> tuple[Dim | None, ...]:
+    """The dimensions in `type_`."""
+    try:
+        return dims_from_attr(attribute)
+    except (ParseError, ShapeError, VerifyError) as error:
+        raise _invalid(type_, error) from None
+
+
 def _callable(type_: CallableType) -> Callable:
-    pure = bool(ir.BoolAttr(type_.pure).value)
-    if type_.inputs == ir.UnitAttr.get(type_.context):
-        return Callable(pure=pure)
-    items = list(ir.ArrayAttr(type_.inputs))
-    if not all(isinstance(item, ir.TypeAttr) for item in items):
-        raise VerifyError(f"type {type_}: the parameters are types")
-    params = [struct_info(ir.TypeAttr(item).value) for item in items]
-    return Callable(params, struct_info(ir.TypeAttr(type_.result).value), pure)
+    inputs, result, pure = (item.maybe_downcast() for item in (type_.inputs, type_.result, type_.pure))
+    if not isinstance(pure, ir.BoolAttr):
+        raise _invalid(type_, f"its last parameter is {pure}, not true or false")
+    if isinstance(inputs, ir.UnitAttr) and isinstance(result, ir.UnitAttr):
+        return Callable(pure=pure.value)
+    params = list(inputs) if isinstance(inputs, ir.ArrayAttr) else [inputs]
+    if not all(isinstance(item, ir.TypeAttr) for item in [*params, result]):
+        raise _invalid(
+            type_, "its parameters are an array of types and its result is a type, or both are unit"
+        )
+    try:
+        *infos, returned = [struct_info(ir.TypeAttr(item).value) for item in [*params, result]]
+    except RelaxError as error:
+        raise _invalid(type_, error) from None
+    return Callable(infos, returned, pure.value)
 
 
 def _dtype(element: ir.Type) -> DType | None:
@@ -449,23 +481,21 @@ def _ranked_tensor(type_: ir.RankedTensorType) -> Tensor:
     if encoding is None:
         return Tensor(sizes, _dtype(type_.element_type))
     if not isinstance(encoding, ShapeAttr):
-        raise VerifyError(f"tensor type {type_} has a foreign encoding; Relax tensors carry #relax.shape")
-    try:
-        dims = dims_from_attr(encoding.dims)
-    except (ParseError, ShapeError) as error:
-        raise VerifyError(f"tensor type {type_}: {error}") from None
+        raise _invalid(type_, "its encoding is a foreign one; Relax tensors carry #relax.shape")
+    dims = _dims(type_, encoding.dims)
     if len(dims) != type_.rank:
-        raise VerifyError(
-            f"tensor type {type_}: rank {type_.rank}, but its encoding has {len(dims)} dimensions"
-        )
+        raise _invalid(type_, f"rank {type_.rank}, but its encoding has {len(dims)} dimensions")
     for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
         static = dim if isinstance(dim, int) else None
         if static != size:
-            raise VerifyError(
-                f"tensor type {type_}: dimension {axis} is {dim_text(size)} in the type, "
-                f"but {dim_text(dim)} in its encoding"
+            raise _invalid(
+                type_,
+                f"dimension {axis} is {dim_text(size)} in the type, but {dim_text(dim)} in its encoding",
             )
-    return Tensor(dims, _dtype(type_.element_type))
+    try:
+        return Tensor(dims, _dtype(type_.element_type))
+    except (DTypeError, ShapeError) as error:
+        raise _invalid(type_, error) from None
 
 
 def substitute(info: StructInfo, mapping: dict[str, Any]) -> StructInfo:

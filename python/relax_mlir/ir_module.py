@@ -162,10 +162,15 @@ class IRModule:
             if signal is not None:
                 raise ParseError(f"{name}: not a valid module: MLIR's parser crashes on it ({signal})")
         try:
-            return cls(parse())
+            module = parse()
+            found = well_formed.invalid_types(module)
         except ir.MLIRError as error:
-            lines = [f"  {_named(diagnostic, name)}" for diagnostic in of_error(error)]
-            raise ParseError("\n".join([f"{name}: not a valid module", *lines])) from None
+            found = of_error(error)
+        else:
+            if not found:
+                return cls(module)
+        lines = [f"  {_named(diagnostic, name)}" for diagnostic in found]
+        raise ParseError("\n".join([f"{name}: not a valid module", *lines]))
 
     @property
     def context(self) -> ir.Context:

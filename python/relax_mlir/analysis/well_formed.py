@@ -37,11 +37,14 @@ The invariants; errors and tests cite their numbers:
 16. A loop (`scf.for`) counts upwards, in ``i64`` or ``index``: its step, where it is known, is positive, and the
     variable does not pass 64 bits.
 17. A type with symbolic dimensions has as many as its rank; each is an expression whose numbers fit 64 bits, and is
-    not a negative number.
+    not a negative number; a static size is the same in the type and its encoding. `!relax.shape_value` has a list of
+    dimensions or ``unit``, `!relax.callable` types of Relax values or ``unit``. It holds for all types
+    and every `#relax.shape`, in attributes as well, at all levels, and is checked when a module is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable as Function
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -57,13 +60,14 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.closures import closure_info
 from relax_mlir.dialects.inplace import inplace_indices, passed_results
-from relax_mlir.dialects.ir_types import CallableType, ShapeValueType
+from relax_mlir.dialects.ir_types import CallableType, ShapeAttr, ShapeValueType
 from relax_mlir.dialects.loops import counts_upwards, known_integer, surely_ends
 from relax_mlir.dialects.op_attributes import against_attributes
 from relax_mlir.dialects.structure import TUPLE, is_pure
 from relax_mlir.dialects.symbolic_attributes import dim_attributes
 from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import (
+    TYPE_INVARIANT,
     Callable,
     Prim,
     Shape,
@@ -71,6 +75,7 @@ from relax_mlir.dialects.types import (
     Tensor,
     Tuple,
     dims_from_attr,
+    remembered_types,
     struct_info,
 )
 from relax_mlir.dialects.value import Value
@@ -86,7 +91,16 @@ def check(module: ir.Module) -> list[Diagnostic]:
     if is_lowered(tops):
         return []
     with module.context:
-        return _check_all(tops)
+        return invalid_types(module) or _check_all(tops)
+
+
+def invalid_types(module: ir.Module) -> list[Diagnostic]:
+    """The violations of invariant 17 in a module of any level, each type at the first op that has it."""
+    with module.context, remembered_types():
+        search = _TypeSearch()
+        for op in ops_of(module.operation):
+            search.visit(op)
+    return search.found
 
 
 def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
@@ -134,6 +148,64 @@ def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
         parent = current.parent
         current = None if parent is None else parent.operation
     return current is not None
+
+
+@dataclass
+class _TypeSearch:
+    """The types of a module, and those within types and attributes: each is looked at once."""
+
+    found: list[Diagnostic] = field(default_factory=list)
+    seen: set[ir.Type | ir.Attribute] = field(default_factory=set)
+
+    def visit(self, op: ir.Operation) -> None:
+        for result in op.results:
+            self._see(op, result.type)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    self._see(op, argument.type)
+        attributes = op.attributes
+        for index in range(len(attributes)):
+            self._see(op, attributes[index].attr)
+
+    def _see(self, op: ir.Operation, item: ir.Type | ir.Attribute) -> None:
+        if item in self.seen:
+            return
+        self.seen.add(item)
+        if isinstance(item, ShapeAttr):
+            self._check(op, item, lambda: dims_from_attr(item.dims))
+        elif isinstance(item, ShapeValueType | CallableType) or _has_shape(item):
+            self._check(op, item, lambda: struct_info(item))
+        else:
+            for inner in _parts_of(item):
+                self._see(op, inner)
+
+    def _check(self, op: ir.Operation, item: ir.Type | ir.Attribute, read: Function[[], object]) -> None:
+        try:
+            read()
+        except RelaxError as error:
+            message = str(error).splitlines()[0].removesuffix(TYPE_INVARIANT)
+            self.found.append(_violation(op, 17, message))
+
+
+def _has_shape(item: ir.Type | ir.Attribute) -> bool:
+    return isinstance(item, ir.RankedTensorType) and isinstance(item.encoding, ShapeAttr)
+
+
+def _parts_of(item: ir.Type | ir.Attribute) -> Iterator[ir.Type | ir.Attribute]:
+    """The parts of a type or an attribute that may have types in them."""
+    if isinstance(item, ir.TypeAttr):
+        yield item.value
+    elif isinstance(item, ir.FunctionType):
+        yield from (*item.inputs, *item.results)
+    elif isinstance(item, ir.TupleType):
+        yield from (item.get_type(index) for index in range(item.num_types))
+    elif isinstance(item, ir.ArrayAttr):
+        yield from item
+    elif isinstance(item, ir.DictAttr):
+        yield from (item[index].attr for index in range(len(item)))
+    elif isinstance(item, ir.Attribute) and not isinstance(item, ir.StringAttr):
+        yield item.type
 
 
 def verify(module: ir.Module) -> None:
@@ -234,7 +306,7 @@ class _FunctionCheck:
         except RelaxError as error:
             if _has_dimensions(type_) and type_ not in self.wrong_types:
                 self.wrong_types.add(type_)
-                self._report(op, 17, str(error).splitlines()[0])
+                self._report(op, 17, str(error).splitlines()[0].removesuffix(TYPE_INVARIANT))
             return None
 
     def _check_block(self, block: ir.Block, defined: set[str]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from relax_mlir.analysis.well_formed import invalid_types
 from relax_mlir.diagnostics import of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError, expect
@@ -79,10 +80,13 @@ def _from_torch(path: str) -> IRModule:
 
 def _from_bytecode(path: str) -> IRModule:
     try:
-        return IRModule(parse_module(Path(path).read_bytes(), dialect.context()))
+        module = parse_module(Path(path).read_bytes(), dialect.context())
     except ir.MLIRError as error:
         reasons = "; ".join(found.message for found in of_error(error)) or str(error)
         raise ParseError(f"{path}: no MLIR bytecode that can be read: {reasons}") from None
+    if wrong := invalid_types(module):
+        raise ParseError("\n".join([f"{path}: not a valid module", *(f"  {item}" for item in wrong)]))
+    return IRModule(module)
 
 
 def python_globals(path: str) -> dict[str, Any]:

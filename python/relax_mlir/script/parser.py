@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.analysis.well_formed import invalid_types
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.attributes import MODULE_ATTRS
@@ -389,9 +390,12 @@ class ModuleParser:
                 return
             try:
                 parsed = ir.Module.parse(whole)
+                wrong = invalid_types(parsed)
             except ir.MLIRError as error:
-                for item in of_error(error):
-                    self.report_text(texts, item)
+                wrong = of_error(error)
+            for item in wrong:
+                self.report_text(texts, item)
+            if wrong:
                 return
         for op in list(parsed.body.operations):
             op.operation.clone(ip=ir.InsertionPoint(self.builder.mod.mlir.body))

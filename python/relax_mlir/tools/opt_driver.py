@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from relax_mlir.analysis.well_formed import invalid_types
 from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
@@ -194,6 +195,9 @@ class Driver:
             if not part.text.startswith(BYTECODE):
                 name_source(module, self.source)
                 keep_names(module, part.text, self.source, "-")
+            if wrong := invalid_types(module):
+                diagnostics += wrong
+                return None
             if self.options.on("verify-roundtrip"):
                 note("the module was printed and read again")
                 verify_roundtrip(module, self._context)

@@ -18,7 +18,7 @@ func.func @operands(%x: tensor<?xf32, #relax.shape<["n"]>>) {
 // -----
 
 func.func @kind_of_attribute() {
-  // expected-error @below {{3 : i64 is not a list of dimensions}}
+  // expected-error @below {{shape_expr: attribute 'values' is 3 : i64, expected an array}}
   %0 = "relax.shape_expr"() {values = 3 : i64} : () -> !relax.shape_value<["n"]>
   return
 }

@@ -26,9 +26,25 @@ func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  // expected-error @below {{Cannot cast attribute to TypeAttr (from Attribute(3 : i64))}}
+  // expected-error @below {{astype: attribute 'dtype' is 3 : i64, expected a type}}
   %0 = "relax.astype"(%x) {dtype = 3} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @wrong(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  // expected-error @below {{sum: attribute 'axis' is "x", expected an array or unit}}
+  %0 = "relax.sum"(%x) {axis = "x", keepdims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @wrong() -> tensor<4xi64> {
+  // expected-error @below {{arange: attribute 'start' is [0], expected a string or an integer or a float}}
+  %0 = "relax.arange"() {start = [0], end = 4, step = 1, dtype = i64} : () -> tensor<4xi64>
+  return %0 : tensor<4xi64>
 }
 
 // -----

@@ -1,9 +1,15 @@
 """One ill-formed module per invariant of `relax_mlir.analysis.well_formed`, and a well-formed one."""
 
+import re
+from pathlib import Path
+
 import pytest
 import relax_mlir as rx
 from relax_mlir.analysis import well_formed
-from relax_mlir.error import RelaxError, VerifyError
+from relax_mlir.dialects import dialect
+from relax_mlir.error import ParseError, RelaxError, ScriptError, VerifyError
+from relax_mlir.mlir import ir
+from relax_mlir.script import parse
 
 N = 'tensor<?xf32, #relax.shape<["n"]>>'
 K = 'tensor<?xf32, #relax.shape<["k"]>>'
@@ -196,10 +202,16 @@ CASES = {
 }
 
 
+def unchecked(text: str) -> rx.IRModule:
+    """A module as the bindings read it."""
+    with dialect.context():
+        return rx.IRModule(ir.Module.parse(text))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_each_invariant_is_checked(case: str) -> None:
     number, text = CASES[case]
-    found = well_formed.check(rx.IRModule.parse(text).mlir)
+    found = well_formed.check(unchecked(text).mlir)
     assert found, "nothing was found"
     assert all(f"[invariant {number}]" in d.message for d in found), [str(d) for d in found]
     assert all(":" in d.location for d in found), "violations carry locations"
@@ -207,12 +219,35 @@ def test_each_invariant_is_checked(case: str) -> None:
 
 @pytest.mark.parametrize("case", [case for case, (number, _) in CASES.items() if number == 17])
 def test_normalize_says_the_same_of_a_type(case: str) -> None:
-    module = rx.IRModule.parse(CASES[case][1])
+    module = unchecked(CASES[case][1])
     (found,) = well_formed.check(module.mlir)
     with pytest.raises(RelaxError) as error:
         rx.transform.Normalize().apply_(module)
-    assert str(error.value).splitlines()[0] == found.message.removesuffix(" [invariant 17]")
+    assert str(error.value).splitlines()[0] == found.message
     assert found.location == "-:1:1"
+
+
+def test_readers_refuse_such_types(tmp_path: Path) -> None:
+    """Text, files of it, bytecode, saved modules, and the MLIR in a script."""
+    text = CASES["signature with a dimension too many"][1]
+    message = "1:1: error: type .*: rank 1, but its encoding has 2 dimensions .invariant 17."
+    plain, code, saved = (tmp_path / name for name in ("a.mlir", "a.mlirbc", "a.zip"))
+    plain.write_text(text)
+    with code.open("wb") as stream:
+        unchecked(text).mlir.operation.write_bytecode(stream)
+    unchecked(text).save(saved)
+    readers = {
+        "<string>": lambda: rx.IRModule.parse(text),
+        str(plain): lambda: rx.IRModule.read(plain),
+        "-": lambda: rx.load(code),
+        str(saved): lambda: rx.IRModule.load(saved),
+    }
+    for name, read in readers.items():
+        with pytest.raises(ParseError, match=f"{re.escape(name)}:{message}"):
+            read()
+    script = f"@I.ir_module\nclass Module:\n    I.mlir({text!r})\n"
+    with pytest.raises(ScriptError, match="its encoding has 2 dimensions"):
+        parse(script)
 
 
 def test_the_largest_size_is_one() -> None:

@@ -5,6 +5,7 @@ import sys
 
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.generate_irdl import IRDL_FILE
+from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir, irdl
 
 
@@ -30,6 +31,15 @@ def test_a_plain_context_loads_it_and_parses_relax() -> None:
             """
         )
         assert '"relax.add"' in str(module)
+
+
+def test_alternatives_are_those_that_the_loader_knows() -> None:
+    """Builds of MLIR with assertions abort where an alternative is an ``irdl.base``."""
+    known = {"irdl.is", "irdl.parametric", "irdl.all_of", "irdl.any_of"}
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(IRDL_FILE.read_text())
+        unions = ops_of(module.operation, "irdl.any_of")
+        assert {operand.owner.name for op in unions for operand in op.operands} <= known
 
 
 def test_loading_twice_does_nothing() -> None:

@@ -48,7 +48,7 @@ def test_equal_expressions_are_equal_types() -> None:
         ('tensor<?x4xf32, #relax.shape<["n", "m"]>>', "dimension 1 is 4 in the type, but m"),
         ('tensor<?xf32, #relax.shape<["n +"]>>', "n +"),
         ("tensor<?xf32, #relax.shape<[1.0]>>", "neither an integer nor a string"),
-        ("tensor<?xf32, dense<1> : tensor<1xi64>>", "foreign encoding"),
+        ("tensor<?xf32, dense<1> : tensor<1xi64>>", "encoding is a foreign one"),
         ("vector<4xf32>", "not the type of a Relax value"),
         ("tensor<4xi7>", "none of Relax's"),
     ],
