@@ -25,22 +25,26 @@ def version() -> str:
         return "unknown"
 
 
-DISTRIBUTIONS = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
-"""The providers of MLIR's bindings, the default one first, and the wheels that they come from."""
+DEFAULT = "torch_mlir"
+PROVIDERS = (DEFAULT, "mlir")
+"""The packages that MLIR's bindings may be taken from."""
 
 
 def provider() -> str:
     """The package that MLIR's bindings are taken from; raises ImportError: the variable names no known one."""
-    name = os.environ.get("RELAX_MLIR_BINDINGS", next(iter(DISTRIBUTIONS)))
-    if name not in DISTRIBUTIONS:
-        raise ImportError(f"RELAX_MLIR_BINDINGS is {name!r}; known providers: {', '.join(DISTRIBUTIONS)}")
+    name = os.environ.get("RELAX_MLIR_BINDINGS", DEFAULT)
+    if name not in PROVIDERS:
+        raise ImportError(f"RELAX_MLIR_BINDINGS is {name!r}; known providers: {', '.join(PROVIDERS)}")
     return name
 
 
+@functools.cache
 def bindings_version() -> str:
     """Name and version of the wheel of the bindings, which are not imported."""
-    distribution = DISTRIBUTIONS[provider()]
+    package = provider()
+    # Several wheels bring a package called mlir; to look for them takes longer than all else here.
+    found = ["torch-mlir"] if package == DEFAULT else metadata.packages_distributions().get(package, [])
     try:
-        return f"{distribution} {metadata.version(distribution)}"
+        return ", ".join(f"{name} {metadata.version(name)}" for name in found) or f"{package}, from no wheel"
     except metadata.PackageNotFoundError:
-        return f"{distribution} (version unknown)"
+        return f"{package} (version unknown)"

@@ -1,35 +1,24 @@
 """The bindings of upstream MLIR: the only module of the project that imports them.
 
 The default provider is the pinned ``torch-mlir`` wheel, which carries the complete upstream bindings under
-the package name ``torch_mlir``. Set ``RELAX_MLIR_BINDINGS=mlir`` to use an installed ``mlir`` package.
+the package name ``torch_mlir``. With ``RELAX_MLIR_BINDINGS=mlir`` it is an installed package ``mlir``: bindings of
+MLIR 23 or newer, since older ones have no ``dialects.ext`` with traits. MLIR 24 is tested.
 
-The bindings carry no types: the ``.pyi`` files beside this one do, for the parts that the project uses.
+The bindings carry no types: the ``.pyi`` files in this folder do, for the parts that the project uses.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import importlib.util
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from relax_mlir import _version
 
 provider = _version.provider()
-
-
-def _load(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(f"{provider}.{name}")
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"the MLIR bindings {provider!r} are not installed (looked for {provider}.{name}): "
-            "pip install relax-mlir brings torch-mlir; RELAX_MLIR_BINDINGS chooses another provider"
-        ) from error
-
-
-def extension(name: str) -> ModuleType:
-    """A module that the provider has beside MLIR's own bindings, ``dialects.torch``. Raises ImportError."""
-    return _load(name)
 
 
 DIALECTS = {
@@ -49,6 +38,66 @@ DIALECTS = {
 }
 """Modules of the bindings that are imported when they are first used: together they take 0.3 s."""
 
+MODULES = ("ir", "passmanager", "execution_engine", "_mlir_libs", *DIALECTS.values())
+NAMES = ("DynamicAttr", "DynamicOpTrait", "DynamicType", "IsTerminatorTrait")
+"""What the module ``ir`` must have: the newest of its names that define dialects in Python."""
+
+
+def _load(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(f"{provider}.{name}")
+    except ImportError as error:
+        raise _unusable(error) from error
+
+
+def _unusable(error: Exception | None = None) -> ImportError:
+    """The error that says what is wrong with the provider, and which one works."""
+    spec = importlib.util.find_spec(provider)
+    if spec is None:
+        reason = f"no package {provider!r} is installed"
+    else:
+        place = ", ".join(spec.submodule_search_locations or [str(spec.origin)])
+        reason = f"package {provider!r} at {place} ({_version.bindings_version()}) "
+        lacking = _lacking()
+        if MODULES[0] in lacking:
+            reason += "does not hold MLIR's bindings"
+        else:
+            reason += f"lacks {', '.join(lacking)}" if lacking else f"cannot be loaded: {error}"
+    return ImportError(
+        f"RELAX_MLIR_BINDINGS={provider}: {reason}. relax-mlir needs the complete Python bindings of MLIR 23 or newer; "
+        "pip install relax-mlir brings them with torch-mlir, which is used without RELAX_MLIR_BINDINGS"
+    )
+
+
+def _lacking() -> list[str]:
+    """The modules and names in use that the provider does not have."""
+    with contextlib.suppress(ImportError):  # absent, or it says why it fails when it is used
+        importlib.import_module(provider)
+    modules = [name for name in MODULES if not _has(name)]
+    try:
+        bindings = importlib.import_module(f"{provider}.ir")
+    except ImportError:  # it is among the modules, or the reason is another one
+        return modules
+    return modules + [f"ir.{name}" for name in NAMES if not hasattr(bindings, name)]
+
+
+def _has(name: str) -> bool:
+    full = f"{provider}.{name}"
+    try:
+        return full in sys.modules or importlib.util.find_spec(full) is not None
+    except ImportError:  # the package around it
+        return False
+
+
+if provider != _version.DEFAULT and _lacking():  # before half of the project is imported
+    raise _unusable()
+
+
+def extension(name: str) -> ModuleType:
+    """A module that the provider has in addition to MLIR's own bindings, ``dialects.torch``. Raises ImportError."""
+    return _load(name)
+
+
 if TYPE_CHECKING:  # the stubs beside this file
     from relax_mlir.mlir import arith as arith
     from relax_mlir.mlir import bufferization as bufferization
@@ -67,9 +116,12 @@ if TYPE_CHECKING:  # the stubs beside this file
     from relax_mlir.mlir.execution_engine import ExecutionEngine as ExecutionEngine
     from relax_mlir.mlir.passmanager import PassManager as PassManager
 else:
-    ir = _load("ir")
-    PassManager = _load("passmanager").PassManager
-    ExecutionEngine = _load("execution_engine").ExecutionEngine
+    try:
+        ir = _load("ir")
+        PassManager = _load("passmanager").PassManager
+        ExecutionEngine = _load("execution_engine").ExecutionEngine
+    except AttributeError as error:
+        raise _unusable(error) from error
 
     def __getattr__(name: str) -> ModuleType:
         if name not in DIALECTS:
