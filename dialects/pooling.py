@@ -1,5 +1,6 @@
 """Pooling over windows: the greatest element of each, or their mean, in one to three dimensions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -220,6 +221,18 @@ class Pooling:
                 f"has size {dim_text(padded)}"
             )
         return symbolic.floordiv(padded - reach + extra, self.strides[axis]) + 1
+
+    def has_windows(self, axis: int, size: Dim) -> bool:
+        """True if there is a window in spatial dimension `axis` for all that `size` may be, or for all sizes but 0."""
+        return has_windows(lambda length: self.windows(axis, length), size)
+
+
+def has_windows(count: Callable[[Dim], Dim | None], size: Dim) -> bool:
+    """True if `count`, which rises with the size of the data, is provably 1 or more for `size`, or for all sizes but 0."""
+    some_size = symbolic.symbol("some_size") + 1
+    return any(
+        found is not None and symbolic.prove_less_equal(1, found) for found in (count(some_size), count(size))
+    )
 
 
 # -- builders --------------------------------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.convolution import Convolution
 from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.pooling import has_windows
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.views import reshape
@@ -18,7 +20,7 @@ from relax_mlir.lowering.kernels.windows.window_words import Kind
 from relax_mlir.lowering.legalize.contraction import cast, contraction, zeroed
 from relax_mlir.lowering.legalize.linear_algebra import matrices
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import sizes_of, surrounded
+from relax_mlir.lowering.legalize.window import require_windows, sizes_of, surrounded
 from relax_mlir.mlir import ir, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, convert, multiply
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
@@ -32,16 +34,33 @@ def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     assert result.dtype is not None
     wide = result.with_dtype(compute_dtype(result.dtype))
     data, weight = op.operands
+    unsure = _unsure(conv, data, weight)
     if conv.groups == 1 and _is_product(conv, weight):
         return [_product_of_channels(lz, conv, _padded(lz, conv, data), weight, result)]
     if _has_windows(conv, data, weight, wide):
-        return [_sums_over_windows(lz, conv, data, weight, result)]
+        return [_sums_over_windows(lz, conv, data, weight, result, unsure)]
     data = _padded(lz, conv, data)
     if conv.groups == 1:
-        return [_product(lz, conv, data, weight, result)]
-    key = (conv.strides, conv.dilation, conv.groups, conv.data, conv.kernel, conv.out)
-    sums = lz.prim(_name(conv), [data, weight], [wide], Loops.of(conv).body, pattern="out_fusable", key=key)
+        return [_product(lz, conv, data, weight, result, unsure)]
+
+    def body(prim: PrimBody) -> Sequence[ir.Value]:
+        require_windows(prim, conv.op, unsure, conv.out)
+        return Loops.of(conv).sums(prim, prim.ins[0])
+
+    key = (conv.strides, conv.dilation, conv.groups, conv.data, conv.kernel, conv.out, unsure)
+    sums = lz.prim(_name(conv), [data, weight], [wide], body, pattern="out_fusable", key=key)
     return [cast(lz, sums[0], result.dtype)]
+
+
+def _unsure(conv: Convolution, data: Arg, weight: Arg) -> tuple[str, ...]:
+    """The spatial dimensions in which the kernel may be larger than the padded data."""
+    images = dict(zip(conv.data, data.shape, strict=True))
+    kernels = dict(zip(conv.kernel, weight.shape, strict=True))
+    return tuple(
+        letter
+        for axis, letter in enumerate(conv.spatial)
+        if not has_windows(functools.partial(conv.size, axis, kernel=kernels[letter]), images[letter])
+    )
 
 
 def _has_windows(conv: Convolution, data: Arg, weight: Arg, wide: Tensor) -> bool:
@@ -61,17 +80,20 @@ def _is_depthwise(conv: Convolution, weight: Arg) -> bool:
     return conv.groups > 1 and sizes["I"] == 1 and symbolic.prove_equal(sizes["O"], conv.groups)
 
 
-def _sums_over_windows(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor) -> Arg:
+def _sums_over_windows(
+    lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor, unsure: tuple[str, ...]
+) -> Arg:
     """The convolution in the order of `NCHW` and `OIHW`, with copies around it where the layouts are others."""
     plain = replace(conv, data=f"NC{conv.spatial}", kernel=f"OI{conv.spatial}", out=f"NC{conv.spatial}")
     images = _reordered(lz, f"{_name(conv)}_data", data, conv.data, plain.data)
     kernels = _reordered(lz, f"{_name(conv)}_kernels", weight, conv.kernel, plain.kernel)
     sizes = dict(zip(conv.out, result.known_shape or (), strict=True))
     shape = Tensor([sizes[letter] for letter in plain.out], compute_dtype(_known(result.dtype)))
-    key = (conv.strides, conv.dilation, conv.groups, conv.before, conv.after)
+    key = (conv.strides, conv.dilation, conv.groups, conv.before, conv.after, unsure)
     loops = Loops.of(plain, depthwise=_is_depthwise(plain, kernels))
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
+        require_windows(prim, conv.op, unsure, plain.out)
         return loops.sums(prim, _with_zeros(plain, prim))
 
     sums = lz.prim(_name(conv), [images, kernels], [shape], body, pattern="out_fusable", key=key)[0]
@@ -100,7 +122,9 @@ def _name(conv: Convolution) -> str:
     return f"conv{len(conv.spatial)}d"
 
 
-def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor) -> Arg:
+def _product(
+    lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor, unsure: tuple[str, ...]
+) -> Arg:
     """The convolution in one group, as a matrix product."""
     assert result.dtype is not None
     wide = compute_dtype(result.dtype)
@@ -108,7 +132,7 @@ def _product(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: T
     kernel = dict(zip(conv.kernel, weight.shape, strict=True))
     rows = [sizes["N"], *(sizes[letter] for letter in conv.spatial)]
     window = [*(kernel[letter] for letter in conv.spatial), kernel["I"]]
-    patches = _patches(lz, conv, data, Tensor([*rows, *window], wide))
+    patches = _patches(lz, conv, data, Tensor([*rows, *window], wide), unsure)
     order = [
         *(conv.kernel.index(letter) for letter in conv.spatial),
         conv.kernel.index("I"),
@@ -153,17 +177,18 @@ def _product_of_channels(lz: Legalizer, conv: Convolution, data: Arg, weight: Ar
     return reshaped(cast(lz, product[0], result.dtype), [batch, weight.shape[0], *spatial])
 
 
-def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor) -> Arg:
+def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor, unsure: tuple[str, ...]) -> Arg:
     """The elements of `data` that each element of the result sees."""
     loops = Loops(conv, ("N", *conv.spatial, *conv.spatial.lower(), "I"), ())
     source, target = _known(data.info.dtype), _known(patches.dtype)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
+        require_windows(prim, conv.op, unsure, f"N{conv.spatial}")
         rank = len(loops.parallel)
         maps = [loops.of_data()], prim.outs, [identity(rank)], ["parallel"] * rank
         return generic(prim.ins, *maps, lambda x, _: convert(source, target, x))
 
-    key = (conv.strides, conv.dilation, conv.data)
+    key = (conv.strides, conv.dilation, conv.data, unsure)
     return lz.prim(f"{_name(conv)}_patches", [data], [patches], body, pattern="injective", key=key)[0]
 
 
@@ -257,10 +282,6 @@ class Loops:
                 else [letter if letter == "I" else letter.lower()]
             )
         return self.map([self.loop(name) for name in names])
-
-    def body(self, prim: PrimBody) -> Sequence[ir.Value]:
-        """The sums, of data that has its zeros around it."""
-        return self.sums(prim, prim.ins[0])
 
     def sums(self, prim: PrimBody, data: ir.Value) -> Sequence[ir.Value]:
         """The sums over windows of `data`, which is as the first input or larger."""

@@ -10,7 +10,7 @@ from relax_mlir.dialects.pooling import Pooling
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.reduce import extreme
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
-from relax_mlir.lowering.legalize.window import Index, surrounded
+from relax_mlir.lowering.legalize.window import Index, require_windows, surrounded
 from relax_mlir.mlir import arith, ir, linalg, tensor
 from relax_mlir.scalars.arithmetic import Scalar, add, compute_dtype, const, convert, maximum
 from relax_mlir.scalars.linalg_builders import generic, identity
@@ -59,7 +59,11 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
         value = convert(source, target, x)
         return add(target, so_far, value) if pool.is_mean else maximum(target, so_far, value)
 
+    sizes = dict(zip(pool.layout, data.shape, strict=True))
+    unsure = [letter for axis, letter in enumerate(pool.spatial) if not pool.has_windows(axis, sizes[letter])]
+
     def body(prim: PrimBody) -> Sequence[ir.Value]:
+        require_windows(prim, pool.op, unsure, pool.out)
         sides = [dict(zip(pool.spatial, sizes, strict=True)) for sizes in (pool.before, _ends(pool))]
         before, after = ([side.get(letter, 0) for letter in pool.layout] for side in sides)
         data = surrounded(prim, prim.ins[0], before, after, neutral)
@@ -74,7 +78,7 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
         kinds = ["parallel"] * len(pool.out) + ["reduction"] * len(pool.spatial)
         return generic([data, window], maps, [first], [output], kinds, element)
 
-    key = (pool.size, pool.strides, pool.dilation, pool.layout, pool.out, pool.before, _ends(pool))
+    key = (pool.size, pool.strides, pool.dilation, pool.layout, pool.out, pool.before, _ends(pool), *unsure)
     return lz.prim(_name(pool), [data], [result], body, pattern="out_fusable", key=key)[0]
 
 

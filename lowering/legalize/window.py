@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.rules import PrimBody
-from relax_mlir.mlir import arith, ir, linalg, tensor
+from relax_mlir.mlir import arith, cf, ir, linalg, tensor
 
 Index: TypeAlias = ir.Value
 """An ``index`` value."""
@@ -89,6 +89,16 @@ def surrounded(
     window = Window(inside)
     window.offsets = list(before)
     return window.insert(value, filled)
+
+
+def require_windows(prim: PrimBody, op: str, letters: Sequence[str], layout: str) -> None:
+    """Assert at run time that dimensions `letters` of the result, whose order is `layout`, have a window."""
+    zero = arith.constant(ir.IndexType.get(), 0)
+    for letter in letters:
+        count = prim.dim(prim.outs[0], layout.index(letter))
+        message = f"{op}: in dimension {letter} the window is larger than the padded data"
+        some = arith.cmpi(arith.CmpIPredicate.ne, count, zero)
+        cf.assert_(some, message, loc=ir.Location.unknown())
 
 
 def _sum(size: int | Index, more: int) -> int | Index:

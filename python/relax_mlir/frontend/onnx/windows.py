@@ -34,6 +34,11 @@ class Windows:
             else None
         )
 
+    def room(self, axis: int, length: Dim) -> Dim:
+        """How far a window can move in the padded data; negative where it is larger than that."""
+        reach = (self.size[axis] - 1) * self.dilations[axis] + 1
+        return length + self.before[axis] + self.after[axis] - reach
+
 
 def windows_of(node: Node, size: Sequence[int], spatial: Sequence[Dim]) -> Windows:
     """The windows of `size` that a node's attributes describe, over dimensions `spatial`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,28 +23,58 @@ def _windows(node: Node) -> Windows:
 def _counts(node: Node, windows: Windows) -> list[Dim]:
     """How many windows there are along each dimension; with `ceil_mode`, none begins in the pad at the end."""
     counts: list[Dim] = []
-    for length, size, stride, dilation, before, after in zip(
-        node.shape()[2:],
-        windows.size,
-        windows.strides,
-        windows.dilations,
-        windows.before,
-        windows.after,
-        strict=True,
+    for axis, (length, stride, before) in enumerate(
+        zip(node.shape()[2:], windows.strides, windows.before, strict=True)
     ):
-        room = length + before + after - ((size - 1) * dilation + 1)
+        room = windows.room(axis, length)
         if node.attr("ceil_mode", 0):
-            count = symbolic.ceildiv(room, stride) + 1
             reached = symbolic.floordiv(length + before - 1, stride) + 1
-            counts.append(symbolic.minimum(count, reached))
-        else:
+            counts.append(symbolic.minimum(symbolic.ceildiv(room, stride) + 1, reached))
+        elif _fits(windows, axis, length):
             counts.append(symbolic.floordiv(room, stride) + 1)
+        else:
+            cut = symbolic.minimum(symbolic.ceildiv(room, stride), 0)
+            counts.append(symbolic.maximum(symbolic.floordiv(room, stride), cut) + 1)
     return counts
 
 
-def _is_plain(node: Node, windows: Windows) -> bool:
-    """Whether the ops of this project mean the same."""
-    return windows.static_pads is not None and not node.attr("ceil_mode", 0) and len(windows.size) <= 3
+def _fits(windows: Windows, axis: int, length: Dim) -> bool:
+    """True if no window is cut off at the end of the padded data, whose size is not 0.
+
+    ONNX rounds the number of steps towards 0: where the padded data is shorter than the window by less than a stride,
+    there is one window, of the elements that there are.
+    """
+    if windows.strides[axis] == 1:
+        return True
+    some_length = symbolic.symbol("some_length") + 1
+    return any(symbolic.prove_less_equal(0, windows.room(axis, number)) for number in (some_length, length))
+
+
+def _build(
+    node: Node, windows: Windows, builders: Mapping[int, Any], counts_pads: bool = False
+) -> Value | None:
+    """The pooling by an op of this project, which refuses data without a window; None where none means the same."""
+    if windows.static_pads is None or node.attr("ceil_mode", 0) or len(windows.size) not in builders:
+        return None
+    lengths = node.shape()[2:]
+    fits = all(_fits(windows, axis, length) for axis, length in enumerate(lengths))
+    found: Value = builders[len(windows.size)](
+        node.tensor(0),
+        windows.size,
+        windows.strides,
+        windows.static_pads,
+        windows.dilations,
+        not fits,
+        counts_pads,
+    )
+    if fits:
+        return found
+    counts = [
+        symbolic.floordiv(symbolic.maximum(windows.room(axis, length), 0), stride) + 1
+        for axis, (length, stride) in enumerate(zip(lengths, windows.strides, strict=True))
+    ]
+    axes = list(range(2, 2 + len(lengths)))
+    return R.strided_slice(found, axes, [0] * len(axes), counts, assume_inbound=True)
 
 
 @rule("MaxPool")
@@ -52,13 +82,10 @@ def _max_pool(node: Node) -> Value | list[Value | None]:
     windows = _windows(node)
     if len(node.proto.output) > 1 and node.proto.output[1]:
         return _max_pool_with_places(node, windows)
-    if _is_plain(node, windows):
-        build: Any = {1: R.nn.max_pool1d, 2: R.nn.max_pool2d, 3: R.nn.max_pool3d}[len(windows.size)]
-        result: Value = build(
-            node.tensor(0), windows.size, windows.strides, windows.static_pads, windows.dilations
-        )
-        return result
-    result = node.te(
+    builders = {1: R.nn.max_pool1d, 2: R.nn.max_pool2d, 3: R.nn.max_pool3d}
+    if (found := _build(node, windows, builders)) is not None:
+        return found
+    result: Value = node.te(
         lambda x: _pooled(x, windows, _counts(node, windows), te.max, te.min_value(x.dtype)), node.tensor(0)
     )
     return result
@@ -138,18 +165,9 @@ def _max_pool_with_places(node: Node, windows: Windows) -> list[Value | None]:
 def _average_pool(node: Node) -> Value:
     windows = _windows(node)
     counts_pads = bool(node.attr("count_include_pad", 0))
-    if _is_plain(node, windows):
-        build: Any = {1: R.nn.avg_pool1d, 2: R.nn.avg_pool2d, 3: R.nn.avg_pool3d}[len(windows.size)]
-        result: Value = build(
-            node.tensor(0),
-            windows.size,
-            windows.strides,
-            windows.static_pads,
-            windows.dilations,
-            False,
-            counts_pads,
-        )
-        return result
+    builders = {1: R.nn.avg_pool1d, 2: R.nn.avg_pool2d, 3: R.nn.avg_pool3d}
+    if (found := _build(node, windows, builders, counts_pads)) is not None:
+        return found
     counts = _counts(node, windows)
     total: Value = node.te(
         lambda x: _pooled(x, windows, counts, te.sum, te.const(0, x.dtype)), node.tensor(0)

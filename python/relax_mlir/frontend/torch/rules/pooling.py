@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from relax_mlir import op as R
-from relax_mlir import topi
+from relax_mlir import symbolic, topi
+from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, constant
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.rules.convolution import every
 from relax_mlir.frontend.torch.torch_types import Argument
+from relax_mlir.symbolic import Dim
 
 _MAX = {1: R.nn.max_pool1d, 2: R.nn.max_pool2d, 3: R.nn.max_pool3d}
 _AVERAGE = {1: R.nn.avg_pool1d, 2: R.nn.avg_pool2d, 3: R.nn.avg_pool3d}
@@ -20,6 +24,57 @@ _ADAPTIVE = {1: topi.nn.adaptive_pool1d, 2: topi.nn.adaptive_pool, 3: topi.nn.ad
 def _count(call: OpCall) -> int:
     name = str(call.node.target)
     return next(count for count in (1, 2, 3) if f"{count}d" in name)
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """The windows of a pooling over the last dimensions of `data`, which has a batch; `single`: `x` has none."""
+
+    single: bool
+    data: Value
+    size: Sequence[int]
+    strides: Sequence[int]
+    padding: Sequence[int]
+    dilation: Sequence[int]
+    ceil: bool
+
+    @classmethod
+    def of(cls, call: OpCall, x: Value, *numbers: Argument, ceil: bool) -> _Windows:
+        kernel, stride, padding, dilation = numbers
+        count = _count(call)
+        size = every(kernel, count)
+        strides = every(stride, count) if stride else size
+        single = call.rank == count + 1
+        data = R.expand_dims(x, 0) if single else x
+        return cls(single, data, size, strides, every(padding, count), every(dilation, count), ceil)
+
+    def result(self, pooled: Value) -> Value:
+        """What PyTorch gives of `pooled`, whose windows with `ceil` may all begin in the padding at the end.
+
+        PyTorch leaves out the last one then, TVM does not.
+        """
+        found = self._without_empty(pooled) if self.ceil else pooled
+        return R.squeeze(found, [0]) if self.single else found
+
+    def _without_empty(self, pooled: Value) -> Value:
+        counts: dict[int, Dim] = {}
+        for axis, (stride, before) in enumerate(zip(self.strides, self.padding, strict=True), start=2):
+            length, count = dims_of(self.data)[axis], dims_of(pooled)[axis]
+            beginning = symbolic.floordiv(length + before - 1, stride) + 1
+            if not symbolic.prove_less_equal(count, beginning):
+                counts[axis] = symbolic.minimum(count, beginning)
+        if not counts:
+            return pooled
+        return R.strided_slice(
+            pooled, list(counts), [0] * len(counts), list(counts.values()), assume_inbound=True
+        )
+
+
+def dims_of(value: Value) -> tuple[Dim, ...]:
+    """The shape of a tensor, all of which is known."""
+    info = value.struct_info
+    assert isinstance(info, Tensor) and info.known_shape is not None
+    return info.known_shape
 
 
 @rule("max_pool1d.default", "max_pool2d.default", "max_pool3d.default")
@@ -32,13 +87,8 @@ def max_pool(
     dilation: Argument = 1,
     ceil_mode: bool = False,
 ) -> Value:
-    count = _count(call)
-    window = every(kernel, count)
-    steps = every(stride, count) if stride else window
-    single = call.rank == count + 1
-    data = R.expand_dims(x, 0) if single else x
-    found = _MAX[count](data, window, steps, every(padding, count), every(dilation, count), ceil_mode)
-    return R.squeeze(found, [0]) if single else found
+    at = _Windows.of(call, x, kernel, stride, padding, dilation, ceil=ceil_mode)
+    return at.result(_MAX[_count(call)](at.data, at.size, at.strides, at.padding, at.dilation, ceil_mode))
 
 
 @rule("max_pool2d_with_indices.default", "max_pool3d_with_indices.default")
@@ -59,23 +109,16 @@ def avg_pool(
     count_include_pad: bool = True,
     divisor: int | None = None,
 ) -> Value:
-    count = _count(call)
-    window = every(kernel, count)
-    steps = every(stride, count) if stride else window
-    single = call.rank == count + 1
-    data = R.expand_dims(x, 0) if single else x
-    sides = every(padding, count)
-    if divisor is not None and ceil_mode:
-        raise call.unsupported("divisor_override with ceil_mode")
-    found = _AVERAGE[count](
-        data, window, steps, sides, 1, ceil_mode, count_include_pad or divisor is not None
-    )
-    if divisor is not None:
-        size = 1
-        for length in window:
-            size *= length
-        found = R.multiply(found, constant(size / divisor, call.dtype))
-    return R.squeeze(found, [0]) if single else found
+    at = _Windows.of(call, x, kernel, stride, padding, 1, ceil=ceil_mode)
+    pool = _AVERAGE[_count(call)]
+    if divisor is None:
+        return at.result(pool(at.data, at.size, at.strides, at.padding, 1, ceil_mode, count_include_pad))
+    data, padding = at.data, at.padding
+    if ceil_mode:  # zeros in all that windows may reach, so that each has the same number of elements
+        sides = [(pad, pad + step - 1) for pad, step in zip(at.padding, at.strides, strict=True)]
+        data, padding = R.nn.pad(data, [(0, 0), (0, 0), *sides]), [0] * len(at.padding)
+    means = pool(data, at.size, at.strides, padding, 1, False, True)
+    return at.result(R.multiply(means, constant(math.prod(at.size) / divisor, call.dtype)))
 
 
 @rule(
