@@ -32,8 +32,8 @@ from relax_mlir.symbolic import Dim
 MAX_SECTIONS = 4096
 """Each section is a value of its own: more than this many is surely a mistake."""
 
-TAKE_MODES = ("clip", "wrap", "nan")
-TakeMode = Literal["clip", "wrap", "nan", "fast"]
+TAKE_MODES = ("clip", "wrap", "nan", "check")
+TakeMode = Literal["clip", "wrap", "nan", "check", "fast"]
 
 
 class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):
@@ -229,7 +229,8 @@ class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):
     """The elements of `x` at `indices` of dimension `axis`, which becomes the dimensions of `indices`.
 
     `mode` says what an index out of range means: ``"clip"`` the nearest one in range (so a negative one is
-    0), ``"wrap"`` the remainder by the size, ``"nan"`` NaN (floats only). Nothing is ever read out of bounds;
+    0), ``"wrap"`` the remainder by the size, ``"nan"`` NaN (floats only), ``"check"`` an error of the call; with it
+    negative indices count from the end, as in ONNX. Nothing is ever read out of bounds;
     where dimension `axis` has size 0, the elements are zeros (NaN with ``"nan"``). ``unit`` for `axis`: `x` is
     a vector.
 

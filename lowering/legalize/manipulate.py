@@ -15,7 +15,7 @@ from relax_mlir.dialects.types import Tensor
 from relax_mlir.lowering.legalize.elementwise import elementwise
 from relax_mlir.lowering.legalize.rules import Arg, Legalizer, OpCall, PrimBody, legalization
 from relax_mlir.lowering.legalize.window import Index, Window, is_empty, sizes_of
-from relax_mlir.mlir import arith, ir, linalg, scf, tensor
+from relax_mlir.mlir import arith, cf, ir, linalg, scf, tensor
 from relax_mlir.scalars.arithmetic import compute_dtype, const, convert
 from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
@@ -134,7 +134,7 @@ def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     dtype, known = indices.info.dtype, x.info.dtype
     assert dtype is not None and known is not None
     index_rank, rank = len(indices.shape), len(op.results[0].shape or ())
-    if 0 < axis == len(x.shape) - 1 and mode in ("clip", "wrap"):
+    if mode == "check" or (0 < axis == len(x.shape) - 1 and mode in ("clip", "wrap")):
         indices, mode = _places(lz, x, indices, axis, mode), "known"
         dtype = dtypes.dtype("int64")
 
@@ -187,12 +187,14 @@ def _longer(value: ir.Value) -> ir.Type:
 
 
 def _places(lz: Legalizer, x: Arg, indices: Arg, axis: int, mode: str) -> Arg:
-    """The places in the last axis that indices mean, worked out once for all rows."""
+    """The places in an axis that indices mean, worked out once for all rows."""
     dtype, info = indices.info.dtype, Tensor(indices.info.shape, "int64")
     assert dtype is not None
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         last, rank = _last(prim, prim.ins[1], axis), len(indices.shape)
+        if mode == "check":
+            _require_in_range(prim, dtype, last, axis)
 
         def place(position: ir.Value, _: ir.Value) -> ir.Value:
             found, _valid = _resolve(position, dtype, last, mode)
@@ -204,11 +206,36 @@ def _places(lz: Legalizer, x: Arg, indices: Arg, axis: int, mode: str) -> Arg:
     return lz.prim("take_places", [indices, x], [info], body, key=(axis, mode))[0]
 
 
+def _require_in_range(prim: PrimBody, dtype: DType, last: Index, axis: int) -> None:
+    """Assert at run time that all indices, the first input, are in range."""
+    number, rank = dtypes.dtype("int64"), ir.RankedTensorType(prim.ins[0].type).rank
+    none = linalg.fill(const(number, 0), outs=[tensor.empty([], number.storage_type())])
+
+    def wrong(position: ir.Value, total: ir.Value) -> ir.Value:
+        found, is_right = _resolve(position, dtype, last, "check")
+        assert is_right is not None
+        return arith.addi(total, arith.select(is_right, const(number, 0), const(number, 1)))
+
+    scalar = ir.AffineMap.get(rank, 0, [])
+    (total,) = generic(prim.ins[:1], [identity(rank)], [none], [scalar], ["reduction"] * rank, wrong)
+    fine = arith.cmpi(arith.CmpIPredicate.eq, tensor.extract(total, []), const(number, 0))
+    cf.assert_(fine, f"take: an index is out of range for dimension {axis}", loc=ir.Location.unknown())
+
+
 def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[Index, ir.Value | None]:
-    """The place that an index means, in [0, last], and for ``"nan"`` whether the index was in range."""
+    """The place that an index means, in [0, last], and for ``"nan"`` and ``"check"`` whether the index is in range.
+
+    For ``"check"`` the place is in that range only if the index is.
+    """
     index_type = ir.IndexType.get()
     if mode == "known":
         return arith.index_cast(index_type, position), None
+    if mode == "check" and dtype.kind != "uint":
+        index = arith.index_cast(index_type, position)
+        negative = arith.cmpi(arith.CmpIPredicate.slt, index, arith.constant(index_type, 0))
+        size = arith.addi(last, arith.constant(index_type, 1))
+        place = arith.select(negative, arith.addi(index, size), index)
+        return place, arith.cmpi(arith.CmpIPredicate.ult, place, size)
     if dtype.kind == "uint":
         index = arith.index_castui(index_type, position)
         clipped: ir.Value = arith.minui(index, last)
@@ -217,7 +244,7 @@ def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[
         clipped = _clamped(index, last)
     if mode == "clip":
         return clipped, None
-    if mode == "nan":
+    if mode in ("nan", "check"):
         return clipped, arith.cmpi(arith.CmpIPredicate.eq, index, clipped)
     one = arith.constant(index_type, 1)
     size = arith.maxsi(arith.addi(last, one), one)  # no division by zero, though nothing is read then

@@ -6,7 +6,7 @@ import numpy as np
 
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ShapeError
+from relax_mlir.error import BoundsError, ShapeError
 from relax_mlir.frontend.onnx.node import Node, normal_axis
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.symbolic import Dim, Expr
@@ -17,21 +17,19 @@ def size_value(dim: Dim) -> Value:
     return R.prim_to_tensor(R.prim_value(dim)) if isinstance(dim, Expr) else R.const(np.int64(dim))
 
 
-def counted_from_front(indices: Value, size: Dim) -> Value:
-    """Indices as int64, negative ones counted from the end of a dimension."""
-    wide = R.astype(indices, "int64")
-    return R.where(R.less(wide, R.const(np.int64(0))), R.add(wide, size_value(size)), wide)
-
-
 @rule("Gather")
 def _gather(node: Node) -> Value:
     axis = node.axis()
-    known = node.known(1)
-    if known is not None and not node.tensor_item(1).is_symbolic and np.all(known >= 0):
-        indices = R.const(np.ascontiguousarray(known.astype(np.int64)).reshape(known.shape))
-    else:
-        indices = counted_from_front(node.tensor(1), node.shape()[axis])
-    return R.take(node.tensor(0), indices, axis)
+    known, size = node.known(1), node.shape()[axis]
+    if known is None or node.tensor_item(1).is_symbolic:
+        return R.take(node.tensor(0), node.tensor(1), axis, "check")
+    indices = R.const(np.ascontiguousarray(known.astype(np.int64)).reshape(known.shape))
+    if not isinstance(size, int):
+        return R.take(node.tensor(0), indices, axis, "check")
+    wrong = known[(known < -size) | (known >= size)]
+    if wrong.size:
+        raise BoundsError(f"index {wrong[0]} is out of range for dimension {axis} of size {size}")
+    return R.take(node.tensor(0), R.const(np.where(known < 0, known + size, known)), axis)
 
 
 @rule("GatherElements")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_mlir import op as R
 from relax_mlir import symbolic
+from relax_mlir.dialects.types import shape_text
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ShapeError
 from relax_mlir.frontend.onnx.aligned_operands import matched, wanted_dims
@@ -51,6 +52,11 @@ def _split(node: Node) -> list[Value]:
         parts = equal_parts(size, node.attr("num_outputs", count))
     if len(parts) < count:
         raise ShapeError(f"{len(parts)} parts for {count} outputs")
+    total = sum(parts, symbolic.to_dim(0))
+    if symbolic.prove_not_equal(total, size) or any(isinstance(part, int) and part < 0 for part in parts):
+        raise ShapeError(f"parts {shape_text(parts)} of dimension {axis}, whose size is {size}")
+    if not symbolic.prove_equal(total, size):
+        x = R.match_shape(x, [total if number == axis else dim for number, dim in enumerate(node.shape())])
     outputs = []
     start: Dim = 0
     for part in parts:

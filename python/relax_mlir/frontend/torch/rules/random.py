@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from relax_mlir import op as R
+from relax_mlir import symbolic
 from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.top_k import top_k
 from relax_mlir.frontend.torch.op_call import OpCall, constant
 from relax_mlir.frontend.torch.registry import rule
-from relax_mlir.frontend.torch.rules.sort import greatest
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.op import random
 
@@ -112,7 +113,7 @@ def multinomial(call: OpCall, x: Value, count: Argument, replacement: bool = Fal
         numbers = call.drawn(lambda state: random.uniform(state, shape, dtype="float64"))
         waits = R.negative(R.log(R.subtract(constant(1.0, "float64"), numbers)))
         keys = R.divide(chances, R.maximum(waits, constant(_TINY, "float64")))
-        return greatest(keys, count, call.rank - 1)
+        return top_k(keys, symbolic.to_dim(count), call.rank - 1, largest=True)[1]
     classes = call.importer.dim(call.argument(0).shape[-1])
     total = R.strided_slice(sums, [call.rank - 1], [classes - 1], [classes], [1])
     numbers = call.drawn(lambda state: random.uniform(state, call.shape, dtype="float64"))

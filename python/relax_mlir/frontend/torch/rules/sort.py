@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from relax_mlir import op as R
-from relax_mlir import topi
+from relax_mlir import symbolic, topi
 from relax_mlir.dialects.value import Value
+from relax_mlir.frontend.top_k import top_k
 from relax_mlir.frontend.torch.op_call import OpCall
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.torch_types import Argument
@@ -46,19 +47,7 @@ def topk(
 ) -> list[Value]:
     if not call.rank:
         return [x, R.const(0, "int64")]
-    axis = call.axis(axis, call.rank)
-    if isinstance(k, int) and k > 0:
-        both = R.topk(x, k, axis, "both", largest, "int64")
-        return [R.tuple_get_item(both, 0), R.tuple_get_item(both, 1)]
-    places = R.argsort(x, axis, largest, "int64")
-    return [R.strided_slice(v, [axis], [0], [k], [1]) for v in (R.sort(x, axis, largest), places)]
-
-
-def greatest(x: Value, k: Argument, axis: int) -> Value:
-    """The places of the `k` greatest elements along an axis, int64; `k` may be symbolic."""
-    if isinstance(k, int) and k > 0:
-        return R.topk(x, k, axis, "indices", True, "int64")
-    return R.strided_slice(R.argsort(x, axis, True, "int64"), [axis], [0], [k], [1])
+    return list(top_k(x, symbolic.to_dim(k), call.axis(axis, call.rank), largest))
 
 
 @rule("median.default", "median.dim")
