@@ -57,9 +57,10 @@ class MaxPool2dOp(PoolingOp, name="nn_max_pool2d", traits=[ext.Pure]):
 
     A window has `pool_size` elements, each `dilation` from the next, and begins `strides` from its neighbour; the
     first begins `padding` (top, left, bottom, right) before the image. What lies outside of the image does not count:
-    a window that is all outside has the lowest value of the dtype. `ceil_mode` adds the windows that begin in the
-    padded image and end beyond it, as TVM does (torch leaves out those that see padding alone). `count_include_pad`
-    means nothing here. The layouts are orders of the letters of ``NCHW``.
+    a window that is all outside has the lowest finite value of the dtype, as in TVM. `ceil_mode` adds the windows that
+    begin in the padded image and end beyond it, also those of padding alone: TVM has these, PyTorch and ONNX leave
+    them out. An image without a window is an error, at run time where its size is not known before.
+    `count_include_pad` means nothing here. The layouts are orders of the letters of ``NCHW``.
 
     Example: shape ``(n, c, h, w)`` with pool_size ``[2, 2]`` and strides ``[2, 2]`` gives ``(n, c, h // 2, w // 2)``.
     """

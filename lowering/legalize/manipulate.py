@@ -212,7 +212,7 @@ def _require_in_range(prim: PrimBody, dtype: DType, last: Index, axis: int) -> N
     none = linalg.fill(const(number, 0), outs=[tensor.empty([], number.storage_type())])
 
     def wrong(position: ir.Value, total: ir.Value) -> ir.Value:
-        found, is_right = _resolve(position, dtype, last, "check")
+        is_right = _resolve(position, dtype, last, "check")[1]
         assert is_right is not None
         return arith.addi(total, arith.select(is_right, const(number, 0), const(number, 1)))
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+import ml_dtypes
+from relax_mlir import symbolic
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.dialects.pooling import Pooling
 from relax_mlir.dialects.types import Tensor
@@ -25,8 +28,12 @@ def legalize_pooling(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
     assert result.dtype is not None
     wide = compute_dtype(result.dtype) if pool.is_mean else result.dtype
     neutral = 0 if pool.is_mean else extreme(result.dtype, lowest=True)
-    sums = _reduced(lz, pool, op.operands[0], result.with_dtype(wide), neutral)
-    return [_means(lz, pool, op.operands[0], sums, result) if pool.is_mean else sums]
+    found = _reduced(lz, pool, op.operands[0], result.with_dtype(wide), neutral)
+    if pool.is_mean:
+        return [_means(lz, pool, op.operands[0], found, result)]
+    if wide.is_float and _may_see_nothing(pool, op.operands[0]):
+        return [_finite(lz, replace(pool, includes_padding=False), op.operands[0], found, result)]
+    return [found]
 
 
 def _name(pool: Pooling) -> str:
@@ -85,7 +92,6 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
 def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -> Arg:
     """Sums divided by how many elements count in each window."""
     wide, target = _known(sums.info.dtype), _known(result.dtype)
-    sizes = dict(zip(pool.layout, data.shape, strict=True))
     if not pool.ceil and (pool.includes_padding or not any((*pool.before, *pool.after))):
         elements = math.prod(pool.size)
 
@@ -98,14 +104,54 @@ def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -
 
         return lz.prim(f"{_name(pool)}_mean", [sums], [result], share, pattern="elementwise", key=elements)[0]
 
+    def mean(total: Scalar, count: Index) -> Scalar:
+        some = arith.maxsi(count, arith.constant(ir.IndexType.get(), 1))
+        return convert(wide, target, arith.divf(total, _as_float(some, wide)))
+
+    return _by_count(lz, f"{_name(pool)}_mean", pool, data, sums, result, mean)
+
+
+def _may_see_nothing(pool: Pooling, data: Arg) -> bool:
+    """True if a window may have no element of the data: it is in the padding, or its elements are around the data."""
+    sizes = dict(zip(pool.layout, data.shape, strict=True))
+    return any(
+        max(pool.before[axis], end) >= (pool.size[axis] - 1) * step + 1
+        or (step > 1 and pool.before[axis] > 0 and not symbolic.prove_less_equal(step, sizes[letter]))
+        for axis, (letter, step, end) in enumerate(zip(pool.spatial, pool.dilation, _ends(pool), strict=True))
+    )
+
+
+def _finite(lz: Legalizer, pool: Pooling, data: Arg, found: Arg, result: Tensor) -> Arg:
+    """The greatest elements, with the lowest finite value for windows without elements."""
+    dtype = _known(result.dtype)
+
+    def greatest(value: Scalar, count: Index) -> Scalar:
+        is_empty = arith.cmpi(arith.CmpIPredicate.eq, count, arith.constant(ir.IndexType.get(), 0))
+        return arith.select(is_empty, const(dtype, float(ml_dtypes.finfo(dtype.numpy).min)), value)
+
+    return _by_count(lz, f"{_name(pool)}_finite", pool, data, found, result, greatest)
+
+
+def _by_count(
+    lz: Legalizer,
+    name: str,
+    pool: Pooling,
+    data: Arg,
+    found: Arg,
+    result: Tensor,
+    value: Callable[[Scalar, Index], Scalar],
+) -> Arg:
+    """`value` of each element of `found`, and of the number of elements that count in its window."""
+    sizes = dict(zip(pool.layout, data.shape, strict=True))
+
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         lengths = [prim.index(sizes[letter]) for letter in pool.spatial]
 
-        def mean(total: Scalar, _: Scalar) -> Scalar:
-            return convert(wide, target, arith.divf(total, _as_float(_counted(pool, lengths), wide)))
+        def element(one: Scalar, _: Scalar) -> Scalar:
+            return value(one, _counted(pool, lengths))
 
         rank = len(pool.out)
-        return generic(prim.ins, [identity(rank)], prim.outs, [identity(rank)], ["parallel"] * rank, mean)
+        return generic(prim.ins, [identity(rank)], prim.outs, [identity(rank)], ["parallel"] * rank, element)
 
     key = (
         pool.size,
@@ -116,13 +162,12 @@ def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -
         pool.includes_padding,
         pool.layout,
     )
-    name = f"{_name(pool)}_mean"
     spatial = tuple(str(sizes[letter]) for letter in pool.spatial)
-    return lz.prim(name, [sums], [result], body, pattern="elementwise", key=(*key, pool.out, spatial))[0]
+    return lz.prim(name, [found], [result], body, pattern="elementwise", key=(*key, pool.out, spatial))[0]
 
 
 def _counted(pool: Pooling, lengths: Sequence[Index]) -> Index:
-    """How many elements of the window at the indices of the loops count; 1 if there are none."""
+    """The number of elements that count of the window at the indices of the loops."""
     index = ir.IndexType.get()
 
     def number(value: int) -> Index:
@@ -142,7 +187,7 @@ def _counted(pool: Pooling, lengths: Sequence[Index]) -> Index:
         first = arith.maxsi(arith.ceildivsi(arith.subi(low, begin), step), number(0))
         last = arith.minsi(arith.ceildivsi(arith.subi(high, begin), step), number(pool.size[axis]))
         total = arith.muli(total, arith.maxsi(arith.subi(last, first), number(0)))
-    return arith.maxsi(total, number(1))
+    return total
 
 
 def _as_float(count: Index, dtype: DType) -> Scalar:

@@ -12,7 +12,8 @@ from harness import ALL, INTEGERS, Array, Suite
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.error import ArgumentError, CheckError, DTypeError, RelaxError, ShapeError
+from relax_mlir.runtime import to_numpy
 
 LENGTHS = (0, 1, 2, 3, 5, 8)
 
@@ -196,6 +197,37 @@ def test_take_with_any_index(mode: Any) -> None:
             inputs=[[sequence(3, 4), indices], [sequence(2, 1), indices], [sequence(2, 0), indices]],
         )
     suite.run()
+
+
+def test_take_checks_indices() -> None:
+    """Mode ``check``: negative indices count from the end, as NumPy's do, and what is out of range is an error."""
+    axes = {"rows": 0, "columns": 1}
+    kinds = {"int64": ("k", 2), "int8": (), "uint8": ("k",)}
+    bb = rx.BlockBuilder()
+    for name, axis in axes.items():
+        for dtype, shape in kinds.items():
+            x, i = rx.Var("x", Tensor(("n", "m"), "float32")), rx.Var("i", Tensor(shape, dtype))
+            with bb.function(f"{name}_{dtype}", [x, i]):
+                bb.emit_func_output(R.take(x, i, axis, "check"))
+    executable = rx.build(bb.get())
+    data = sequence(3, 4)
+    for name, axis in axes.items():
+        size = data.shape[axis]
+        for dtype, shape in kinds.items():
+            for index in (0, size - 1, -1, -size, size, -size - 1, 127):
+                if dtype == "uint8" and index < 0:
+                    continue
+                i = np.full([1 if d == "k" else d for d in shape], index, dtype)
+                run = executable[f"{name}_{dtype}"]
+                if -size <= index < size:
+                    np.testing.assert_array_equal(to_numpy(run(data, i)), np.take(data, i, axis))
+                    continue
+                with pytest.raises(CheckError, match=f"an index is out of range for dimension {axis}"):
+                    run(data, i)
+    nothing = np.zeros((0, 2), "int64")
+    assert to_numpy(executable["rows_int64"](data[:0], nothing)).shape == (0, 2, 4)
+    with pytest.raises(CheckError, match="an index is out of range"):
+        executable["rows_int64"](data[:0], np.zeros((1, 2), "int64"))
 
 
 def take(x: Array, indices: Array, mode: str) -> Array:

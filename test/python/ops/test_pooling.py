@@ -13,7 +13,7 @@ from harness import TOLERANCE
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError, CheckError, DTypeError, RelaxError, ShapeError, UnsupportedError
 from relax_mlir.runtime import to_numpy
 
 Array = np.ndarray[Any, Any]
@@ -137,7 +137,7 @@ def test_integers(dtype: str) -> None:
 
 
 def test_windows_of_padding_alone() -> None:
-    """Where torch has no window, in `ceil_mode`: the lowest value, and a mean of 0; NaN and infinity arrive."""
+    """Where torch has no window, in `ceil_mode`: the lowest finite value, and a mean of 0; NaN and infinity arrive."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor((1, 1, 5), "float32"))
     with bb.function("main", [x]):
@@ -146,11 +146,16 @@ def test_windows_of_padding_alone() -> None:
             R.nn.avg_pool1d(x, 1, 3, 1, ceil_mode=True),
             R.nn.max_pool1d(x, 3),
             R.nn.avg_pool1d(x, 3),
+            R.nn.max_pool1d(x, 2, 1, 4, 4),
+            R.nn.max_pool1d(R.astype(x, "float16"), 1, 2, 2),
         ]
         bb.emit_func_output(R.make_tuple(*pools))
     data = np.array([1, np.nan, 3, -np.inf, 5], np.float32).reshape(1, 1, 5)
     found = [to_numpy(r).ravel().tolist() for r in rx.build(bb.get())["main"](data)]
-    assert found[0] == [-np.inf, 3, -np.inf]
+    lowest = float(np.finfo(np.float32).min)
+    assert found[0] == [lowest, 3, lowest]
+    np.testing.assert_array_equal(found[4], [1, np.nan, 3, -np.inf, 5, np.nan, 3, -np.inf, 5])
+    assert found[5] == [-65504, 1, 3, 5, -65504]
     assert found[1] == [0, 3, 0]
     np.testing.assert_array_equal(found[2], [np.nan, np.nan, 5])
     np.testing.assert_array_equal(found[3], [np.nan, np.nan, -np.inf])
@@ -193,3 +198,29 @@ def test_windows_that_run_time_finds_too_large() -> None:
     assert main(np.ones((1, 2, 4), "f4")).shape == (1, 2, 1)
     with pytest.raises(ShapeError, match="dimensions are zero or more"):
         main(np.ones((1, 2, 2), "f4"))
+
+
+def test_data_without_a_window_is_an_error() -> None:
+    """The formula gives the size 0, of which a mean would be NaN."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", Tensor((1, 2, "h", "w"), "float32"))
+    options = {
+        "max": (R.nn.max_pool2d, {"pool_size": 2, "strides": 2}),
+        "avg": (
+            R.nn.avg_pool2d,
+            {"pool_size": (3, 1), "strides": (3, 1), "layout": "NHWC", "out_layout": "NCHW"},
+        ),
+        "ceil": (R.nn.max_pool2d, {"pool_size": 3, "strides": 2, "ceil_mode": True}),
+        "same": (R.nn.max_pool2d, {"pool_size": 3, "padding": 1}),
+    }
+    for name, (build, given) in options.items():
+        with bb.function(name, [x]):
+            bb.emit_func_output(R.mean(build(x, **given)))
+    executable = rx.build(bb.get())
+    for name, shape in (("max", (1, 4)), ("max", (4, 1)), ("avg", (4, 5)), ("ceil", (1, 4))):
+        with pytest.raises(
+            CheckError, match=r"pool2d: in dimension [HW] the window is larger than the padded data"
+        ):
+            executable[name](np.ones((1, 2, *shape), "f4"))
+    for name, shape in (("max", (2, 3)), ("ceil", (2, 2)), ("same", (1, 1))):
+        assert to_numpy(executable[name](np.ones((1, 2, *shape), "f4"))) == 1

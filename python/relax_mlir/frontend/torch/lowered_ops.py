@@ -7,7 +7,6 @@ _FLOATS = _DOUBLE | {"float16", "bfloat16"}
 
 LOWERED: dict[str, frozenset[str]] = {
     "aten._int_mm.default": frozenset({"int8"}),
-    "aten.avg_pool2d.default": _DOUBLE,
     "aten.kthvalue.default": frozenset({"int32", "int64"}),
     "aten.max_pool2d_with_indices.default": _FLOATS,
     "aten.max_pool3d_with_indices.default": _DOUBLE,

@@ -54,11 +54,6 @@ CASES: dict[str, list[Callable[..., Any]]] = {
         ),
         torch.int8,
     ),
-    "aten.avg_pool2d.default": of_kinds(
-        lambda dtype, x, rows, places: F.avg_pool2d(x.to(dtype), 3, 1, 1, True, True, 7),
-        torch.float32,
-        torch.float64,
-    ),
     "aten.kthvalue.default": of_kinds(
         lambda dtype, x, rows, places: rows.to(dtype).kthvalue(2, 1), torch.int32, torch.int64
     ),

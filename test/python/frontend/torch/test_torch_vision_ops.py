@@ -49,6 +49,28 @@ def test_poolings() -> None:
     check(module, image, SIZES, SHAPES, example=(2, 16, 20))
 
 
+def test_last_windows() -> None:
+    """With `ceil_mode`, a last window that begins in the padding at the end does not exist.
+
+    torch.export makes a guard of that rule where sizes are dynamic.
+    """
+    pools: list[Any] = [
+        lambda x: F.max_pool2d(x, 1, 3, ceil_mode=True),
+        lambda x: F.max_pool2d(x, 2, 3, padding=1, ceil_mode=True),
+        lambda x: F.max_pool2d(x, (1, 2), (2, 5), dilation=2, ceil_mode=True),
+        lambda x: F.avg_pool2d(x, 2, 4, padding=1, ceil_mode=True),
+        lambda x: F.avg_pool2d(x, 2, 4, padding=1, ceil_mode=True, count_include_pad=False),
+        lambda x: F.avg_pool2d(x, (3, 2), (2, 4), padding=1, ceil_mode=True, divisor_override=5),
+        lambda x: F.avg_pool2d(x, 2, 2, padding=1, divisor_override=3),
+        lambda x: F.lp_pool2d(x, 2, 1, 3, ceil_mode=True),
+        lambda x: F.max_pool1d(x[0], 2, 5, padding=1, ceil_mode=True),
+        lambda x: F.avg_pool1d(x[:, :, 0], 1, 4, ceil_mode=True),
+        lambda x: F.max_pool3d(x, 1, 3, ceil_mode=True),
+        lambda x: F.avg_pool3d(x[None], (1, 2, 3), 4, padding=(0, 1, 1), ceil_mode=True),
+    ]
+    check(Calls(*pools), image, [(3, 17, 19)], ({0: Dim("b")},), example=(2, 17, 19))
+
+
 def grid(x: Any) -> Any:
     return torch.tanh(x[:, :2].permute(0, 2, 3, 1))
 
