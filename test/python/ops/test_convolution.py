@@ -15,7 +15,7 @@ from harness import TOLERANCE
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, UnsupportedError
+from relax_mlir.error import ArgumentError, CheckError, DTypeError, RelaxError, ShapeError, UnsupportedError
 from relax_mlir.runtime import to_numpy
 from relax_mlir.script import parse
 
@@ -289,6 +289,30 @@ def test_wrong_dtypes(first: str, second: str) -> None:
     x, w = rx.Var("x", Tensor((1, 2, 5, 5), first)), rx.Var("w", Tensor((4, 2, 3, 3), second))
     with pytest.raises(DTypeError), bb.function("main", [x, w]):
         bb.emit_func_output(R.nn.conv2d(x, w))
+
+
+def test_kernels_larger_than_the_data_are_errors() -> None:
+    """At run time where the formula gives the size 0, in each form that convolutions are legalised to."""
+    bb = rx.BlockBuilder()
+    cases = {
+        "product": ("int32", 1),
+        "windows": ("float32", 1),
+        "depthwise": ("float32", 2),
+        "grouped": ("int32", 2),
+    }
+    for name, (dtype, groups) in cases.items():
+        x = rx.Var("x", Tensor((1, 2, "h", 4), dtype))
+        w = rx.Var("w", Tensor((2, 2 // groups, "k", 2), dtype))
+        with bb.function(name, [x, w]):
+            bb.emit_func_output(R.nn.conv2d(x, w, strides=3, padding=(1, 0), groups=groups))
+    executable = rx.build(bb.get())
+    for name, (dtype, groups) in cases.items():
+        data, kernel = np.ones((1, 2, 2, 4), dtype), np.ones((2, 2 // groups, 5, 2), dtype)
+        with pytest.raises(
+            CheckError, match="nn_conv2d: in dimension H the window is larger than the padded data"
+        ):
+            executable[name](data, kernel)
+        assert to_numpy(executable[name](data, kernel[:, :, :4])).shape == (1, 2, 1, 1)
 
 
 def test_script() -> None:

@@ -60,6 +60,11 @@ def test_windows_larger_than_the_data(op: str) -> None:
             np.testing.assert_allclose(found, want, 1e-5, err_msg=f"{name} {length}")
 
 
+def test_kernels_larger_than_the_data() -> None:
+    text = "g (float[1, 1, n] x, float[1, 1, 3] w) => (float[1, 1, m] y) { y = Conv<strides = [2]>(x, w) }"
+    runs(text, [{"x": floats(1, 1, n), "w": np.ones((1, 1, 3), np.float32)} for n in (1, 2, 3, 5)])
+
+
 def test_static_data_smaller_than_the_window() -> None:
     proto = model(
         """g (float[1, 2, 1, 5] x) => (float[1, 2, p, q] y, float[1, 2, r, s] z) {
