@@ -122,3 +122,19 @@ func.func @broadcast_to(%x: tensor<4xf32>) {
   %0 = "relax.broadcast_to"(%x, %s) : (tensor<4xf32>, !relax.shape_value<["n", 4]>) -> tensor<?x4xf32, #relax.shape<["n", 4]>>
   return
 }
+
+// -----
+
+// Mode "check" looks at all indices first.
+// CHECK-LABEL: @checked
+// CHECK: callee = @take_places
+// CHECK: callee = @take,
+// CHECK-LABEL: func.func private @take_places
+// CHECK: %[[WRONG:[A-Za-z0-9_]+]] = tensor.extract
+// CHECK: %[[FINE:[A-Za-z0-9_]+]] = arith.cmpi eq, %[[WRONG]]
+// CHECK-NEXT: cf.assert %[[FINE]], "take: an index is out of range for dimension 0"
+// CHECK: linalg.generic
+func.func @checked(%x: tensor<4x3xf32>, %i: tensor<2xi64>) -> tensor<2x3xf32> {
+  %0 = "relax.take"(%x, %i) {axis = 0, mode = "check"} : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

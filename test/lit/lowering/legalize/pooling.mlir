@@ -30,3 +30,26 @@ func.func @main(%x: tensor<1x2x6xf32>) -> (tensor<1x2x3xf32>, tensor<1x2x3xf32>,
   %2 = "relax.nn_avg_pool1d"(%x) {pool_size = [2], strides = [2], padding = [1, 1], dilation = [1], ceil_mode = false, count_include_pad = false, layout = "NCW", out_layout = "NCW"} : (tensor<1x2x6xf32>) -> tensor<1x2x4xf32>
   return %0, %1, %2 : tensor<1x2x3xf32>, tensor<1x2x3xf32>, tensor<1x2x4xf32>
 }
+
+// Sizes for which there may be no window are checked, and windows that may be padding alone get a finite value.
+// CHECK-LABEL: func.func private @max_pool1d_1(
+// CHECK: %[[COUNT:[A-Za-z0-9_]+]] = tensor.dim %arg1
+// CHECK: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi ne, %[[COUNT]]
+// CHECK-NEXT: cf.assert %[[SOME]], "nn_max_pool1d: in dimension W the window is larger than the padded data"
+// CHECK: linalg.generic
+// CHECK-LABEL: func.func private @max_pool1d_2(
+// CHECK-NOT: cf.assert
+// CHECK-LABEL: func.func private @max_pool1d_finite(
+// CHECK: %[[EMPTY:[A-Za-z0-9_]+]] = arith.cmpi eq
+// CHECK: %[[LOWEST:[A-Za-z0-9_]+]] = arith.constant -3.40282347E+38
+// CHECK: arith.select %[[EMPTY]], %[[LOWEST]]
+
+func.func @unsure(%x: tensor<1x2x?xf32, #relax.shape<[1, 2, "n"]>>) -> tensor<1x2x?xf32, #relax.shape<[1, 2, "n // 2"]>> {
+  %0 = "relax.nn_max_pool1d"(%x) {pool_size = [2], strides = [2], padding = [0, 0], dilation = [1], ceil_mode = false, count_include_pad = false, layout = "NCW", out_layout = "NCW"} : (tensor<1x2x?xf32, #relax.shape<[1, 2, "n"]>>) -> tensor<1x2x?xf32, #relax.shape<[1, 2, "n // 2"]>>
+  return %0 : tensor<1x2x?xf32, #relax.shape<[1, 2, "n // 2"]>>
+}
+
+func.func @padding_alone(%x: tensor<1x2x5xf32>) -> tensor<1x2x3xf32> {
+  %0 = "relax.nn_max_pool1d"(%x) {pool_size = [1], strides = [3], padding = [1, 1], dilation = [1], ceil_mode = false, count_include_pad = false, layout = "NCW", out_layout = "NCW"} : (tensor<1x2x5xf32>) -> tensor<1x2x3xf32>
+  return %0 : tensor<1x2x3xf32>
+}
