@@ -122,7 +122,7 @@ def _may_see_nothing(pool: Pooling, data: Arg) -> bool:
 
 
 def _finite(lz: Legalizer, pool: Pooling, data: Arg, found: Arg, result: Tensor) -> Arg:
-    """The greatest elements, with the lowest finite value for windows without elements."""
+    """The maxima, with the lowest finite value for windows without elements."""
     dtype = _known(result.dtype)
 
     def greatest(value: Scalar, count: Index) -> Scalar:

@@ -11,7 +11,7 @@ from relax_mlir.symbolic import Dim
 
 
 def top_k(x: Value, k: Dim, axis: int, largest: bool) -> tuple[Value, Value]:
-    """The `k` greatest or least elements of `x` along `axis`, the best first, and their indices, int64.
+    """The `k` largest or smallest elements of `x` along `axis`, the best first, and their indices, int64.
 
     More of them than there are elements are an error, when the call is made if it is not known before.
 

@@ -139,6 +139,10 @@ def convolution(
         (data.shape[2 + i] - (kernels.shape[2 + i] - 1) * dilation[axis] - 1) // strides[axis] + 1
         for i, axis in enumerate(order)
     ]
+    for i, axis in enumerate(order):
+        room = 1 + sum(sides[i]) - (kernels.shape[2 + i] - 1) * dilation[axis] - 1
+        if size[i] < 0 or (size[i] == 0 and room < 0):  # the length 0 alone may have no window
+            raise ValueError("a kernel is larger than the data")
     found, magnitude = [], []
     for part, kernel in zip(np.split(data, groups, 1), np.split(kernels, groups, 0), strict=True):
         sums = np.zeros((len(data), len(kernel), *size), data.dtype)

@@ -20,8 +20,12 @@ def pooling(
     ceil: bool,
     counts_padding: bool,
     layouts: tuple[str, str],
+    nothing: float = -np.inf,
 ) -> Any:
-    """The greatest element or the mean of each window; raises ValueError where a window is larger than the data."""
+    """The maximum or the mean of each window; raises ValueError where a window is larger than the data.
+
+    `nothing`: the maximum of a window without elements.
+    """
     letters = ("N", "C", *(letter for letter in "DHW" if letter in layouts[0]))
     data = x.transpose([layouts[0].index(letter) for letter in letters])
     count = len(letters) - 2
@@ -40,7 +44,7 @@ def pooling(
         found = data[(slice(None), slice(None), *inside)]
         at = (slice(None), slice(None), *window)
         if not mean:
-            value[at] = np.max(found, axes, initial=lowest(data.dtype))
+            value[at] = np.max(found, axes) if math.prod(found.shape[2:]) else nothing
             continue
         padded = [
             sum(-before <= at < n + after for at in ats)
@@ -55,18 +59,13 @@ def pooling(
     return Inexact(value.transpose(back), magnitude.transpose(back)) if mean else value.transpose(back)
 
 
-def lowest(dtype: np.dtype[Any]) -> Any:
-    """What a window without elements has for its greatest one."""
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
 def _places(
     length: int, size: int, stride: int, before: int, after: int, dilation: int, ceil: bool
 ) -> list[list[int]]:
     """The places of each window in one dimension, which may be outside of the data."""
-    room = length + before + after - (size - 1) * dilation - 1
-    windows = (room + (stride - 1 if ceil else 0)) // stride + 1
-    if windows < 0:
+    room = length + before + after - (size - 1) * dilation - 1 + (stride - 1 if ceil else 0)
+    windows = room // stride + 1
+    if windows < 0 or (windows == 0 and room + 1 - length < 0):  # the length 0 alone may have no window
         raise ValueError(f"a window reaches over more than {length + before + after}")
     return [[first * stride - before + i * dilation for i in range(size)] for first in range(windows)]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import indexing_semantics
+import ml_dtypes
 import numpy as np
 import ordering_semantics
 import paths  # noqa: F401 - the next imports need it
@@ -38,10 +39,15 @@ def _axes(args: OpArgs, name: str, rank: int) -> tuple[int, ...]:
 
 def _dtype(args: OpArgs, name: str) -> str:
     if args.is_unit(name):
-        info = args.infos[0]
-        assert isinstance(info, Tensor) and info.dtype is not None
-        return info.dtype.name
+        return _dtype_of(args)
     return from_element_type(ir.TypeAttr(args.attrs[name]).value).name
+
+
+def _dtype_of(args: OpArgs) -> str:
+    """The dtype of the first operand."""
+    info = args.infos[0]
+    assert isinstance(info, Tensor) and info.dtype is not None
+    return info.dtype.name
 
 
 def _zeros(sizes: Sequence[int], dtype: str, value: float) -> Array:
@@ -435,8 +441,12 @@ def _pooling(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
     numbers = [args.ints_attr(name) for name in ("pool_size", "strides", "padding", "dilation")]
     flags = args.bool_attr("ceil_mode"), args.bool_attr("count_include_pad")
     layouts = args.str_attr("layout"), args.str_attr("out_layout")
+    dtype = _dtype_of(args)
+    limits = ml_dtypes.finfo(numpy_dtype(dtype)) if references.is_float(dtype) else np.iinfo(dtype)
     try:
-        return references_windows.pooling(values[0], "avg" in args.op, *numbers, *flags, layouts)
+        return references_windows.pooling(
+            values[0], "avg" in args.op, *numbers, *flags, layouts, float(limits.min)
+        )
     except ValueError as error:
         raise FailsError(str(error)) from None
 

@@ -137,7 +137,7 @@ def test_integers(dtype: str) -> None:
 
 
 def test_windows_of_padding_alone() -> None:
-    """Where torch has no window, in `ceil_mode`: the lowest finite value, and a mean of 0; NaN and infinity arrive."""
+    """They have the lowest finite value, and a mean of 0; NaN and infinity arrive."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor((1, 1, 5), "float32"))
     with bb.function("main", [x]):

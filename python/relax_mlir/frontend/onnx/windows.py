@@ -35,7 +35,7 @@ class Windows:
         )
 
     def room(self, axis: int, length: Dim) -> Dim:
-        """How far a window can move in the padded data; negative where it is larger than that."""
+        """The size of the padded data minus that of a window."""
         reach = (self.size[axis] - 1) * self.dilations[axis] + 1
         return length + self.before[axis] + self.after[axis] - reach
 

@@ -39,10 +39,10 @@ def _counts(node: Node, windows: Windows) -> list[Dim]:
 
 
 def _fits(windows: Windows, axis: int, length: Dim) -> bool:
-    """True if no window is cut off at the end of the padded data, whose size is not 0.
+    """True if no window ends after the padded data, whose size is not 0.
 
     ONNX rounds the number of steps towards 0: where the padded data is shorter than the window by less than a stride,
-    there is one window, of the elements that there are.
+    there is one window, of all of its elements.
     """
     if windows.strides[axis] == 1:
         return True

@@ -49,10 +49,7 @@ class _Windows:
         return cls(single, data, size, strides, every(padding, count), every(dilation, count), ceil)
 
     def result(self, pooled: Value) -> Value:
-        """What PyTorch gives of `pooled`, whose windows with `ceil` may all begin in the padding at the end.
-
-        PyTorch leaves out the last one then, TVM does not.
-        """
+        """The result of `pooled` in PyTorch, which leaves out a last window that begins in the padding at the end."""
         found = self._without_empty(pooled) if self.ceil else pooled
         return R.squeeze(found, [0]) if self.single else found
 
