@@ -1,6 +1,5 @@
 """`RelaxOp`, the base of every op: shape deduction by a rule per class, and a verifier that re-runs the rule."""
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -260,12 +259,16 @@ _KIND_NAMES: dict[type[ir.Attribute], str] = {
 }
 
 
-@functools.cache
+_kinds: dict[type[RelaxOp], dict[str, tuple[type[ir.Attribute], ...]]] = {}
+
+
 def _attribute_kinds(cls: type[RelaxOp]) -> dict[str, tuple[type[ir.Attribute], ...]]:
     """The kinds that each attribute of an op class may have, unless any will do."""
+    if cls in _kinds:
+        return _kinds[cls]
     from relax_mlir.mlir import ext
 
-    kinds = {}
+    kinds = _kinds[cls] = {}
     for field in ext.partition_fields(cls._fields)[1]:
         if field.constraint is not Any:
             declared = get_args(field.constraint) or (field.constraint,)

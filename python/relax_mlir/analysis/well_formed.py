@@ -174,7 +174,7 @@ class _TypeSearch:
         self.seen.add(item)
         if isinstance(item, ShapeAttr):
             self._check(op, item, lambda: dims_from_attr(item.dims))
-        elif isinstance(item, ShapeValueType | CallableType) or _has_shape(item):
+        elif isinstance(item, ir.Type) and _is_checked(item):
             self._check(op, item, lambda: struct_info(item))
         else:
             for inner in _parts_of(item):
@@ -188,8 +188,11 @@ class _TypeSearch:
             self.found.append(_violation(op, 17, message))
 
 
-def _has_shape(item: ir.Type | ir.Attribute) -> bool:
-    return isinstance(item, ir.RankedTensorType) and isinstance(item.encoding, ShapeAttr)
+def _is_checked(item: ir.Type) -> bool:
+    """True for the dialect's types, and tensors with its encoding."""
+    if isinstance(item, ir.RankedTensorType):
+        return isinstance(item.encoding, ShapeAttr)
+    return isinstance(item, ShapeValueType | CallableType)
 
 
 def _parts_of(item: ir.Type | ir.Attribute) -> Iterator[ir.Type | ir.Attribute]:
