@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from relax_mlir.error import Diagnostic, ParseError, RelaxError, ScriptError, VerifyError
+from relax_mlir.files import read_bytes
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import undecodable
 
 _PLACE = re.compile(r"^\S[^\n]*?:\d+:\d+: ")
 
@@ -118,7 +120,8 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
         ParseError: so it is, and the diagnostics quote bytes of it that are no UTF-8, which the bindings cannot
             pass on.
     """
-    return _decodable(lambda: ir.Module.parse(text, context))
+    data = text.encode() if isinstance(text, str) else text
+    return _decodable(lambda: ir.Module.parse(text, context), lambda: data)
 
 
 def name_source(module: ir.Module, source: str) -> None:
@@ -135,12 +138,24 @@ def name_source(module: ir.Module, source: str) -> None:
 
 def parse_file(path: str, context: ir.Context) -> ir.Module:
     """Like `parse_module` for a file, which the locations name."""
-    return _decodable(lambda: ir.Module.parseFile(path, context))
+    return _decodable(lambda: ir.Module.parseFile(path, context), lambda: read_bytes(path))
 
 
-def _decodable(parse: Callable[[], ir.Module]) -> ir.Module:
+BYTECODE = b"ML\xefR"
+"""How MLIR bytecode begins."""
+
+
+def _decodable(parse: Callable[[], ir.Module], source: Callable[[], bytes]) -> ir.Module:
+    """A module whose strings Python can read, as can what is wrong with it."""
     try:
-        return parse()
+        module = parse()
+        text = source()
+        if text.startswith(BYTECODE):
+            limits = {"large_elements_limit": 16, "large_resource_limit": 16}
+            text = module.operation.get_asm(binary=True, enable_debug_info=True, **limits)
+        if literal := undecodable(text):
+            raise ParseError(f"not a valid module: the string {literal} is no UTF-8 text")
+        return module
     except (UnicodeError, RuntimeError) as error:
         raise ParseError(
             f"not a valid module, and what MLIR says of it is no valid UTF-8 ({error})"

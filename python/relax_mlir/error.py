@@ -43,6 +43,10 @@ class ParseError(RelaxError):
     """Text that is no valid IR, pipeline, shape expression or option; a file that cannot be read, or is no model."""
 
 
+class UntrustedFileError(ParseError):
+    """A file that could run code when it is read, opened without ``trusted=True``."""
+
+
 class ScriptError(ParseError):
     """Mistakes in a script: each with its file, line and column, and the source underlined.
 

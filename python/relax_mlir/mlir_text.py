@@ -15,6 +15,9 @@ _PRINTABLE = re.compile(r"[ !#-\[\]-~]*")
 
 _ESCAPED = re.compile(rb'[^ -~]|["\\]')
 """The bytes that do not."""
+_ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(n)|(t)|(.))", re.DOTALL)
+_BARE = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
+"""The keys of attributes that need no quotation marks."""
 
 
 def quoted(text: str) -> str:
@@ -38,8 +41,47 @@ def attribute(value: Any) -> str:  # noqa: ANN401 - any tree of plain values
     if isinstance(value, int):
         return f"{value} : i64"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k} = {attribute(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(k)} = {attribute(v)}" for k, v in value.items()) + "}"
     return "[" + ", ".join(attribute(v) for v in value) + "]"
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else quoted(name)
+
+
+def unquoted(literal: str) -> str:
+    """The text that a string literal of MLIR denotes."""
+    return _unescaped(literal.encode()).decode(errors="replace")
+
+
+def _unescaped(literal: bytes) -> bytes:
+    def character(match: re.Match[bytes]) -> bytes:
+        code, newline, tab, other = match.groups()
+        if code:
+            return bytes([int(code, 16)])
+        return b"\n" if newline else b"\t" if tab else bytes(other)
+
+    return _ESCAPE.sub(character, literal[1:-1])
+
+
+_HIGH = re.compile(rb"\\[89A-Fa-f][0-9A-Fa-f]")
+_LITERAL = re.compile(rb'"(?:[^"\\\n]|\\.)*"')
+
+
+def undecodable(text: bytes) -> str:
+    """The first string literal of a module's text whose bytes are no UTF-8, or "".
+
+    The bindings cannot give such a string to Python. The data of globals of LLVM may be any bytes.
+    """
+    if not _HIGH.search(text):
+        return ""
+    for line in text.splitlines():
+        for literal in () if b"llvm.mlir.global" in line else _LITERAL.findall(line):
+            try:
+                _unescaped(literal).decode()
+            except UnicodeDecodeError:
+                return str(literal, errors="replace")
+    return ""
 
 
 def symbol(name: str) -> str:
@@ -54,13 +96,14 @@ def descriptor(rank: int) -> str:
 
 
 _SYMBOL = re.compile(
-    r'^(?:func\.func|llvm\.func|llvm\.mlir\.global)[^@\n]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE
+    r'^(?:func\.func|llvm\.func|llvm\.mlir\.global)[^@\n]*@("(?:[^"\\]|\\.)+"|[\w.$]+)', re.MULTILINE
 )
 
 
 def symbols_in(text: str) -> frozenset[str]:
     """The names of the functions and globals at the top of a module that is written as text."""
-    return frozenset(match[1] or match[2] for match in _SYMBOL.finditer(text))
+    found = (match[1] for match in _SYMBOL.finditer(text))
+    return frozenset(unquoted(name) if name.startswith('"') else name for name in found)
 
 
 class Code:

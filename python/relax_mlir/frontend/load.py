@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import runpy
 import sys
 from collections.abc import Mapping
@@ -9,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from relax_mlir.analysis.well_formed import invalid_types
-from relax_mlir.diagnostics import of_error, parse_module
+from relax_mlir.diagnostics import BYTECODE, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import ArgumentError, ParseError, RelaxError, UnknownNameError, expect
+from relax_mlir.files import open_regular, read_bytes, why_unreadable
 from relax_mlir.ir_module import IRModule
+from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import ir
 
 ARCHIVE = b"PK"
 """How a file that `IRModule.save` has written begins."""
-BYTECODE = b"ML\xefR"
-"""How MLIR bytecode begins."""
 
 
-def load(path: str | Path) -> IRModule:
+def load(path: str | Path, *, trusted: bool = False) -> IRModule:
     """The module in a file, whatever made it; the tools read their models by it.
 
     Args:
@@ -29,15 +30,19 @@ def load(path: str | Path) -> IRModule:
             ``.pt2``: a program that ``torch.export.save`` has written (`relax_mlir.frontend.torch`);
             ``.py``: a Python file, which is run, and its module taken, ``model.py:Name`` says which.
             Any other file is IR as text or MLIR bytecode, or what `IRModule.save` has written.
+        trusted: True for a file from a source that you trust: ``.pt2`` files may run code, by pickles of any kind,
+            custom objects or compiled code ([which formats are code](security.md)), and IR is parsed without a
+            child process that tries it first. A Python file is always run.
 
     Raises:
+        UntrustedFileError: the ``.pt2`` file could run code, and is not `trusted`.
         ParseError: the file, or data that belongs to it, cannot be read, or is no module or model.
         UnknownNameError: the Python file has no such module.
         ArgumentError: the Python file raises an error, or has no module, or several.
         UnsupportedError: the model has ops that cannot be imported; lists them.
     """
     expect("load: 'path'", path, str | Path, "a path")
-    return read_module(str(path))
+    return read_module(str(path), trusted=trusted)
 
 
 def is_python(text: str) -> bool:
@@ -45,11 +50,10 @@ def is_python(text: str) -> bool:
     return text.endswith(".py") or ".py:" in text
 
 
-def read_module(text: str, variables: Mapping[str, Any] | None = None) -> IRModule:
+def read_module(text: str, variables: Mapping[str, Any] | None = None, *, trusted: bool = False) -> IRModule:
     """The module in a file, as `load`; `variables`: the globals of a Python file that has been run already."""
     path, _, name = text.partition(":") if ".py:" in text else (text, "", "")
-    if not Path(path).is_file():
-        raise ParseError(f"cannot open input file {path!r}: there is no such file")
+    _require_file(path)
     if path.endswith(".py"):
         return _from_python(path, name, python_globals(path) if variables is None else variables)
     if path.endswith(".onnx"):
@@ -57,30 +61,46 @@ def read_module(text: str, variables: Mapping[str, Any] | None = None) -> IRModu
 
         return from_onnx(path)
     if path.endswith(".pt2"):
-        return _from_torch(path)
-    with open(path, "rb") as stream:
+        return _from_torch(path, trusted)
+    with open_regular(path) as stream:
         head = stream.read(max(len(ARCHIVE), len(BYTECODE)))
     if head.startswith(BYTECODE):
-        return _from_bytecode(path)
-    return IRModule.load(path) if head.startswith(ARCHIVE) else IRModule.read(path)
+        return _from_bytecode(path, trusted)
+    read = IRModule.load if head.startswith(ARCHIVE) else IRModule.read
+    return read(path, trusted=trusted)
 
 
-def _from_torch(path: str) -> IRModule:
+def _require_file(path: str) -> None:
+    if reason := why_unreadable(path):
+        raise ParseError(f"cannot open input file {path!r}: {reason}")
+
+
+def _from_torch(path: str, trusted: bool) -> IRModule:
     import torch
 
     from relax_mlir.frontend.torch import from_exported_program  # it needs torch
+    from relax_mlir.frontend.torch.archive_check import check_archive
 
     try:
+        if not trusted:
+            check_archive(path)
         program = torch.export.load(path)
+    except RelaxError:
+        raise
     except Exception as error:  # torch raises of all kinds for files that are damaged
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ParseError(f"{path}: no program that torch.export.load reads: {reason}") from error
     return from_exported_program(program)
 
 
-def _from_bytecode(path: str) -> IRModule:
+def _from_bytecode(path: str, trusted: bool) -> IRModule:
+    context, data = dialect.context(), read_bytes(path)
+    parse = functools.partial(parse_module, data, context)
+    crash = None if trusted else crash_of(parse)
+    if crash is not None:
+        raise ParseError(f"{path}: no MLIR bytecode that can be read: MLIR's reader crashes on it ({crash})")
     try:
-        module = parse_module(Path(path).read_bytes(), dialect.context())
+        module = parse()
     except ir.MLIRError as error:
         reasons = "; ".join(found.message for found in of_error(error)) or str(error)
         raise ParseError(f"{path}: no MLIR bytecode that can be read: {reasons}") from None
@@ -91,8 +111,7 @@ def _from_bytecode(path: str) -> IRModule:
 
 def python_globals(path: str) -> dict[str, Any]:
     """Run a Python file, and give its globals; raises ParseError, ArgumentError."""
-    if not Path(path).is_file():
-        raise ParseError(f"cannot open input file {path!r}: there is no such file")
+    _require_file(path)
     folder = str(Path(path).parent)
     sys.path.insert(0, folder)
     try:

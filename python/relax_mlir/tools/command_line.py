@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir.tools import colour
-from relax_mlir.tools.opt_flags import SHELLS
+from relax_mlir.tools.opt_flags import SHELLS, TRUSTED_HELP
 
 FILE, DIRECTORY = "file", "directory"
 
@@ -34,6 +34,7 @@ def add_common(parser: ArgumentParser) -> None:
     """Options that all tools have."""
     from relax_mlir._version import version
 
+    parser.add_argument("--trusted", action="store_true", help=TRUSTED_HELP)
     parser.add_argument(
         "--print-completion",
         action=_PrintCompletion,

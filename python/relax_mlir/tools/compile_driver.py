@@ -58,7 +58,7 @@ def compile_file(options: Namespace) -> None:
 
 def _run(options: Namespace, output: Path | None, targets: list[Target], report: Report) -> None:
     with report.phase("reading the module"):
-        module = keep_entries(read_module(options.input), options.entry)
+        module = keep_entries(read_module(options.input, trusted=options.trusted), options.entry)
         module.verify()
     with PassContext(opt_level=options.opt_level):
         if options.emit is not None:
@@ -90,10 +90,7 @@ def inspect_file(options: Namespace) -> None:
     """Print what a library says of itself; raises ParseError, ArgumentError."""
     if options.emit or options.output or options.entry or options.tuned or options.strategies:
         raise ArgumentError("--inspect goes with --json alone")
-    try:
-        info = inspect_library(options.input)
-    except OSError as error:
-        raise ParseError(f"cannot open input file {options.input!r}: {error.strerror}") from None
+    info = inspect_library(options.input)
     print(info.as_json() if options.json else info)
 
 

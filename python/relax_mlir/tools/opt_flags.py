@@ -7,6 +7,7 @@ from dataclasses import dataclass
 EMITTED = ("bytecode", "llvm-ir", "asm", "obj")
 """Forms of code that ``--emit`` writes."""
 SHELLS = ("bash", "zsh", "fish")
+TRUSTED_HELP = "the input is from a trusted source: a .pt2 file may run code"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ FLAGS: tuple[Flag, ...] = (
         "check that the input, printed as text and as MLIR bytecode and read again, is the same",
     ),
     Flag("allow-unregistered-dialect", bool, INPUT, "accept ops of dialects that are not known"),
+    Flag("trusted", bool, INPUT, TRUSTED_HELP),
     Flag("irdl-file", str, INPUT, "register the dialects of this IRDL file before the input is read", "file"),
     Flag(
         "load-pass-plugin",

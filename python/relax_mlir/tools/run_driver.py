@@ -57,7 +57,12 @@ def run_model(options: Namespace) -> int:
     note("the model was loaded")
     load_strategies(options.strategies)
     function = load_function(
-        options.model, options.function, options.threads, options.profile is not None, options.tuned
+        options.model,
+        options.function,
+        options.threads,
+        options.profile is not None,
+        options.tuned,
+        trusted=options.trusted,
     )
     given = read_arrays(options.input, function.names)
     if options.symbols:

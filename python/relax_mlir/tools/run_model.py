@@ -49,7 +49,13 @@ class RunnableFunction:
 
 
 def load_function(
-    model: str, name: str | None, threads: int | None, profiled: bool, tuned: str | None = None
+    model: str,
+    name: str | None,
+    threads: int | None,
+    profiled: bool,
+    tuned: str | None = None,
+    *,
+    trusted: bool = False,
 ) -> RunnableFunction:
     """The function of a file.
 
@@ -59,6 +65,7 @@ def load_function(
         threads: for how many threads a module is compiled; on how many of its own a library runs at most.
         profiled: whether there are to be records; a library has been compiled with them.
         tuned: the file of ``relax-tune`` by which the schedules of a module are made.
+        trusted: as for `relax_mlir.load`.
 
     Raises RelaxError: the file, or the name.
     """
@@ -73,9 +80,9 @@ def load_function(
     if ending == ".so":
         return _of_library(model, name, threads, profiled)
     if ending == ".vmexec":
-        return _of_bytecode(model, name)
+        return _of_bytecode(model, name, trusted)
     target = Target() if threads is None else Target(num_threads=threads)
-    module = read_module(model)
+    module = read_module(model, trusted=trusted)
     with tuned_schedules("relax-run", tuned, target):
         executable = build(module, target, profile=profiled)
     found = _chosen(name, executable.functions, model)
@@ -126,10 +133,10 @@ def _of_library(model: str, name: str | None, threads: int | None, profiled: boo
     )
 
 
-def _of_bytecode(model: str, name: str | None) -> RunnableFunction:
+def _of_bytecode(model: str, name: str | None, trusted: bool = False) -> RunnableFunction:
     from relax_mlir.vm import Executable, VirtualMachine
 
-    executable = Executable.load(model)
+    executable = Executable.load(model, trusted=trusted)
     infos = {info.name: info for info in executable.functions if info.kind == "vm"}
     found = _chosen(name, infos, model)
     info = infos[found]

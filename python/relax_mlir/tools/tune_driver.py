@@ -44,7 +44,7 @@ def tune_file(options: Namespace) -> int:
         require_plot(Path(options.plot))
     load_strategies(options.strategies)
     note("the tasks were looked for")
-    tasks = read_tasks(options.input, target)
+    tasks = read_tasks(options.input, target, trusted=options.trusted)
     require_sizes(tasks, sizes)
     if options.list:
         show_tasks(tasks)

@@ -69,16 +69,21 @@ def require_sizes(tasks: Sequence[Task], sizes: Sequence[dict[str, int]]) -> Non
                     )
 
 
-def read_tasks(text: str, target: Target) -> list[Task]:
+def read_tasks(text: str, target: Target, *, trusted: bool = False) -> list[Task]:
     """The tasks of a file: those of its module, and, if it is Python, those that it defines.
 
     Args:
         text: a path, as for `read_module`; ``file.py:Name`` takes one module of it, or one task.
+        trusted: as for `relax_mlir.load`.
 
     Raises:
         ParseError, UnknownNameError: as `read_module`. ArgumentError: there is no task in it.
     """
-    tasks = _of_python(text, target) if is_python(text) else extract_tasks(read_module(text), target)
+    tasks = (
+        _of_python(text, target)
+        if is_python(text)
+        else extract_tasks(read_module(text, trusted=trusted), target)
+    )
     if not tasks:
         raise ArgumentError(
             f"{text}: there is nothing to tune. A task is a schedule with knobs (get_config().define_split, "
