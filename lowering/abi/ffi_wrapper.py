@@ -27,7 +27,7 @@ from relax_mlir.lowering.abi.unpack import (
     Tensor,
 )
 from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, RECORD_BYTES, ROW_BYTES
-from relax_mlir.mlir_text import Fragment
+from relax_mlir.mlir_text import Fragment, symbol
 
 PARAMETERS = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
 """Those of an entry point: the ones of a safe call of the FFI."""
@@ -161,7 +161,7 @@ class Wrapper(FFICode):
         """Call an object function with one result, of type i64; `operands` begin with its frame."""
         self.declare_object(name, types[1:], ["i64"])
         return self.code.let(
-            f'func.call @"{PREFIX}{name}"({", ".join(operands)}) : ({", ".join(types)}) -> i64'
+            f"func.call {symbol(PREFIX + name)}({', '.join(operands)}) : ({', '.join(types)}) -> i64"
         )
 
     def declare_object(self, name: str, inputs: list[str], results: list[str]) -> None:
@@ -227,7 +227,7 @@ class Wrapper(FFICode):
 
     def drop_handle(self, kind: str, payload: str, attributes: str = "") -> None:
         self.declare_object("drop", ["i64", "i64"], [])
-        self.code.do(f'func.call @"{PREFIX}drop"({kind}, {payload}){attributes} : (i64, i64) -> ()')
+        self.code.do(f"func.call {symbol(PREFIX + 'drop')}({kind}, {payload}){attributes} : (i64, i64) -> ()")
 
     def returned(self, value: Value, words: list[str], room: str) -> Leaf:
         """A result that the function gave back: its leaf; takes its values off the front of `words`."""

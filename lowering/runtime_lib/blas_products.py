@@ -18,7 +18,7 @@ from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.support import support_text
 from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import BuiltinWriter
 from relax_mlir.lowering.runtime_lib.vm_builtins.module import flaw_text
-from relax_mlir.mlir_text import Fragment, symbols_in
+from relax_mlir.mlir_text import Fragment, symbol, symbols_in
 
 TABLE = "__relax_blas"
 """The global with the addresses of the functions for f32 and f64, of the team of threads, and their number."""
@@ -62,7 +62,7 @@ def wrapper_text() -> str:
     writer = _Writer(ENTRY, fragment)
     writer.write()
     parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
-    fragment.function(f'@"{ENTRY}"({parameters})', writer.code)
+    fragment.function(f"{symbol(ENTRY)}({parameters})", writer.code)
     known = "\n".join([support_text(), flaw_text(), _module_text()])
     return "\n".join([known, fragment.text(known=symbols_in(known))])
 

@@ -18,11 +18,11 @@ llvm.func @TVMFFIFunctionCreate(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i
 llvm.func @TVMFFIFunctionCall(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
 llvm.func @TVMFFIErrorMoveFromRaised(!llvm.ptr)
 ${syscall}
-llvm.mlir.global internal constant @memory_limit("${LIMIT_VARIABLE}\00")
-llvm.mlir.global internal constant @blocktime("${BLOCKTIME_VARIABLE}\00")
-llvm.mlir.global internal constant @team_name("${TEAM_NAME}")
+llvm.mlir.global internal constant @memory_limit(${limit_variable})
+llvm.mlir.global internal constant @blocktime(${blocktime_variable})
+llvm.mlir.global internal constant @team_name(${team_name})
 llvm.mlir.global internal constant @kind("RuntimeError\00")
-llvm.mlir.global internal constant @missing("${missing}\00")
+llvm.mlir.global internal constant @missing(${missing})
 
 // Why calls fail, or null.
 llvm.mlir.global internal @problem() : !llvm.ptr {

@@ -9,6 +9,7 @@ nobody can be told.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
 from relax_mlir.lowering.runtime_lib import pool, thread_pool
 from relax_mlir.lowering.runtime_lib.mlir_templates import fill_template
 from relax_mlir.lowering.runtime_lib.set_error import set_error_text
+from relax_mlir.mlir_text import quoted, quoted_bytes, symbol
 
 START = "__relax_start"
 WEIGHTS = "__relax_weights"
@@ -33,9 +35,8 @@ CPU_WORDS = "__relax_cpu_words"
 PROFILE_FUNCTION = "__relax_profile"
 """The function of the FFI, ``() -> opaque pointer``, of libraries that are profiled: where they look for records."""
 
-CODE_PREFIX = "__relaxfn_"
-"""In the place of `ENTRY_PREFIX`, and as long: names functions whose code is compiled for the target. The entry point
-asks first whether it may run."""
+MAX_LEVELS = 100
+"""Of a library: the number of each has two digits in `code_prefix`."""
 
 _PAGE_SIZE_NAME, _PAGES_NAME, _HUGE_PAGES_ADVICE = 30, 85, 14
 """_SC_PAGESIZE, _SC_PHYS_PAGES and MADV_HUGEPAGE of Linux."""
@@ -136,9 +137,22 @@ def level_suffix(number: int) -> str:
     return f".level{number}" if number else ""
 
 
+def code_prefix(level: int) -> str:
+    """The prefix of functions whose code is compiled for the target, as long as `ENTRY_PREFIX`, which it replaces.
+
+    The entry point asks first whether the code may run. Names have no suffix: a function may be called ``f.level1``.
+    """
+    return f"__relax{level:02}_"
+
+
 def code_name(function: str, level: int) -> str:
     """The name of the code of an entry point."""
-    return f"{CODE_PREFIX}{function}{level_suffix(level)}"
+    return code_prefix(level) + function
+
+
+def _c_string(text: str) -> str:
+    """A literal of the text and a zero byte."""
+    return quoted(text + "\0")
 
 
 def library_text(
@@ -179,7 +193,7 @@ def library_text(
         state,
         POOL_STATE=pool.STATE,
         TEAM_STATE=thread_pool.STATE,
-        TEAM_NAME=team_name,
+        team_name=quoted(team_name),
         TEAM_NAME_SIZE=len(team_name),
         OPAQUE_POINTER=_OPAQUE_POINTER,
         START=START,
@@ -187,10 +201,11 @@ def library_text(
         CPU_WORDS=CPU_WORDS,
         profile=_PROFILE if is_profiled else "",
         entries="\n".join(
-            fill_template("library_entry", function=name, ENTRY=ENTRY_PREFIX) for name in functions
+            fill_template("library_entry", entry=symbol(ENTRY_PREFIX + name), code=_code_place(name))
+            for name in functions
         ),
         words=len(levels[0].needed),
-        missing=missing,
+        missing=_c_string(missing),
         find_weights=_EMBEDDED if weights is None else _weights_text(weights),
         levels="\n".join(
             _level_text(functions, number, level, is_profiled) for number, level in enumerate(levels)
@@ -200,10 +215,10 @@ def library_text(
         PAGE_SIZE_NAME=_PAGE_SIZE_NAME,
         PAGES_NAME=_PAGES_NAME,
         HUGE_PAGES_ADVICE=_HUGE_PAGES_ADVICE,
-        LIMIT_VARIABLE=settings.limit_variable,
+        limit_variable=_c_string(settings.limit_variable),
         DEFAULT_LIMIT=settings.default_limit,
         LARGEST_LIMIT=(1 << 62) - (1 << 10),
-        BLOCKTIME_VARIABLE=settings.blocktime_variable,
+        blocktime_variable=_c_string(settings.blocktime_variable),
         DEFAULT_BLOCKTIME=repr(float(settings.default_blocktime)),
         LONGEST_BLOCKTIME=repr(float(settings.longest_blocktime)),
         parallel=thread_pool.offset("parallel"),
@@ -212,15 +227,20 @@ def library_text(
     )
 
 
+def _code_place(function: str) -> str:
+    """The global with the address of the code of a function."""
+    return symbol(f"code.{function}")
+
+
 def _level_text(functions: Sequence[str], number: int, level: LibraryLevel, is_profiled: bool) -> str:
     suffix = level_suffix(number)
     declared = (
-        f'llvm.func @"{code_name(name, number)}"(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32\n'
+        f"llvm.func {symbol(code_name(name, number))}(!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32\n"
         for name in functions
     )
     bindings = (
-        f'  %from{at} = llvm.mlir.addressof @"{code_name(name, number)}" : !llvm.ptr\n'
-        f'  %to{at} = llvm.mlir.addressof @"code.{name}" : !llvm.ptr\n'
+        f"  %from{at} = llvm.mlir.addressof {symbol(code_name(name, number))} : !llvm.ptr\n"
+        f"  %to{at} = llvm.mlir.addressof {_code_place(name)} : !llvm.ptr\n"
         f"  llvm.store %from{at}, %to{at} : !llvm.ptr, !llvm.ptr\n"
         for at, name in enumerate(functions)
     )
@@ -253,15 +273,7 @@ def _weights_text(weights: WeightsFile) -> str:
         SEEK_END=_SEEK_END,
         PROT_READ=_PROT_READ,
         MAP_PRIVATE=_MAP_PRIVATE,
-        file="".join(_escaped(byte) for byte in weights.name.encode()),
+        file=quoted_bytes(os.fsencode(weights.name) + b"\0"),
         size=weights.size,
         header_size=weights.header_size,
-    )
-
-
-def _escaped(byte: int) -> str:
-    """A byte of a text in MLIR's notation."""
-    character = chr(byte)
-    return (
-        character if (character.isascii() and character.isalnum()) or character in "._-" else f"\\{byte:02X}"
     )

@@ -1,11 +1,11 @@
-llvm.mlir.global internal @"code.${function}"() : !llvm.ptr {
+llvm.mlir.global internal ${code}() : !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
   llvm.return %null : !llvm.ptr
 }
 
-llvm.func @"${ENTRY}${function}"(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
+llvm.func ${entry}(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
   %null = llvm.mlir.zero : !llvm.ptr
-  %p_code = llvm.mlir.addressof @"code.${function}" : !llvm.ptr
+  %p_code = llvm.mlir.addressof ${code} : !llvm.ptr
   %code = llvm.load %p_code : !llvm.ptr -> !llvm.ptr
   %good = llvm.icmp "ne" %code, %null : !llvm.ptr
   %status = scf.if %good -> i32 {

@@ -11,7 +11,7 @@ llvm.func @close(i32) -> i32
 llvm.func @memcmp(!llvm.ptr, !llvm.ptr, i64) -> i32
 llvm.mlir.global external hidden @${WEIGHTS}() : i8
 
-llvm.mlir.global internal constant @weights_name("${file}\00")
+llvm.mlir.global internal constant @weights_name(${file})
 llvm.mlir.global internal constant @weights_format("%.*s%s\00")
 llvm.mlir.global internal constant @program("/proc/self/exe\00")
 llvm.mlir.global internal constant @weights_missing("the weights of the library cannot be opened: %s; put the file that export_library has written beside the library\00")

@@ -14,6 +14,7 @@ import numpy as np
 
 from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.purity import acts, impure_functions
+from relax_mlir.analysis.reserved import unusable_name
 from relax_mlir.dialects import calls, closures, shape_first, structure
 from relax_mlir.dialects.attributes import PARAM_NAME, SYMBOL_BOUNDS
 from relax_mlir.dialects.base import implies
@@ -102,8 +103,8 @@ class BlockBuilder:
         if self._function is not None:
             raise ArgumentError(f"function '{name}': function '{self._function.name}' is still being built")
         expect("function: 'name'", name, str, "a string")
-        if not name:
-            raise ArgumentError("function: 'name' is empty")
+        if why := unusable_name(name):
+            raise ArgumentError(f"function: 'name' {name!r} {why}")
         expect("function: 'result'", result, StructInfo | None, "a struct info or None")
         self._check_free(name)
         _check_params(name, params)
@@ -448,6 +449,8 @@ def _check_params(function: str, params: Sequence[Var]) -> None:
         expect(f"function '{function}': parameter {param!r}", param, Var, "a Var")
     names = [p.name for p in params]
     for param in params:
+        if why := unusable_name(param.name):
+            raise ArgumentError(f"function '{function}': the name of parameter {param.name!r} {why}")
         if names.count(param.name) > 1:
             raise ArgumentError(f"function '{function}': two parameters are called '{param.name}'")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from relax_mlir.diagnostics import of_error, parse_file, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.context_pool import pooled_context
 from relax_mlir.error import Diagnostic, ParseError, VerifyError, expect
+from relax_mlir.files import read_text
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_functions import (
@@ -108,8 +110,8 @@ class IRModule:
             text.encode()
         except UnicodeEncodeError as error:
             raise ParseError(f"{name}: not a valid module: its text is no valid Unicode ({error})") from None
-        context = _context_for(text)
-        return cls._checked(lambda: _parse(context, text, name), name, trusted)
+        context, shown = _context_for(text), name.encode(errors="replace").decode()
+        return cls._checked(lambda: _parse(context, text, shown), shown, trusted)
 
     @classmethod
     def read(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
@@ -120,7 +122,11 @@ class IRModule:
         """
         expect("IRModule.read: 'path'", path, str | Path, "a path")
         try:
-            context = _context_for(Path(path).read_text())
+            os.fspath(path).encode()
+        except UnicodeEncodeError:
+            raise ParseError(f"cannot read {os.fspath(path)!r}: the path is no valid Unicode") from None
+        try:
+            context = _context_for(read_text(path))
         except (OSError, UnicodeDecodeError) as error:
             raise ParseError(f"cannot read {path}: {error}") from None
         return cls._checked(lambda: _parse_file(context, str(path)), str(path), trusted)

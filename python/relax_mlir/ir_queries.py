@@ -93,8 +93,9 @@ def is_a(op: ir.Operation | None, *classes: type[ir.OpView]) -> bool:
 
 
 def callee_of(call: ir.Operation) -> str:
-    """The function that an op with the attribute ``callee`` calls."""
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+    """The function that an op with the attribute ``callee`` calls; "" for a nested reference (``@a::@b``)."""
+    callee = call.attributes["callee"]
+    return str(callee.value) if isinstance(callee, ir.FlatSymbolRefAttr) else ""
 
 
 def symbol_names(block: ir.Block) -> set[str]:

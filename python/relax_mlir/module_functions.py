@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Union
 from weakref import WeakKeyDictionary
 
+from relax_mlir.analysis.reserved import unusable_name
 from relax_mlir.diagnostics import of_error
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.error import ArgumentError, UnknownNameError, VerifyError, expect
@@ -115,8 +116,8 @@ def put(module: ir.Module, name: str, source: func.FuncOp) -> func.FuncOp:
         VerifyError: `source` is no valid function. UnsupportedError: it lacks the data of a weight.
     """
     expect("a function's name", name, str, "a string")
-    if not name:
-        raise ArgumentError("a function's name is empty")
+    if why := unusable_name(name):
+        raise ArgumentError(f"a function's name {name!r} {why}")
     old = next((op for op in functions_of(module) if op.name.value == name), None)
     if old is not None and old.operation == source.operation:
         return old

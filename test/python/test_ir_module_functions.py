@@ -145,7 +145,7 @@ def test_weights_that_are_missing() -> None:
             "IRModule: 'main': a module stands for its function if it has just one; it has: none",
         ),
         ({3: scaled("f", 1)}, "a function's name is 3"),
-        ({"": scaled("f", 1)}, "a function's name is empty"),
+        ({"": scaled("f", 1)}, "a function's name '' is empty"),
     ],
 )
 def test_wrong_functions(given: object, message: str) -> None:

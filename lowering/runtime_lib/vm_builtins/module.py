@@ -17,7 +17,7 @@ from relax_mlir.lowering.runtime_lib.vm_builtins.shape_heap import SHAPE_HEAP
 from relax_mlir.lowering.runtime_lib.vm_builtins.storages import MEMORY
 from relax_mlir.lowering.runtime_lib.vm_builtins.value_checks import CHECKS
 from relax_mlir.lowering.runtime_lib.vm_core import stack_text
-from relax_mlir.mlir_text import Fragment, symbols_in
+from relax_mlir.mlir_text import Fragment, symbol, symbols_in
 
 MEMORY_ADDRESS = "__relax_vm_memory"
 """The function that gives the address of the module's pointers to the pool."""
@@ -37,7 +37,7 @@ def builtins_text() -> str:
         writer = BuiltinWriter(name, fragment)
         write(writer)
         parameters = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
-        fragment.function(f'@"{ENTRIES[name]}"({parameters})', writer.code)
+        fragment.function(f"{symbol(ENTRIES[name])}({parameters})", writer.code)
     fragment.define(
         f"func.func @{MEMORY_ADDRESS}() -> !llvm.ptr {{\n"
         "  llvm.call @relax.vm.watch_stacks() : () -> ()\n  llvm.call @relax.vm.watch_discards() : () -> ()\n"

@@ -32,6 +32,7 @@ PLAIN = frozenset(
 """Attributes that ``func.func`` has, too."""
 PREFIXES = ("relax.", "llvm.", "bufferization.")
 NAME_PREFIXES = ("relax.", "__")
+ENTRY_PREFIX = "__tvm_ffi_"
 SHAPES_SUFFIX = ".shapes"
 
 
@@ -77,4 +78,17 @@ def reserved_attributes(op: func.FuncOp) -> Iterator[str]:
 
 def is_reserved_name(name: str) -> bool:
     """Whether the lowering makes functions of such names."""
-    return name.endswith(SHAPES_SUFFIX) or name.startswith(NAME_PREFIXES)
+    return name.endswith(SHAPES_SUFFIX) or name.startswith(NAME_PREFIXES) or ENTRY_PREFIX in name
+
+
+def unusable_name(name: str) -> str:
+    """The reason why no symbol or parameter can have a name, or ""."""
+    if not name:
+        return "is empty"
+    if "\0" in name:
+        return "has a NUL character, at which readers of C end"
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "is no valid Unicode"
+    return ""

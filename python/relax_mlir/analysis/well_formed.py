@@ -22,7 +22,8 @@ The invariants; errors and tests cite their numbers:
     symbols of their declared shapes, as in invariant 3, or are integers of that name; on tensors it returns one tensor
     per destination; its ``relax.pattern``, if it has one, is one of those of TVM (`attributes.PATTERNS`),
     the ``relax.loop`` of a loop one of `attributes.LOOP_KINDS`, the ``relax.dtype`` of an allocation its dtype.
- 9. Names of functions do not end in ``.shapes`` and do not begin with ``relax.`` or ``__``: the lowering makes such.
+ 9. Names of functions do not end in ``.shapes``, do not begin with ``relax.`` or ``__``, and do not contain
+    ``__tvm_ffi_``: the lowering makes such. No symbol of the module has an empty name.
 10. Relax ops stand inside Relax functions.
 11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
 12. The callee of `relax.make_closure` is a Relax function of the module; its last parameters take the captured values,
@@ -40,12 +41,14 @@ The invariants; errors and tests cite their numbers:
     not a negative number; a static size is the same in the type and its encoding. `!relax.shape_value` has a list of
     dimensions or ``unit``, `!relax.callable` types of Relax values or ``unit``. It holds for all types
     and every `#relax.shape`, in attributes as well, at all levels, and is checked when a module is read.
+18. No symbol of a module that is compiled has a NUL character in its name: linkers and LLVM end names there. `build`
+    holds it, and `verify` does not, since modules that are only read, printed and saved may have such names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable as Function
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import symbolic
@@ -53,7 +56,7 @@ from relax_mlir.analysis.call_inference import infer_call
 from relax_mlir.analysis.declared_sizes import PrimCall, wrong_dtypes
 from relax_mlir.analysis.prim_invariants import prim_violations
 from relax_mlir.analysis.purity import acts, impure_functions
-from relax_mlir.analysis.reserved import is_lowered, is_reserved_name, reserved_attributes
+from relax_mlir.analysis.reserved import is_lowered, is_reserved_name, reserved_attributes, unusable_name
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import PARAM_NAME, PRIM_FUNC
 from relax_mlir.dialects.base import implies
@@ -86,12 +89,17 @@ from relax_mlir.symbolic import Bounds, Dim
 
 
 def check(module: ir.Module) -> list[Diagnostic]:
-    """The invariants that `module` breaks, one diagnostic each; none for modules below level R1."""
+    """The invariants that `module` breaks, one diagnostic each; of modules below level R1, names alone are checked."""
     tops = list(module.body.operations)
-    if is_lowered(tops):
-        return []
-    with module.context:
-        return invalid_types(module) or _check_all(tops)
+    found = [
+        _violation(top, 9, f"the name of {top.operation.name} is empty")
+        for top, name in _symbols(tops)
+        if not name
+    ]
+    if not is_lowered(tops):
+        with module.context:
+            found += invalid_types(module) or _check_all(tops)
+    return found
 
 
 def invalid_types(module: ir.Module) -> list[Diagnostic]:
@@ -101,6 +109,23 @@ def invalid_types(module: ir.Module) -> list[Diagnostic]:
         for op in ops_of(module.operation):
             search.visit(op)
     return search.found
+
+
+def verify_linkable(module: ir.Module) -> None:
+    """Raise `VerifyError` unless the symbols of a module can be symbols of object files (invariant 18)."""
+    found = [
+        _violation(top, 18, f"{name!r}, the name of {top.operation.name}, {why}")
+        for top, name in _symbols(module.body.operations)
+        if (why := unusable_name(name))
+    ]
+    if found:
+        raise VerifyError("the module cannot be compiled", found)
+
+
+def _symbols(tops: Iterable[ir.OpView]) -> Iterator[tuple[ir.OpView, str]]:
+    for top in tops:
+        if "sym_name" in top.attributes:
+            yield top, ir.StringAttr(top.attributes["sym_name"]).value
 
 
 def _check_all(tops: Sequence[ir.OpView]) -> list[Diagnostic]:
@@ -232,7 +257,7 @@ def _check_function(op: func.FuncOp) -> Iterator[Diagnostic]:
     """Invariants of all functions: names and attributes."""
     name = op.name.value
     if is_reserved_name(name):
-        yield _violation(op, 9, f"function name '{name}' is reserved for the lowering")
+        yield _violation(op, 9, f"function name {name!r} is reserved for the lowering")
     for attribute in reserved_attributes(op):
         yield _violation(
             op, 15, f"function '{name}' has the attribute {attribute}, which the lowering makes: leave it out"
@@ -403,7 +428,8 @@ class _FunctionCheck:
         name = callee_of(op)
         callee = self.functions.get(name)
         if callee is None:
-            self._report(op, number, f"{op.name}: the module has no function '{name}'")
+            shown = f"'{name}'" if name else str(op.attributes["callee"])
+            self._report(op, number, f"{op.name}: the module has no function {shown}")
         elif (PRIM_FUNC in callee.attributes) != prim:
             kind = "a prim func" if prim else "a Relax function"
             self._report(op, number, f"{op.name}: '{name}' is not {kind}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_mlir.analysis.well_formed import verify_linkable
 from relax_mlir.dialects.constants import require
 from relax_mlir.error import expect
 from relax_mlir.export.compiled_code import CompiledCode
@@ -36,6 +37,7 @@ def cross_build(mod: IRModule, target: str | Target) -> CompiledCode:
     target = Target.parse(target)
     require(module_constants(mod.mlir))
     mod.verify()
+    verify_linkable(mod.mlir)
     facts = Interface.of_source(mod.mlir, str(target), source_hash(mod.mlir))
     work = mod.clone()
     table: list[TableEntry] = []

@@ -93,14 +93,24 @@ def export_library(
         require_exportable(level)
     levels = ordered_levels(levels)
     linker = linker or Linker.find(Target.parse(levels[0].interface.target).architecture)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as scratch:
+    with _scratch(path) as scratch:
         job = _Job(levels, linker, Path(scratch), path.stem if weights == "beside" else None, attachment)
         writer(job, job.write_inputs())
         if job.weights_name is not None:
             os.replace(job.folder / job.weights_name, path.with_name(job.weights_name))
         os.replace(job.folder / "result", path)
     return path
+
+
+def _scratch(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """A temporary folder next to a file that is to be written; raises ArgumentError if there can be none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise ArgumentError(f"export_library: cannot write {path}: {error.strerror or error}") from None
+    except ValueError:
+        raise ArgumentError(f"export_library: 'path' is {str(path)!r}: it has a NUL character") from None
 
 
 def _levels(executable: object) -> list[CompiledCode]:

@@ -8,6 +8,7 @@ from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.export.compiled_code import CompiledCode
 from relax_mlir.export.cpu_words import needed_words
 from relax_mlir.lowering.legalize.packed import RUNTIME_PREFIX
+from relax_mlir.lowering.runtime_lib.library import MAX_LEVELS
 from relax_mlir.target import Target, host_flags
 
 
@@ -18,6 +19,11 @@ def require_exportable(level: CompiledCode) -> None:
             "export_library: the executable has no object files: this system cannot make them "
             "(they are ELF objects for x86-64 with Linux)"
         )
+    for name in level.functions:
+        if "@" in name:
+            raise UnsupportedError(
+                f"export_library: a library has no function {name!r}: linkers read a version after the @"
+            )
     for name, place in level.interface.packed.items():
         if name.startswith(RUNTIME_PREFIX):
             op = name.removeprefix(RUNTIME_PREFIX)
@@ -46,6 +52,10 @@ def ordered_levels(levels: Sequence[CompiledCode]) -> list[CompiledCode]:
 
     Raises ArgumentError: they are not of one module, or two are for one target, or they are for two architectures.
     """
+    if len(levels) > MAX_LEVELS:
+        raise ArgumentError(
+            f"export_library: there are {len(levels)} executables: a library has at most {MAX_LEVELS}"
+        )
     targets = [Target.parse(level.interface.target) for level in levels]
     if any(level.interface.source != levels[0].interface.source for level in levels):
         raise ArgumentError(

@@ -13,7 +13,7 @@ from relax_mlir.lowering.abi.emit_lifecycle import (
     THREADS_ADDRESS,
 )
 from relax_mlir.lowering.abi.signature import ENTRY_PREFIX
-from relax_mlir.lowering.runtime_lib.library import CODE_PREFIX, code_name, level_suffix
+from relax_mlir.lowering.runtime_lib.library import code_prefix, level_suffix
 from relax_mlir.runtime.elf_symbols import with_renamed_symbols
 from relax_mlir.target import Target
 
@@ -24,7 +24,7 @@ def level_objects(level: CompiledCode, number: int, count: int, linker: Linker, 
     Code of several levels has the same names inside. So each of several levels becomes one object, in which nothing
     else can be seen.
     """
-    own = [with_renamed_symbols(data, ENTRY_PREFIX, CODE_PREFIX) for data in level.objects]
+    own = [with_renamed_symbols(data, ENTRY_PREFIX, code_prefix(number)) for data in level.objects]
     if count == 1:
         return own
     names = [f"level{number}-{place}.o" for place in range(len(own))]
@@ -34,10 +34,9 @@ def level_objects(level: CompiledCode, number: int, count: int, linker: Linker, 
     linker.run(["-r", "-nostdlib", *names, "-o", merged], folder)
     tables = [CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS, *([PROFILE_ADDRESS] if level.sites else [])]
     visible = {name: f"{name}{level_suffix(number)}" for name in tables}
-    visible |= {code_name(name, 0): code_name(name, number) for name in level.functions}
-    keep = [f"--keep-global-symbol={name}" for name in visible]
+    keep = [f"--keep-global-symbol={name}" for name in (*visible, f"{code_prefix(number)}*")]
     objcopy = binary_tool("objcopy", Target.parse(level.interface.target).architecture)
-    run_tool([objcopy, *keep, merged, result], folder)
+    run_tool([objcopy, "--wildcard", *keep, merged, result], folder)
     if number:
         pairs = "".join(f"{old} {new}\n" for old, new in visible.items())
         (folder / "symbols").write_text(pairs)

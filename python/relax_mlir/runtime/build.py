@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from relax_mlir.analysis.well_formed import verify_linkable
 from relax_mlir.dialects.constants import require
 from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import ArgumentError, UnsupportedError, expect
@@ -202,6 +203,7 @@ def _build_native(mod: IRModule, target: Target, options: _Options) -> Executabl
         return executable
     with short_switch_interval(), remembered_types():
         mod.verify()
+        verify_linkable(mod.mlir)
         if not options.is_legalized:
             require_entries(mod.mlir)
         return _compile(mod, target, slot, replace(options, source=source))
@@ -217,6 +219,7 @@ def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -
         )
     require(module_constants(mod.mlir))
     mod.verify()
+    verify_linkable(mod.mlir)
     return build_bytecode(mod, target, cache)
 
 

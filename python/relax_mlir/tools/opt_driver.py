@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from relax_mlir.analysis.well_formed import invalid_types
-from relax_mlir.diagnostics import collect, name_source, of_error, parse_module
+from relax_mlir.analysis.well_formed import invalid_types, verify_linkable
+from relax_mlir.diagnostics import BYTECODE, collect, name_source, of_error, parse_module
 from relax_mlir.dialects import dialect
 from relax_mlir.error import CompileError, Diagnostic, ParseError, RelaxError, UnknownNameError, VerifyError
-from relax_mlir.frontend.load import ARCHIVE, BYTECODE, is_python, read_module
+from relax_mlir.files import read_bytes
+from relax_mlir.frontend.load import ARCHIVE, is_python, read_module
 from relax_mlir.instrument import PassInstrument, PassStatistics, PassTimingInstrument
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import module_text, write_atomically
@@ -244,6 +245,7 @@ class Driver:
         from relax_mlir.tools.emit_code import FORMS
 
         form = self.options.text("emit")
+        verify_linkable(module)
         try:
             return FORMS[form](module, Target.parse(self.options.text("target") or "cpu"))
         except VerifyError as error:
@@ -283,10 +285,10 @@ class Driver:
             return sys.stdin.buffer.read()
         try:
             is_module = is_python(self.options.input)
-            data = b"" if is_module else Path(self.options.input).read_bytes()
+            data = b"" if is_module else read_bytes(self.options.input)
             if is_module or data.startswith(ARCHIVE):
                 note("the module was read")
-                return bytecode_of(read_module(self.options.input).mlir)
+                return bytecode_of(read_module(self.options.input, trusted=self.options.on("trusted")).mlir)
             return data
         except OSError as error:
             raise ParseError(f"cannot open input file '{self.options.input}': {error.strerror}") from None

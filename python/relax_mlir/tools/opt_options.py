@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from relax_mlir.error import ParseError, UnknownNameError
 from relax_mlir.tools.opt_flags import ALIASES, BY_NAME, Flag
 from relax_mlir.transform import registry
-from relax_mlir.transform.options import option_types, split_options
+from relax_mlir.transform.options import option_text, option_types, split_options
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
 from relax_mlir.transform.upstream_names import PASSES, PIPELINES
 
@@ -163,7 +163,7 @@ def _with_target(element: Element, target: str) -> Element:
     given = [name for name, _ in split_options(element.name, element.options)]
     if "target" not in known or "target" in given:
         return element
-    return Element(element.name, f'{element.options} target="{target}"'.strip())
+    return Element(element.name, f"{element.options} target={option_text(target)}".strip())
 
 
 def _elements(options: Options) -> tuple[Element, ...]:

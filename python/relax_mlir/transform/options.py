@@ -11,7 +11,7 @@ import types
 import typing
 from typing import Any, Literal, TypeVar, Union
 
-from relax_mlir.error import ParseError, UnknownNameError
+from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
 
 REQUIRED = "required"
 """What `describe_options` says of an option without default."""
@@ -133,8 +133,20 @@ def _format(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return ",".join(_format(item) for item in value)
-    text = str(value)
-    return f'"{text}"' if isinstance(value, str) and (not text or set(text) & set(" \t{}'")) else text
+    return option_text(value) if isinstance(value, str) else str(value)
+
+
+def option_text(text: str) -> str:
+    """A value as text of options, in quotation marks where it needs them; options have no escapes.
+
+    Raises ArgumentError: it has quotation marks of both kinds.
+    """
+    if text and not set(text) & set(" \t\n{}'\""):
+        return text
+    marks = [mark for mark in "\"'" if mark not in text]
+    if not marks:
+        raise ArgumentError(f"{text!r} has quotation marks of both kinds: options of passes cannot have both")
+    return f"{marks[0]}{text}{marks[0]}"
 
 
 def describe_options(cls: type) -> list[tuple[str, str, str]]:

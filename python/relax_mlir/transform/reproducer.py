@@ -20,12 +20,13 @@ from typing import Any
 
 from relax_mlir.error import ParseError, RelaxError
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import quoted
 from relax_mlir.module_text import PrintOptions, file_name, module_text, write_atomically
 from relax_mlir.transform import registry
 from relax_mlir.transform.config import DUMP_DIR
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.pipeline_parser import Element, parse_elements
-from relax_mlir.transform.resource_section import EXTERNAL, quoted, take_external_resources
+from relax_mlir.transform.resource_section import EXTERNAL, take_external_resources
 
 _COMMAND = "relax-opt --run-reproducer"
 OF_MLIR, OWN = "mlir_reproducer", "relax_reproducer"
@@ -142,7 +143,7 @@ def command(path: Path, recipe: Recipe) -> str | None:
     except RelaxError:
         return None
     plugins = "".join(f" --load-pass-plugin={shlex.quote(plugin)}" for plugin in registry.PLUGINS)
-    return f"{_COMMAND}{plugins} {path}" if known else None
+    return f"{_COMMAND}{plugins} {shlex.quote(str(path))}" if known else None
 
 
 def _are_known(elements: Iterable[Element]) -> bool:

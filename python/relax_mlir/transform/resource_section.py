@@ -14,12 +14,12 @@ import re
 from typing import Any, NamedTuple
 
 from relax_mlir.error import ParseError
+from relax_mlir.mlir_text import unquoted
 
 _LANDMARK = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|\{-#')
 _TOKEN = re.compile(
     r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>[\w.$/+-]+)|(?P<mark>#-\}|[{}:,]))', re.DOTALL
 )
-_ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(n)|(t)|(.))", re.DOTALL)
 
 EXTERNAL = "external_resources"
 
@@ -115,21 +115,3 @@ def _without(text: str, section: _Section) -> str:
             start = text.rindex(",", section.start, start)
     blank = re.sub(r"[^\n]", " ", text[start:end])
     return text[:start] + blank + text[end:]
-
-
-def quoted(text: str) -> str:
-    """A string literal of MLIR."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
-
-
-def unquoted(literal: str) -> str:
-    """What a string literal of MLIR stands for."""
-
-    def character(match: re.Match[bytes]) -> bytes:
-        code, newline, tab, other = match.groups()
-        if code:
-            return bytes([int(code, 16)])
-        return b"\n" if newline else b"\t" if tab else bytes(other)
-
-    return _ESCAPE.sub(character, literal[1:-1].encode()).decode(errors="replace")

@@ -12,8 +12,8 @@ from pathlib import Path
 from unittest import mock
 
 from advice_rows import Row, Rows
+from relax_mlir.diagnostics import BYTECODE
 from relax_mlir.error import RelaxError
-from relax_mlir.frontend.load import BYTECODE
 from relax_mlir.tools import completion, opt, supervise
 from relax_mlir.transform import registry
 

@@ -26,6 +26,8 @@ def main(x: R.Tensor(("n", 65), "float32")):
 def second(x: R.Tensor(("n",), "float32")):
     return x * 2.0
 """
+ODD = 'second.level1 "quoted"\n# ${main} \\ é'
+"""A name that text of MLIR, the linker or objcopy could take for something else."""
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3")
 
 CHILD = """
@@ -35,12 +37,15 @@ library = tvm_ffi.load_module(sys.argv[1])
 given = np.load(sys.argv[2])
 np.save(sys.argv[3], np.from_dlpack(library.main(tvm_ffi.from_dlpack(given))))
 assert list(np.from_dlpack(library.second(tvm_ffi.from_dlpack(given[0, :3].copy())))) == list(2 * given[0, :3])
-"""
+odd = getattr(library, ODD)
+assert list(np.from_dlpack(odd(tvm_ffi.from_dlpack(given[0, :3].copy())))) == list(2 * given[0, :3])
+""".replace("ODD", repr(ODD))
 
 
 @pytest.fixture(scope="module")
 def executables() -> dict[str, rx.Executable]:
     module = parse(SOURCE, constants={"W": TABLE})
+    module[ODD] = module["second"]
     return {level: rx.build(module, f"cpu -mcpu={level}") for level in LEVELS}
 
 
@@ -107,8 +112,8 @@ def test_objects_of_several_levels_show_entry_points_only(
     done = subprocess.run(
         ["nm", "--defined-only", "--extern-only", path], capture_output=True, text=True, check=True
     )
-    names = {line.split()[-1] for line in done.stdout.splitlines() if line}
-    assert names == {"__tvm_ffi_main", "__tvm_ffi_second"}
+    names = {line.split()[-1] for line in done.stdout.replace(ODD, "odd").splitlines() if line}
+    assert names == {"__tvm_ffi_main", "__tvm_ffi_second", "__tvm_ffi_odd"}
 
 
 def test_equal_constants_are_stored_once(executables: dict[str, rx.Executable], tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import relax_mlir as rx
+from relax_mlir.diagnostics import BYTECODE
 from relax_mlir.dialects import dialect
 from relax_mlir.error import VerifyError
-from relax_mlir.frontend.load import BYTECODE
 from relax_mlir.mlir import ir
 from relax_mlir.tools.roundtrip import bytecode_of, verify_roundtrip
 
