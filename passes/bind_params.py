@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
+from relax_mlir.files import load_arrays
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.bind_symbolic_vars import bind, check_calls
@@ -85,10 +85,12 @@ class BindParams(ModulePass):
         if not self.file:
             raise ArgumentError("bind-params: give 'file', an .npz file of arrays by the parameters' names")
         try:
-            with np.load(Path(self.file), allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
+            stored = load_arrays(self.file)
         except (OSError, ValueError) as error:
             raise ArgumentError(f"bind-params: cannot read '{self.file}': {error}") from None
+        if isinstance(stored, np.ndarray):
+            raise ArgumentError(f"bind-params: '{self.file}' is one array, expected arrays by name (.npz)")
+        return stored
 
     def _sizes(self, target: func.FuncOp, names: list[str], positions: Mapping[int, Array]) -> dict[str, int]:
         """The symbols that the arrays give values; raises if an array does not fit its parameter."""

@@ -19,6 +19,7 @@ import numpy as np
 from relax_mlir._version import version
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError, UnsupportedError
+from relax_mlir.files import open_regular
 from relax_mlir.mlir import ir
 from relax_mlir.module_text import PrintOptions, module_text, writing_atomically
 from relax_mlir.module_weights import has_hidden_resources, replace_resources, resources
@@ -90,7 +91,7 @@ def load(path: Path, parse: Callable[[str], ir.Module]) -> ir.Module:
             names the path and the reason.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
             manifest = _manifest(archive)
             text = _member(archive, TEXT).decode()
             wanted = manifest["weights"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -120,6 +121,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 @contextmanager
 def writing_atomically(path: Path) -> Iterator[IO[bytes]]:
     """`write_atomically` with a stream: the file is there when the context is left without an error."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its name has a NUL character")
     if path.exists() and not path.is_file():
         with path.open("wb") as stream:
             yield stream

@@ -30,6 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "register_tiles",
             "spare_context",
             "error",
+            "files",
             "ffi_errors",
             "diagnostics",
             "ir_queries",

@@ -161,7 +161,7 @@ def test_files_that_cannot_be_written_or_read(tmp_path: Path) -> None:
         module().save(3)  # type: ignore[arg-type]  # the mistake under test
     for path, reason in (
         ("missing", "No such file"),
-        ("", "directory"),
+        ("", "it is a folder"),
         ("file", "damaged, cut off, or not a file"),
     ):
         with pytest.raises(ParseError, match=f"IRModule.load: .*{tmp_path}.*{reason}"):

@@ -91,9 +91,10 @@ def _expect_count(name: str, value: object, least: int, most: int | None = None)
 
 def _inspect(path: Path, function: str) -> tuple[LibraryFile, list[str]]:
     """What workers need of a library, and the names of the function's parameters."""
-    from relax_mlir.export.elf_sections import mapped, section
+    from relax_mlir.export.elf_sections import section
     from relax_mlir.export.inspect import inspect_library
     from relax_mlir.export.metadata import SECTION
+    from relax_mlir.files import mapped
 
     if path.suffix != ".so":
         raise ArgumentError(

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
-from pathlib import Path
 
 from relax_mlir.runtime.elf_tables import elf_tables
-
-
-def mapped(path: Path) -> mmap.mmap:
-    """A file as bytes that are read when they are looked at; raises OSError, and ValueError for an empty file."""
-    with path.open("rb") as stream:
-        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def sections(data: bytes | mmap.mmap, start: int = 0) -> Iterator[tuple[str, int, int]]:

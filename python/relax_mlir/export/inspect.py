@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from relax_mlir.error import ParseError
-from relax_mlir.export.elf_sections import mapped, section
+from relax_mlir.export.elf_sections import section
 from relax_mlir.export.metadata import FORMAT, SECTION
+from relax_mlir.files import mapped
 
 _ARCHIVE = b"!<arch>\n"
 
@@ -70,23 +71,79 @@ def _results(values: list[dict[str, Any]]) -> str:
 def inspect_library(path: str | Path) -> LibraryInfo:
     """Read the metadata of a library, object file or archive that `export_library` has written.
 
-    Raises ParseError: it is no such file, or a newer version has made it. OSError: it cannot be read.
+    Raises ParseError: it cannot be read, is no such file, or a newer version has made it.
     """
     path = Path(path)
     try:
         with mapped(path) as data:
             place = section(data, SECTION, _member(data))
             if place is None:
-                raise ParseError(f"{path}: not a library of relax-mlir: it has no section {SECTION}")
+                raise ValueError(f"it has no section {SECTION}")
             facts = json.loads(data[place[0] : place[0] + place[1]])
-    except (ValueError, IndexError) as error:
-        if isinstance(error, ParseError):
-            raise
+    except OSError as error:
+        raise ParseError(f"cannot open {path}: {error.strerror or error}") from None
+    except (ValueError, IndexError, RecursionError) as error:
         raise ParseError(f"{path}: not a library of relax-mlir: {error}") from None
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         found = facts.get("format") if isinstance(facts, dict) else None
         raise ParseError(f"{path}: metadata of format {found}, expected {FORMAT}: another version made it")
+    if not _is_metadata(facts):
+        raise ParseError(f"{path}: its metadata is damaged: a key is missing, or has a value of another kind")
     return LibraryInfo(path, facts)
+
+
+def _is_metadata(facts: dict[str, Any]) -> bool:
+    """True if the facts have the keys that `metadata` writes, with values of their kinds."""
+    texts = [facts.get(key) for key in ("relax_mlir", "tvm_ffi", "source")]
+    weights, packed, functions = (facts.get(key) for key in ("weights", "packed", "functions"))
+    return (
+        all(isinstance(text, str) for text in texts)
+        and _is_list(facts.get("targets"), _is_text)
+        and isinstance(facts.get("bytecode"), str | None)
+        and _is_list(facts.get("profile"), lambda site: isinstance(site, dict))
+        and isinstance(weights, dict)
+        and isinstance(weights.get("bytes"), int)
+        and isinstance(weights.get("file"), str | None)
+        and isinstance(packed, dict)
+        and all(map(_is_text, packed.values()))
+        and isinstance(functions, dict)
+        and all(_is_function(function, len(facts["targets"])) for function in functions.values())
+    )
+
+
+def _is_function(function: object, targets: int) -> bool:
+    if not isinstance(function, dict):
+        return False
+    bounds, workspace = function.get("bounds"), function.get("workspace")
+    return (
+        _is_list(function.get("params"), _is_value)
+        and _is_list(function.get("results"), _is_value)
+        and _is_list(function.get("written"), lambda number: isinstance(number, int))
+        and isinstance(bounds, dict)
+        and all(
+            _is_list(pair, lambda bound: isinstance(bound, int | None)) and len(pair) == 2
+            for pair in bounds.values()
+        )
+        and _is_list(workspace, _is_text)
+        and len(workspace) == targets
+    )
+
+
+def _is_value(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and _is_text(value.get("kind"))
+        and all(_is_text(value.get(key, "")) for key in ("name", "type"))
+        and _is_list(value.get("fields", []), _is_value)
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: Any, is_item: Callable[[Any], bool]) -> TypeGuard[list[Any]]:  # noqa: ANN401 - what JSON holds
+    return isinstance(value, list) and all(map(is_item, value))
 
 
 def _member(data: mmap.mmap) -> int:
@@ -95,6 +152,9 @@ def _member(data: mmap.mmap) -> int:
         return 0
     at = len(_ARCHIVE)
     while data[at : at + 1] == b"/":
-        at += 60 + int(data[at + 48 : at + 58])
+        size = data[at + 48 : at + 58].rstrip(b" ")
+        if not size.isdigit():
+            raise ValueError(f"a member of the archive has the size {size!r}")
+        at += 60 + int(size)
         at += at % 2
     return at + 60

@@ -82,6 +82,8 @@ class CacheEntry:
         head = json.loads(data[8:start])
         blobs = []
         for size in head["sizes"]:
+            if size < 0:
+                raise ValueError("sizes")
             blobs.append(data[start : start + size])
             start += size
         if start != len(data):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_mlir.error import ArgumentError
+from relax_mlir.files import open_regular
 
 SWITCH = "RELAX_MLIR_CACHE"
 DIRECTORY = "RELAX_MLIR_CACHE_DIR"
@@ -86,9 +87,8 @@ def load(key: str, folder: Path | None = None) -> bytes | None:
         if not path.parent.is_dir():
             return None
         _check_owner(path.parent, path.parent.stat())
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        with os.fdopen(handle, "rb") as stream:
-            _check_owner(path, os.fstat(handle))
+        with open_regular(path, follow_links=False) as stream:
+            _check_owner(path, os.fstat(stream.fileno()))
             data = stream.read()
     except FileNotFoundError:
         return None

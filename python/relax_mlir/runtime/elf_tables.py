@@ -66,7 +66,8 @@ def elf_tables(data: bytes | mmap.mmap, start: int = 0) -> ElfTables:
         raise ElfError("malformed ELF file: section table")
     sections = np.frombuffer(data[start + at : start + at + count * entry], SECTION).copy()
     stored = sections["type"] != NOBITS
-    if (sections["offset"][stored] + sections["size"][stored] > len(data) - start).any():
+    offsets, sizes, end = sections["offset"][stored], sections["size"][stored], np.uint64(len(data) - start)
+    if (offsets > end).any() or (sizes > end - offsets).any():
         raise ElfError("malformed ELF file: a section ends behind the file")
     return ElfTables(kind, machine, sections, at, names)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from relax_mlir.diagnostics import collect, of_error, parse_module
 from relax_mlir.error import Diagnostic, ParseError
+from relax_mlir.files import read_bytes
 from relax_mlir.mlir import ir, irdl
 
 
@@ -17,7 +17,7 @@ def load_irdl_file(path: str, context: ir.Context) -> None:
         ParseError: the file cannot be read or is no valid IRDL, or a dialect is there already.
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise ParseError(f"cannot open IRDL file '{path}': {error.strerror}") from None
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from relax_mlir.error import ArgumentError, ParseError, RelaxError
+from relax_mlir.files import read_text
 from relax_mlir.source_frame import with_frames
 from relax_mlir.transform import Pass, registry
 from relax_mlir.transform.user_place import place_in
@@ -29,7 +30,7 @@ def load_plugin(path: str) -> None:
     """
     try:
         file = Path(path).resolve(strict=True)
-        source = file.read_text(encoding="utf-8")
+        source = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ParseError(f"cannot read plugin '{path}': {reason}") from None

@@ -13,6 +13,7 @@ import tvm_ffi
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import ArgumentError, ParseError, ShapeError, UnknownNameError, UnsupportedError
+from relax_mlir.files import load_arrays
 from relax_mlir.tools.run_model import RunnableFunction
 
 Array = np.ndarray[Any, Any]
@@ -60,9 +61,8 @@ def read_archive(path: str) -> dict[str, Array]:
 
 def _load(path: str) -> Array | dict[str, Array]:
     try:
-        with open(path, "rb") as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            return loaded if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
+        loaded = load_arrays(path)
+        return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
     except OSError as error:
         raise ParseError(f"cannot open {path!r}: {error.strerror or error}") from None
     except (ValueError, EOFError) as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from relax_mlir.error import ParseError, expect
+from relax_mlir.files import read_text
 from relax_mlir.module_text import write_atomically
 from relax_mlir.strategy.history import Choice, Known
 from relax_mlir.strategy.knobs import Values
@@ -219,7 +220,7 @@ def existing_database(path: str | Path) -> Database:
 
 def _read(path: Path) -> Iterator[Record | TableRecord]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise ParseError(f"{path}: it cannot be read: {error}") from None
     for number, line in enumerate(text.splitlines(), 1):
@@ -231,7 +232,7 @@ def _read(path: Path) -> Iterator[Record | TableRecord]:
                     f"{place}: version {given['version']!r}, expected {VERSION}: it is of another relax-mlir"
                 )
             yield _record(given, place)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
             what = f"there is no {error}" if isinstance(error, KeyError) else str(error)
             raise ParseError(f"{place}: no record of a measurement: {what}") from None
 

@@ -17,6 +17,7 @@ import tvm_ffi
 
 from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.error import ArgumentError, BytecodeError, ParseError
+from relax_mlir.files import open_regular
 from relax_mlir.module_text import writing_atomically
 from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.constant_pool import byte_view
@@ -231,17 +232,12 @@ def _mapped(path: Path) -> memoryview:
 
     The mapping is private: what a packed function writes into a constant does not reach the file, nor end the process.
     """
-    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
-            raise InvalidFile("is no regular file")
-        if not found.st_size:
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if not size:
             raise InvalidFile("is empty")
         flags = mmap.MAP_PRIVATE | _NO_RESERVE
-        return memoryview(mmap.mmap(file, found.st_size, flags, mmap.PROT_READ | mmap.PROT_WRITE))
-    finally:
-        os.close(file)
+        return memoryview(mmap.mmap(stream.fileno(), size, flags, mmap.PROT_READ | mmap.PROT_WRITE))
 
 
 def _read(data: memoryview, check_tensors: bool) -> Executable:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from relax_mlir.error import ArgumentError, ParseError, UnsupportedError
-from relax_mlir.export.elf_sections import mapped, section
+from relax_mlir.export.elf_sections import section
 from relax_mlir.export.export_library import Attachment, export_library
 from relax_mlir.export.inspect import inspect_library
+from relax_mlir.files import mapped
 from relax_mlir.vm import bytecode, executable_file
 from relax_mlir.vm.bytecode import ArgKind
 from relax_mlir.vm.compiled_kernels import CompiledKernels
@@ -57,10 +58,7 @@ def require_text_of_kernels(executable: Executable, method: str) -> None:
 
 def load(path: Path, check_tensors: bool) -> Executable:
     """The executable of a library that `export` has written; raises ParseError."""
-    try:
-        info = inspect_library(path)
-    except OSError as error:
-        raise ParseError(f"Executable.load: cannot read {path}: {error.strerror}") from None
+    info = inspect_library(path)
     where = info.facts.get("bytecode")
     if where is None:
         raise ParseError(

@@ -8,7 +8,7 @@ from relax_mlir import op as R
 from relax_mlir.export.elf_sections import sections
 from relax_mlir.runtime.elf_object import SUPPORTED, LoadedObject, ObjectFileError
 from relax_mlir.runtime.elf_symbols import with_symbol_names
-from relax_mlir.runtime.elf_tables import ElfError, elf_tables
+from relax_mlir.runtime.elf_tables import NOBITS, ElfError, elf_tables
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="objects of another machine")
 
@@ -21,6 +21,16 @@ def code() -> bytes:
     with bb.function("main", [x]):
         bb.emit_func_output(R.exp(x))
     return max(rx.build(bb.get(), cache=False)._engine.objects, key=len)
+
+
+def test_sections_that_wrap_around(code: bytes) -> None:
+    """A size that passes 64 bits together with the offset."""
+    tables = elf_tables(code)
+    changed = bytearray(code)
+    changed[tables.start + 64 + 32 : tables.start + 64 + 40] = b"\xff" * 8
+    assert tables.sections["type"][1] != NOBITS
+    with pytest.raises(ElfError, match="a section ends behind the file"):
+        elf_tables(bytes(changed))
 
 
 def test_sections_have_their_places(code: bytes) -> None:

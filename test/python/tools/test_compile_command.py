@@ -141,7 +141,7 @@ WRONG = {
     ("cut.mlirbc", "-o", "m.so"): "cut.mlirbc: no MLIR bytecode that can be read: attempting to parse",
     ("nothing.mlir", "-o", "m.so"): "cannot open input file 'nothing.mlir': there is no such file",
     ("--inspect", "model.py"): "model.py: not a library of relax-mlir",
-    ("--inspect", "nothing.so"): "cannot open input file 'nothing.so': No such file or directory",
+    ("--inspect", "nothing.so"): "cannot open nothing.so: No such file or directory",
     ("--inspect", "model.py", "--emit", "asm"): "--inspect goes with --json alone",
 }
 

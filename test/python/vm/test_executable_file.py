@@ -110,8 +110,8 @@ def test_files_that_cannot_be_written_or_read(tmp_path: Path) -> None:
         ex.save(tmp_path / "file" / "model")
     for name, reason in (
         ("missing", "No such file"),
-        ("", "is no regular file"),
-        ("pipe", "is no regular file"),
+        ("", "it is a folder, not a regular file"),
+        ("pipe", "it is a pipe, not a regular file"),
         ("nothing", "is empty"),
         ("file", "not a bytecode executable"),
     ):
