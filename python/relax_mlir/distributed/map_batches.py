@@ -59,7 +59,7 @@ def map_batches(
         An iterator of results: NumPy arrays, shapes, numbers, and tuples of them.
 
     Raises:
-        ArgumentError: a value that cannot be, or that the engine cannot do. OSError: the library cannot be read.
+        ArgumentError: a value that cannot be, or that the engine cannot do. ParseError: the library cannot be read.
         ParseError: it is no library of this project. UnknownNameError: it has no such function.
 
     The iterator raises the error of the model (a `ShapeError`, say), or `BatchError` where a worker is lost or

@@ -193,7 +193,7 @@ def test_bad_arguments(library: Path, pool: ProcessPoolExecutor, tmp_path: Path)
 
     other = tmp_path / "other.so"
     other.write_bytes(b"\x7fELF")
-    refused(FileNotFoundError, r"nothing\.so", library=tmp_path / "nothing.so")
+    refused(ParseError, r"nothing\.so", library=tmp_path / "nothing.so")
     refused(ParseError, r"other\.so: not a library of relax-mlir", library=other)
     refused(ArgumentError, r"'library' is 'model\.a', expected a shared library", library="model.a")
     refused(ArgumentError, r"'library' is 3 \(int\), expected the path", library=3)
