@@ -150,7 +150,7 @@ def dense_elements(
     if attribute.is_splat:
         return np.full(shape, attribute.get_splat_value().value, dtype=dtype.numpy)
     if dtype.name == "bfloat16":  # the buffer protocol has no format for it
-        address = capi.library().mlirDenseElementsAttrGetRawData(capi.pointer(attribute))
+        address = capi.quick_library().mlirDenseElementsAttrGetRawData(capi.pointer(attribute))
         raw = ctypes.string_at(address, int(np.prod(shape)) * dtype.itemsize)
         return np.frombuffer(raw, dtype=dtype.numpy).reshape(shape)
     return np.array(attribute).astype(dtype.numpy, copy=False).reshape(shape)

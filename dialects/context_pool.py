@@ -9,11 +9,12 @@ import functools
 import gc
 import sys
 from dataclasses import dataclass
-from threading import Lock
 
 from relax_mlir import capi
 from relax_mlir.dialects import dialect
 from relax_mlir.dialects.constants import holds_arrays
+from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
+from relax_mlir.memory_left import STEP, require
 from relax_mlir.mlir import ir
 
 KEPT = 8
@@ -47,7 +48,7 @@ class _Kept:
 
 
 _kept: list[_Kept] = []
-_lock = Lock()
+_lock = process_lock(Order.CONTEXTS)
 
 
 def pooled_context() -> ir.Context:
@@ -56,6 +57,7 @@ def pooled_context() -> ir.Context:
     It may have been that of modules that are gone. One that holds arrays of constants, or has got other dialects, is
     not used again: arrays would stay in memory, and text without its data would find those of another module.
     """
+    require("a module", STEP)
     if (context := _used_again()) is not None:
         return context
     if len(_kept) == KEPT and gc.isenabled():
@@ -89,6 +91,14 @@ def _free() -> _Kept | None:
             return kept
         _kept.remove(kept)
     return None
+
+
+def _forget_threads() -> None:
+    """In the child of a fork: what other threads have used stays in use for ever."""
+    _kept[:] = [kept for kept in _kept if kept.is_free()]
+
+
+after_fork_in_child(_forget_threads)
 
 
 @functools.cache

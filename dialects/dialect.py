@@ -9,14 +9,15 @@ from __future__ import annotations
 import functools
 import importlib
 import io
-from threading import RLock
 from typing import ClassVar
 
+from relax_mlir.fork_safety import Order, process_lock
+from relax_mlir.memory_left import CONTEXT, require
 from relax_mlir.mlir import PassManager, ext, ir, irdl
 
 NAMESPACE = "relax"
 
-_LOADING = RLock()
+_LOADING = process_lock(Order.DIALECT)
 
 FAMILIES = (
     "ir_types",
@@ -202,6 +203,7 @@ def load(context: ir.Context) -> None:
 
 def context() -> ir.Context:
     """A new context with the dialect loaded, and `UPSTREAM`; MLIR loads others where text or passes name them."""
+    require("a context", CONTEXT)
     new = ir.Context(load_on_create_dialects=UPSTREAM)
     new.enable_multithreading(False)
     load(new)

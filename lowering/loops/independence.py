@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from relax_mlir.cached import cached_property
 from relax_mlir.dialects.attributes import PRIM_FUNC
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.ir_queries import callee_of, defining_op, function_of, ops_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from relax_mlir.cached import cached_property
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.emit import Index, Type, element_of
 from relax_mlir.lowering.kernels.nest.vector_loops import LIGHT_TOGETHER, MASKABLE

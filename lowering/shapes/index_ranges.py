@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from relax_mlir import symbolic
+from relax_mlir.cached import cached_property
 from relax_mlir.dialects.attributes import LOOP_KIND
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.error import RelaxError

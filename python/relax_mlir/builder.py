@@ -30,6 +30,7 @@ from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import defining_op, fresh_name, symbol_names
+from relax_mlir.memory_left import STEP, require
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_functions import GlobalVar, put
 from relax_mlir.symbolic import assume, assuming
@@ -108,6 +109,7 @@ class BlockBuilder:
         expect("function: 'result'", result, StructInfo | None, "a struct info or None")
         self._check_free(name)
         _check_params(name, params)
+        require(f"function '{name}'", STEP)
         with self._mod.context, user_location():
             op = func.FuncOp(
                 name,

@@ -1,21 +1,24 @@
 """MLIR's C API by `ctypes`: its calls do without the GIL, which the bindings hold.
 
-So threads parse, lower and compile side by side. Calls of microseconds keep the GIL (`quick_library`): while another
-thread is busy in Python, to get it back takes longer than the call.
+So threads parse, lower and compile side by side; a fork waits for them (`relax_mlir.fork_safety`). Calls of
+microseconds keep the GIL (`quick_library`): while another thread is busy in Python, to get it back takes longer than
+the call.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from relax_mlir.error import CompileError
+from relax_mlir.fork_safety import native_call
+from relax_mlir.memory_left import for_text, require
 from relax_mlir.mlir import ExecutionEngine, ir, libraries
 
-_Library = TypeVar("_Library", ctypes.CDLL, ctypes.PyDLL)
+_LibraryT = TypeVar("_LibraryT", ctypes.CDLL, ctypes.PyDLL)
 
 _POINTER, _BOOL = ctypes.c_void_p, ctypes.c_bool
 
@@ -68,10 +71,31 @@ def library_path() -> Path:
     return found[0]
 
 
+class FreeLibrary:
+    """The C API, by calls that do without the GIL."""
+
+    def __init__(self, path: Path) -> None:
+        loaded = _with_signatures(ctypes.CDLL(str(path)))
+        for name in _SIGNATURES:
+            setattr(self, name, _native(getattr(loaded, name)))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+
+def _native(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:  # noqa: ANN401 - those of the function
+        with native_call:
+            return function(*arguments)
+
+    return call
+
+
 @functools.cache
-def library() -> ctypes.CDLL:
+def library() -> FreeLibrary:
     """The C API, with the signatures of the functions that are used."""
-    return _with_signatures(ctypes.CDLL(str(library_path())))
+    return FreeLibrary(library_path())
 
 
 @functools.cache
@@ -80,7 +104,7 @@ def quick_library() -> ctypes.PyDLL:
     return _with_signatures(ctypes.PyDLL(str(library_path())))
 
 
-def _with_signatures(loaded: _Library) -> _Library:
+def _with_signatures(loaded: _LibraryT) -> _LibraryT:
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments
@@ -104,6 +128,7 @@ def pointer(wrapped: ir.Context | ir.Module | ir.Operation | ir.Attribute | Exec
 
 def parse_module(source: bytes, context: ir.Context) -> ir.Module:
     """A module from text or bytecode; raises CompileError if it is neither (MLIR's message is on stderr)."""
+    require("a module", for_text(len(source)))
     address = library().mlirModuleCreateParse(pointer(context), text(source))
     if not address:
         raise CompileError("a part of the module cannot be parsed (MLIR's message is on stderr)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 from relax_mlir.error import Diagnostic, ParseError, RelaxError, ScriptError, VerifyError
 from relax_mlir.files import read_bytes
+from relax_mlir.memory_left import for_text, require
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import undecodable
 
@@ -120,6 +122,7 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
         ParseError: so it is, and the diagnostics quote bytes of it that are no UTF-8, which the bindings cannot
             pass on.
     """
+    require("a module", for_text(len(text)))
     data = text.encode() if isinstance(text, str) else text
     return _decodable(lambda: ir.Module.parse(text, context), lambda: data)
 
@@ -138,6 +141,7 @@ def name_source(module: ir.Module, source: str) -> None:
 
 def parse_file(path: str, context: ir.Context) -> ir.Module:
     """Like `parse_module` for a file, which the locations name."""
+    require(path, for_text(os.path.getsize(path) if os.path.isfile(path) else 0))
     return _decodable(lambda: ir.Module.parseFile(path, context), lambda: read_bytes(path))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from threading import Lock
 
 from relax_mlir.capi import parse_module
+from relax_mlir.fork_safety import Order, process_lock
+from relax_mlir.memory_left import CONTEXT, require
 from relax_mlir.mlir import ir
 
 PART_DIALECTS = frozenset(
@@ -52,7 +53,7 @@ module attributes {dlti.dl_spec = #dlti.dl_spec<>} {
 """To parse this loads `PART_DIALECTS`, and what the passes of these levels load besides (dlti, tensor), in one call
 that does without the GIL. Nothing is loaded when several threads are at work."""
 
-_lock = Lock()
+_lock = process_lock(Order.SPARE_CONTEXT)
 
 
 def spare_context() -> ir.Context:
@@ -66,6 +67,7 @@ def spare_context() -> ir.Context:
 
 @functools.cache
 def _spare_context() -> ir.Context:
+    require("a context", CONTEXT)
     context = ir.Context(load_on_create_dialects=[])
     parse_module(_ALL_DIALECTS, context)
     return context

@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
+from relax_mlir.cached import cached_property
 from relax_mlir.lowering.kernels.core import emit, simd
 from relax_mlir.lowering.kernels.core.block_sums import in_blocks, is_one_block
 from relax_mlir.lowering.kernels.core.emit import Index, Value

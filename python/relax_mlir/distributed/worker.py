@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import tvm_ffi
 
 from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.ffi_errors import register_errors
+from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.thread_teams import limit_threads, teams
 
 
@@ -53,7 +53,7 @@ class Failed(NamedTuple):
 
 
 register_errors()
-_lock = threading.Lock()
+_lock = process_lock(Order.LIBRARIES)
 _libraries: dict[tuple[LibraryFile, int], tuple[tvm_ffi.Module, list[int]]] = {}
 
 

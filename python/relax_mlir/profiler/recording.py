@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -15,12 +14,13 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.error import ArgumentError
+from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.lowering.instrument.instrument_calls import FIXED, HEADER
 from relax_mlir.lowering.runtime_lib.library import PROFILE_FUNCTION
 from relax_mlir.profiler.profile import Event, Profile
 from relax_mlir.runtime.profile_sites import Site
 
-_LOCK = threading.Lock()
+_LOCK = process_lock(Order.PROFILES)
 
 
 def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:

@@ -25,6 +25,7 @@ from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.early_kernels import EarlyKernels
 from relax_mlir.lowering.parts.early_support import early_support
 from relax_mlir.lowering.pipeline import phases
+from relax_mlir.memory_left import promised
 from relax_mlir.runtime import compile_steps, prepare
 from relax_mlir.runtime.build_arguments import module_and_target
 from relax_mlir.runtime.cache_key import module_constants, source_hash
@@ -144,6 +145,7 @@ def build(
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
             target is another architecture than the host's, or has threads where there are none.
         PassError: a pass failed. VerifyError: the module is invalid.
+        OutOfMemoryError: a limit leaves too little memory.
         ArgumentError: a third-party library that the module calls is not installed.
     """
     mod, target = module_and_target(mod, given, target, name, more)
@@ -162,7 +164,7 @@ def build(
     dumps = [] if dump_stages is None else [DumpStages(dump_stages)]
     load_libraries(mod.mlir)
     context = with_needed(PassContext.current(), opt_level)
-    with _watched(context, [*dumps, *instruments]):
+    with promised("build", mod.mlir), _watched(context, [*dumps, *instruments]):
         if exec_mode == "bytecode":
             return _build_bytecode(mod, target, cache, profile)
         stages = None if dump_stages is None else Path(dump_stages)
@@ -174,7 +176,8 @@ def build_legalized(mod: IRModule, target: Target, cache: bool) -> Executable:
 
     Its prim funcs are the compiler's own: nothing is asked of them that is asked of users'.
     """
-    return _build_native(mod, target, _Options(None, cache, False, is_legalized=True))
+    with promised("build", mod.mlir):
+        return _build_native(mod, target, _Options(None, cache, False, is_legalized=True))
 
 
 @dataclass(frozen=True)
@@ -265,6 +268,8 @@ def _compile(mod: IRModule, target: Target, slot: CacheSlot | None, options: _Op
                 return _compile_with(work, False, target, slot, options)
         except ObjectFileError:
             pass  # with care, the module keeps all of its kernels, and LLVM links it
+        except MemoryError:
+            raise
         # Whatever it is, the second attempt raises it with the pass to blame, or this is told.
         except Exception as error:
             failure = str(error) or type(error).__name__

@@ -7,14 +7,17 @@ import ctypes
 import functools
 import hashlib
 import os
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from threading import Lock
+from typing import TypeVar
 
 from relax_mlir.error import ArgumentError, CompileError
+from relax_mlir.fork_safety import Order, RenewedLock, after_fork_in_child, before_fork, process_lock
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.module_parts import Part
+from relax_mlir.memory_left import PER_BYTE, STEP, require, threads_for
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import cache_store, part_store
@@ -24,6 +27,8 @@ from relax_mlir.runtime.llvm_codegen import destroy_engines, object_code
 from relax_mlir.runtime.lru import LRU
 from relax_mlir.runtime.part_lowering import lowered_part
 from relax_mlir.target import usable_cpus
+
+ResultT = TypeVar("ResultT")
 
 SHARED_ENTRY = "shared-"
 """How the names of the cache's entries for shared parts begin."""
@@ -38,15 +43,29 @@ _ending: list[tuple[ThreadPoolExecutor, Future[None]]] = []
 """Pools whose threads end when this is done."""
 
 
+_live: weakref.WeakSet[PartCompiler] = weakref.WeakSet()
+
+
 def _end_threads() -> None:
-    while _ending:
-        _ending.pop()[0].shutdown()
+    for pool, _ in list(_ending):
+        pool.shutdown()
+    _ending[:] = [(pool, last) for pool, last in _ending if not last.done()]
 
 
-os.register_at_fork(before=_end_threads)  # the child would inherit LLVM's locks as they are
+before_fork(_end_threads)  # they end by themselves, but a process that forks should have few
+
+
+def _forget_threads() -> None:
+    """In the child of a fork: the threads of all pools are gone."""
+    _ending.clear()
+    for compiler in list(_live):
+        compiler.go_on_alone()
+
+
+after_fork_in_child(_forget_threads)
 
 _kept: LRU[str, bytes] = LRU(KEPT_PARTS)
-_lock = Lock()
+_lock = process_lock(Order.KEPT_CODE)
 
 
 def compile_threads() -> int:
@@ -96,24 +115,28 @@ class PartCompiler:
         self._left: list[_Task] = []
         """Those that nobody has begun with."""
         self._warm_up: list[Callable[[], None]] = []
-        self._lock = Lock()
-        others = compile_threads() - 1
+        self._lock = RenewedLock()
+        others = threads_for(compile_threads() - 1)
         self._pool = ThreadPoolExecutor(others, "relax-mlir-compile") if others else None
         self._others: list[Future[bool]] = []
+        _live.add(self)
 
     def __enter__(self) -> PartCompiler:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        with self._lock:
+        with self._lock.held():
             self._left.clear()
             self._warm_up.clear()
         if self._pool is None:
             destroy_engines()
             return
         _ending[:] = [(pool, last) for pool, last in _ending if not last.done()]
-        _ending.append((self._pool, self._pool.submit(destroy_engines)))
-        self._pool.shutdown(wait=exception[0] is not None)
+        if last := self._submit(destroy_engines):
+            _ending.append((self._pool, last))
+            self._pool.shutdown(wait=exception[0] is not None)
+        else:
+            destroy_engines()
 
     @property
     def has_parts(self) -> bool:
@@ -123,7 +146,7 @@ class PartCompiler:
     def meanwhile(self, warm_up: Iterable[Callable[[], None]]) -> None:
         """Do something else while there are no parts, or at the end; a consumer may already have done it."""
         new = list(warm_up)
-        with self._lock:
+        with self._lock.held():
             self._warm_up += new
         self._wake(len(new))
 
@@ -137,13 +160,29 @@ class PartCompiler:
             self._wanted.append((first, part))
             if first is task and not self._find(task, key):
                 missing.append(task)
-        with self._lock:
-            self._left = sorted([*self._left, *missing], key=lambda task: task.part.ops)
+        with self._lock.held():
+            self._left = _by_size([*self._left, *missing])
         self._wake(len(missing))
 
     def _wake(self, count: int) -> None:
-        if self._pool is not None:
-            self._others += [self._pool.submit(self._do_next) for _ in range(count)]
+        for _ in range(count):
+            if self._pool is not None and (other := self._submit(self._do_next)):
+                self._others.append(other)
+
+    def _submit(self, work: Callable[[], ResultT]) -> Future[ResultT] | None:
+        """Have `work` done by the pool; None, and no pool any more, if the system has no thread for it."""
+        assert self._pool is not None
+        try:
+            return self._pool.submit(work)
+        except (RuntimeError, MemoryError):
+            pool, self._pool = self._pool, None
+            pool.shutdown(cancel_futures=True)
+            return None
+
+    def go_on_alone(self) -> None:
+        """Do without the pool, whose threads are gone, and begin again with what they have begun."""
+        self._pool, self._others = None, []
+        self._left = _by_size(task for task in self._by_key.values() if not task.code)
 
     def objects(self) -> list[bytes]:
         """The object files of all parts that were added, in this order.
@@ -153,7 +192,8 @@ class PartCompiler:
         while self._do_next(warm_up_first=True):
             pass
         for other in self._others:
-            other.result()
+            if not other.cancelled():
+                other.result()
         return [
             with_symbol_names(task.code, dict(part.renamed)) if part.renamed else task.code
             for task, part in self._wanted
@@ -172,7 +212,7 @@ class PartCompiler:
 
     def _do_next(self, warm_up_first: bool = False) -> bool:
         """Compile the largest part that is left, or do a warm-up task; false: there is neither."""
-        with self._lock:
+        with self._lock.held():
             if self._warm_up and (warm_up_first or not self._left):
                 work = functools.partial(_try, self._warm_up.pop(0))
             elif self._left:
@@ -195,6 +235,10 @@ class PartCompiler:
         if part.group is None:
             what += [str(self.low_precision), repr(replace(part, source=b""))]
         return hashlib.sha256("\0".join([*what, ""]).encode() + part.source).hexdigest()
+
+
+def _by_size(tasks: Iterable[_Task]) -> list[_Task]:
+    return sorted(tasks, key=lambda task: task.part.ops)
 
 
 def _try(task: Callable[[], None]) -> None:
@@ -220,6 +264,7 @@ def compile_part(
     cpu: FunctionCpu | None = None,
 ) -> bytes:
     """The object file of a part; the arguments are those of `PartCompiler`, which says what it raises."""
+    require(part.exported[0], STEP + PER_BYTE * len(part.source))
     lowered = lowered_part(part, low_precision, cpu)
     require_symbols(lowered, libraries, part.external)
     return object_code(lowered, part.exported[0], part.external, libraries, opt_level)

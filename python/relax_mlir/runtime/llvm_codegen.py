@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from relax_mlir import capi
 from relax_mlir.error import CompileError
+from relax_mlir.fork_safety import after_fork_in_child
 from relax_mlir.mlir import ir
 
 LLVM_OPTIONS = (
@@ -32,6 +33,7 @@ allocated: that took a twentieth of LLVM's time, and a CPU that runs them out of
 
 _used_engines: list[int] = []
 """Those that have done their work, and are still to be destroyed."""
+after_fork_in_child(_used_engines.clear)  # the parent does
 
 
 def object_code(
@@ -95,7 +97,7 @@ def destroy_engines() -> None:
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
+def _library() -> capi.FreeLibrary:
     """The C API, with LLVM's options set."""
     options = ("relax-mlir", *LLVM_OPTIONS)
     words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))

@@ -10,17 +10,17 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import threading
 from dataclasses import dataclass
 
 from relax_mlir.error import ArgumentError
-from relax_mlir.lowering.runtime_lib.pool import FIELDS, OPT_LEVEL, STATE, pool_text
+from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
+from relax_mlir.lowering.runtime_lib.pool import CLASSES, FIELDS, OPT_LEVEL, STATE, pool_text
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_LIMIT = 1 << 30
 LIMIT_VARIABLE = "RELAX_MLIR_MEMORY_LIMIT"
 
-_lock = threading.Lock()
+_lock = process_lock(Order.PROCESS_CODE)
 
 
 class _State(ctypes.Structure):
@@ -115,6 +115,18 @@ def _compile() -> _State:
     state.limit = limit
     state.advice = getattr(mmap, "MADV_HUGEPAGE", 0)
     return state
+
+
+def _forget_threads() -> None:
+    """In the child of a fork: whoever held the lock of the pool is gone, and was about to change its lists."""
+    if _pool is None or not _pool.lock:
+        return
+    heads = (ctypes.c_void_p * CLASSES).from_address(ctypes.addressof(_pool) + ctypes.sizeof(_State))
+    heads[:] = [None] * CLASSES
+    _pool.kept_bytes = _pool.kept_blocks = _pool.lock = 0
+
+
+after_fork_in_child(_forget_threads)
 
 
 def _initial_limit() -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import TypeAlias
 
 from relax_mlir.capi import PassPipeline, parse_module
 from relax_mlir.error import CompileError
+from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.llvm.to_llvm import kernels_to_flat, support_to_flat, to_llvm_dialect
 from relax_mlir.lowering.parts.module_parts import Part
@@ -39,7 +39,7 @@ class _Kind:
 
 _free: dict[_Kind, list[_Steps]] = {}
 """Steps that nobody uses."""
-_lock = Lock()
+_lock = process_lock(Order.MADE_STEPS)
 
 
 def is_ready() -> bool:

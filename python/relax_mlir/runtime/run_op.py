@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from relax_mlir.dialects.dtypes import DTYPES
 from relax_mlir.dialects.shape_values import TensorToShapeOp
 from relax_mlir.dialects.types import Shape, Tensor
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
+from relax_mlir.fork_safety import RenewedLock, after_fork_in_child
 from relax_mlir.lowering.legalize.unknown import RUN_OP, RUN_SHAPE_TO_TENSOR, RUN_TENSOR_TO_SHAPE
 from relax_mlir.mlir import ir
 from relax_mlir.runtime.executable import CompiledFunction
@@ -32,7 +32,7 @@ class CompiledOps:
     """Ops compiled so far; for several threads."""
 
     def __init__(self, programs: int = PROGRAMS, requests: int = REQUESTS) -> None:
-        self._lock = threading.RLock()
+        self._lock = RenewedLock()
         self._context: ir.Context | None = None
         self.requests: LRU[Hashable, OpRequest] = LRU(requests)
         self.programs: LRU[OpRequest, CompiledFunction] = LRU(programs)
@@ -46,7 +46,7 @@ class CompiledOps:
         """
         described = tuple(_description(name, operand) for operand in operands)
         key = (name, attributes, grouping, symbols, described)
-        with self._lock:
+        with self._lock.held():
             special = self.requests.get(key)
             if special is None:
                 if self._context is None:
@@ -59,8 +59,13 @@ class CompiledOps:
                 self.programs.put(special, program)
             return program
 
+    def forget_context(self) -> None:
+        """Leave the context alone: a thread that is gone may have been at work in it."""
+        self._context = None
+
 
 compiled_ops = CompiledOps()
+after_fork_in_child(compiled_ops.forget_context)
 
 
 @registered(RUN_OP)

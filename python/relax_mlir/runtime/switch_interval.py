@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+
+from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
 
 SECONDS = 0.0003
 """Python's own is 0.005: for so long a thread would wait, ten times for each part, while another lowers the rest."""
@@ -13,27 +16,44 @@ SECONDS = 0.0003
 _ROUNDED = 0.5e-6
 """The interpreter cuts seconds off to microseconds."""
 
-_lock = Lock()
-_users = 0
+_lock = process_lock(Order.SWITCH_INTERVAL)
+_users: Counter[int] = Counter()
+"""How many blocks each thread is in."""
 _before = 0.0
 
 
 @contextmanager
 def short_switch_interval() -> Iterator[None]:
     """Let the interpreter switch between threads more often while the block runs, in whatever thread."""
-    global _users, _before
+    global _before
+    user = threading.get_ident()
     with _lock:
-        if _users == 0:
+        if not _users:
             _before = sys.getswitchinterval()
             _set(min(SECONDS, _before))
-        _users += 1
+        _users[user] += 1
     try:
         yield
     finally:
         with _lock:
-            _users -= 1
-            if _users == 0:
-                _set(_before)
+            _users[user] -= 1
+            if not _users[user]:
+                _leave(user)
+
+
+def _leave(user: int) -> None:
+    del _users[user]
+    if not _users:
+        _set(_before)
+
+
+def _forget_threads() -> None:
+    """In the child of a fork: one thread is left."""
+    for user in [user for user in _users if user != threading.get_ident()]:
+        _leave(user)
+
+
+after_fork_in_child(_forget_threads)
 
 
 def _set(seconds: float) -> None:

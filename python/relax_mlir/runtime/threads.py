@@ -13,11 +13,11 @@ import ctypes
 import math
 import os
 import platform
-import threading
 
 import tvm_ffi
 
 from relax_mlir.error import ParseError, UnsupportedError
+from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
 from relax_mlir.lowering.runtime_lib.thread_pool import (
     STATE,
     offset,
@@ -34,7 +34,7 @@ to come back on many systems: on virtual machines a loop of a millisecond is oft
 LONGEST_BLOCKTIME = 1e9
 BLOCKTIME_VARIABLE = "RELAX_MLIR_BLOCKTIME"
 
-_lock = threading.Lock()
+_lock = process_lock(Order.PROCESS_CODE)
 _team: int | None = None
 
 
@@ -86,7 +86,6 @@ def _address() -> int:
 def _compile() -> int:
     blocktime = _blocktime()
     name = registry_name(platform.machine())
-    os.register_at_fork(after_in_child=_forget_threads)
     registered = tvm_ffi.get_global_func(name, allow_missing=True)
     if registered is not None:  # an exported library has brought it
         return int(registered().value)
@@ -97,11 +96,14 @@ def _compile() -> int:
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: its threads are gone, and so is whoever held the lock."""
-    global _lock
-    _lock = threading.Lock()
+    """In the child of a fork: the threads are gone, and so is whoever held the lock of the team."""
+    if _team is None:
+        return
     for field in ("started", "sleepers", "open", "lock"):
         _word(field).value = 0
+
+
+after_fork_in_child(_forget_threads)
 
 
 def _blocktime() -> float:

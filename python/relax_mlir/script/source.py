@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from relax_mlir.cached import cached_property
 from relax_mlir.error import Diagnostic, RelaxError, ScriptError, UnsupportedError
 from relax_mlir.script import definitions
 from relax_mlir.source_frame import source_lines
@@ -89,7 +89,7 @@ class Source:
         index = number - self.first_line
         return self.lines[index] if 0 <= index < len(self.lines) else ""
 
-    @functools.cached_property
+    @cached_property
     def lines(self) -> list[str]:
         return source_lines(self.text)
 

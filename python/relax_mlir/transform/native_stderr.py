@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-_lock = threading.Lock()
+from relax_mlir.fork_safety import Order, process_lock
+
+_lock = process_lock(Order.STANDARD_ERROR)
 
 
 class Captured:

@@ -14,10 +14,10 @@ A pass with options is a frozen dataclass, and its fields are they; its docstrin
 
 from __future__ import annotations
 
-import functools
 from abc import abstractmethod
 from typing import ClassVar
 
+from relax_mlir.cached import cached_property
 from relax_mlir.dialects.attributes import PRIM_ATTRS, PRIM_FUNC, SKIP_OPTIMIZATION
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.error import PassError
@@ -44,7 +44,7 @@ class PythonPass(Pass):
     on_functions: ClassVar[bool] = False
     """Whether the pass sees one function at a time."""
 
-    @functools.cached_property
+    @cached_property
     def info(self) -> PassInfo:
         text = self.name + format_options(self)
         return PassInfo(self.name, self.opt_level, self.required, text, on_functions=self.on_functions)

@@ -13,6 +13,7 @@ from relax_mlir.dialects.types import remembered_types
 from relax_mlir.error import VerifyError
 from relax_mlir.ir_module import IRModule
 from relax_mlir.ir_queries import entry_block
+from relax_mlir.memory_left import require_for
 from relax_mlir.mlir import ir
 from relax_mlir.module_functions import remove
 from relax_mlir.transform.config import VERIFY_EACH
@@ -56,6 +57,7 @@ def run_on_copy(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]
     """A run on a copy of `mod`, which is unchanged and shows in reports what the module was before."""
     if ctx.option(VERIFY_EACH):
         _verify_input(mod.mlir)
+    require_for(pipeline, mod.mlir)
     with _entered(Run(mod.clone(), mod.operation, pipeline)) as run:
         yield run
 
@@ -68,6 +70,7 @@ def run_in_place(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run
         return
     if ctx.option(VERIFY_EACH):
         _verify_input(mod.mlir)
+    require_for(pipeline, mod.mlir)
     backup = mod.operation.clone(ip=False)
     with _entered(Run(mod, backup, pipeline)) as run:
         try:

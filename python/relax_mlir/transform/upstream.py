@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 
+from relax_mlir.cached import cached_property
 from relax_mlir.error import ParseError
 from relax_mlir.mlir import PassManager, ir
 from relax_mlir.spare_context import spare_context

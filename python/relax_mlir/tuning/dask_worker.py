@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from relax_mlir._version import version
+from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.target import Target
 from relax_mlir.tuning.cpu_slots import reserved_cpu
 from relax_mlir.tuning.measure_process import MeasureProcess
 
-_lock = threading.Lock()
+_lock = process_lock(Order.MEASURING)
 _idle: list[MeasureProcess] = []
 
 

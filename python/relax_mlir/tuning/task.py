@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from math import prod
 from typing import Any
 
 from relax_mlir import symbolic
+from relax_mlir.cached import cached_property
 from relax_mlir.error import ArgumentError, expect
 from relax_mlir.ir_module import IRModule
 from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps

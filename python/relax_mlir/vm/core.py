@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import tvm_ffi
 
+from relax_mlir.cached import cached_property
 from relax_mlir.lowering.runtime_lib.vm_core import STATE, TABLE, vm_core_text
 from relax_mlir.runtime import fast_call
 from relax_mlir.runtime.process_code import state_address
@@ -26,19 +27,19 @@ class Core:
 
     table: int
 
-    @functools.cached_property
+    @cached_property
     def create(self) -> Callable[[int], int]:
         return ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int64)(self._address("create"))
 
-    @functools.cached_property
+    @cached_property
     def release(self) -> Callable[[int], None]:
         return ctypes.CFUNCTYPE(None, ctypes.c_size_t)(self._address("release"))
 
-    @functools.cached_property
+    @cached_property
     def store_any(self) -> tvm_ffi.Function:
         return tvm_ffi.Function.__from_extern_c__(self._address("store_any"))
 
-    @functools.cached_property
+    @cached_property
     def make_function(self) -> tvm_ffi.Function:
         return tvm_ffi.Function.__from_extern_c__(self._address("make_function"))
 

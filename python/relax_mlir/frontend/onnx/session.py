@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from onnx import TypeProto, ValueInfoProto
 
 from relax_mlir.arrays import to_numpy
 from relax_mlir.error import ArgumentError, DTypeError, UnknownNameError, expect
+from relax_mlir.fork_safety import RenewedLock
 from relax_mlir.frontend.import_progress import compiling
 from relax_mlir.frontend.onnx.dtypes import NAMES, dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.importer import import_model, may_be_fixed
@@ -89,7 +89,7 @@ class InferenceSession:
         expect("InferenceSession: 'generator'", generator, Generator | None, "a relax_mlir.random.Generator")
         self.generator = Generator(secrets.randbits(64)) if generator is None else generator
         """Where random numbers come from, in models that draw any."""
-        self._drawing = threading.Lock()
+        self._drawing = RenewedLock()
         proto, _ = load_model(path_or_bytes)
         constants = {tensor.name for tensor in proto.graph.initializer}
         constants.update(sparse.values.name for sparse in proto.graph.sparse_initializer)
@@ -171,7 +171,7 @@ class InferenceSession:
             for part in (feed if isinstance(feed, list) else [feed])
         ]
         if program.draws:
-            with self._drawing:  # each run draws what no other one does
+            with self._drawing.held():  # each run draws what no other one does
                 result = self.generator.draw(main, *arguments)
         else:
             result = main(*arguments)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from relax_mlir import symbolic
+from relax_mlir.cached import cached_property
 from relax_mlir.symbolic import Dim, Expr, prove_less_equal
 from relax_mlir.symbolic.expr import Kind, Monomial, from_terms, printed_terms, terms_of
 from relax_mlir.te.walk import ON_DIMS

@@ -1,0 +1,201 @@
+"""The locks of this process, and what a fork does with them.
+
+The child of a fork has one thread. A lock that another thread has held stays held in it, and what that thread was about
+to change stays half changed. So a fork waits here, in the thread that calls it, until no other thread
+
+- imports a module of this package (the import system has a lock per module),
+- holds one of the locks that `process_lock` has made,
+- is in a call of MLIR or LLVM without the GIL (`native_call`), which have locks that Python cannot reach.
+
+New locks in the child would not do: LLVM's cannot be replaced, and the state that a lock guards would have to be. With
+`after_fork_in_child` modules drop what depended on threads that are gone.
+
+The locks are taken in a fixed order, the outermost first, so that whoever holds one can still get those that it needs
+to finish. What a fork waits for is over in microseconds, but for code that is compiled: one part of a module, or code
+that a process makes once. No lock is held while code of users runs.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures.thread  # noqa: F401 - it has locks for a fork to take; it has to be known before one begins
+import contextlib
+import importlib
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from enum import IntEnum, auto
+from typing import Any, Protocol
+
+PACKAGE = __name__.partition(".")[0]
+
+
+class Lock(Protocol):
+    """A lock that its holder may take again."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
+    def release(self) -> None: ...
+    def __enter__(self) -> bool: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class Order(IntEnum):
+    """The order of the locks: while a thread holds one, it takes only those that come later."""
+
+    MEASURING = auto()
+    LIBRARIES = auto()
+    PROFILES = auto()
+    PROCESS_CODE = auto()
+    MADE_STEPS = auto()
+    CONTEXTS = auto()
+    DIALECT = auto()
+    SPARE_CONTEXT = auto()
+    KEPT_CODE = auto()
+    SWITCH_INTERVAL = auto()
+    MEMORY = auto()
+    STANDARD_ERROR = auto()
+    TURNSTILE = auto()
+    NATIVE_CALLS = auto()
+
+
+_locks: list[tuple[Order, Lock]] = []
+_before: list[Callable[[], None]] = []
+_in_child: list[Callable[[], None]] = []
+_taken: list[Lock] = []
+"""What the thread that forks now holds."""
+
+
+def process_lock(order: Order) -> Lock:
+    """A new lock that lives as long as the process; a fork takes it, and gives it back in parent and child."""
+    lock: Lock = threading.RLock()
+    _locks.append((order, lock))
+    return lock
+
+
+def before_fork(action: Callable[[], None]) -> None:
+    """Have `action` called before a fork, while no lock is held."""
+    _before.append(action)
+
+
+def after_fork_in_child(action: Callable[[], None]) -> None:
+    """Have `action` called in the child of a fork, the only thread of which holds no lock but its own."""
+    _in_child.append(action)
+
+
+_renewed: weakref.WeakSet[RenewedLock] = weakref.WeakSet()
+
+
+class RenewedLock:
+    """A lock of an object, for whoever may run code of users, or compile, meanwhile: a fork does not wait for it.
+
+    In the child it is new. What it guards has to be right at any time; the lock only keeps threads from using it
+    together.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _renewed.add(self)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it."""
+        with self._lock:
+            yield
+
+    def renew(self) -> None:
+        """Be free, whoever holds it."""
+        self._lock = threading.RLock()
+
+
+_turnstile = process_lock(Order.TURNSTILE)
+"""Who forks holds it: no native call begins."""
+_counting = process_lock(Order.NATIVE_CALLS)
+_idle = threading.Condition(_counting)  # type: ignore[arg-type]  # the protocol says less than RLock
+_running = 0
+"""Threads that are in native calls."""
+
+
+class _Thread(threading.local):
+    calls = 0
+    """Native calls that this thread is in: a call may call back."""
+
+
+_thread = _Thread()
+
+
+class _NativeCall:
+    def __enter__(self) -> None:
+        global _running
+        if not _thread.calls:
+            with _turnstile, _counting:
+                _running += 1
+        _thread.calls += 1
+
+    def __exit__(self, *exception: object) -> None:
+        global _running
+        _thread.calls -= 1
+        if not _thread.calls:
+            with _counting:
+                _running -= 1
+                _idle.notify_all()
+
+
+native_call = _NativeCall()
+"""The context of a call of MLIR or LLVM that does without the GIL."""
+
+
+def _take_locks() -> None:
+    """Hold all locks, and have no other thread in a native call or an import."""
+    for action in _before:
+        action()
+    while True:
+        _wait_for_imports()
+        locks = [lock for _, lock in sorted(_locks, key=lambda each: each[0])]
+        for lock in locks:
+            lock.acquire()
+        while _running > (_thread.calls > 0):
+            _idle.wait()
+        if not _imports() and len(_locks) == len(locks):
+            _taken[:] = locks
+            return
+        for lock in reversed(locks):
+            lock.release()
+
+
+def _wait_for_imports() -> None:
+    for name in _imports():
+        with contextlib.suppress(Exception):  # who imports it gets the error
+            importlib.import_module(name)
+
+
+def _imports() -> list[str]:
+    """The modules of this package that other threads import."""
+    known: dict[str, Callable[[], Any]] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
+    here = threading.get_ident()
+    return [
+        name
+        for name, lock in list(known.items())
+        if name.partition(".")[0] == PACKAGE and getattr(lock(), "owner", None) not in (None, here)
+    ]
+
+
+def _give_locks_back() -> None:
+    locks = list(_taken)
+    _taken.clear()
+    for lock in reversed(locks):
+        lock.release()
+
+
+def _begin_child() -> None:
+    global _running
+    _running = int(_thread.calls > 0)
+    _give_locks_back()
+    for lock in list(_renewed):
+        lock.renew()
+    for action in _in_child:
+        action()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take_locks, after_in_parent=_give_locks_back, after_in_child=_begin_child)

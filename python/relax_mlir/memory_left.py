@@ -1,0 +1,198 @@
+"""The memory that this process can still get, asked for before MLIR and LLVM need it.
+
+Both end the process where an allocation fails. So whoever begins work of theirs says how much it may take (`require`,
+`promised`), and gets an OutOfMemoryError where there is less. Nothing is asked of a process without a limit: that takes
+half a microsecond.
+
+The amounts are several times what has been measured, on x86-64 with glibc: a module is built in 22 MB and some 5 kB per
+op, a thread that compiles takes an arena of malloc (64 MB, for a moment 128) and its stack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+from relax_mlir.error import OutOfMemoryError
+from relax_mlir.fork_safety import Order, process_lock
+from relax_mlir.mlir import ir
+
+MB = 1 << 20
+CONTEXT = 24 * MB
+"""For a context, with what a process makes for the first one."""
+STEP = 16 * MB
+"""For anything else that is no more than a step: a text is parsed, a pass runs, a part of a module is compiled."""
+BUILD = 96 * MB
+"""For a build on one thread, with what a process makes for the first one."""
+PER_THREAD = 144 * MB
+"""For each other thread that compiles."""
+PER_OP = 32 << 10
+"""For each op of a module that is built or transformed."""
+PER_BYTE = 400
+"""For each byte of bytecode that is lowered and compiled."""
+PER_CHARACTER = 40
+"""For each character of a text that is parsed, up to `MOST_CODE`: what is longer holds numbers of constants."""
+MOST_CODE = 8 << 20
+PRIVATE_GROUP = Path("/sys/fs/cgroup")
+"""Where a container finds its control group (version 2)."""
+
+_lock = process_lock(Order.MEMORY)
+_promises = 0
+"""What is promised to builds that run."""
+
+
+def memory_left() -> tuple[int, str] | None:
+    """The bytes that can still be had, and what sets the limit; None: nothing does."""
+    limits = [limit for limit in (_address_space(), _data(), _committed()) if limit is not None]
+    return min(limits, default=None)
+
+
+def _address_space() -> tuple[int, str] | None:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else (limit - _pages(0), "RLIMIT_AS, ulimit -v")
+
+
+def _data() -> tuple[int, str] | None:
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    return None if limit == resource.RLIM_INFINITY else (limit - _pages(5), "RLIMIT_DATA, ulimit -d")
+
+
+def _pages(field: int) -> int:
+    """A field of /proc/self/statm in bytes; 0 where there is none."""
+    try:
+        with open(
+            "/proc/self/statm", encoding="ascii"
+        ) as stream:  # each process has another one: a fork, too
+            return int(stream.read().split()[field]) * resource.getpagesize()
+    except FileNotFoundError:
+        return 0
+
+
+def _committed() -> tuple[int, str] | None:
+    if not _is_committed():
+        return None
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    kilobytes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
+    left = kilobytes["CommitLimit"] - kilobytes["Committed_AS"]
+    return left << 10, "vm.overcommit_memory=2"
+
+
+@functools.cache
+def _is_committed() -> bool:
+    """True if the system gives no more memory than it has."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "2"
+    return False
+
+
+@functools.cache
+def _is_grouped() -> bool:
+    return (PRIVATE_GROUP / "memory.max").exists()
+
+
+def group_left(folder: Path = PRIVATE_GROUP) -> tuple[int, str] | None:
+    """What the control group of a container leaves, beyond which the system ends a process; None: it has no limit.
+
+    Files that the system keeps in memory are not counted: they make room.
+    """
+    try:
+        limit = (folder / "memory.max").read_text().strip()
+        if limit == "max" or (folder / "memory.swap.max").read_text().strip() != "0":
+            return None
+        used = int((folder / "memory.current").read_text())
+        facts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+    except OSError:
+        return None
+    return int(limit) - used + int(facts.get("inactive_file", 0)), f"the control group, {folder}/memory.max"
+
+
+def require(where: str, needed: int) -> None:
+    """Raise OutOfMemoryError unless `needed` bytes can be had; `where`: the function that needs them."""
+    if (left := memory_left()) is not None:
+        _require(where, needed, *left)
+
+
+def _require(where: str, needed: int, left: int, limit: str) -> None:
+    free = max(left - _promises, 0)
+    if free < needed:
+        raise OutOfMemoryError(
+            f"{where}: {needed / MB:.0f} MB of memory may be needed, {free / MB:.0f} MB are left (the limit is that of "
+            f"{limit}); raise the limit, or free memory"
+        )
+
+
+@contextlib.contextmanager
+def promised(where: str, module: ir.Module) -> Iterator[None]:
+    """Around a build of a module: require its memory, and let other threads leave it alone.
+
+    What Python finds no memory for meanwhile ends as an OutOfMemoryError, too.
+    """
+    global _promises
+    with reported(where):
+        group, left = group_left() if _is_grouped() else None, memory_left()
+        if group is not None:
+            _require(where, STEP + PER_OP * ops_of(module) // 4, *group)
+        if left is None:
+            yield
+            return
+        needed = BUILD + PER_OP * ops_of(module)
+        with _lock:
+            _require(where, needed, *left)
+            _promises += needed
+        try:
+            yield
+        finally:
+            with _lock:
+                _promises -= needed
+
+
+def for_text(length: int) -> int:
+    """The bytes that it takes to parse a text of a length."""
+    return STEP + PER_CHARACTER * min(length, MOST_CODE) + 3 * length
+
+
+def require_for(where: str, module: ir.Module) -> None:
+    """Raise OutOfMemoryError unless there is memory for one step on a module, as `require`."""
+    if (left := memory_left()) is not None:
+        _require(where, STEP + PER_OP * ops_of(module), *left)
+
+
+def ops_of(module: ir.Module) -> int:
+    """The number of ops in a module."""
+    found = 0
+
+    def visit(_: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def threads_for(threads: int) -> int:
+    """On how many of `threads` threads besides the first one a build has the memory to compile."""
+    if threads and (left := memory_left()) is not None:
+        return max(0, min(threads, (left[0] - BUILD) // PER_THREAD))
+    return threads
+
+
+@contextlib.contextmanager
+def reported(where: str) -> Iterator[None]:
+    """Raise OutOfMemoryError for what Python and its libraries find no memory for."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"{where}: no memory is left ({error or 'for an object of Python'})"
+        ) from error
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        raise OutOfMemoryError(f"{where}: no memory is left ({error})") from error
