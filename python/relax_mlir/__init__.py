@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -133,12 +134,21 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
         globals()[name] = importlib.import_module("relax_mlir._version").version()
         return globals()[name]
     if name in _MODULES:
-        return importlib.import_module(f"relax_mlir.{name}")
+        return _imported(f"relax_mlir.{name}")
     if name not in _HOMES:
         message = f"module 'relax_mlir' has no attribute '{name}'"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])  # Python adds what is near
-    globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = getattr(_imported(_HOMES[name]), name)
     return globals()[name]
+
+
+def _imported(name: str) -> ModuleType:
+    if name in sys.modules:  # perhaps another thread is importing it: that waits
+        return importlib.import_module(name)
+    memory_left = importlib.import_module("relax_mlir.memory_left")
+    with memory_left.reported(name):
+        memory_left.require(name, memory_left.IMPORTS)
+        return importlib.import_module(name)
 
 
 def __dir__() -> list[str]:

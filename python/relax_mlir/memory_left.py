@@ -16,16 +16,23 @@ import functools
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relax_mlir.error import OutOfMemoryError
 from relax_mlir.fork_safety import Order, process_lock
-from relax_mlir.mlir import ir
+
+if TYPE_CHECKING:  # this is imported before MLIR
+    from relax_mlir.mlir import ir
 
 MB = 1 << 20
 CONTEXT = 24 * MB
 """For a context, with what a process makes for the first one."""
 STEP = 16 * MB
-"""For anything else that is no more than a step: a text is parsed, a pass runs, a part of a module is compiled."""
+"""For anything else that is no more than a step: a text is parsed, a pass runs."""
+PART = 48 * MB
+"""For a part of a module that is compiled."""
+IMPORTS = 32 * MB
+"""For modules of this package that are imported when they are first asked for."""
 BUILD = 96 * MB
 """For a build on one thread, with what a process makes for the first one."""
 PER_THREAD = 144 * MB
@@ -117,11 +124,10 @@ def require(where: str, needed: int) -> None:
 
 
 def _require(where: str, needed: int, left: int, limit: str) -> None:
-    free = max(left - _promises, 0)
-    if free < needed:
+    if left < needed:
         raise OutOfMemoryError(
-            f"{where}: {needed / MB:.0f} MB of memory may be needed, {free / MB:.0f} MB are left (the limit is that of "
-            f"{limit}); raise the limit, or free memory"
+            f"{where}: {needed / MB:.0f} MB of memory may be needed, {max(left, 0) / MB:.0f} MB are left (the limit "
+            f"is that of {limit}); raise the limit, or free memory"
         )
 
 
@@ -141,7 +147,7 @@ def promised(where: str, module: ir.Module) -> Iterator[None]:
             return
         needed = BUILD + PER_OP * ops_of(module)
         with _lock:
-            _require(where, needed, *left)
+            _require(where, _promises + needed, *left)
             _promises += needed
         try:
             yield
@@ -163,6 +169,8 @@ def require_for(where: str, module: ir.Module) -> None:
 
 def ops_of(module: ir.Module) -> int:
     """The number of ops in a module."""
+    from relax_mlir.mlir import ir
+
     found = 0
 
     def visit(_: ir.Operation) -> ir.WalkResult:

@@ -145,7 +145,7 @@ def build(
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
             target is another architecture than the host's, or has threads where there are none.
         PassError: a pass failed. VerifyError: the module is invalid.
-        OutOfMemoryError: a limit leaves too little memory.
+        OutOfMemoryError: little memory is left.
         ArgumentError: a third-party library that the module calls is not installed.
     """
     mod, target = module_and_target(mod, given, target, name, more)

@@ -17,7 +17,7 @@ from relax_mlir.error import ArgumentError, CompileError
 from relax_mlir.fork_safety import Order, RenewedLock, after_fork_in_child, before_fork, process_lock
 from relax_mlir.lowering.llvm.function_cpu import FunctionCpu
 from relax_mlir.lowering.parts.module_parts import Part
-from relax_mlir.memory_left import PER_BYTE, STEP, require, threads_for
+from relax_mlir.memory_left import PART, PER_BYTE, require, threads_for
 from relax_mlir.mlir import ir, llvm
 from relax_mlir.mlir_text import symbol_name
 from relax_mlir.runtime import cache_store, part_store
@@ -264,7 +264,7 @@ def compile_part(
     cpu: FunctionCpu | None = None,
 ) -> bytes:
     """The object file of a part; the arguments are those of `PartCompiler`, which says what it raises."""
-    require(part.exported[0], STEP + PER_BYTE * len(part.source))
+    require(part.exported[0], PART + PER_BYTE * len(part.source))
     lowered = lowered_part(part, low_precision, cpu)
     require_symbols(lowered, libraries, part.external)
     return object_code(lowered, part.exported[0], part.external, libraries, opt_level)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from relax_mlir.diagnostics import collect, of_error, report
-from relax_mlir.error import Diagnostic, PassError, RelaxError
+from relax_mlir.error import Diagnostic, OutOfMemoryError, PassError, RelaxError
 from relax_mlir.mlir import ir
 from relax_mlir.source_frame import with_frames
 from relax_mlir.transform.config import DUMP_DIR, REPRODUCERS, VERIFY_EACH
@@ -89,6 +89,8 @@ def _errors_of(failure: RelaxError) -> list[Diagnostic]:
 
 
 def _failure(error: Exception, info: PassInfo, seen: list[Diagnostic]) -> RelaxError:
+    if isinstance(error, MemoryError) and not isinstance(error, RelaxError):
+        error = OutOfMemoryError(f"no memory is left ({error})" if str(error) else "no memory is left")
     if isinstance(error, RelaxError):
         error.pass_name = info.name
         error.add_hint(f"in pass '{info.text}'")
