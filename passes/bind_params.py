@@ -12,7 +12,7 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects import constants, dtypes
 from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import Tensor, struct_info
-from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError
+from relax_mlir.error import ArgumentError, DTypeError, ShapeError, UnknownNameError, expect
 from relax_mlir.files import load_arrays
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
@@ -24,12 +24,25 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 Array = np.ndarray[Any, Any]
 
 
+def checked(params: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrays by name; raises ArgumentError for other values and keys."""
+    expect("BindParams: 'params'", params, Mapping, "a dictionary of arrays by the parameters' names")
+    for name, value in params.items():
+        expect("BindParams: a key of 'params'", name, str, "the name of a parameter")
+        if not hasattr(value, "__array__"):
+            raise ArgumentError(
+                f"BindParams: params[{name!r}] is of type {type(value).__name__}, expected an array"
+            )
+    return dict(params)
+
+
 @dataclass(frozen=True)
 class BindParams(ModulePass):
     """Make parameters of `function` constants: the arrays of the ``.npz`` file `file`, by the parameters' names.
 
-    In Python, `params` gives the arrays; large C-contiguous ones are referenced, not copied. Symbols that stand
-    alone in the shape of a bound parameter get its sizes. Calls of the function in the module lose the argument.
+    In Python, a dictionary of arrays may stand in the place of the file, ``BindParams("main", {"w": w})``; large
+    C-contiguous ones are referenced, not copied. Symbols that stand alone in the shape of a bound parameter get its
+    sizes. Calls of the function in the module lose the argument.
     Follows TVM's BindParams.
 
     Raises:
@@ -43,11 +56,17 @@ class BindParams(ModulePass):
     file: str = ""
     params: Mapping[str, Array] | None = field(default=None, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        given: object = self.file
+        if isinstance(given, Mapping):
+            object.__setattr__(self, "file", "")
+            object.__setattr__(self, "params", checked(given))
+
     @classmethod
     def of(cls, params: Mapping[str, Array], function: str = "main") -> BindParams:
         """The pass that makes the parameters of `function` in `params`, by name, constants."""
         made = cls(function)
-        object.__setattr__(made, "params", dict(params))
+        object.__setattr__(made, "params", checked(params))
         return made
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from relax_mlir import symbolic
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.attributes import EXPOSED_SUFFIX, EXPOSES, PRIM_ATTRS, PRIM_FUNC
 from relax_mlir.dialects.prim_params import PrimParam, prim_params
 from relax_mlir.dialects.structure import TUPLE
+from relax_mlir.dialects.type_queries import all_dims, parameter_symbols
 from relax_mlir.dialects.types import Prim, StructInfo, Tensor
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import UnsupportedError, VerifyError
@@ -116,6 +119,7 @@ def _expose(module: ir.Module, prim: func.FuncOp, name: str, exported: str, writ
     params = prim_params(prim)
     if params is None:
         return
+    _require_symbols(prim, name, params)
     if exported != name and exported in symbol_names(module.body):
         raise UnsupportedError(
             f"{location_text(prim.location)}: prim func '{name}' has the global_symbol '{exported}', which another "
@@ -133,6 +137,21 @@ def _expose(module: ir.Module, prim: func.FuncOp, name: str, exported: str, writ
     with module.context:
         entry.operation.location = prim.location
         entry.attributes[EXPOSES] = _exposes(name, ir.DenseI64ArrayAttr.get(written))
+
+
+def _require_symbols(prim: func.FuncOp, name: str, params: Sequence[PrimParam]) -> None:
+    """Raise VerifyError if a symbol in a shape is no dimension of any buffer: arguments could not be checked."""
+    infos = [_info(param) for param in params]
+    known = set(parameter_symbols(infos))
+    for param, info in zip(params, infos, strict=True):
+        for symbol in sorted(
+            {symbol for dim in all_dims(info) if dim is not None for symbol in symbolic.symbols(dim)} - known
+        ):
+            raise VerifyError(
+                f"{location_text(prim.location)}: prim func '{name}': parameter '{param.name}: {info}' uses symbol "
+                f"'{symbol}', which no dimension of a buffer defines, by being the symbol alone or a linear expression "
+                f"of it; give '{param.name}' a symbol for the dimension, or add a buffer of '{symbol}' elements"
+            )
 
 
 def _info(param: PrimParam) -> StructInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +13,20 @@ import tvm_ffi
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
-from relax_mlir.error import ArgumentError, ParseError, ShapeError, UnknownNameError, UnsupportedError
+from relax_mlir.error import (
+    ArgumentError,
+    OutOfMemoryError,
+    ParseError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from relax_mlir.files import load_arrays
 from relax_mlir.tools.run_model import RunnableFunction
 
 Array = np.ndarray[Any, Any]
 _DEFAULT_DTYPE = "float32"
+LARGEST = 1 << 63
 
 
 def read_arrays(texts: Sequence[str], names: Sequence[str]) -> dict[str, Array]:
@@ -192,9 +201,17 @@ def _random(leaf: _Leaf, sizes: Mapping[str, int], rng: np.random.Generator) -> 
     if leaf.kind != "tensor":
         raise UnsupportedError(f"parameter {leaf.name!r} is of kind {leaf.kind}: no value can be made for it")
     dtype = dtypes.dtype(leaf.dtype).numpy
-    if leaf.dtype == "bool" or leaf.dtype.startswith(("int", "uint")):
-        return rng.integers(0, 2, shape).astype(dtype)
-    return rng.standard_normal(shape, np.float32).astype(dtype)
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"parameter {leaf.name!r}: the shape {shape} has a negative dimension")
+    elements = math.prod(shape)
+    try:
+        if leaf.dtype == "bool" or leaf.dtype.startswith(("int", "uint")):
+            return rng.integers(0, 2, shape).astype(dtype)
+        return rng.standard_normal(shape, np.float32).astype(dtype)
+    except (MemoryError, ValueError) as error:  # NumPy: "array is too big", "maximum supported dimension"
+        raise OutOfMemoryError(
+            f"parameter {leaf.name!r}: no memory for {elements} elements of {leaf.dtype}, the shape {shape}: {error}"
+        ) from None
 
 
 def _size(dim: str, leaf: _Leaf, sizes: Mapping[str, int]) -> int:
@@ -204,4 +221,7 @@ def _size(dim: str, leaf: _Leaf, sizes: Mapping[str, int]) -> int:
         raise ArgumentError(
             f"parameter {leaf.name!r}: symbol {unknown[0]!r} has no value: give --random {unknown[0]}=7"
         )
-    return symbolic.evaluate(formula, sizes)
+    value = symbolic.evaluate(formula, sizes)
+    if not -LARGEST <= value < LARGEST:
+        raise ShapeError(f"parameter {leaf.name!r}: {dim} is {value}, which is no number of 64 bits")
+    return value

@@ -7,6 +7,8 @@ A field ``max_depth`` is the option ``max-depth``. Types: bool, int, float, str,
 from __future__ import annotations
 
 import dataclasses
+import functools
+import numbers
 import types
 import typing
 from typing import Any, Literal, TypeVar, Union
@@ -48,6 +50,56 @@ def create(cls: type[P], name: str, text: str) -> P:
             option = field.name.replace("_", "-")
             raise ParseError(f"pass '{name}': option '{option}' is required: {name}{{{option}=...}}")
     return cls(**values)
+
+
+def check_options(instance: object) -> None:
+    """Raise ArgumentError if an option of a pass has a value that is not of its type.
+
+    Options of types that no text can give are those of whoever has written the pass.
+    """
+    try:
+        kinds = _known_types(type(instance))
+    except (NameError, TypeError):  # annotations that name what only a function sees
+        return
+    for option, kind in kinds.items():
+        name = option.replace("-", "_")
+        value = getattr(instance, name)
+        if not _fits(value, kind):
+            raise ArgumentError(
+                f"{type(instance).__name__}: {name!r} is {_shortened(value)} ({type(value).__name__}), expected "
+                f"{_described(kind)}"
+            )
+
+
+@functools.cache
+def _known_types(cls: type) -> dict[str, Any]:
+    return option_types(cls)
+
+
+def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - any option type
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, each) for each in arguments)
+    if origin is tuple:
+        return isinstance(value, tuple | list) and all(_fits(item, arguments[0]) for item in value)
+    if origin is Literal:
+        return value in arguments if isinstance(value, str | int) else False
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return isinstance(value, kind) if kind in (bool, str, types.NoneType) else True
+
+
+def _described(kind: Any) -> str:  # noqa: ANN401 - any option type
+    return str(getattr(kind, "__name__", kind) if not typing.get_origin(kind) else kind).replace(
+        "typing.", ""
+    )
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def split_options(name: str, text: str) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from relax_mlir.symbolic import assuming
 from relax_mlir.transform.context import PassContext
 from relax_mlir.transform.failure import guarded
 from relax_mlir.transform.info import PassInfo
-from relax_mlir.transform.options import format_options
+from relax_mlir.transform.options import check_options, format_options
 from relax_mlir.transform.pass_base import Pass
 
 DATAFLOW = "relax.dataflow"
@@ -46,6 +46,7 @@ class PythonPass(Pass):
 
     @cached_property
     def info(self) -> PassInfo:
+        check_options(self)
         text = self.name + format_options(self)
         return PassInfo(self.name, self.opt_level, self.required, text, on_functions=self.on_functions)
 

@@ -13,7 +13,7 @@ from relax_mlir.dialects.random import STATE
 from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value, Var
-from relax_mlir.error import UnsupportedError, expect
+from relax_mlir.error import RelaxError, UnsupportedError, expect
 from relax_mlir.frontend.import_progress import importing
 from relax_mlir.frontend.torch.decompositions import decomposed
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
@@ -127,7 +127,16 @@ def prepared(
         torch.export.ExportedProgram,
         "what torch.export.export gives",
     )
-    return decomposed(exported_program, functional=functional, known=known)
+    try:
+        return decomposed(exported_program, functional=functional, known=known)
+    except RelaxError:
+        raise
+    except Exception as error:  # torch raises of all kinds for what it cannot trace again
+        reason = (str(error).splitlines() or [""])[0]
+        raise UnsupportedError(
+            "from_exported_program: torch cannot decompose the program into ops without effects: "
+            f"{type(error).__name__}: {reason}; run_decompositions({{}}) of it may say more"
+        ) from error
 
 
 GENERATOR = "generator"

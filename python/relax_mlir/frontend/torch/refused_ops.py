@@ -18,6 +18,8 @@ REFUSED = {
     "aten.convolution_backward.default": _GRADIENT,
     "aten._fft_c2r.default": _COMPLEX,
     "aten._fft_r2c.default": _COMPLEX,
+    "aten.complex.default": _COMPLEX,
+    "aten.polar.default": _COMPLEX,
     "aten.as_strided.default": _MEMORY,
     "aten.atan2.out": "it writes into its argument `out`; functional programs have aten.atan2.default",
     "aten._embedding_bag.default": _BAGS,
