@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import tvm_ffi
 
 from relax_mlir.dialects.attributes import DONATED
@@ -27,7 +28,7 @@ class CompiledProgram:
 
     Arguments and results have the containers of the module: dictionaries, tuples, dataclasses that torch knows. A
     result that is an argument is that argument; what the module changes in place, arguments and buffers, is changed
-    in place, too. Results are tensors without gradients.
+    in place, too; tensors that share memory with one of these are refused. Results are tensors without gradients.
     """
 
     def __init__(
@@ -67,7 +68,12 @@ class CompiledProgram:
         self._donated = list(donated) or [False] * len(self._changed)
 
     def __call__(self, *args: Argument, **kwargs: Argument) -> Argument:
-        """Call it. Raises `ArgumentError` for arguments of another structure, and what ``main`` raises."""
+        """Call it.
+
+        Raises:
+            ArgumentError: arguments of another structure, or that share memory with one that the program changes;
+                and what ``main`` raises.
+        """
         import torch.utils._pytree as pytree
 
         if kwargs:
@@ -85,6 +91,7 @@ class CompiledProgram:
                     f"the program was exported with {value!r}, which is part of it"
                 )
         state = list(self._state)
+        self._refuse_overlaps(leaves)
         apart = self._made_dense(leaves, state)
         waiting = iter(leaves)
         given = [_packed(tree, waiting) for tree in self._trees]
@@ -105,6 +112,32 @@ class CompiledProgram:
                 known[node].detach().copy_(_as_torch(next(new)))
         out = self._results(result, known)
         return pytree.tree_unflatten(out, self._out_spec)
+
+    def _refuse_overlaps(self, leaves: Sequence[Any]) -> None:
+        """Refuse tensors that share memory with one that the program changes: it reads all as they were before."""
+        if not self._changed:
+            return
+        names = [f"argument {leaf.paths[0]}" for leaf in self._leaves] + [
+            f"buffer '{n}'" for n in self._signature.state
+        ]
+        tensors = [*leaves, *self._state]
+        changed = {index if kind == "input" else len(leaves) + index for kind, index, _ in self._changed}
+        extents = {
+            number: found for number, item in enumerate(tensors) if (found := _extent(item)) is not None
+        }
+        for first in sorted(changed & extents.keys()):
+            for second, (low, high) in extents.items():
+                if second == first or (second in changed and second < first):
+                    continue
+                if (
+                    low < extents[first][1]
+                    and extents[first][0] < high
+                    and _overlap(tensors[first], tensors[second])
+                ):
+                    raise ArgumentError(
+                        f"{names[second]} shares memory with {names[first]}, which the program changes in place; "
+                        f"pass a copy of one of them"
+                    )
 
     def _made_dense(self, leaves: list[Any], state: list[Any]) -> dict[int, tuple[Any, Any]]:
         """Put dense copies in the places of tensors that ``main`` is to change, and are not dense; both by number."""
@@ -183,6 +216,42 @@ def _packed(tree: Tree, waiting: Iterator[Any]) -> Argument:
 
 _DROPPED = object()
 """In the place of an argument that is a constant of the program."""
+
+
+def _extent(item: Argument) -> tuple[int, int] | None:
+    """The addresses of the elements of a tensor, from the first to after the last; None where it has none."""
+    import torch
+
+    if not isinstance(item, torch.Tensor) or item.numel() == 0 or item.layout is not torch.strided:
+        return None
+    start = item.data_ptr()
+    last = sum((size - 1) * stride for size, stride in zip(item.shape, item.stride(), strict=True))
+    return start, start + (last + 1) * item.element_size()
+
+
+def _overlap(first: Argument, second: Argument) -> bool:
+    """True if two tensors have an element in common."""
+    try:
+        return bool(np.shares_memory(_bytes_of(first), _bytes_of(second), max_work=_MAX_WORK))
+    except np.exceptions.TooHardError:
+        return True
+
+
+_MAX_WORK = 100_000
+"""The effort that goes into the question of whether two strided tensors overlap."""
+
+
+def _bytes_of(tensor: Argument) -> np.ndarray:
+    """A view of the memory of a tensor of any dtype."""
+    size = tensor.element_size()
+    interface = {
+        "version": 3,
+        "data": (tensor.data_ptr(), False),
+        "typestr": f"|V{size}",
+        "shape": tuple(tensor.shape),
+        "strides": tuple(stride * size for stride in tensor.stride()),
+    }
+    return np.asarray(type("Memory", (), {"__array_interface__": interface})())
 
 
 def _flat(result: Argument) -> Iterator[Any]:

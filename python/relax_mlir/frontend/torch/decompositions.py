@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from relax_mlir.frontend.torch.functional import is_functional
+from relax_mlir.error import UnsupportedError
+from relax_mlir.frontend.torch.functional import UNMARKED, is_functional
 from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
 from relax_mlir.frontend.torch.ignored import is_ignored
 from relax_mlir.frontend.torch.refused_ops import REFUSED
 from relax_mlir.frontend.torch.registry import rules
 from relax_mlir.frontend.torch.requirement import exact_sizes
-from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, GraphModule
+from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, GraphModule, Node
 
 _ROUNDS = 8
 """How often decompositions may lead to ops that need another one."""
@@ -27,8 +31,9 @@ def decomposed(program: ExportedProgram, *, functional: bool, known: Collection[
     """
     tried: set[Any] = set()
     if functional and (known or not is_functional(program)):
+        _refuse_lifts(program)
         tried = {op for op in _missing(program.graph_module, known) if _is_kept(op)}
-        program = _run(program, decompositions(tried))
+        program = _run(program, decompositions(tried) | _unmarked(program.graph_module))
     for _ in range(_ROUNDS):
         missing = {op for op in _missing(program.graph_module, known) if op not in tried}
         tried |= missing
@@ -44,10 +49,78 @@ def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> Export
 
     It traces again, and would assume anew that sizes are two or more.
     """
-    with warnings.catch_warnings(), exact_sizes():
+    with warnings.catch_warnings(), exact_sizes(), eager_aliases():
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         return program.run_decompositions(table)
+
+
+def _unmarked(graph_module: GraphModule) -> dict[Any, Any]:
+    """The kernels of ops of a graph whose results may be views that their schemas do not mark.
+
+    Torch takes a change of such a result for one of a new tensor, unless the op is decomposed first.
+    """
+    targets = {node.target for node in _nodes(graph_module) if str(node.target) in UNMARKED}
+    return {op: composite_kernel(op) for op in targets if _is_composite(op)}
+
+
+def _refuse_lifts(program: ExportedProgram) -> None:
+    """Refuse ``lift_fresh`` of what is no constant: tracing gives a copy, eager torch its operand."""
+    constants = program.graph_signature.inputs_to_lifted_tensor_constants
+    for node in _nodes(program.graph_module):
+        if str(node.target) != "aten.lift_fresh.default" or node.args[0].op == "get_attr":
+            continue
+        if node.args[0].name not in constants:
+            raise UnsupportedError(
+                f"aten.lift_fresh of '{node.args[0].name}', which is no constant, in a program that changes memory "
+                "or has to be decomposed; use the tensor itself"
+            )
+
+
+@contextmanager
+def eager_aliases() -> Iterator[None]:
+    """Inside, torch traces ops as eager torch runs them that give views where its kernels for tracing give copies."""
+    import torch
+
+    key = torch._C.DispatchKey
+    kernels = {_op(name): kernel for name, kernel in _EAGER.items()}
+    saved = {op: dict(op.py_kernels) for op in kernels}
+    try:
+        for op, kernel in kernels.items():
+            keys = [key.CompositeImplicitAutograd] if _is_composite(op) else []
+            op.py_kernels.update(dict.fromkeys([*keys, key.Autograd], kernel))
+            op._dispatch_cache.clear()
+        yield
+    finally:
+        for op, before in saved.items():
+            op.py_kernels.clear()
+            op.py_kernels.update(before)
+            op._dispatch_cache.clear()
+
+
+def _op(name: str) -> Argument:
+    import torch
+
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload)
+
+
+def _dropout(x: Argument, p: float, train: bool | None) -> Argument:
+    return _op("native_dropout.default")(x, p, train)[0] if train and p != 0 else x
+
+
+def _marked(name: str) -> Callable[..., Argument]:
+    """A kernel that runs another op, which gives the same views, with a schema that says so."""
+    return lambda *args: list(_op(name)(*args))
+
+
+_EAGER = {
+    "dropout.default": _dropout,
+    "unsafe_chunk.default": _marked("chunk.default"),
+    "unsafe_split.Tensor": _marked("split.Tensor"),
+    "unsafe_split_with_sizes.default": _marked("split_with_sizes.default"),
+}
+"""Kernels that give the views that eager torch gives, by the names of ops."""
 
 
 def _is_kept(op: Argument) -> bool:
@@ -56,13 +129,75 @@ def _is_kept(op: Argument) -> bool:
 
 
 def decompositions(ops: set[Any]) -> dict[Any, Any]:
-    """Torch's decompositions of `ops`, of those that have one."""
+    """Torch's decompositions of `ops`, of those that have one: functions of the arguments of the op's schema."""
+    found = {op: _decomposition(op) for op in ops if str(op) not in REFUSED and hasattr(op, "_schema")}
+    return {op: function for op, function in found.items() if function is not None}
+
+
+def _decomposition(op: Argument) -> Callable[..., Argument] | None:
+    """The decomposition of a functional op. That of a composite op is its own kernel, which eager torch runs."""
     from torch._decomp import decomposition_table
 
-    ops = {op for op in ops if str(op) not in REFUSED}
-    found = {op: decomposition_table[op] for op in ops if op in decomposition_table and not _is_prim(op)}
-    composite = {op for op in ops if op not in found and hasattr(op, "_schema") and _is_composite(op)}
-    return found | {op: partial(_composed, op) for op in composite}
+    if op._schema.is_mutable:
+        return None
+    if _is_composite(op):
+        return composite_kernel(op)
+    function: Callable[..., Argument] | None = decomposition_table.get(op)
+    return function if function is not None and not _is_prim(op) and follows_schema(op, function) else None
+
+
+def follows_schema(op: Argument, function: Callable[..., Argument]) -> bool:
+    """True if `function` takes the arguments of the op's schema.
+
+    Torch's table has functions of ``torch._refs``, too, whose parameters are those of ``torch.nn.functional``: a
+    reduction is a string there, and a number in ATen.
+    """
+    try:
+        parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())
+    except ValueError:
+        return False
+    kinds = {parameter.kind for parameter in parameters}
+    if kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+        return True  # it passes on what it is given
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return False
+    by_name = {parameter.name: parameter for parameter in parameters}
+    by_place = [parameter for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    taken = set()
+    for index, argument in enumerate(op._schema.arguments):
+        if argument.kwarg_only:
+            parameter = by_name.get(argument.name)
+        else:
+            parameter = by_place[index] if index < len(by_place) else None
+        if parameter is None or not _takes(parameter, argument):
+            return False
+        taken.add(parameter.name)
+    return all(p.name in taken or p.default is not p.empty for p in parameters)
+
+
+def _takes(parameter: inspect.Parameter, argument: Argument) -> bool:
+    """True if a parameter of Python is an argument of a schema: of its kind, and of its name or its default."""
+    if parameter.annotation is not parameter.empty:
+        expected, annotated = _kinds(argument.type), _kinds(parameter.annotation)
+        if not expected & annotated:
+            return False
+        if expected == {"Tensor"}:
+            return True
+    if parameter.name == argument.name or str(argument.type) == "Tensor":
+        return True
+    if not argument.has_default_value():
+        return parameter.default is parameter.empty
+    return bool(parameter.default == argument.default_value)
+
+
+def _kinds(annotation: Argument) -> set[str]:
+    """The kinds of values that a type stands for: tensors, strings, and everything else as one."""
+    words = set(re.findall(r"\w+", annotation.__name__ if isinstance(annotation, type) else str(annotation)))
+    words -= {"torch", "typing", "Optional", "Union", "None", "NoneType", "List", "list", "Sequence", "tuple"}
+    return {_KINDS.get(word, "number") for word in words}
+
+
+_KINDS = {"Tensor": "Tensor", "TensorLike": "Tensor", "str": "str", "Literal": "str"}
 
 
 def _is_composite(op: Argument) -> bool:
@@ -73,11 +208,13 @@ def _is_composite(op: Argument) -> bool:
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key))
 
 
-def _composed(op: Argument, *args: Argument, **kwargs: Argument) -> Argument:
-    """Run that kernel. (`op.decompose` would ask for the decomposition that is being made.)"""
+def composite_kernel(op: Argument) -> Callable[..., Argument]:
+    """The kernel of a composite op. (`op.decompose` would ask for the decomposition that is being made.)"""
     import torch
 
-    return op._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    found: Callable[..., Argument] = op.py_kernels.get(key) or partial(op._op_dk, key)
+    return found
 
 
 def _is_prim(op: Argument) -> bool:
@@ -90,10 +227,15 @@ def _is_prim(op: Argument) -> bool:
 
 def _missing(graph_module: GraphModule, known: Collection[str]) -> Iterator[Any]:
     """Ops of a graph, and of those that its control flow calls, that have no rule."""
+    for node in _nodes(graph_module):
+        if not is_ignored(node) and op_name(node) not in known and find_rule(node) is None:
+            yield node.target
+
+
+def _nodes(graph_module: GraphModule) -> Iterator[Node]:
+    """The calls of ops with a schema in a graph, and in those that its control flow calls."""
     for module in graph_module.modules():
         graph = getattr(module, "graph", None)
         for node in graph.nodes if graph is not None else []:
-            if node.op != "call_function" or not hasattr(node.target, "_schema") or is_ignored(node):
-                continue
-            if op_name(node) not in known and find_rule(node) is None:
-                yield node.target
+            if node.op == "call_function" and hasattr(node.target, "_schema"):
+                yield node

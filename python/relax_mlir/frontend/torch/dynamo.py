@@ -6,8 +6,9 @@ sees every change of the module. Graphs for training are refused.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 from relax_mlir.builder import BlockBuilder
@@ -16,7 +17,7 @@ from relax_mlir.dialects.structure import prim_value
 from relax_mlir.dialects.types import Prim
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import UnsupportedError
-from relax_mlir.frontend.torch.decompositions import decompositions
+from relax_mlir.frontend.torch.decompositions import decompositions, eager_aliases
 from relax_mlir.frontend.torch.exported_program import GENERATOR
 from relax_mlir.frontend.torch.graph_importer import GraphImporter
 from relax_mlir.frontend.torch.program_signature import tensor_info
@@ -25,7 +26,7 @@ from relax_mlir.frontend.torch.registry import rules
 from relax_mlir.frontend.torch.requirement import exact_sizes, require_torch
 from relax_mlir.frontend.torch.sizes import Sizes
 from relax_mlir.frontend.torch.torch_mlir_fallback import TorchMlirFallback
-from relax_mlir.frontend.torch.torch_types import Argument, GraphModule, Node
+from relax_mlir.frontend.torch.torch_types import Argument, GraphModule, Node, SymPy
 from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.ir_module import IRModule
 from relax_mlir.random import Generator, State
@@ -60,7 +61,8 @@ def dynamo_backend(
         return _compiled(graph, options.get("options") or {})
 
     compiler = aot_autograd(fw_compiler=compile_forward, decompositions=_table())
-    found: Callable[..., Argument] = compiler(graph_module, example_inputs)
+    with eager_aliases():
+        found: Callable[..., Argument] = compiler(graph_module, example_inputs)
     return found
 
 
@@ -107,6 +109,7 @@ def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..
     rest = {name: value for name, value in options.items() if name != "fallback"}
     main = build(graph_to_module(graph_module, options.get("fallback", True)), **rest)["main"]
 
+    layouts = _layouts(inputs, results)
     seeds = [_seed_of_torch] if draws(graph_module) else []
 
     def run(*args: Argument) -> tuple[Argument, ...]:
@@ -116,11 +119,91 @@ def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..
             if item in given
             else item
             if item is None or isinstance(item, int)
+            else layouts[item](next(found), args)
+            if item in layouts
             else next(found)
             for item in results
         )
 
     return _boxed(run)
+
+
+def _layouts(
+    inputs: Sequence[Node], results: Sequence[Node]
+) -> dict[Any, Callable[[Argument, Sequence[Argument]], Argument]]:
+    """The functions that lay out the elements of results that are views, or whose views are results, as torch traced.
+
+    Of a result that is a view of an argument torch makes the same view of the memory of the argument, by the strides
+    and the offset of what it gets here.
+    """
+    import torch
+
+    nodes = [item for item in results if isinstance(item, torch.fx.Node) and item not in inputs]
+    views = {item: root for item in nodes if (root := _viewed(item)) is not item}
+    kept = {item for item, root in views.items() if root in inputs or root in nodes}
+    kept |= {root for root in views.values() if root in nodes}
+    fakes = {item: item.meta.get("val") for item in kept}
+    return {
+        item: partial(_laid_out, _numbers((*fake.stride(), fake.storage_offset()), inputs))
+        for item, fake in fakes.items()
+        if isinstance(fake, torch.Tensor)
+    }
+
+
+def _viewed(node: Node) -> Node:
+    """What a node is a view of, as far back as that goes."""
+    while True:
+        source = node.args[0] if node.args else None
+        schema = getattr(node.target, "_schema", None)
+        views = schema is not None and any(result.alias_info is not None for result in schema.returns)
+        if not hasattr(source, "meta") or not (views or node.target is operator.getitem):
+            return node
+        node = source
+
+
+def _numbers(sizes: Sequence[Argument], inputs: Sequence[Node]) -> Callable[[Sequence[Argument]], list[int]]:
+    """A function from the arguments of a graph to the values of symbolic integers."""
+    import torch
+
+    sources: dict[Any, tuple[int, str, int]] = {}
+    for index, node in enumerate(inputs):
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt):
+            sources.setdefault(value.node.expr, (index, "", 0))
+        elif hasattr(value, "shape"):
+            for axis in range(len(value.shape)):
+                for kind, size in (("shape", value.shape[axis]), ("stride", value.stride()[axis])):
+                    if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                        sources.setdefault(size.node.expr, (index, kind, axis))
+    exprs = [size.node.expr if isinstance(size, torch.SymInt) else size for size in sizes]
+
+    def value_of(symbol: SymPy, args: Sequence[Argument]) -> int:
+        index, kind, axis = sources[symbol]
+        value = args[index]
+        return int(value.shape[axis] if kind == "shape" else value.stride(axis) if kind else value)
+
+    def compute(args: Sequence[Argument]) -> list[int]:
+        return [
+            e if isinstance(e, int) else int(e.xreplace({s: value_of(s, args) for s in e.free_symbols}))
+            for e in exprs
+        ]
+
+    return compute
+
+
+def _laid_out(
+    numbers: Callable[[Sequence[Argument]], list[int]], value: Argument, args: Sequence[Argument]
+) -> Argument:
+    """A tensor with the strides and the offset that `numbers` gives, as it is where it has them."""
+    import torch
+
+    *strides, offset = numbers(args)
+    dense = value if isinstance(value, torch.Tensor) else torch.from_dlpack(value)
+    if list(dense.stride()) == strides and dense.storage_offset() == offset:
+        return dense
+    last = sum((size - 1) * stride for size, stride in zip(dense.shape, strides, strict=True))
+    memory = torch.empty(offset + last + 1 if dense.numel() else offset, dtype=dense.dtype)
+    return memory.as_strided(dense.shape, strides, offset).copy_(dense)
 
 
 def _seed_of_torch() -> State:

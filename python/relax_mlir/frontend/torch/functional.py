@@ -15,13 +15,25 @@ _CHANCES = ("dropout_p",)
 """Parameters of ops that draw random numbers unless they are 0."""
 _STATISTICS = ("batch_norm", "instance_norm")
 """Ops that change their arguments in training, which their schemas do not say."""
-_UNMARKED = (
-    "aten.type_as.default",
-    "aten.atleast_1d.default",
-    "aten.atleast_2d.default",
-    "aten.atleast_3d.default",
+UNMARKED = frozenset(
+    f"aten.{name}" if "." in name else f"aten.{name}.default"
+    for name in (
+        *("_cast_Byte", "_cast_Char", "_cast_Double", "_cast_Float", "_cast_Half", "_cast_Int", "_cast_Long"),
+        *("_cast_Short", "alpha_dropout", "broadcast_tensors", "cartesian_prod", "conj_physical", "dropout"),
+        *(
+            "einsum",
+            "feature_alpha_dropout",
+            "feature_dropout",
+            "meshgrid",
+            "meshgrid.indexing",
+            "sum_to_size",
+        ),
+        *("type_as", "unflatten_dense_tensors", "unsafe_chunk", "unsafe_split.Tensor"),
+        *(f"atleast_{rank}d{kind}" for rank in (1, 2, 3) for kind in ("", ".Sequence")),
+        "unsafe_split_with_sizes",
+    )
 )
-"""Ops that may give their operand, which their schemas do not say."""
+"""Ops that may give their operand or a view of it, which their schemas do not say."""
 
 
 def is_functional(program: ExportedProgram) -> bool:
@@ -98,7 +110,7 @@ def _may_be_operand(node: Node) -> bool:
         return False
     name = str(node.target)
     marked = any(value.alias_info is not None for value in schema.returns)
-    if name != "aten.detach_.default" and name not in _UNMARKED:
+    if name != "aten.detach_.default" and name not in UNMARKED:
         key = torch._C.DispatchKey.CompositeImplicitAutograd
         if not marked or name == "aten.reshape.default":
             return False

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from relax_mlir import op as R
 from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import UnsupportedError
+from relax_mlir.error import DTypeError, UnsupportedError
 from relax_mlir.frontend.torch.torch_arrays import dtype_name
 from relax_mlir.frontend.torch.torch_types import Argument, Node
 from relax_mlir.symbolic import Dim, Expr
@@ -85,15 +86,43 @@ class OpCall:
 
     # -- arguments as values
 
-    def tensor(self, operand: Operand, dtype: str | None = None) -> Value:
-        """A tensor of `dtype` (default: that of the result) from a tensor, a number or a symbolic integer."""
+    def tensor(self, operand: Operand, dtype: str | None = None, *, wraps: bool = False) -> Value:
+        """A tensor of `dtype` (default: that of the result) from a tensor, a number or a symbolic integer.
+
+        `wraps`: an integer that `dtype` does not hold wraps around, as eager torch converts operands of arithmetic
+        and comparisons. Elsewhere it is an error, as in eager torch.
+        """
         wanted = dtype or self.dtype
         if isinstance(operand, Value):
             return operand if operand.dtype == wanted else cast(operand, wanted)
         if isinstance(operand, Expr):
             number = R.prim_to_tensor(operand)
-            return number if wanted == "int64" else R.astype(number, wanted)
-        return constant(operand, wanted)
+            if wanted == "int64":
+                return number
+            return R.astype(number if wraps else self.fitting(number, wanted), wanted)
+        return constant(operand, wanted, wraps=wraps)
+
+    def fitting(self, number: Value, dtype: str) -> Value:
+        """A tensor of one number, which eager torch reads; that an integer `dtype` does not hold it is an error."""
+        info = integer_info(dtype)
+        if info is None or str(number.dtype) in (dtype, "bool"):
+            return number
+        kind = str(number.dtype)
+        given = integer_info(kind)
+        low, high = _bounds(info, signed=given is not None)
+        if given is None:
+            kind, high = "float64", math.nextafter(high + 1, 0)
+        else:
+            low, high = max(low, given.min), min(high, given.max)
+            if (low, high) == given:
+                return number
+        value = number if kind == str(number.dtype) else R.astype(number, kind)
+        fits = R.logical_and(
+            R.greater_equal(value, R.const(low, kind)), R.less_equal(value, R.const(high, kind))
+        )
+        message = f"{self.node.target}: the number does not fit {dtype} ({info.min} to {info.max})"
+        R.assert_op(R.reshape(fits, ()), format=message)
+        return number
 
     def te(self, function: Callable[..., Any], *args: Argument, **kwargs: Argument) -> Value:
         """Call a tensor expression that gives one tensor."""
@@ -121,17 +150,52 @@ def cast(value: Value, dtype: str) -> Value:
     return R.astype(value, dtype)
 
 
-def constant(number: Number, dtype: str) -> Value:
-    """A number as a tensor of rank 0, rounded to `dtype` as torch does it."""
+def constant(number: Number, dtype: str, *, wraps: bool = False) -> Value:
+    """A number as a tensor of rank 0, rounded to `dtype`. `wraps` and errors: see `converted`."""
+    with np.errstate(over="ignore"):
+        return R.const(converted(number, dtype, wraps=wraps), dtype)
+
+
+def converted(number: Number, dtype: str, *, wraps: bool = False) -> Number:
+    """A number as one of `dtype`, as torch converts it. `wraps`: see `OpCall.tensor`.
+
+    Raises:
+        DTypeError: an integer `dtype` does not hold the number. A negative integer that an unsigned one holds without
+            its sign wraps around always, as in torch.
+    """
     if dtype == "bool":
-        return R.const(bool(number), dtype)
-    if dtype.startswith(("float", "bfloat")):
-        with np.errstate(over="ignore"):
-            return R.const(float(number), dtype)
+        return bool(number)
+    info = integer_info(dtype)
+    if info is None:
+        return float(number)
+    whole = isinstance(number, int)
+    low, high = _bounds(info, signed=whole)
+    if not (wraps and whole) and not low <= number <= high:  # nor does NaN fit
+        raise DTypeError(
+            f"the number {number} does not fit {dtype} ({info.min} to {info.max}); eager PyTorch refuses it, too. "
+            "Convert the tensor to a wider dtype first"
+        )
+    return (int(number) - info.min) % (info.max - info.min + 1) + info.min
+
+
+class IntegerInfo(NamedTuple):
+    """The bounds of an integer dtype."""
+
+    min: int
+    max: int
+
+
+def integer_info(dtype: str) -> IntegerInfo | None:
+    """The bounds of an integer dtype; None for other dtypes."""
+    if not dtype.startswith(("int", "uint")):
+        return None
     info = np.iinfo(dtype)
-    whole = int(number)
-    span = int(info.max) - int(info.min) + 1
-    return R.const((whole - int(info.min)) % span + int(info.min), dtype)  # wraps around, as torch's
+    return IntegerInfo(int(info.min), int(info.max))
+
+
+def _bounds(info: IntegerInfo, *, signed: bool) -> tuple[int, int]:
+    """The bounds of numbers that torch converts; of integers also negative ones, to unsigned dtypes."""
+    return (-info.max if info.min == 0 and signed else info.min), info.max
 
 
 def _plain(item: Argument) -> Argument:

@@ -36,6 +36,11 @@ def mish(call: OpCall, x: Value) -> Value:
     return R.multiply(x, R.tanh(_softplus(x, 1.0, 20.0)))
 
 
+@rule("threshold.default")
+def threshold(call: OpCall, x: Value, bound: float, value: float) -> Value:
+    return R.where(R.less_equal(x, constant(bound, call.dtype)), constant(value, call.dtype), x)
+
+
 @rule("softplus.default")
 def softplus(call: OpCall, x: Value, beta: float = 1, threshold: float = 20) -> Value:
     return _softplus(x, beta, threshold)

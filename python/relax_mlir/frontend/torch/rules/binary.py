@@ -7,7 +7,8 @@ from collections.abc import Callable
 from relax_mlir import op as R
 from relax_mlir import topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.torch.op_call import OpCall, Operand, constant
+from relax_mlir.error import DTypeError
+from relax_mlir.frontend.torch.op_call import OpCall, Operand, constant, integer_info
 from relax_mlir.frontend.torch.registry import rule
 
 Binary = Callable[[Value, Value], Value]
@@ -23,7 +24,7 @@ def computed(call: OpCall, function: Callable[..., Value], *operands: Operand) -
         isinstance(o, float) and not o.is_integer() for o in operands
     ):
         return R.astype(function(*(call.tensor(o, "float32") for o in operands)), dtype)
-    return function(*map(call.tensor, operands))
+    return function(*(call.tensor(operand, wraps=True) for operand in operands))
 
 
 def _with_alpha(function: Binary, alpha: Operand) -> Callable[..., Value]:
@@ -32,7 +33,7 @@ def _with_alpha(function: Binary, alpha: Operand) -> Callable[..., Value]:
 
 
 def _sum(call: OpCall, function: Binary, x: Operand, other: Operand, alpha: Operand) -> Value:
-    more = () if alpha == 1 else (alpha,)
+    more = () if alpha == 1 else (alpha if call.is_float else call.tensor(alpha),)
     return computed(call, _with_alpha(function, alpha), x, other, *more)
 
 
@@ -63,12 +64,22 @@ def div(call: OpCall, x: Operand, other: Operand) -> Value:
 
 @rule("div.Tensor_mode", "div.Scalar_mode")
 def div_mode(call: OpCall, x: Operand, other: Operand, *, rounding_mode: str | None) -> Value:
-    left, right = call.tensor(x), call.tensor(other)
+    left, right = call.tensor(x, wraps=True), _divisor(call, other)
     if rounding_mode is None:
         return R.divide(left, right)
     if rounding_mode == "floor":
         return R.floor_divide(left, right)
     return R.trunc(R.divide(left, right)) if call.is_float else _truncated(left, right)
+
+
+def _divisor(call: OpCall, other: Operand) -> Value:
+    """The divisor of integers. A number that is zero in their dtype is an error, as in eager torch."""
+    info = integer_info(call.dtype)
+    if info is not None and isinstance(other, int) and other % (info.max - info.min + 1) == 0:
+        raise DTypeError(
+            f"a division by {other}, which is 0 as {call.dtype}; eager PyTorch raises ZeroDivisionError"
+        )
+    return call.tensor(other, wraps=True)
 
 
 def _truncated(left: Value, right: Value) -> Value:
@@ -82,18 +93,18 @@ def _truncated(left: Value, right: Value) -> Value:
 
 @rule("floor_divide")
 def floor_divide(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.floor_divide(call.tensor(x), call.tensor(other))
+    return R.floor_divide(call.tensor(x, wraps=True), _divisor(call, other))
 
 
 @rule("remainder")
 def remainder(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.floor_mod(call.tensor(x), call.tensor(other))
+    return R.floor_mod(call.tensor(x, wraps=True), _divisor(call, other))
 
 
 @rule("fmod")
 def fmod(call: OpCall, x: Operand, other: Operand) -> Value:
     """The remainder with the sign of `x`."""
-    left, right = call.tensor(x), call.tensor(other)
+    left, right = call.tensor(x, wraps=True), _divisor(call, other)
     if not call.is_float:
         return call.te(topi.trunc_mod, left, right)
     found = R.floor_mod(R.abs(left), R.abs(right))
@@ -152,11 +163,17 @@ def power(call: OpCall, x: Operand, exponent: Operand) -> Value:
             return base
         if exponent == 0.5 and call.is_float:
             return R.sqrt(base)  # NaN for -inf, too, as torch has it
-    return computed(call, R.power, x, exponent)
+    if not call.is_float and isinstance(exponent, int) and exponent < 0:
+        raise DTypeError(
+            f"integers to the power {exponent}; eager PyTorch refuses negative powers of integers"
+        )
+    return computed(call, R.power, x, exponent if call.is_float else call.tensor(exponent))
 
 
 @rule("lerp.Scalar", "lerp.Tensor")
 def lerp(call: OpCall, x: Operand, end: Operand, weight: Operand) -> Value:
+    if not call.is_float:
+        raise call.unsupported("lerp of integers")
     start, stop, share = (call.tensor(item) for item in (x, end, weight))
     one, half = (constant(number, call.dtype) for number in (1, 0.5))
     span = R.subtract(stop, start)

@@ -38,7 +38,7 @@ _BITS: dict[str, tuple[Binary, Binary]] = {
 def _comparison(function: Binary) -> Callable[..., Value]:
     def compare(call: OpCall, x: Operand, other: Operand) -> Value:
         dtype = call.promoted(0, 1)
-        left, right = call.tensor(x, dtype), call.tensor(other, dtype)
+        left, right = call.tensor(x, dtype, wraps=True), call.tensor(other, dtype, wraps=True)
         if dtype == "bool":
             left, right = R.astype(left, "uint8"), R.astype(right, "uint8")
         return function(left, right)
@@ -48,7 +48,9 @@ def _comparison(function: Binary) -> Callable[..., Value]:
 
 def _logic(function: Binary) -> Callable[..., Value]:
     def combine(call: OpCall, x: Operand, other: Operand) -> Value:
-        return function(call.tensor(x, "bool"), call.tensor(other, "bool"))
+        dtype = call.promoted(0, 1)
+        left, right = call.tensor(x, dtype), call.tensor(other, dtype)
+        return function(call.tensor(left, "bool"), call.tensor(right, "bool"))
 
     return combine
 
@@ -56,7 +58,7 @@ def _logic(function: Binary) -> Callable[..., Value]:
 def _bits(functions: tuple[Binary, Binary]) -> Callable[..., Value]:
     def combine(call: OpCall, x: Operand, other: Operand) -> Value:
         function = functions[0] if call.dtype == "bool" else functions[1]
-        return function(call.tensor(x), call.tensor(other))
+        return function(call.tensor(x, wraps=True), call.tensor(other, wraps=True))
 
     return combine
 
@@ -66,7 +68,17 @@ for _name, _function in _COMPARISONS.items():
 for _name, _function in _LOGIC.items():
     rule(f"{_name}.default")(_logic(_function))
 for _name, _pair in _BITS.items():
-    rule(f"{_name}.Tensor", f"{_name}.Scalar")(_bits(_pair))
+    rule(f"{_name}.Tensor", f"{_name}.Scalar", f"{_name}.Scalar_Tensor")(_bits(_pair))
+
+
+@rule("isin.Tensor_Scalar", "isin.Scalar_Tensor")
+def isin(call: OpCall, elements: Operand, others: Operand, *, invert: bool = False) -> Value:
+    dtype = call.promoted(0, 1)
+    left, right = call.tensor(elements, dtype, wraps=True), call.tensor(others, dtype, wraps=True)
+    found = R.equal(left, right)
+    if call.rank == 0 and isinstance(others, Value):
+        found = R.any(found)
+    return R.logical_not(found) if invert else found
 
 
 @rule("logical_not.default")
@@ -82,12 +94,12 @@ def bitwise_not(call: OpCall, x: Operand) -> Value:
 
 @rule("bitwise_left_shift", "__lshift__")
 def left_shift(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.left_shift(call.tensor(x), call.tensor(other))
+    return R.left_shift(call.tensor(x, wraps=True), call.tensor(other, wraps=True))
 
 
 @rule("bitwise_right_shift", "__rshift__")
 def right_shift(call: OpCall, x: Operand, other: Operand) -> Value:
-    return R.right_shift(call.tensor(x), call.tensor(other))
+    return R.right_shift(call.tensor(x, wraps=True), call.tensor(other, wraps=True))
 
 
 @rule("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar", "prims::where.default")
@@ -97,7 +109,8 @@ def where(call: OpCall, condition: Value, x: Operand, other: Operand) -> Value:
 
 @rule("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(call: OpCall, x: Value, mask: Value, value: Operand) -> Value:
-    return R.where(mask, call.tensor(value), x)
+    number = call.fitting(value, call.dtype) if isinstance(value, Value) else value
+    return R.where(mask, call.tensor(number), x)
 
 
 @rule("clamp", "clip")

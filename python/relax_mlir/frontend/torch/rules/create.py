@@ -11,7 +11,7 @@ from relax_mlir.symbolic import Expr
 
 
 def _filled(call: OpCall, value: Operand) -> Value:
-    number = call.tensor(value)
+    number = call.tensor(call.fitting(value, call.dtype) if isinstance(value, Value) else value)
     return R.full(call.shape, number, call.dtype) if call.rank else R.reshape(number, ())
 
 
@@ -48,7 +48,7 @@ def empty(call: OpCall, *rest: object) -> Value:
     return _filled(call, 0)
 
 
-@rule("scalar_tensor.default")
+@rule("scalar_tensor.default", "prims::scalar_tensor.default")
 def scalar_tensor(call: OpCall, value: Operand) -> Value:
     return call.tensor(value)
 
@@ -64,6 +64,8 @@ def arange(call: OpCall, *args: Argument, start: Argument = 0, step: Argument = 
         )
     if any(isinstance(item, Value) for item in (first, end, step)):
         return _scaled_range(call, first, step)
+    if not call.is_float and not all(type(item) is int for item in (first, end, step)):
+        return _scaled_range(call, _whole(first), _whole(step))
     if any(isinstance(item, float) for item in (first, end, step)):
         if any(isinstance(item, Expr) for item in (first, end, step)):
             return _scaled_range(call, first, step)
@@ -71,10 +73,15 @@ def arange(call: OpCall, *args: Argument, start: Argument = 0, step: Argument = 
     return R.arange(first, end, step, call.dtype)
 
 
+def _whole(number: Operand) -> Operand:
+    """A number of a range of integers, without its fraction, as torch computes with it."""
+    return int(number) if isinstance(number, float | bool) else number
+
+
 def _scaled_range(call: OpCall, first: Operand, step: Operand) -> Value:
-    """``first + step * i`` for as many i as torch says, in float64 for floats, as torch computes."""
+    """``first + step * i`` for as many i as torch says, in float64 or int64, as torch computes."""
     (size,) = call.shape
-    dtype = "float64" if call.is_float else call.dtype
+    dtype = "float64" if call.is_float else "int64"
     places = R.arange(0, size, 1, dtype)
     found = R.add(call.tensor(first, dtype), R.multiply(places, call.tensor(step, dtype)))
     return found if dtype == call.dtype else R.astype(found, call.dtype)

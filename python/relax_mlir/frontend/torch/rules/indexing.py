@@ -225,6 +225,17 @@ def scatter_reduce(
     return _scattered(call, x, axis, places, _fitting(call, source), _REDUCTIONS[reduce])
 
 
+@rule("index_fill.int_Tensor")
+def index_fill(call: OpCall, x: Value, axis: int, places: Value, value: Value) -> Value:
+    number, rows = call.tensor(call.fitting(value, call.dtype)), _integers(places)
+    if call.rank == 0:
+        return R.where(R.any(R.equal(rows, rows)), number, x)
+    axis = call.axis(axis, call.rank)
+    order = [axis, *(a for a in range(call.rank) if a != axis)]
+    put = call.te(topi.index_put, R.permute_dims(x, order), [R.flatten(rows)], R.reshape(number, ()), False)
+    return R.permute_dims(put, [order.index(a) for a in range(call.rank)])
+
+
 @rule("index_add.default")
 def index_add(
     call: OpCall, x: Value, axis: int, places: Value, source: Value, *, alpha: Operand = 1

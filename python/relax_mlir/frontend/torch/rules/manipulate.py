@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from relax_mlir import op as R
 from relax_mlir import symbolic, topi
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.torch.op_call import OpCall, Operand
+from relax_mlir.frontend.torch.op_call import OpCall, Operand, converted
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.symbolic import Dim
@@ -246,13 +246,7 @@ def pad(
         return x
     if isinstance(fill, Value):
         raise call.unsupported("padding with a number that is computed")
-    return call.te(topi.nn.pad, x, before, after, _fill(fill, call.dtype))
-
-
-def _fill(fill: Argument, dtype: str) -> Argument:
-    if dtype.startswith(("float", "bfloat")):
-        return float(fill)
-    return bool(fill) if dtype == "bool" else int(fill)
+    return call.te(topi.nn.pad, x, before, after, converted(fill, call.dtype))
 
 
 def _positive(call: OpCall, width: Argument) -> Argument:
