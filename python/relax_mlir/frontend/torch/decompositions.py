@@ -65,15 +65,16 @@ def _unmarked(graph_module: GraphModule) -> dict[Any, Any]:
 
 
 def _refuse_lifts(program: ExportedProgram) -> None:
-    """Refuse ``lift_fresh`` of what is no constant: tracing gives a copy, eager torch its operand."""
+    """Refuse ``lift_fresh`` of what is no constant: `torch.export` makes a copy of it, eager torch its operand."""
     constants = program.graph_signature.inputs_to_lifted_tensor_constants
-    for node in _nodes(program.graph_module):
-        if str(node.target) != "aten.lift_fresh.default" or node.args[0].op == "get_attr":
+    for node in program.graph.nodes:
+        if str(node.target) not in ("aten.lift_fresh.default", "aten.lift_fresh_copy.default"):
             continue
-        if node.args[0].name not in constants:
+        operand = node.args[0]
+        if operand.op != "get_attr" and operand.name not in constants:
             raise UnsupportedError(
-                f"aten.lift_fresh of '{node.args[0].name}', which is no constant, in a program that changes memory "
-                "or has to be decomposed; use the tensor itself"
+                f"aten.lift_fresh of '{operand.name}', which is no constant, in a program that is not functional; "
+                "use the tensor itself"
             )
 
 
