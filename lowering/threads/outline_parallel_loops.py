@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from relax_mlir.dialects.attributes import AS_GENERATED, CHECK, JOB, MAY_FAIL, SEPARATE, SHARED_GROUP
+from relax_mlir.dialects.attributes import AS_GENERATED, JOB, MAY_FAIL, SEPARATE, SHARED_GROUP
 from relax_mlir.error import CompileError
 from relax_mlir.ir_queries import (
     ancestors,
@@ -123,7 +123,7 @@ def _may_fail(
                 continue
             seen.add(name)
             called = table.get(name)
-            if called is None or CHECK in called.attributes:
+            if called is None:
                 return True
             if not called.is_external:
                 left.append(contents[name])

@@ -125,14 +125,13 @@ class _Planner:
 
     def _regions(self, op: ir.Operation, pool: list[_Storage], symbols: set[str]) -> None:
         pools = []
-        known = [id(s) for s in self._root.values()]
         for region in op.regions:
             inner = list(pool)
             for block in region.blocks:
                 self.walk(block, inner, set(symbols))
             pools.append(inner)
         if op.name == "scf.if" and len(pools) == 2:
-            pool += [s for s in pools[0] if s in pools[1] and id(s) in known and s not in pool]
+            pool += [s for s in pools[0] if s in pools[1] and s not in pool]
 
     def _allocate(self, op: ir.Operation, pool: list[_Storage], symbols: set[str]) -> None:
         if not _kills(op):

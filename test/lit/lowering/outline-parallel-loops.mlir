@@ -13,6 +13,28 @@
 // CHECK: scf.for
 // CHECK-NOT: parallel
 // CHECK: return
+// So does one that calls a check, or a function that calls one, or one that is compiled apart and may fail.
+// CHECK-LABEL: func.func @calls_check(
+// CHECK-NOT: parallel
+// CHECK: scf.for
+// CHECK-NEXT: memref.load
+// CHECK-NOT: parallel
+// CHECK: return
+// CHECK-LABEL: func.func @calls_function(
+// CHECK-NOT: parallel
+// CHECK: scf.for
+// CHECK-NEXT: call @through
+// CHECK: return
+// CHECK-LABEL: func.func @calls_failing(
+// CHECK-NOT: parallel
+// CHECK: scf.for
+// CHECK-NEXT: call @may_fail
+// CHECK: return
+// One that calls what cannot fail is outlined.
+// CHECK-LABEL: func.func @calls_safe(
+// CHECK-NOT: scf.for
+// CHECK: call @relax.rt.parallel(
+// CHECK: return
 // The marked loop had one iteration and is gone: the loop around it is none of the mark's business.
 // CHECK-LABEL: func.func @gone(
 // CHECK-NOT: constant @relax.parallel
@@ -60,6 +82,55 @@ func.func @checked(%x: memref<?xi32>) {
 }
 
 func.func private @relax.parallel_cost(index)
+func.func private @positive(i1) attributes {relax.check = "negative"}
+func.func private @may_fail(index) attributes {relax.compiled_separately, relax.may_fail}
+func.func private @cannot_fail(index) attributes {relax.compiled_separately}
+func.func private @through(%b: i1) {
+  func.call @further(%b) : (i1) -> ()
+  return
+}
+func.func private @further(%b: i1) {
+  cf.assert %b, "negative"
+  return
+}
+
+func.func @calls_check(%x: memref<?xi1>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    %a = memref.load %x[%i] : memref<?xi1>
+    func.call @positive(%a) : (i1) -> ()
+  } {relax.parallel}
+  return
+}
+func.func @calls_function(%b: i1, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    func.call @through(%b) : (i1) -> ()
+  } {relax.parallel}
+  return
+}
+func.func @calls_failing(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    func.call @may_fail(%i) : (index) -> ()
+  } {relax.parallel}
+  return
+}
+func.func @calls_safe(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @relax.parallel_cost(%n) : (index) -> ()
+    func.call @cannot_fail(%i) : (index) -> ()
+  } {relax.parallel}
+  return
+}
 
 func.func @gone(%x: memref<?xf32>, %n: index) {
   %c0 = arith.constant 0 : index

@@ -223,3 +223,36 @@ func.func @never(%x: memref<16x16xf32>, %out: memref<16x16xf32>) {
   call @unknown(%h, %out) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
   return
 }
+
+// The two sizes are not known to be equal: elements of the result would lie behind the argument.
+// CHECK-LABEL: func.func @other_size
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK-NOT: memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: return
+func.func @other_size(%x: memref<?x4xf32>, %m: index, %out: memref<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %b = memref.alloc(%m) : memref<?x4xf32>
+  call @twice(%a, %b) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @twice(%b, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}
+
+// A view that may begin anywhere in a buffer, though its type has no layout.
+// CHECK-LABEL: func.func @view_of_part
+// CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
+// CHECK-NOT: memref.view %[[SPACE]][%[[ZERO]]]
+// CHECK: return
+func.func private @fill_bytes(memref<?x16xi8>) attributes {relax.prim_func}
+func.func @view_of_part(%n: index, %at: index, %out: memref<?x4xf32>) {
+  %a = memref.alloc(%n) : memref<?x16xi8>
+  call @fill_bytes(%a) : (memref<?x16xi8>) -> ()
+  %bytes = memref.collapse_shape %a [[0, 1]] : memref<?x16xi8> into memref<?xi8>
+  %p = memref.view %bytes[%at][%n] : memref<?xi8> to memref<?x4xf32>
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  call @twice(%p, %b) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  call @twice(%b, %out) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  return
+}

@@ -95,3 +95,49 @@ func.func @static() {
   call @fill(%a) : (memref<1024xf32>) -> ()
   return
 }
+
+// -----
+
+// Of two slots that are free, the buffer gets the one of the nearest size, though the other one is as good and first.
+func.func private @two(memref<2048xf32>, memref<1024xf32>)
+func.func private @fill_half(memref<512xf32>)
+
+// CHECK-LABEL: func.func @nearest
+// CHECK-DAG: %[[FIRST:[a-z0-9_]+]] = arith.constant 0 : index
+// CHECK-DAG: %[[SECOND:[a-z0-9_]+]] = arith.constant 8192 : index
+// CHECK-DAG: %[[TOTAL:[a-z0-9_]+]] = arith.constant 12288 : index
+// CHECK: %[[SPACE:[A-Za-z0-9_]+]] = call @relax.rt.workspace_take(%[[TOTAL]])
+// CHECK: memref.view %[[SPACE]][%[[FIRST]]][] : memref<?xi8> to memref<2048xf32>
+// CHECK: memref.view %[[SPACE]][%[[SECOND]]][] : memref<?xi8> to memref<1024xf32>
+// CHECK: memref.view %[[SPACE]][%[[SECOND]]][] : memref<?xi8> to memref<512xf32>
+func.func @nearest() {
+  %a = memref.alloc() : memref<2048xf32>
+  %b = memref.alloc() : memref<1024xf32>
+  call @two(%a, %b) : (memref<2048xf32>, memref<1024xf32>) -> ()
+  %c = memref.alloc() : memref<512xf32>
+  call @fill_half(%c) : (memref<512xf32>) -> ()
+  return
+}
+
+// -----
+
+// Static sizes go with static ones, dynamic ones with dynamic ones, even if they differ more.
+func.func private @mixed(memref<?x512xf32>, memref<2048xf32>)
+func.func private @fill_half(memref<512xf32>)
+func.func private @fill_rows(memref<?x2xf32>)
+
+// CHECK-LABEL: func.func @same_kind
+// CHECK: %[[ROWS:[A-Za-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[DYNAMIC:[A-Za-z0-9_]+]]][%{{[a-z0-9_]+}}] : memref<?xi8> to memref<?x512xf32>
+// CHECK: memref.view %[[SPACE]][%[[STATIC:[A-Za-z0-9_]+]]][] : memref<?xi8> to memref<2048xf32>
+// CHECK: memref.view %[[SPACE]][%[[STATIC]]][] : memref<?xi8> to memref<512xf32>
+// CHECK: memref.view %[[SPACE]][%[[DYNAMIC]]][%{{[a-z0-9_]+}}] : memref<?xi8> to memref<?x2xf32>
+func.func @same_kind(%n: index) {
+  %a = memref.alloc(%n) : memref<?x512xf32>
+  %b = memref.alloc() : memref<2048xf32>
+  call @mixed(%a, %b) : (memref<?x512xf32>, memref<2048xf32>) -> ()
+  %c = memref.alloc() : memref<512xf32>
+  call @fill_half(%c) : (memref<512xf32>) -> ()
+  %d = memref.alloc(%n) : memref<?x2xf32>
+  call @fill_rows(%d) : (memref<?x2xf32>) -> ()
+  return
+}

@@ -63,3 +63,21 @@ func.func private @entered.memory(%x: memref<4xf32>, %n: index, %out: memref<4xf
     attributes {relax.prim_func, relax.exposes = {callee = @entered, written = array<i64: 2>}} {
   return
 }
+
+// -----
+
+// A donated parameter is written: the result takes its memory, and bufferisation may, too. Of a handle, which is two
+// numbers, nothing is marked.
+// MARK-LABEL: func.func @donated
+// MARK-SAME: (%[[X:[a-z0-9_]+]]: tensor<4xf32> {bufferization.writable = false}, %[[Y:[a-z0-9_]+]]: tensor<4xf32>, %[[N:[a-z0-9_]+]]: index)
+// COPY-LABEL: func.func @donated
+// COPY-SAME: (%[[X:[a-z0-9_]+]]: memref<4xf32>, %[[Y:[a-z0-9_]+]]: memref<4xf32>
+// COPY-NOT: memref.alloc
+// COPY: memref.store %{{[a-z0-9_]+}}, %[[Y]]
+// UNPROTECTED-LABEL: func.func @donated
+func.func @donated(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: index) -> tensor<4xf32>
+    attributes {relax.signature = {name = "donated", params = [], tuple = false, results = [], written = array<i64: 1>}} {
+  %c = tensor.extract %x[%n] : tensor<4xf32>
+  %0 = tensor.insert %c into %y[%n] : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

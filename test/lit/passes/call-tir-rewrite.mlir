@@ -218,3 +218,51 @@ func.func @unknown(%x: tensor<?xf32>) -> tensor<?xf32> {
   %1 = "relax.call_packed"(%0) {func = "change", arg_spec = [unit]} : (tuple<tensor<?xf32>>) -> tuple<>
   return %x : tensor<?xf32>
 }
+
+// A result does not take the memory of a tensor that something else reads, which is copied; nor does a packed function
+// get such a tensor to change it.
+// CHECK-LABEL: func.func @read_later(
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
+// CHECK: "relax.call_prim"(%{{[A-Za-z0-9_]+}}) {callee = @exp, outputs = 1 : i64}
+// CHECK: %[[COPY:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
+// CHECK-NEXT: "relax.memory_copy"(%[[A]], %[[COPY]])
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
+// CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @twice, outputs = 0 : i64}
+// CHECK: %[[R:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[COPY]] :
+// CHECK: %[[COPY2:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
+// CHECK-NEXT: "relax.memory_copy"(%[[A]], %[[COPY2]])
+// CHECK-NEXT: %[[ARGS2:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY2]] :
+// CHECK-NEXT: "relax.call_packed"(%[[ARGS2]])
+// CHECK: return %[[R]]
+func.func @read_later(%x: !n) -> tuple<!n, !n> {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %3 = "relax.call_tir_inplace"(%2) {callee = @twice, inplace_indices = [0], tir_vars = []} : (tuple<!n>) -> !n
+  %r = builtin.unrealized_conversion_cast %1, %3 : !n, !n to tuple<!n, !n>
+  %4 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %5 = "relax.call_packed"(%4) {func = "change", arg_spec = [unit]} : (tuple<!n>) -> tuple<>
+  return %r : tuple<!n, !n>
+}
+
+// In a loop, a tensor from before it is read in every round: each round changes a copy.
+// CHECK-LABEL: func.func @each_round(
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
+// CHECK: scf.for
+// CHECK: %[[COPY:[A-Za-z0-9_]+]] = "relax.memory_alloc_tensor"
+// CHECK-NEXT: "relax.memory_copy"(%[[A]], %[[COPY]])
+// CHECK-NEXT: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[COPY]] :
+// CHECK-NEXT: "relax.call_prim"(%[[ARGS]]) {callee = @twice, outputs = 0 : i64}
+// CHECK: scf.yield %[[COPY]]
+func.func @each_round(%x: !n, %k: index) -> !n {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %r = scf.for %i = %zero to %k step %one iter_args(%y = %x) -> !n {
+    %3 = "relax.call_tir_inplace"(%2) {callee = @twice, inplace_indices = [0], tir_vars = []} : (tuple<!n>) -> !n
+    scf.yield %3 : !n
+  }
+  return %r : !n
+}

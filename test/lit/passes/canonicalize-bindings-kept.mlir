@@ -47,3 +47,42 @@ func.func @effect(%x: !v) -> !v {
   %r = "relax.add"(%a, %x) : (!v, !v) -> !v
   return %r : !v
 }
+
+// Fields of two tuples, and some of the fields of one, are a tuple of their own.
+// CHECK-LABEL: func.func @two_tuples
+// CHECK-SAME: (%[[T:[a-z0-9_]+]]: tuple<{{.*}}>, %[[U:[a-z0-9_]+]]: tuple<{{.*}}>)
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[U]]) {index = 1 : i64}
+// CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]], %[[B]]
+// CHECK: return %[[W]]
+func.func @two_tuples(%t: tuple<!v, !v>, %u: tuple<!v, !v>) -> tuple<!v, !v> {
+  %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!v, !v>) -> !v
+  %b = "relax.tuple_get_item"(%u) {index = 1 : i64} : (tuple<!v, !v>) -> !v
+  %w = builtin.unrealized_conversion_cast %a, %b : !v, !v to tuple<!v, !v>
+  return %w : tuple<!v, !v>
+}
+
+// CHECK-LABEL: func.func @some_fields
+// CHECK-SAME: (%[[T:[a-z0-9_]+]]:
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[T]]) {index = 0 : i64}
+// CHECK: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK: return %[[W]]
+func.func @some_fields(%t: tuple<!v, !v>) -> tuple<!v> {
+  %a = "relax.tuple_get_item"(%t) {index = 0 : i64} : (tuple<!v, !v>) -> !v
+  %w = builtin.unrealized_conversion_cast %a : !v to tuple<!v>
+  return %w : tuple<!v>
+}
+
+// A shape that is known to be the pattern needs no check; another one does, and so does a dtype that is not known.
+// CHECK-LABEL: func.func @shapes
+// CHECK-SAME: (%[[S:[a-z0-9_]+]]: !relax.shape_value<["n"]>, %[[T:[a-z0-9_]+]]: !relax.shape_value<["m"]>, %[[X:[a-z0-9_]+]]: tensor
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[T]]) {pattern = ["n"]
+// CHECK-NEXT: %[[Y:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[X]]) {pattern = ["n"], result_dtype = f32}
+// CHECK-NEXT: %[[W:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[S]], %[[U]], %[[Y]]
+func.func @shapes(%s: !relax.shape_value<["n"]>, %t: !relax.shape_value<["m"]>, %x: tensor<?x!relax.any, #relax.shape<["n"]>>) -> tuple<!relax.shape_value<["n"]>, !relax.shape_value<["n"]>, !v> {
+  %0 = "relax.match_shape"(%s) {pattern = ["n"], result_dtype = unit} : (!relax.shape_value<["n"]>) -> !relax.shape_value<["n"]>
+  %1 = "relax.match_shape"(%t) {pattern = ["n"], result_dtype = unit} : (!relax.shape_value<["m"]>) -> !relax.shape_value<["n"]>
+  %2 = "relax.match_shape"(%x) {pattern = ["n"], result_dtype = f32} : (tensor<?x!relax.any, #relax.shape<["n"]>>) -> !v
+  %w = builtin.unrealized_conversion_cast %0, %1, %2 : !relax.shape_value<["n"]>, !relax.shape_value<["n"]>, !v to tuple<!relax.shape_value<["n"]>, !relax.shape_value<["n"]>, !v>
+  return %w : tuple<!relax.shape_value<["n"]>, !relax.shape_value<["n"]>, !v>
+}

@@ -52,3 +52,80 @@ func.func @kept(%x: tensor<2xf32>) -> tensor<2xf32> {
   %c = "relax.call"(%t) {callee = @vouched} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %x : tensor<2xf32>
 }
+
+// -----
+
+func.func private @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// Calls with other arguments are other calls, and so are calls with equal fields in another order.
+// CHECK-LABEL: func.func @other_arguments(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>, %[[Y:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]] :
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%[[T]]) {callee = @pure}
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]] :
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
+// CHECK-NEXT: "relax.subtract"(%[[A]], %[[B]])
+func.func @other_arguments(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %a = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %y : tensor<2xf32> to tuple<tensor<2xf32>>
+  %b = "relax.call"(%u) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %r = "relax.subtract"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// A branch uses the calls before the conditional; a call in one branch is not there in the other, nor after both.
+// CHECK-LABEL: func.func @branches(
+// CHECK-SAME: %[[C:[a-z0-9_]+]]: i1, %[[X:[a-z0-9_]+]]: tensor<2xf32>, %[[Y:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @pure}
+// CHECK: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Y]]
+// CHECK: scf.if %[[C]]
+// CHECK-NEXT: %[[THEN:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
+// CHECK-NEXT: %[[SUM:[A-Za-z0-9_]+]] = "relax.add"(%[[THEN]], %[[FIRST]])
+// CHECK-NEXT: scf.yield %[[SUM]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[ELSE:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
+// CHECK-NEXT: scf.yield %[[ELSE]]
+// CHECK: %[[AFTER:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
+// CHECK-NEXT: "relax.add"(%{{[A-Za-z0-9_]+}}, %[[AFTER]])
+func.func @branches(%c: i1, %x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %first = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %y : tensor<2xf32> to tuple<tensor<2xf32>>
+  %i = scf.if %c -> (tensor<2xf32>) {
+    %a = "relax.call"(%u) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+    %b = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+    %unused = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+    %s = "relax.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %s : tensor<2xf32>
+  } else {
+    %v = builtin.unrealized_conversion_cast %x, %y : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
+    %a = "relax.call"(%u) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+    scf.yield %a : tensor<2xf32>
+  }
+  %d = "relax.call"(%u) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %r = "relax.add"(%i, %d) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %s = "relax.add"(%r, %first) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %s : tensor<2xf32>
+}
+
+// A packed call may change its argument: what follows has another value, so calls before and after differ.
+// CHECK-LABEL: func.func @changed(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @pure}
+// CHECK: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[NEW]]
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
+// CHECK-NEXT: "relax.add"(%[[A]], %[[B]])
+func.func @changed(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %a = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %p = "relax.call_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>
+  %u = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %b = "relax.call"(%u) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %r = "relax.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}

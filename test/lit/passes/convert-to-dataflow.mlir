@@ -84,3 +84,24 @@ func.func @kept(%x: !v) -> !v {
   %b = "relax.call"(%t) {callee = @main} : (tuple<!v>) -> !v
   return %b : !v
 }
+
+// A call of a function with effects divides, wherever it stands: two runs of one binding each are no block.
+// CHECK-LABEL: func.func @divided
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
+// CHECK-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[T]]) {callee = @prints}
+// CHECK-NEXT: %[[C:[A-Za-z0-9_]+]] = "relax.negative"(%[[B]])
+// CHECK-NEXT: return %[[C]]
+func.func @divided(%x: !v) -> !v {
+  %a = "relax.exp"(%x) : (!v) -> !v
+  %t = builtin.unrealized_conversion_cast %a : !v to tuple<!v>
+  %b = "relax.call"(%t) {callee = @prints} : (tuple<!v>) -> !v
+  %c = "relax.negative"(%b) : (!v) -> !v
+  return %c : !v
+}
+func.func private @prints(%x: !v) -> !v {
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  "relax.print"(%t) {format = "", arg_spec = [unit]} : (tuple<!v>) -> ()
+  return %x : !v
+}

@@ -46,6 +46,62 @@ func.func @outputs(%x: !v) -> !v {
   return %0 : !v
 }
 
+// A branch with a call that has effects stays, and so does one with a check; a branch loses what it does not use.
+// CHECK-LABEL: func.func @branches
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: {{.*}}, %[[Y:[a-z0-9_]+]]: tensor<?xf32>, %[[C:[a-z0-9_]+]]: i1)
+// CHECK: scf.if %[[C]]
+// CHECK-NOT: relax.exp
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @effect}
+// CHECK: scf.if %[[C]]
+// CHECK: "relax.match_shape"(%[[Y]]) {pattern = ["n"]
+// CHECK: return %[[X]]
+func.func @branches(%x: !v, %y: tensor<?xf32>, %c: i1) -> !v {
+  %i = scf.if %c -> (!v) {
+    %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+    %e = "relax.exp"(%x) : (!v) -> !v
+    %q = "relax.call"(%t) {callee = @effect} : (tuple<!v>) -> !v
+    scf.yield %q : !v
+  } else {
+    scf.yield %x : !v
+  }
+  %j = scf.if %c -> (!v) {
+    %m = "relax.match_shape"(%y) {pattern = ["n"], result_dtype = unit} : (tensor<?xf32>) -> !v
+    scf.yield %m : !v
+  } else {
+    scf.yield %x : !v
+  }
+  return %x : !v
+}
+
+// Functions that an attribute names stay: by itself, in a list, in a dictionary; so does what these call.
+// CHECK-LABEL: func.func @names
+// CHECK-DAG: alone = @alone
+// CHECK-DAG: list = [@listed]
+// CHECK-DAG: table = {first = @in_table}
+// CHECK: return
+func.func @names(%x: !v) -> !v {
+  %a = "relax.exp"(%x) {test.alone = @alone, test.list = [@listed], test.table = {first = @in_table}} : (!v) -> !v
+  return %a : !v
+}
+// CHECK-LABEL: func.func private @alone
+func.func private @alone(%x: !v) -> !v {
+  return %x : !v
+}
+// CHECK-LABEL: func.func private @listed
+func.func private @listed(%x: !v) -> !v {
+  return %x : !v
+}
+// CHECK-LABEL: func.func private @in_table
+func.func private @in_table(%x: !v) -> !v {
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  %r = "relax.call"(%t) {callee = @from_table} : (tuple<!v>) -> !v
+  return %r : !v
+}
+// CHECK-LABEL: func.func private @from_table
+func.func private @from_table(%x: !v) -> !v {
+  return %x : !v
+}
+
 // CHECK-NOT: @pure
 func.func private @pure(%x: !v) -> !v {
   return %x : !v

@@ -21,3 +21,32 @@ func.func @main(%t: tuple<tensor<2xf32>, tuple<tensor<3xf32>>> {relax.name = "t"
   %0 = "relax.call"(%a) {callee = @callee} : (tuple<tuple<tensor<2xf32>, tuple<tensor<3xf32>>>, tensor<4xf32>>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// A function that something else than a call names keeps its parameters, and so does a public one that is called.
+// CHECK-LABEL: func.func private @named(
+// CHECK-SAME: %{{[a-z0-9_]+}}: tuple<tensor<2xf32>> {relax.name = "t"}) ->
+func.func private @named(%t: tuple<tensor<2xf32>> {relax.name = "t"}) -> tensor<2xf32> {
+  %0 = "relax.tuple_get_item"(%t) {index = 0} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+// CHECK-LABEL: func.func @public(
+// CHECK-SAME: %{{[a-z0-9_]+}}: tuple<tensor<2xf32>> {relax.name = "t"}) ->
+func.func @public(%t: tuple<tensor<2xf32>> {relax.name = "t"}) -> tensor<2xf32> {
+  %0 = "relax.tuple_get_item"(%t) {index = 0} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+// CHECK-LABEL: func.func @kept(
+// CHECK: "relax.make_closure"(%{{[A-Za-z0-9_]+}}) {callee = @named}
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @named} : (tuple<tuple<tensor<2xf32>>>)
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @public} : (tuple<tuple<tensor<2xf32>>>)
+func.func @kept(%t: tuple<tensor<2xf32>>) -> tensor<2xf32> {
+  %e = builtin.unrealized_conversion_cast to tuple<>
+  %f = "relax.make_closure"(%e) {callee = @named} : (tuple<>) -> !relax.callable<[tuple<tensor<2xf32>>], tensor<2xf32>, true>
+  %a = builtin.unrealized_conversion_cast %t : tuple<tensor<2xf32>> to tuple<tuple<tensor<2xf32>>>
+  %0 = "relax.call"(%a) {callee = @named} : (tuple<tuple<tensor<2xf32>>>) -> tensor<2xf32>
+  %1 = "relax.call"(%a) {callee = @public} : (tuple<tuple<tensor<2xf32>>>) -> tensor<2xf32>
+  %2 = "relax.invoke_pure_closure"(%f, %a) : (!relax.callable<[tuple<tensor<2xf32>>], tensor<2xf32>, true>, tuple<tuple<tensor<2xf32>>>) -> tensor<2xf32>
+  %3 = "relax.add"(%0, %1) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %4 = "relax.add"(%2, %3) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %4 : tensor<2xf32>
+}

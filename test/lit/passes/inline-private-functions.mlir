@@ -1,5 +1,6 @@
 // Bodies of private functions replace calls, with the call's dimensions; what nothing calls then goes.
 // RUN: relax-opt %s --split-input-file --inline-private-functions --mlir-print-debuginfo | filecheck %s
+// RUN: relax-opt %s --split-input-file --inline-private-functions="max-ops=1" | filecheck %s --check-prefix=SMALL
 
 // CHECK-NOT: @double
 // CHECK-LABEL: func.func @main(
@@ -86,4 +87,147 @@ func.func @by_formula(%x: tensor<?xf32>) -> tensor<?xf32> {
   %t = builtin.unrealized_conversion_cast %x : tensor<?xf32> to tuple<tensor<?xf32>>
   %0 = "relax.call"(%t) {callee = @twice} : (tuple<tensor<?xf32>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
+}
+
+// -----
+
+// A function that calls itself stays, as does one of a cycle, and the calls of them.
+// CHECK-LABEL: func.func private @again(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @again}
+// CHECK-LABEL: func.func private @ping(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @pong}
+// CHECK-LABEL: func.func private @pong(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @ping}
+// CHECK-LABEL: func.func @recursive(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @again}
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @ping}
+func.func private @again(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @again} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @ping(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @pong} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @pong(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @ping} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func @recursive(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @again} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %1 = "relax.call"(%u) {callee = @ping} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
+// The callee takes 2 to 8 rows: only calls that are known to give so many become its body.
+// CHECK-LABEL: func.func private @few(
+// CHECK-LABEL: func.func @in_bounds(
+// CHECK-NOT: relax.call
+// CHECK: relax.exp
+// CHECK-LABEL: func.func @too_many(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @few}
+// CHECK-LABEL: func.func @too_few(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @few}
+// CHECK-LABEL: func.func @unbounded(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @few}
+!n = tensor<?xf32, #relax.shape<["n"]>>
+!k = tensor<?xf32, #relax.shape<["k"]>>
+func.func private @few(%x: !n) -> !n attributes {relax.symbol_bounds = {n = [2, 8]}} {
+  %0 = "relax.exp"(%x) : (!n) -> !n
+  return %0 : !n
+}
+func.func @in_bounds(%x: !k) -> !k attributes {relax.symbol_bounds = {k = [3, 8]}} {
+  %t = builtin.unrealized_conversion_cast %x : !k to tuple<!k>
+  %0 = "relax.call"(%t) {callee = @few} : (tuple<!k>) -> !k
+  return %0 : !k
+}
+func.func @too_many(%x: !k) -> !k attributes {relax.symbol_bounds = {k = [3, 9]}} {
+  %t = builtin.unrealized_conversion_cast %x : !k to tuple<!k>
+  %0 = "relax.call"(%t) {callee = @few} : (tuple<!k>) -> !k
+  return %0 : !k
+}
+func.func @too_few(%x: !k) -> !k attributes {relax.symbol_bounds = {k = [1, 8]}} {
+  %t = builtin.unrealized_conversion_cast %x : !k to tuple<!k>
+  %0 = "relax.call"(%t) {callee = @few} : (tuple<!k>) -> !k
+  return %0 : !k
+}
+func.func @unbounded(%x: !k) -> !k {
+  %t = builtin.unrealized_conversion_cast %x : !k to tuple<!k>
+  %0 = "relax.call"(%t) {callee = @few} : (tuple<!k>) -> !k
+  return %0 : !k
+}
+
+// -----
+
+// A function whose effects its user vouches for stays, since its callers count as pure; one without effects does not.
+// CHECK-LABEL: func.func private @vouched(
+// CHECK-NOT: func.func private @harmless(
+// CHECK-LABEL: func.func @pure(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @vouched}
+// CHECK-NEXT: relax.exp
+func.func private @vouched(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.force_pure} {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  "relax.print"(%t) {format = "", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> ()
+  return %x : tensor<2xf32>
+}
+func.func private @harmless(%x: tensor<2xf32>) -> tensor<2xf32> attributes {relax.force_pure} {
+  %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @vouched} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %1 = "relax.call"(%u) {callee = @harmless} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
+// With at most one op: a function of one is inlined, one of two stays where it is called twice.
+// CHECK-LABEL: func.func @sizes(
+// CHECK-NOT: relax.call
+// SMALL-NOT: func.func private @one(
+// SMALL-LABEL: func.func private @two(
+// SMALL-NOT: func.func private @two_once(
+// SMALL-LABEL: func.func @sizes(
+// SMALL-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// SMALL: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
+// SMALL-NEXT: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// SMALL-NEXT: "relax.call"(%[[T]]) {callee = @two}
+// SMALL: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @two}
+// SMALL: relax.abs
+// SMALL-NEXT: relax.tanh
+// SMALL-NEXT: return
+func.func private @one(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @two(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = "relax.negative"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func private @two_once(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.abs"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = "relax.tanh"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func @sizes(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @one} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %1 = "relax.call"(%u) {callee = @two} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %v = builtin.unrealized_conversion_cast %1 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %2 = "relax.call"(%v) {callee = @two} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %w = builtin.unrealized_conversion_cast %2 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %3 = "relax.call"(%w) {callee = @two_once} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %3 : tensor<2xf32>
 }

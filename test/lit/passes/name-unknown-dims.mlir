@@ -46,3 +46,13 @@ func.func @kept(%x: tensor<?xf32> {relax.name = "x"}, %y: tensor<?xf32> {relax.n
   %2 = builtin.unrealized_conversion_cast %0, %1 : tensor<?xf32>, tensor<*xf32> to tuple<tensor<?xf32>, tensor<*xf32>>
   return %2 : tuple<tensor<?xf32>, tensor<*xf32>>
 }
+
+// Nor is anything named where the dtype is unknown, though the rank is known.
+// CHECK-LABEL: func.func @any_dtype(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<?x!relax.any>
+// CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]]) : (tensor<?x!relax.any>) -> tensor<?x!relax.any>
+// CHECK-NEXT: return %[[E]]
+func.func @any_dtype(%x: tensor<?x!relax.any> {relax.name = "x"}) -> tensor<?x!relax.any> {
+  %0 = "relax.exp"(%x) : (tensor<?x!relax.any>) -> tensor<?x!relax.any>
+  return %0 : tensor<?x!relax.any>
+}

@@ -31,3 +31,66 @@ func.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
   %2 = "relax.call"(%u) {callee = @whole} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
   return %2 : tuple<tensor<2xf32>, tensor<2xf32>>
 }
+
+// Public functions, and functions that something else than a call names, return what they returned.
+// CHECK-LABEL: func.func @public(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[X]]
+// CHECK-NEXT: return %[[T]]
+func.func @public(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
+  %t = builtin.unrealized_conversion_cast %x, %x : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
+  return %t : tuple<tensor<2xf32>, tensor<2xf32>>
+}
+// CHECK-LABEL: func.func private @named(
+// CHECK-SAME: -> tuple<tensor<2xf32>, tensor<2xf32>>
+func.func private @named(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
+  %t = builtin.unrealized_conversion_cast %x, %x : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
+  return %t : tuple<tensor<2xf32>, tensor<2xf32>>
+}
+// CHECK-LABEL: func.func @kept(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @public} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+// CHECK: "relax.make_closure"(%{{[A-Za-z0-9_]+}}) {callee = @named}
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @named} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+func.func @kept(%x: tensor<2xf32>) -> !relax.callable<[tensor<2xf32>], tuple<tensor<2xf32>, tensor<2xf32>>, true> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @public} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %1 = "relax.tuple_get_item"(%0) {index = 0} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %e = builtin.unrealized_conversion_cast to tuple<>
+  %f = "relax.make_closure"(%e) {callee = @named} : (tuple<>) -> !relax.callable<[tensor<2xf32>], tuple<tensor<2xf32>, tensor<2xf32>>, true>
+  %u = builtin.unrealized_conversion_cast %1 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %2 = "relax.call"(%u) {callee = @named} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %3 = "relax.tuple_get_item"(%2) {index = 0} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  return %f : !relax.callable<[tensor<2xf32>], tuple<tensor<2xf32>, tensor<2xf32>>, true>
+}
+
+// A field that only a dropped field needed goes in the next round: the callee stands before its caller.
+// CHECK-LABEL: func.func private @inner(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
+// CHECK: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])
+// CHECK: return %[[E]]
+func.func private @inner(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
+  %e = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %t = builtin.unrealized_conversion_cast %x, %e : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
+  return %t : tuple<tensor<2xf32>, tensor<2xf32>>
+}
+// CHECK-LABEL: func.func private @outer(
+// CHECK-SAME: -> tensor<2xf32>
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @inner} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+// CHECK: return %[[R]]
+func.func private @outer(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @inner} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %a = "relax.tuple_get_item"(%0) {index = 0} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %b = "relax.tuple_get_item"(%0) {index = 1} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %a, %b : tensor<2xf32>, tensor<2xf32> to tuple<tensor<2xf32>, tensor<2xf32>>
+  return %u : tuple<tensor<2xf32>, tensor<2xf32>>
+}
+// CHECK-LABEL: func.func @rounds(
+// CHECK: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @outer} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @rounds(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %0 = "relax.call"(%t) {callee = @outer} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %1 = "relax.tuple_get_item"(%0) {index = 1} : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}

@@ -43,3 +43,46 @@ func.func @checks(%x: tensor<?xf32>, %s: !relax.shape_value<["n"]>) -> tensor<?x
   %0 = "relax.call"(%t) {callee = @formula} : (tuple<tensor<?xf32>, !relax.shape_value<["n"]>, !relax.shape_value<["n"]>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// A function that something else than a call names keeps its parameters, as does one whose parameters are all used.
+// CHECK-LABEL: func.func private @named(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "x"}, %{{[a-z0-9_]+}}: tensor<4xf32> {relax.name = "y"}) ->
+// CHECK-NEXT: return %[[X]]
+func.func private @named(%x: tensor<2xf32> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+// CHECK-LABEL: func.func @closure(
+// CHECK: "relax.make_closure"(%{{[A-Za-z0-9_]+}}) {callee = @named}
+// CHECK: %[[T:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<2xf32>, tensor<4xf32> to
+// CHECK-NEXT: "relax.call"(%[[T]]) {callee = @named}
+func.func @closure(%x: tensor<2xf32>, %y: tensor<4xf32>) -> tensor<2xf32> {
+  %e = builtin.unrealized_conversion_cast to tuple<>
+  %f = "relax.make_closure"(%e) {callee = @named} : (tuple<>) -> !relax.callable<[tensor<2xf32>, tensor<4xf32>], tensor<2xf32>, true>
+  %t = builtin.unrealized_conversion_cast %x, %y : tensor<2xf32>, tensor<4xf32> to tuple<tensor<2xf32>, tensor<4xf32>>
+  %0 = "relax.call"(%t) {callee = @named} : (tuple<tensor<2xf32>, tensor<4xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %0, %y : tensor<2xf32>, tensor<4xf32> to tuple<tensor<2xf32>, tensor<4xf32>>
+  %1 = "relax.invoke_pure_closure"(%f, %u) : (!relax.callable<[tensor<2xf32>, tensor<4xf32>], tensor<2xf32>, true>, tuple<tensor<2xf32>, tensor<4xf32>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// What a caller only passed on is unused, too: the callee comes last, and its callers are seen again.
+// CHECK-LABEL: func.func private @outer(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32> {relax.name = "x"}) ->
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @inner} : (tuple<tensor<2xf32>>)
+func.func private @outer(%x: tensor<2xf32> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x, %y : tensor<2xf32>, tensor<4xf32> to tuple<tensor<2xf32>, tensor<4xf32>>
+  %0 = "relax.call"(%t) {callee = @inner} : (tuple<tensor<2xf32>, tensor<4xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+// CHECK-LABEL: func.func private @inner(
+// CHECK-SAME: tensor<2xf32> {relax.name = "x"}) ->
+func.func private @inner(%x: tensor<2xf32> {relax.name = "x"}, %y: tensor<4xf32> {relax.name = "y"}) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+// CHECK-LABEL: func.func @passes_on(
+// CHECK: "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @outer} : (tuple<tensor<2xf32>>)
+func.func @passes_on(%x: tensor<2xf32>, %y: tensor<4xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x, %y : tensor<2xf32>, tensor<4xf32> to tuple<tensor<2xf32>, tensor<4xf32>>
+  %0 = "relax.call"(%t) {callee = @outer} : (tuple<tensor<2xf32>, tensor<4xf32>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -177,3 +177,91 @@ func.func @later(%x: !n, %y: tensor<?xf32>) -> !n {
   %7 = "relax.call_tir"(%6) {callee = @back, tir_vars = []} : (tuple<!both>) -> !n
   return %7 : !n
 }
+
+// -----
+
+// What one branch alone allocates is not there behind the conditional.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @branch_alone(
+// CHECK: scf.if
+// CHECK: %[[INNER:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: "relax.memory_alloc_tensor"(%[[INNER]]
+// CHECK: "relax.memory_kill_storage"(%[[INNER]])
+// CHECK: } else {
+// CHECK: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: return
+func.func @branch_alone(%x: !n, %c: tensor<i1>) -> !n {
+  %f = tensor.extract %c[] : tensor<i1>
+  %r = scf.if %f -> !n {
+    %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+    %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+    %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+    %3 = "relax.call_tir"(%2) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+    scf.yield %3 : !n
+  } else {
+    scf.yield %x : !n
+  }
+  %4 = builtin.unrealized_conversion_cast %r : !n to tuple<!n>
+  %5 = "relax.call_tir"(%4) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %6 = builtin.unrealized_conversion_cast %5 : !n to tuple<!n>
+  %7 = "relax.call_tir"(%6) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  return %7 : !n
+}
+
+// -----
+
+// Storages of another scope or device are others, though their size fits. Of several that are large enough, the
+// smallest is taken, whatever their order.
+// CHECK-LABEL: func.func @places(
+// CHECK: %[[SHARED:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%{{[A-Za-z0-9_]+}}) {device = 0 : i64, dtype = f32, storage_scope = "shared"}
+// CHECK: "relax.memory_kill_storage"(%[[SHARED]])
+// CHECK: %[[FIRST:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%{{[A-Za-z0-9_]+}}) {device = 1 : i64, dtype = f32, storage_scope = "global"}
+// CHECK: "relax.memory_kill_storage"(%[[FIRST]])
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%{{[A-Za-z0-9_]+}}) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<[64]>)
+// CHECK: %[[B:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%{{[A-Za-z0-9_]+}}) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<[32]>)
+// CHECK: %[[C:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%{{[A-Za-z0-9_]+}}) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!relax.shape_value<[48]>)
+// CHECK-NOT: relax.memory_alloc_storage
+// CHECK: "relax.memory_alloc_tensor"(%[[B]], %{{[A-Za-z0-9_]+}}) {{.*}} -> tensor<4xf32>
+// CHECK: return
+!s64 = !relax.shape_value<[64]>
+!s48 = !relax.shape_value<[48]>
+!s32 = !relax.shape_value<[32]>
+!s16 = !relax.shape_value<[16]>
+func.func @places() -> tuple<> {
+  %64 = "relax.shape_expr"() {values = [64]} : () -> !s64
+  %48 = "relax.shape_expr"() {values = [48]} : () -> !s48
+  %32 = "relax.shape_expr"() {values = [32]} : () -> !s32
+  %16 = "relax.shape_expr"() {values = [16]} : () -> !s16
+  %shape = "relax.shape_expr"() {values = [4]} : () -> !relax.shape_value<[4]>
+  %s = "relax.memory_alloc_storage"(%64) {device = 0 : i64, dtype = f32, storage_scope = "shared"} : (!s64) -> !relax.object
+  %st = "relax.memory_alloc_tensor"(%s, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<[4]>) -> tensor<4xf32>
+  "relax.memory_kill_tensor"(%st) : (tensor<4xf32>) -> ()
+  "relax.memory_kill_storage"(%s) : (!relax.object) -> ()
+  %d = "relax.memory_alloc_storage"(%64) {device = 1 : i64, dtype = f32, storage_scope = "global"} : (!s64) -> !relax.object
+  %dt = "relax.memory_alloc_tensor"(%d, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<[4]>) -> tensor<4xf32>
+  "relax.memory_kill_tensor"(%dt) : (tensor<4xf32>) -> ()
+  "relax.memory_kill_storage"(%d) : (!relax.object) -> ()
+  %a = "relax.memory_alloc_storage"(%64) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!s64) -> !relax.object
+  %at = "relax.memory_alloc_tensor"(%a, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<[4]>) -> tensor<4xf32>
+  %b = "relax.memory_alloc_storage"(%32) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!s32) -> !relax.object
+  %bt = "relax.memory_alloc_tensor"(%b, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<[4]>) -> tensor<4xf32>
+  %c = "relax.memory_alloc_storage"(%48) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!s48) -> !relax.object
+  %ct = "relax.memory_alloc_tensor"(%c, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<[4]>) -> tensor<4xf32>
+  "relax.memory_kill_tensor"(%at) : (tensor<4xf32>) -> ()
+  "relax.memory_kill_storage"(%a) : (!relax.object) -> ()
+  "relax.memory_kill_tensor"(%bt) : (tensor<4xf32>) -> ()
+  "relax.memory_kill_storage"(%b) : (!relax.object) -> ()
+  "relax.memory_kill_tensor"(%ct) : (tensor<4xf32>) -> ()
+  "relax.memory_kill_storage"(%c) : (!relax.object) -> ()
+  %e = "relax.memory_alloc_storage"(%16) {device = 0 : i64, dtype = f32, storage_scope = "global"} : (!s16) -> !relax.object
+  %et = "relax.memory_alloc_tensor"(%e, %shape) {dtype = f32, offset = 0 : i64} : (!relax.object, !relax.shape_value<[4]>) -> tensor<4xf32>
+  "relax.memory_kill_tensor"(%et) : (tensor<4xf32>) -> ()
+  "relax.memory_kill_storage"(%e) : (!relax.object) -> ()
+  %r = builtin.unrealized_conversion_cast to tuple<>
+  return %r : tuple<>
+}

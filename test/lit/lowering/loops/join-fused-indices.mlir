@@ -63,3 +63,42 @@ func.func private @other(%a: memref<?x16xf32>, %b: memref<8x?xf32>, %v: f32) att
   } {relax.loop = "vectorized"}
   return
 }
+
+// A buffer with a layout: its elements need not be side by side.
+// CHECK-LABEL: func.func private @layout
+// CHECK-NOT: memref.collapse_shape
+// CHECK: return
+func.func private @layout(%a: memref<?x8xf32, strided<[16, 1]>>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %a, %c0 : memref<?x8xf32, strided<[16, 1]>>
+  %end = arith.muli %n, %c8 : index
+  scf.for %f = %c0 to %end step %c1 {
+    %i = arith.floordivsi %f, %c8 : index
+    %p = arith.muli %i, %c8 : index
+    %j = arith.subi %f, %p : index
+    memref.store %v, %a[%i, %j] : memref<?x8xf32, strided<[16, 1]>>
+  } {relax.loop = "vectorized"}
+  return
+}
+
+// Views are named where they are made: other ops than allocations may give a part of a buffer.
+// CHECK-LABEL: func.func private @part
+// CHECK-NOT: memref.collapse_shape
+// CHECK: return
+func.func private @part(%b: i1, %a: memref<?x8xf32>, %c: memref<?x8xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %n = memref.dim %a, %c0 : memref<?x8xf32>
+  %end = arith.muli %n, %c8 : index
+  %either = arith.select %b, %a, %c : memref<?x8xf32>
+  scf.for %f = %c0 to %end step %c1 {
+    %i = arith.floordivsi %f, %c8 : index
+    %p = arith.muli %i, %c8 : index
+    %j = arith.subi %f, %p : index
+    memref.store %v, %either[%i, %j] : memref<?x8xf32>
+  } {relax.loop = "vectorized"}
+  return
+}

@@ -112,3 +112,27 @@ func.func private @other(%x: memref<?xi64>, %n: index, %m: index) attributes {re
   }
   return
 }
+
+// -----
+
+// The length of the innermost loop is the variable of the outermost: it is asked for in that loop.
+// CHECK-LABEL: func.func private @inside(
+// CHECK-SAME: %[[X:[a-z]+]]: memref<?x?xi64>, %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
+// CHECK: scf.for %[[I:[a-z0-9_]+]] = %[[ZERO:[a-z0-9]+]] to %[[N]]
+// CHECK-NEXT: %[[SOME:[A-Za-z0-9_]+]] = arith.cmpi slt, %[[ZERO]], %[[I]] : index
+// CHECK-NEXT: %[[END:[A-Za-z0-9_]+]] = arith.select %[[SOME]], %[[M]], %[[ZERO]] : index
+// CHECK-NEXT: scf.for %[[J:[a-z0-9_]+]] = %[[ZERO]] to %[[END]]
+// CHECK-NEXT: scf.for %[[L:[a-z0-9_]+]] = %[[ZERO]] to %[[I]]
+func.func private @inside(%x: memref<?x?xi64>, %n: index, %m: index) attributes {relax.prim_func, relax.params = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 3 : i64
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %m step %c1 {
+      scf.for %l = %c0 to %i step %c1 {
+        memref.store %v, %x[%j, %l] : memref<?x?xi64>
+      }
+    }
+  }
+  return
+}

@@ -13,7 +13,8 @@
 // WHY: serial     triangle: T.vectorized, but a loop in it has another length in each iteration, at
 // WHY: serial     callee: T.vectorized, but parameter 0 is stored where other iterations may access it, at
 // WHY: serial     carries: T.vectorized, but an iteration gives values to the next, at
-// WHY: 0 as their kind says, 6 serial
+// WHY: serial     halves: T.vectorized, but its step is not 1, at
+// WHY: 0 as their kind says, 7 serial
 
 // CHECK-LABEL: func.func private @chain
 // CHECK: relax.loop_note = "vectorized: parameter 0 is stored where other iterations may access it"
@@ -106,5 +107,19 @@ func.func private @carries(%a: memref<?xf32>) attributes {relax.prim_func} {
     scf.yield %t : f32
   } {relax.loop = "vectorized"}
   memref.store %sum, %a[%c0] : memref<?xf32>
+  return
+}
+
+// Every second element: vectors would take those between, too.
+// CHECK-LABEL: func.func private @halves
+// CHECK: scf.for %{{[a-z0-9_]+}} = %{{[a-z0-9_]+}} to %{{[a-z0-9_]+}} step %c2
+// CHECK: relax.loop_note = "vectorized: its step is not 1"
+func.func private @halves(%a: memref<?xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c2 {
+    memref.store %v, %a[%i] : memref<?xf32>
+  } {relax.loop = "vectorized"}
   return
 }

@@ -157,3 +157,35 @@ func.func private @own(%a: memref<16xi32>, %b: memref<16xi1>) attributes {relax.
   } {relax.loop = "vectorized"}
   return
 }
+
+// Loops for threads are marked as independent where they are, before the loops in them change.
+// CHECK-LABEL: func.func private @rows
+// CHECK: vector.store
+// CHECK: } {relax.independent, relax.loop = "parallel"}
+// CHECK-LABEL: func.func private @one_row
+// CHECK: vector.store
+// CHECK: } {relax.loop = "parallel"}
+func.func private @rows(%a: memref<?x16xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %a, %c0 : memref<?x16xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %c16 step %c1 {
+      memref.store %v, %a[%i, %j] : memref<?x16xf32>
+    } {relax.loop = "vectorized"}
+  } {relax.loop = "parallel"}
+  return
+}
+func.func private @one_row(%a: memref<?x16xf32>, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %a, %c0 : memref<?x16xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %c16 step %c1 {
+      memref.store %v, %a[%c0, %j] : memref<?x16xf32>
+    } {relax.loop = "vectorized"}
+  } {relax.loop = "parallel"}
+  return
+}

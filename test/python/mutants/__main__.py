@@ -1,0 +1,93 @@
+"""Mutants of passes against their lit files alone: ``python test/python/mutants --seed 61 --count 10``.
+
+A mutant is the source of a pass with one operator, number, condition or call changed. It is killed if a lit file of the
+pass fails. What survives is a line that no lit file needs, or a mutant that computes the same (`equivalent`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import random
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "support")]
+
+from equivalent import EQUIVALENT
+from lit_runs import LitRuns
+from mutations import Mutant, mutants
+from pass_files import ROOT, lit_files, module_paths, modules_of, pass_names
+
+EQUAL = {(row.path, row.before, row.after) for row in EQUIVALENT}
+_runs: dict[str, LitRuns] = {}
+
+
+def mutants_of(name: str) -> tuple[list[tuple[str, Mutant]], int]:
+    """The mutants of a pass with their modules, and how many more are equivalent to the source."""
+    found = []
+    for module in modules_of(name):
+        path = module_paths()[module]
+        relative = path.relative_to(ROOT).as_posix()
+        found += [(module, mutant) for mutant in mutants(relative, path.read_text(encoding="utf-8"))]
+    kept = [(module, m) for module, m in found if (m.path, m.before, m.after) not in EQUAL]
+    return kept, len(found) - len(kept)
+
+
+def _judge(work: tuple[str, str, Mutant]) -> tuple[Mutant, str]:
+    name, module, mutant = work
+    return mutant, _runs[name].failing(module, mutant.source)[0]
+
+
+def score(name: str, options: argparse.Namespace) -> tuple[int, int]:
+    """Print the score of a pass and its survivors; how many mutants were killed, and how many there were."""
+    start = time.monotonic()
+    _runs[name] = LitRuns(lit_files(name), options.seconds)
+    for module in modules_of(name):
+        _runs[name].seconds_of(module, module_paths()[module].read_text(encoding="utf-8"))
+    tried, equal = mutants_of(name)
+    if len(tried) > options.limit:
+        tried = random.Random(f"{options.seed} {name}").sample(tried, options.limit)
+    work = [(name, module, mutant) for module, mutant in tried]
+    if options.workers == 1:
+        verdicts = list(map(_judge, work))
+    else:  # each worker starts a warm process
+        with multiprocessing.get_context("fork").Pool(options.workers) as pool:
+            verdicts = list(pool.imap(_judge, work))
+    survivors = [mutant for mutant, killer in verdicts if not killer]
+    killed = len(tried) - len(survivors)
+    rate = f"{killed} of {len(tried)} mutants killed ({killed / max(len(tried), 1):.0%})"
+    print(f"{name}: {rate}, {equal} equivalent, {time.monotonic() - start:.0f} s")
+    for mutant in sorted(survivors, key=lambda mutant: (mutant.path, mutant.line)):
+        print(f"  {mutant}")
+    if options.verbose:
+        for mutant, killer in verdicts:
+            print(f"  {killer or 'SURVIVED'} {mutant}")
+    sys.stdout.flush()
+    return killed, len(tried)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Score the passes of the command line."""
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser.add_argument("--pass", dest="names", action="append", choices=pass_names(), metavar="NAME")
+    parser.add_argument("--count", type=int, default=None, help="so many passes at random (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="of the choice of passes and mutants")
+    parser.add_argument("--limit", type=int, default=100, help="mutants of a pass; of more, some at random")
+    parser.add_argument("--seconds", type=int, default=20, help="of CPU that a tool may take with a mutant")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true", help="the verdict on each mutant")
+    options = parser.parse_args(arguments)
+    names = options.names or pass_names()
+    if options.count is not None:
+        names = sorted(random.Random(options.seed).sample(names, options.count))
+    scores = [score(name, options) for name in names]
+    killed, tried = (sum(numbers) for numbers in zip(*scores, strict=True))
+    print(f"all {len(names)}: {killed} of {tried} mutants killed ({killed / max(tried, 1):.0%})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

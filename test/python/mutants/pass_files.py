@@ -1,0 +1,85 @@
+"""Which files make a pass, which lit files test it, and which modules import a module."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from relax_mlir.transform.registry import PASSES
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = {
+    "relax_mlir.passes": ROOT / "passes",
+    "relax_mlir.lowering": ROOT / "lowering",
+    "relax_mlir": ROOT / "python" / "relax_mlir",
+}
+PIPELINES = "relax_mlir.lowering.named_pipelines:"
+
+
+def pass_names() -> list[str]:
+    """The registered passes, without the named pipelines."""
+    return sorted(name for name, target in PASSES.items() if not target.startswith(PIPELINES))
+
+
+@cache
+def module_paths() -> dict[str, Path]:
+    """Dotted names and paths of the modules; links inside the package are not followed."""
+    paths = {}
+    for package, folder in FOLDERS.items():
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            if not (folder / parts[0]).is_symlink():
+                paths[".".join((package, *parts)).removesuffix(".__init__")] = path
+    return paths
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The modules of the project that a module imports, anywhere in it."""
+    return frozenset(name for name in _imported_names(module_paths()[module]) if name in module_paths())
+
+
+def _imported_names(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@cache
+def importers(module: str) -> frozenset[str]:
+    """The module and all that import it, directly or not."""
+    found, waiting = {module}, [module]
+    while waiting:
+        name = waiting.pop()
+        direct = {other for other in module_paths() if name in imports(other)} - found
+        found |= direct
+        waiting += direct
+    return frozenset(found)
+
+
+def modules_of(name: str) -> list[str]:
+    """The module of a pass; in a subfolder of ``passes/`` also those modules there that it imports and that are no pass."""
+    first = PASSES[name].partition(":")[0]
+    room = first.rpartition(".")[0]
+    passes = {target.partition(":")[0] for target in PASSES.values()}
+    found, waiting = [first], [first]
+    while waiting and room.startswith("relax_mlir.passes."):
+        inside = {other for other in imports(waiting.pop()) if other.rpartition(".")[0] == room}
+        new = sorted(inside - passes - {*found})
+        found += new
+        waiting += new
+    return found
+
+
+def lit_files(name: str) -> list[Path]:
+    """The lit files whose RUN lines have the pass as an option, those named after it first."""
+    option = re.compile(rf"^\S+ RUN: .*--{name}(?![\w-])", re.M)
+    files = [*(ROOT / "test" / "lit").rglob("*.mlir"), *(ROOT / "test" / "lit").rglob("*.test")]
+    found = [path for path in sorted(files) if option.search(path.read_text(encoding="utf-8"))]
+    return sorted(found, key=lambda path: not path.stem.startswith(name))
