@@ -53,7 +53,7 @@ def _check_parameters(function: func.FuncOp) -> None:
 def _check_results(function: func.FuncOp) -> None:
     """What packed functions give for functions must be functions."""
     for op in list(ops_of(function.operation)):
-        if has_trait(op, CallsPacked) and has_callables(op.results[0].type):
+        if has_trait(op, CallsPacked):
             name = ir.StringAttr(op.attributes["func"]).value
             with op.location, ir.InsertionPoint.after(op):
                 _check_functions(op.results[0], f"{function.name.value}: result of '{name}' at {where(op)}")

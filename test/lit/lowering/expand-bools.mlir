@@ -20,3 +20,25 @@ func.func @other(%x: memref<?xi8>, %i: index) -> i8 {
   %0 = memref.load %x[%i] : memref<?xi8>
   return %0 : i8
 }
+
+// Integers of other widths, floats, and functions that modules share, which have no booleans.
+// CHECK-LABEL: func.func @kept(
+// CHECK-NOT: builtin.unrealized_conversion_cast
+// CHECK: memref.load %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : memref<?xi32>
+// CHECK-NOT: builtin.unrealized_conversion_cast
+// CHECK: memref.load %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : memref<?xf32>
+// CHECK-NOT: builtin.unrealized_conversion_cast
+// CHECK: memref.load %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : memref<?xindex>
+// CHECK-LABEL: func.func private @shared(
+// CHECK-NOT: builtin.unrealized_conversion_cast
+// CHECK: memref.load %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : memref<?xi1>
+func.func @kept(%x: memref<?xi32>, %y: memref<?xf32>, %z: memref<?xindex>, %i: index) -> (i32, f32, index) {
+  %0 = memref.load %x[%i] : memref<?xi32>
+  %1 = memref.load %y[%i] : memref<?xf32>
+  %2 = memref.load %z[%i] : memref<?xindex>
+  return %0, %1, %2 : i32, f32, index
+}
+func.func private @shared(%mask: memref<?xi1>, %i: index) -> i1 attributes {relax.shared_group = "relax.rt"} {
+  %0 = memref.load %mask[%i] : memref<?xi1>
+  return %0 : i1
+}

@@ -5,6 +5,7 @@
 // CHECK-SAME: bytes = "4*a0_0*a0_1 + 4*a1_0*a1_1 + 4*a2_0*a2_1", flops = "2*a0_0*a0_1*a1_1"
 // CHECK-SAME: kind = "prim"{{.*}}name = "product", sizes = ["a0_0", "a0_1", "a1_0", "a1_1", "a2_0", "a2_1"]
 // CHECK-SAME: {bytes = "4*a0_0", kind = "prim"{{.*}}name = "until_zero", sizes = ["a0_0"]
+// CHECK-SAME: kind = "function", {{.*}}name = "others", sizes = []}, {kind = "packed"{{.*}}name = "my.function", sizes = []}]
 // CHECK: func.func @main
 // CHECK: %[[WHOLE:.+]] = call @relax.rt.profile_now() : () -> i64
 // CHECK: %[[N:.+]] = memref.dim %a
@@ -59,5 +60,29 @@ func.func private @until_zero(%x: memref<?xf32, strided<[?], offset: ?>>) attrib
   }
   return
 }
+
+// Packed functions are recorded under their names; functions of the runtime, and prim funcs that are only declared, are
+// not recorded.
+// CHECK-LABEL: func.func @others
+// CHECK: call @relax.rt.profile_now()
+// CHECK-NEXT: call @runtime()
+// CHECK-NEXT: call @declared(
+// CHECK-NEXT: %[[START:[A-Za-z0-9_]+]] = call @relax.rt.profile_now()
+// CHECK-NEXT: call @relax.packed.0(
+// CHECK-NEXT: %[[SITE:[A-Za-z0-9_]+]] = arith.constant 5 : i64
+// CHECK-NEXT: call @relax.rt.profile_record.0(%[[SITE]], %[[START]])
+// CHECK: call @relax.rt.profile_record.0(
+// CHECK-NOT: call @relax.rt.profile_record
+// CHECK: return
+func.func private @runtime()
+func.func private @declared(memref<?xf32>) attributes {relax.prim_func}
+func.func private @relax.packed.0(memref<?xf32>) attributes {relax.packed = {name = "my.function"}}
+func.func @others(%x: memref<?xf32>) {
+  call @runtime() : () -> ()
+  call @declared(%x) : (memref<?xf32>) -> ()
+  call @relax.packed.0(%x) : (memref<?xf32>) -> ()
+  return
+}
+
 // CHECK: func.func private @relax.rt.profile_record.6(%{{.*}}: i64, %{{.*}}: i64, %{{.*}}: index
 // CHECK: llvm.atomicrmw add

@@ -55,3 +55,30 @@ func.func @alone(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %0 = func.call @double(%x, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// What fills a tensor without a call keeps it, and so does a call in a branch of a loop; nothing is made for them.
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[E:[A-Za-z0-9_]+]] = tensor.empty
+// CHECK-NOT: tensor.empty
+// CHECK: linalg.fill ins(%{{[a-z0-9_]+}} : f32) outs(%[[E]] :
+// CHECK: linalg.fill ins(%{{[a-z0-9_]+}} : f32) outs(%[[E]] :
+// CHECK: scf.if
+// CHECK-NEXT: func.call @double(%{{[a-z0-9_]+}}, %[[E]])
+// CHECK: return
+func.func @kept(%x: tensor<?xf32>, %n: index, %v: f32, %flag: i1) -> (tensor<?xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %0 = linalg.fill ins(%v : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %1 = linalg.fill ins(%v : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%last = %0) -> tensor<?xf32> {
+    %b = scf.if %flag -> tensor<?xf32> {
+      %2 = func.call @double(%last, %e) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      scf.yield %2 : tensor<?xf32>
+    } else {
+      scf.yield %last : tensor<?xf32>
+    }
+    scf.yield %b : tensor<?xf32>
+  }
+  return %r, %1 : tensor<?xf32>, tensor<?xf32>
+}

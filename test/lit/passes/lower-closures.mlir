@@ -47,3 +47,31 @@ func.func @nothing(%x: tensor<2xf32> {relax.name = "x"}) -> tuple<> {
   %t = builtin.unrealized_conversion_cast to tuple<>
   return %t : tuple<>
 }
+
+// Private functions get what the module gives them: their parameters are not checked. Of what a packed function gives,
+// functions alone are.
+// CHECK-LABEL: func.func private @inner(
+// CHECK-NOT: vm.builtin.check_func_info
+// CHECK: vm.builtin.invoke_closure
+// CHECK-LABEL: func.func @packed(
+// CHECK: %[[P:[A-Za-z0-9_]+]] = "relax.call_pure_packed"({{.*}}func = "pair"
+// CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[P]]) {index = 1 : i64}
+// CHECK: %[[ARGS:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[F]] : !relax.object
+// CHECK-NEXT: "relax.call_packed"(%[[ARGS]]) {arg_spec = [unit, "packed: result of 'pair' at {{.*}}[1]"], func = "vm.builtin.check_func_info"}
+// CHECK-NOT: vm.builtin.check_func_info
+// CHECK: return
+!f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+func.func private @inner(%f: !f {relax.name = "f"}, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %r = "relax.invoke_pure_closure"(%f, %t) : (!f, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+func.func @packed(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %p = "relax.call_pure_packed"(%t) {func = "pair", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>, !f>
+  %a = "relax.tuple_get_item"(%p) {index = 0} : (tuple<tensor<2xf32>, !f>) -> tensor<2xf32>
+  %f = "relax.tuple_get_item"(%p) {index = 1} : (tuple<tensor<2xf32>, !f>) -> !f
+  %u = builtin.unrealized_conversion_cast %f, %a : !f, tensor<2xf32> to tuple<!f, tensor<2xf32>>
+  %r = "relax.call"(%u) {callee = @inner} : (tuple<!f, tensor<2xf32>>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}

@@ -7,6 +7,7 @@ pass fails. What survives is a line that no lit file needs, or a mutant that com
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import random
 import sys
@@ -18,27 +19,28 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 from equivalent import EQUIVALENT
 from lit_runs import LitRuns
-from mutations import Mutant, mutants
+from mutations import Mutant, mutant, sites
 from pass_files import ROOT, lit_files, module_paths, modules_of, pass_names
 
 EQUAL = {(row.path, row.before, row.after) for row in EQUIVALENT}
 _runs: dict[str, LitRuns] = {}
 
 
-def mutants_of(name: str) -> tuple[list[tuple[str, Mutant]], int]:
-    """The mutants of a pass with their modules, and how many more are equivalent to the source."""
+def chosen(name: str, limit: int, seed: int) -> tuple[list[Mutant], int]:
+    """Mutants of a pass that may be killed, `limit` at most, at random; and how many sites there are."""
+    sources = {module: module_paths()[module].read_text(encoding="utf-8") for module in modules_of(name)}
     found = []
-    for module in modules_of(name):
-        path = module_paths()[module]
-        relative = path.relative_to(ROOT).as_posix()
-        found += [(module, mutant) for mutant in mutants(relative, path.read_text(encoding="utf-8"))]
-    kept = [(module, m) for module, m in found if (m.path, m.before, m.after) not in EQUAL]
-    return kept, len(found) - len(kept)
+    for module, source in sources.items():
+        found += sites(module, module_paths()[module].relative_to(ROOT).as_posix(), source)
+    random.Random(f"{seed} {name}").shuffle(found)
+    made = (mutant(site, sources[site.module]) for site in found)
+    kept = (m for m in made if (m.site.path, m.before, m.after) not in EQUAL)
+    return list(itertools.islice(kept, limit)), len(found)
 
 
-def _judge(work: tuple[str, str, Mutant]) -> tuple[Mutant, str]:
-    name, module, mutant = work
-    return mutant, _runs[name].failing(module, mutant.source)[0]
+def _judge(work: tuple[str, Mutant]) -> tuple[Mutant, str]:
+    name, mutant = work
+    return mutant, _runs[name].failing(mutant.site.module, mutant.source)[0]
 
 
 def score(name: str, options: argparse.Namespace) -> tuple[int, int]:
@@ -46,11 +48,9 @@ def score(name: str, options: argparse.Namespace) -> tuple[int, int]:
     start = time.monotonic()
     _runs[name] = LitRuns(lit_files(name), options.seconds)
     for module in modules_of(name):
-        _runs[name].seconds_of(module, module_paths()[module].read_text(encoding="utf-8"))
-    tried, equal = mutants_of(name)
-    if len(tried) > options.limit:
-        tried = random.Random(f"{options.seed} {name}").sample(tried, options.limit)
-    work = [(name, module, mutant) for module, mutant in tried]
+        _runs[name].check(module, module_paths()[module].read_text(encoding="utf-8"))
+    tried, total = chosen(name, options.limit, options.seed)
+    work = [(name, mutant) for mutant in tried]
     if options.workers == 1:
         verdicts = list(map(_judge, work))
     else:  # each worker starts a warm process
@@ -59,12 +59,12 @@ def score(name: str, options: argparse.Namespace) -> tuple[int, int]:
     survivors = [mutant for mutant, killer in verdicts if not killer]
     killed = len(tried) - len(survivors)
     rate = f"{killed} of {len(tried)} mutants killed ({killed / max(len(tried), 1):.0%})"
-    print(f"{name}: {rate}, {equal} equivalent, {time.monotonic() - start:.0f} s")
-    for mutant in sorted(survivors, key=lambda mutant: (mutant.path, mutant.line)):
+    print(f"{name}: {rate}, of {total} there are, {time.monotonic() - start:.0f} s")
+    for mutant in sorted(survivors, key=lambda mutant: (mutant.site.path, mutant.site.line)):
         print(f"  {mutant}")
     if options.verbose:
         for mutant, killer in verdicts:
-            print(f"  {killer or 'SURVIVED'} {mutant}")
+            print(f"  {killer or 'survived'}: {mutant}")
     sys.stdout.flush()
     return killed, len(tried)
 

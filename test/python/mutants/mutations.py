@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -100,23 +100,6 @@ class StatementRemover(Operator):  # type: ignore[misc] - cosmic-ray has no type
 OWN: dict[str, type[Any]] = {"ConstantCondition": ConstantCondition, "StatementRemover": StatementRemover}
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A change of one line of a file."""
-
-    path: str
-    """Relative to the root of the tree."""
-    operator: str
-    line: int
-    before: str
-    after: str
-    source: str
-    """The whole file with the change."""
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.operator}\n  - {self.before}\n  + {self.after}"
-
-
 def _is_skipped(node: Any) -> bool:
     """True for what is not run, or is no part of what a pass computes.
 
@@ -148,26 +131,55 @@ def _is_only_element(name: str, node: Any, index: int) -> bool:
     return name == "NumberReplacer" and node.value == "0" and index == 1 and node.parent.type == "trailer"
 
 
-def mutants(path: str, source: str) -> list[Mutant]:
-    """All mutants of a file, by line."""
-    tree = get_ast(source)
-    found = {}
+@dataclass(frozen=True)
+class Site:
+    """Where an operator may change a file."""
+
+    module: str
+    path: str
+    """Relative to the root of the tree."""
+    operator: str
+    occurrence: int
+    line: int
+
+
+def _operator(name: str) -> Any:
+    return OWN[name]() if name in OWN else get_operator(f"core/{name}")()
+
+
+def sites(module: str, path: str, source: str) -> list[Site]:
+    """All sites of a file."""
+    nodes = list(ast_nodes(get_ast(source)))
+    found = []
     for name in (*CORE, *OWN):
-        operator = OWN[name]() if name in OWN else get_operator(f"core/{name}")()
-        occurrence = -1
-        for node in ast_nodes(tree):
+        operator, occurrence = _operator(name), -1
+        for node in nodes:
             for index, (start, _) in enumerate(operator.mutation_positions(node)):
                 occurrence += 1
-                if _is_skipped(node) or _is_only_element(name, node, index):
-                    continue
-                mutated = mutate_code(source, operator, occurrence)
-                if mutated != source:
-                    found.setdefault(mutated, _mutant(path, name, start[0], source, mutated))
-    return sorted(found.values(), key=lambda mutant: (mutant.line, mutant.operator, mutant.after))
+                if not _is_skipped(node) and not _is_only_element(name, node, index):
+                    found.append(Site(module, path, name, occurrence, start[0]))
+    return found
 
 
-def _mutant(path: str, operator: str, line: int, source: str, mutated: str) -> Mutant:
-    changes = list(difflib.ndiff(source.splitlines(), mutated.splitlines()))
-    before = " ".join(change[2:].strip() for change in changes if change.startswith("- "))
-    after = " ".join(change[2:].strip() for change in changes if change.startswith("+ "))
-    return Mutant(path, operator, line, before, after, mutated)
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one line of a file, as a rule."""
+
+    site: Site
+    before: str
+    after: str
+    source: str
+    """The whole file with the change."""
+
+    def __str__(self) -> str:
+        return f"{self.site.path}:{self.site.line}: {self.site.operator}\n  - {self.before}\n  + {self.after}"
+
+
+def mutant(site: Site, source: str) -> Mutant:
+    """The file with a change."""
+    mutated = mutate_code(source, _operator(site.operator), site.occurrence)
+    before, after = source.splitlines(), mutated.splitlines()
+    first = len(os.path.commonprefix([before, after]))
+    last = len(os.path.commonprefix([before[first:][::-1], after[first:][::-1]]))
+    old, new = (" ".join(map(str.strip, lines[first : len(lines) - last])) for lines in (before, after))
+    return Mutant(site, old, new, mutated)

@@ -1,4 +1,15 @@
 // RUN: relax-opt --internalize %s | filecheck %s
+// RUN: relax-opt --internalize="support-is-hot=true" %s | filecheck %s --check-prefix=HOT
+// Where support is hot, LLVM decides what it optimises and inlines; what is visible does not change.
+// HOT-NOT: optnone
+// HOT-NOT: noinline
+// HOT: llvm.func @main(
+// HOT-NOT: noinline
+// HOT: llvm.func internal @kernel({{.*}}) attributes {passthrough = ["nounwind"], sym_visibility = "private"}
+// HOT-NOT: optnone
+// HOT: llvm.func internal @relax.rt.drop(
+// HOT-NOT: optnone
+// HOT-NOT: noinline
 // internalize.py: private functions with a body become internal; those on buffers are not inlined, support is left plain.
 
 // CHECK: llvm.func @printf(!llvm.ptr, ...) -> i32

@@ -30,3 +30,20 @@ func.func @main(%x: f32, %c: i1) -> f32 {
   }
   return %0 : f32
 }
+
+// Declarations and names that begin with relax. get no prefix, nor do calls of them; what checks their sizes neither.
+// CHECK: func.func private @relax.gemm.f32.shapes(
+// CHECK-NOT: @relax.fn.log
+// CHECK-NOT: @relax.fn.relax.
+// CHECK-LABEL: func.func @relax.fn.kept(
+// CHECK-NEXT: %[[L:[A-Za-z0-9_]+]] = call @log(
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = call @relax.gemm.f32(%[[L]])
+// CHECK-NEXT: call @relax.gemm.f32.shapes()
+// CHECK-NEXT: return %[[R]]
+func.func private @relax.gemm.f32.shapes() { return }
+func.func @kept(%x: f32) -> f32 {
+  %0 = func.call @log(%x) : (f32) -> f32
+  %1 = func.call @relax.gemm.f32(%0) : (f32) -> f32
+  func.call @relax.gemm.f32.shapes() : () -> ()
+  return %1 : f32
+}

@@ -158,3 +158,31 @@ func.func private @fused(%a: memref<?x?xf32>, %count: index, %v: f32) attributes
   } {relax.loop = "parallel"}
   return
 }
+
+// A loop that carries values, one that calls a function, and one without the kind stay as they are.
+// CHECK-LABEL: func.func private @kept
+// CHECK-NOT: relax.parallel
+// CHECK: relax.loop_note = "parallel: an iteration gives values to the next"
+// CHECK-NOT: relax.parallel
+// CHECK: relax.loop_note = "parallel: a check in it may fail"
+// CHECK-NOT: relax.parallel
+// CHECK: return
+func.func private @positive(f32)
+func.func private @kept(%a: memref<?xf32>, %b: memref<?xf32>, %zero: f32) -> f32 attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (f32) {
+    %x = memref.load %a[%i] : memref<?xf32>
+    %t = arith.addf %s, %x : f32
+    scf.yield %t : f32
+  } {relax.loop = "parallel"}
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %a[%i] : memref<?xf32>
+    func.call @positive(%x) : (f32) -> ()
+  } {relax.loop = "parallel"}
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %zero, %b[%i] : memref<?xf32>
+  }
+  return %sum : f32
+}

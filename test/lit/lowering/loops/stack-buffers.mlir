@@ -66,3 +66,62 @@ func.func @main(%v: f32) {
   memref.store %v, %a[%c0] : memref<4xf32>
   return
 }
+
+// Functions that are generated as they are to run, and those that modules share, place their buffers themselves.
+// CHECK-LABEL: func.func private @generated
+// CHECK-NOT: relax.on_stack
+// CHECK-LABEL: func.func private @shared
+// CHECK-NOT: relax.on_stack
+// CHECK-LABEL: func.func private @choices
+func.func private @generated(%v: f32) attributes {relax.prim_func, relax.as_generated} {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<4xf32>
+  memref.store %v, %a[%c0] : memref<4xf32>
+  return
+}
+func.func private @shared(%v: f32) attributes {relax.prim_func, relax.shared_group = "relax.gemm.f32"} {
+  %c0 = arith.constant 0 : index
+  %a = memref.alloc() : memref<4xf32>
+  memref.store %v, %a[%c0] : memref<4xf32>
+  return
+}
+
+// In a loop, a buffer that is chosen among others, or that a branch yields, may be used later; outside of loops it is
+// made once. All buffers of the function together have 32 kB, which the last one does not exceed.
+// CHECK: memref.alloc() {relax.on_stack} : memref<8xf32>
+// CHECK: scf.for
+// CHECK-NEXT: memref.alloc() : memref<8xf32>
+// CHECK-NEXT: memref.alloc() : memref<8xf32>
+// CHECK: scf.if
+// CHECK-NEXT: memref.alloc() : memref<8xf32>
+// CHECK: memref.alloc() : memref<8185xf32>
+// CHECK: memref.alloc() {relax.on_stack} : memref<8184xf32>
+// CHECK: memref.alloc() : memref<1xf32>
+// CHECK: return
+func.func private @choices(%n: index, %b: i1, %v: f32) attributes {relax.prim_func} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %outer = memref.alloc() : memref<8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %p = memref.alloc() : memref<8xf32>
+    %q = memref.alloc() : memref<8xf32>
+    %either = arith.select %b, %p, %q : memref<8xf32>
+    memref.store %v, %either[%c0] : memref<8xf32>
+    %r = scf.if %b -> memref<8xf32> {
+      %s = memref.alloc() : memref<8xf32>
+      scf.yield %s : memref<8xf32>
+    } else {
+      scf.yield %outer : memref<8xf32>
+    }
+    memref.store %v, %r[%c0] : memref<8xf32>
+  }
+  %same = arith.select %b, %outer, %outer : memref<8xf32>
+  memref.store %v, %same[%c0] : memref<8xf32>
+  %large = memref.alloc() : memref<8185xf32>
+  memref.store %v, %large[%c0] : memref<8185xf32>
+  %rest = memref.alloc() : memref<8184xf32>
+  memref.store %v, %rest[%c0] : memref<8184xf32>
+  %more = memref.alloc() : memref<1xf32>
+  memref.store %v, %more[%c0] : memref<1xf32>
+  return
+}
