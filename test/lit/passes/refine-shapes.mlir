@@ -1,5 +1,5 @@
 // Forwards as normalize does; backwards from a match_shape over the ops that keep the shape.
-// RUN: relax-opt %s --refine-shapes | filecheck %s
+// RUN: relax-opt %s --refine-shapes --split-input-file | filecheck %s
 // refine_shapes.py, shape_hoisting.py.
 
 // The check moves up to the parameter; what lies between knows the shape and the dtype.
@@ -71,4 +71,60 @@ func.func @caller(%x: tensor<?xf32, #relax.shape<["2*k"]>>) -> tensor<?xf32> {
 func.func private @callee(%x: tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32> {
   %0 = "relax.exp"(%x) : (tensor<?xf32, #relax.shape<["n"]>>) -> tensor<?xf32>
   return %0 : tensor<?xf32>
+}
+
+// -----
+
+// So do all of a chain of calls, the last of which is the first to learn.
+// CHECK-LABEL: func.func private @first(
+// CHECK-SAME: -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-LABEL: func.func private @second(
+// CHECK-SAME: -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-LABEL: func.func private @third(
+// CHECK-SAME: -> tensor<?xf32, #relax.shape<["k"]>>
+!k = tensor<?xf32, #relax.shape<["k"]>>
+func.func private @first(%x: !k) -> tensor<?xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : !k to tuple<!k>
+  %1 = "relax.call"(%0) {callee = @second} : (tuple<!k>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+func.func private @second(%x: !k) -> tensor<?xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : !k to tuple<!k>
+  %1 = "relax.call"(%0) {callee = @third} : (tuple<!k>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+func.func private @third(%x: !k) -> tensor<?xf32> {
+  %0 = "relax.exp"(%x) : (!k) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+// Other users of what is known now learn it, too, though the function's type stays.
+// CHECK-LABEL: func.func @other_user(
+// CHECK: %[[M:[A-Za-z0-9_]+]] = "relax.match_shape"(%{{[a-z0-9_]+}}) {pattern = ["m", 4]
+// CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.exp"(%[[M]])
+// CHECK-NEXT: "relax.flatten"(%[[E]]) : (tensor<?x4xf32, #relax.shape<["m", 4]>>) -> tensor<?xf32, #relax.shape<["4*m"]>>
+func.func @other_user(%x: tensor<?x?xf32>) -> tensor<?x4xf32, #relax.shape<["m", 4]>> {
+  %0 = "relax.exp"(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %1 = "relax.flatten"(%0) : (tensor<?x?xf32>) -> tensor<?xf32>
+  %2 = "relax.match_shape"(%0) {pattern = ["m", 4], result_dtype} : (tensor<?x?xf32>) -> tensor<?x4xf32, #relax.shape<["m", 4]>>
+  return %2 : tensor<?x4xf32, #relax.shape<["m", 4]>>
+}
+
+// -----
+
+// A module may hold more than functions. What a packed function changes is another value before the types are deduced.
+// CHECK: memref.global "private" @other
+// CHECK-LABEL: func.func @changed(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: "relax.call_packed"
+// CHECK-NEXT: %[[NEW:[A-Za-z0-9_]+]] = "relax.updated"(%[[X]])
+// CHECK-NEXT: "relax.subtract"(%[[NEW]], %[[NEW]])
+memref.global "private" @other : memref<2xf32>
+func.func @changed(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %c = "relax.call_packed"(%t) {func = "f", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> tuple<>
+  %r = "relax.subtract"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
 }

@@ -30,3 +30,30 @@ func.func @unknown(%x: tensor<*xf32>) -> tensor<?xf32> {
   %r = "relax.permute_dims"(%x) {axes = unit} : (tensor<*xf32>) -> tensor<*xf32>
   return %f : tensor<?xf32>
 }
+
+// The rank is known, but not the shape: one view changes a shape that is not known, and the second one of a chain, too.
+// CHECK-LABEL: func.func @unknown_sizes
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]:
+// CHECK-NEXT: %[[E:[A-Za-z0-9_]+]] = "relax.expand_dims"(%[[X]])
+// CHECK-NEXT: %[[F:[A-Za-z0-9_]+]] = "relax.flatten"(%[[E]]) : (tensor<?x1xf32>) -> tensor<?xf32>
+// CHECK-NEXT: return %[[F]]
+func.func @unknown_sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %e = "relax.expand_dims"(%x) {axes = [1]} : (tensor<?xf32>) -> tensor<?x1xf32>
+  %f = "relax.flatten"(%e) : (tensor<?x1xf32>) -> tensor<?xf32>
+  return %f : tensor<?xf32>
+}
+
+// One transposition stays as it is. Of tensors of unknown rank nothing is known of the axes: two stay two, and so do one
+// that gives a rank and one of a known rank before it.
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: tensor<2x3xf32>, %[[Y:[a-z0-9_]+]]: tensor<*xf32>)
+// CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[X]]) {axes} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[Y]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[Q]]) {axes} : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT: return %[[P]], %[[R]]
+func.func @transposed(%x: tensor<2x3xf32>, %y: tensor<*xf32>) -> (tensor<3x2xf32>, tensor<*xf32>) {
+  %p = "relax.permute_dims"(%x) {axes = unit} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %q = "relax.permute_dims"(%y) {axes = unit} : (tensor<*xf32>) -> tensor<*xf32>
+  %r = "relax.permute_dims"(%q) {axes = unit} : (tensor<*xf32>) -> tensor<*xf32>
+  return %p, %r : tensor<3x2xf32>, tensor<*xf32>
+}

@@ -53,3 +53,20 @@ func.func @inverse(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
   %2 = "relax.permute_dims"(%x) {axes = [0, 1]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %1, %2 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// Three of each; of a view that says less than its tensor, the tensor takes the place only if the type is equal.
+// CHECK-LABEL: func.func @three
+// CHECK-SAME: (%[[X:[a-z0-9_]+]]: tensor<2x3x4xf32>)
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = [24, 1, 1]}
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.reshape"(%[[X]], %[[S]])
+// CHECK-NEXT: %[[P:[A-Za-z0-9_]+]] = "relax.permute_dims"(%[[X]]) {axes = [1, 0, 2]}
+// CHECK-NEXT: return %[[R]], %[[P]]
+func.func @three(%x: tensor<2x3x4xf32>) -> (tensor<24x1x1xf32>, tensor<3x2x4xf32>) {
+  %0 = "relax.flatten"(%x) : (tensor<2x3x4xf32>) -> tensor<24xf32>
+  %1 = "relax.expand_dims"(%0) {axes = [1]} : (tensor<24xf32>) -> tensor<24x1xf32>
+  %2 = "relax.expand_dims"(%1) {axes = [2]} : (tensor<24x1xf32>) -> tensor<24x1x1xf32>
+  %3 = "relax.permute_dims"(%x) {axes = [1, 2, 0]} : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
+  %4 = "relax.permute_dims"(%3) {axes = [2, 0, 1]} : (tensor<3x4x2xf32>) -> tensor<2x3x4xf32>
+  %5 = "relax.permute_dims"(%4) {axes = [1, 0, 2]} : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+  return %2, %5 : tensor<24x1x1xf32>, tensor<3x2x4xf32>
+}
