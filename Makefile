@@ -17,7 +17,7 @@ MODELS := rapidocr-onnxruntime==1.4.4 $(SPEECH) basic-pitch==0.4.0
 .DEFAULT_GOAL := help
 # Tests start many processes, which would compile all sources anew where bytecode may not be kept.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test slow test-pythons pytest lit lint format math-check fuzz conformance soak bench docs stubs clean
+.PHONY: help demo test slow test-pythons pytest lit lint format math-check fuzz mutants conformance soak bench docs stubs clean
 
 help:
 	@echo "make demo    embed sentences of 3 to 256 tokens by an encoder that is compiled once; find speech by an ONNX model"
@@ -27,6 +27,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make math-check  the errors of math functions, all values of f32; writes their table in docs/numerics.md"
 	@echo "make fuzz    mutated modules, scripts, calls, files of bytecode, random bytecode; SEED=n COUNT=5000"
+	@echo "make mutants  changed operators, numbers, conditions and calls of passes that their lit files do not notice; PASS=name, or SEED=n COUNT=10"
 	@echo "make conformance  ONNX's own tests of backends: passed, refused with a reason, failed"
 	@echo "make soak    random programs against NumPy, and after passes, SEEDS=first:end; all tests with their sweeps in full"
 	@echo "make bench   our speed beside NumPy, torch, ONNX Runtime and OpenVINO"
@@ -66,6 +67,10 @@ fuzz: $(STAMPS)/test
 	$(BIN)/python test/python/vm/random_bytecode.py --count $(COUNT) $(if $(SEED),--seed $(SEED))
 	$(BIN)/python test/python/frontend/onnx/mutated_models.py --count 500 $(if $(SEED),--seed $(SEED))
 
+mutants: $(STAMPS)/mutants
+	$(BIN)/python test/python/mutants --workers $(WORKERS) $(if $(PASS),--pass $(PASS)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(filter-out file,$(origin COUNT)),--count $(COUNT)) $(if $(LIMIT),--limit $(LIMIT))
+
 conformance: $(STAMPS)/test
 	$(BIN)/python test/python/conformance --workers $(WORKERS)
 
@@ -104,7 +109,7 @@ $(STAMPS)/venv:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/demo $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench: $(STAMPS)/%: pyproject.toml constraints.txt $(STAMPS)/venv
+$(STAMPS)/demo $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/bench $(STAMPS)/mutants: $(STAMPS)/%: pyproject.toml constraints.txt $(STAMPS)/venv
 	$(PIP) --editable '.[$*]'
 	@touch $@
 

@@ -83,14 +83,12 @@ def _post_order(needs: Graph, roots: Sequence[int]) -> list[int]:
     order: dict[int, None] = {}
     for root in roots:
         stack = [(root, iter(needs[root]))]
-        entered = {root}
-        while stack and root not in order:
+        while stack:
             number, rest = stack[-1]
-            following = next((n for n in rest if n not in order and n not in entered), None)
+            following = next((n for n in rest if n not in order), None)
             if following is None:
                 order[number] = None
                 stack.pop()
             else:
-                entered.add(following)
                 stack.append((following, iter(needs[following])))
     return list(order)

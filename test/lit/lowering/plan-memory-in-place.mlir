@@ -224,7 +224,7 @@ func.func @never(%x: memref<16x16xf32>, %out: memref<16x16xf32>) {
   return
 }
 
-// The two sizes are not known to be equal: elements of the result would lie behind the argument.
+// The two sizes are not known to be equal: the result may have more elements than the argument.
 // CHECK-LABEL: func.func @other_size
 // CHECK: %[[A:[a-z0-9_]+]] = memref.view %[[SPACE:[A-Za-z0-9_]+]][%[[ZERO:[a-z0-9_]+]]]
 // CHECK-NOT: memref.view %[[SPACE]][%[[ZERO]]]

@@ -85,7 +85,7 @@ func.func @kept(%x: !v) -> !v {
   return %b : !v
 }
 
-// A call of a function with effects divides, wherever it stands: two runs of one binding each are no block.
+// A call of a function with effects divides a run: two runs of one binding each are no block.
 // CHECK-LABEL: func.func @divided
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]:
 // CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.exp"(%[[X]])

@@ -75,3 +75,17 @@ func.func @packed(%x: tensor<2xf32>) -> tensor<2xf32> {
   %r = "relax.call"(%u) {callee = @inner} : (tuple<!f, tensor<2xf32>>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// A call that could be one of a function is none either, if another function value of the module is not known.
+// KEPT-LABEL: func.func @known(
+// KEPT: %[[C:[A-Za-z0-9_]+]] = "relax.make_closure"(%{{[A-Za-z0-9_]+}}) {callee = @add}
+// KEPT: "relax.invoke_pure_closure"(%[[C]],
+// KEPT-NEXT: return
+// CHECK-LABEL: func.func @known(
+// CHECK: func = "vm.builtin.invoke_closure"
+func.func @known(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %c = "relax.make_closure"(%t) {callee = @add} : (tuple<tensor<2xf32>>) -> !f
+  %r = "relax.invoke_pure_closure"(%c, %t) : (!f, tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}

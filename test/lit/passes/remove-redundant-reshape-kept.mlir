@@ -43,7 +43,7 @@ func.func @unknown_sizes(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %f : tensor<?xf32>
 }
 
-// One transposition stays as it is. Of tensors of unknown rank nothing is known of the axes: two stay two, and so do one
+// One transposition stays. Of tensors of unknown rank nothing is known of the axes: two stay two, and so do one
 // that gives a rank and one of a known rank before it.
 // CHECK-LABEL: func.func @transposed
 // CHECK-SAME: (%[[X:[a-z0-9_]+]]: tensor<2x3xf32>, %[[Y:[a-z0-9_]+]]: tensor<*xf32>)

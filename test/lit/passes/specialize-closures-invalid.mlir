@@ -137,5 +137,10 @@ func.func @main(%k: index, %x: !v) -> !v {
   }
   %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
   %r = "relax.invoke_pure_closure"(%g, %t) : (!f, tuple<!v>) -> !v
-  return %r : !v
+  %u = builtin.unrealized_conversion_cast %g, %r : !f, !v to tuple<!f, !v>
+  %s = "relax.call"(%u) {callee = @apply} : (tuple<!f, !v>) -> !v
+  return %s : !v
+}
+func.func private @apply(%f: !f, %x: !v) -> !v {
+  return %x : !v
 }

@@ -249,13 +249,13 @@ func.func private @exp(%x: !v) -> !v {
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = scf.if %[[C]] -> (tensor<2xf32>) {
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[I]]
-// CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_exp} : (tuple<tuple<>, tensor<2xf32>>) -> tensor<2xf32>
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[I]], %[[V0]], %[[X]]
+// CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_exp} : (tuple<tensor<2xf32>, tuple<>, tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: scf.yield %[[R_0]] : tensor<2xf32>
 // CHECK-NEXT: } else {
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast to tuple<>
-// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[I]]
-// CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_sqrt} : (tuple<tuple<>, tensor<2xf32>>) -> tensor<2xf32>
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[I]], %[[V0]], %[[X]]
+// CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_sqrt} : (tuple<tensor<2xf32>, tuple<>, tensor<2xf32>>) -> tensor<2xf32>
 // CHECK-NEXT: scf.yield %[[R_0]] : tensor<2xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = scf.if %[[D]] -> (tensor<2xf32>) {
@@ -280,16 +280,18 @@ func.func private @exp(%x: !v) -> !v {
 // CHECK-NEXT: return %[[V0]]
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_exp(
-// CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<>, %[[V:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
+// CHECK-SAME: %[[V:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[F:[A-Za-z0-9_]+]]: tuple<>, %[[W:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]]
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @exp} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.subtract"(%[[R]], %[[W]])
+// CHECK-NEXT: return %[[S]]
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_sqrt(
-// CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<>, %[[V:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
+// CHECK-SAME: %[[V:[A-Za-z0-9_]+]]: tensor<2xf32>, %[[F:[A-Za-z0-9_]+]]: tuple<>, %[[W:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]]
 // CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V0]]) {callee = @sqrt} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.subtract"(%[[R]], %[[W]])
+// CHECK-NEXT: return %[[S]]
 // CHECK-NOT: func.func
 !v = tensor<2xf32>
 !f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
@@ -304,16 +306,17 @@ func.func @chosen_argument(%c: i1, %d: i1, %x: !v) -> !v {
   } else {
     scf.yield %x, %b : !v, !f
   }
-  %t = builtin.unrealized_conversion_cast %f, %i#0 : !f, !v to tuple<!f, !v>
-  %r = "relax.call"(%t) {callee = @apply} : (tuple<!f, !v>) -> !v
+  %t = builtin.unrealized_conversion_cast %i#0, %f, %x : !v, !f, !v to tuple<!v, !f, !v>
+  %r = "relax.call"(%t) {callee = @apply} : (tuple<!v, !f, !v>) -> !v
   %u = builtin.unrealized_conversion_cast %r : !v to tuple<!v>
   %s = "relax.invoke_pure_closure"(%i#1, %u) : (!f, tuple<!v>) -> !v
   return %s : !v
 }
-func.func private @apply(%f: !f, %v: !v) -> !v {
+func.func private @apply(%v: !v, %f: !f, %w: !v) -> !v {
   %t = builtin.unrealized_conversion_cast %v : !v to tuple<!v>
   %r = "relax.invoke_pure_closure"(%f, %t) : (!f, tuple<!v>) -> !v
-  return %r : !v
+  %s = "relax.subtract"(%r, %w) : (!v, !v) -> !v
+  return %s : !v
 }
 func.func private @exp(%x: !v) -> !v {
   %0 = "relax.exp"(%x) : (!v) -> !v
@@ -326,8 +329,7 @@ func.func private @sqrt(%x: !v) -> !v {
 
 // -----
 
-// CHECK-NOT: func.func
-// Functions without function values keep their dataflow blocks, and those that nobody calls; the effects are explicit.
+// Functions without function values keep their dataflow blocks, also if nothing calls them; the effects are explicit.
 // CHECK-LABEL: func.func @without(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.dataflow"() ({
@@ -398,46 +400,111 @@ func.func private @uncalled(%v: !v) -> !v {
 
 // -----
 
-// What a closure holds has the sizes of the function that it is given to: k, twice k, and a new symbol.
+// What a closure holds has the sizes of the function that it is given to: k, twice k, new symbols, and twice one of these.
 // CHECK-LABEL: func.func @sizes(
-// CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]], %[[Z]]
+// CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]], %[[Z]], %[[W]], %[[T]], %[[U]], %[[O]]
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[X]]
-// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_holds} : (tuple<tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*n"]>>>, tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_holds} : (tuple<tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*n"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NEXT: return %[[R]]
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @holds(
-// CHECK-SAME: %[[A:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-SAME: %[[A:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.add"(%[[A]], %[[X]])
 // CHECK-NEXT: return %[[V0]]
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_holds(
-// CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>>, %[[V:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, %[[V:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 0 : i64}
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 1 : i64}
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 2 : i64}
-// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[V0]], %[[V1]], %[[V2]]
-// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V3]]) {callee = @holds} : (tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 3 : i64}
+// CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 4 : i64}
+// CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 5 : i64}
+// CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 6 : i64}
+// CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[V0]], %[[V1]], %[[V2]], %[[V3]], %[[V4]], %[[V5]], %[[V6]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V7]]) {callee = @holds} : (tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>) -> tensor<?xf32, #relax.shape<["k"]>>
 // CHECK-NEXT: return %[[R]]
 // CHECK-NOT: func.func
 !n = tensor<?xf32, #relax.shape<["n"]>>
 !m = tensor<?xf32, #relax.shape<["m"]>>
 !nn = tensor<?xf32, #relax.shape<["2*n"]>>
+!mm = tensor<?xf32, #relax.shape<["2*m"]>>
+!k = tensor<?xf32, #relax.shape<["k"]>>
+!s = !relax.shape_value<["m", 3]>
 !g = !relax.callable<[tensor<?xf32, #relax.shape<["n"]>>], tensor<?xf32, #relax.shape<["n"]>>, true>
-!k = !relax.callable<[tensor<?xf32, #relax.shape<["k"]>>], tensor<?xf32, #relax.shape<["k"]>>, true>
-func.func @sizes(%x: !n, %y: !m, %z: !nn) -> !n {
-  %h = builtin.unrealized_conversion_cast %x, %y, %z : !n, !m, !nn to tuple<!n, !m, !nn>
-  %f = "relax.make_closure"(%h) {callee = @holds} : (tuple<!n, !m, !nn>) -> !g
-  %t = builtin.unrealized_conversion_cast %f, %x : !g, !n to tuple<!g, !n>
-  %r = "relax.call"(%t) {callee = @apply} : (tuple<!g, !n>) -> !n
+!kk = !relax.callable<[tensor<?xf32, #relax.shape<["k"]>>], tensor<?xf32, #relax.shape<["k"]>>, true>
+!held = tuple<!n, !m, !nn, !mm, tuple<!s, tensor<?xf32>>, tensor<*xf32>, !relax.object>
+func.func @sizes(%x: !n, %y: !m, %z: !nn, %w: !mm, %t: tuple<!s, tensor<?xf32>>, %u: tensor<*xf32>, %o: !relax.object) -> !n {
+  %h = builtin.unrealized_conversion_cast %x, %y, %z, %w, %t, %u, %o : !n, !m, !nn, !mm, tuple<!s, tensor<?xf32>>, tensor<*xf32>, !relax.object to !held
+  %f = "relax.make_closure"(%h) {callee = @holds} : (!held) -> !g
+  %a = builtin.unrealized_conversion_cast %f, %x : !g, !n to tuple<!g, !n>
+  %r = "relax.call"(%a) {callee = @apply} : (tuple<!g, !n>) -> !n
   return %r : !n
 }
-func.func private @holds(%a: !n, %x: !n, %y: !m, %z: !nn) -> !n {
+func.func private @holds(%a: !n, %x: !n, %y: !m, %z: !nn, %w: !mm, %t: tuple<!s, tensor<?xf32>>, %u: tensor<*xf32>, %o: !relax.object) -> !n {
   %0 = "relax.add"(%a, %x) : (!n, !n) -> !n
   return %0 : !n
 }
-func.func private @apply(%f: !k, %v: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>> {
-  %t = builtin.unrealized_conversion_cast %v : tensor<?xf32, #relax.shape<["k"]>> to tuple<tensor<?xf32, #relax.shape<["k"]>>>
-  %r = "relax.invoke_pure_closure"(%f, %t) : (!k, tuple<tensor<?xf32, #relax.shape<["k"]>>>) -> tensor<?xf32, #relax.shape<["k"]>>
-  return %r : tensor<?xf32, #relax.shape<["k"]>>
+func.func private @apply(%f: !kk, %v: !k) -> !k {
+  %t = builtin.unrealized_conversion_cast %v : !k to tuple<!k>
+  %r = "relax.invoke_pure_closure"(%f, %t) : (!kk, tuple<!k>) -> !k
+  return %r : !k
+}
+
+// -----
+
+// Sizes that are formulas of symbols that the clone does not have are new symbols. That they fit the function is checked
+// when the program runs.
+// CHECK-LABEL: func.func @formulas(
+// CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<?x?xf32, #relax.shape<["m", "n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?x3xf32, #relax.shape<["m*n", 3]>>, %[[T:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["2*m*n"]>>, !relax.object>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["3*m*n", 5]}
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[Z]], %[[T]], %[[S]]
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[Y]]
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_holds} : (tuple<tuple<tensor<?x3xf32, #relax.shape<["m*n", 3]>>, tuple<tensor<?xf32, #relax.shape<["2*m*n"]>>, !relax.object>, !relax.shape_value<["3*m*n", 5]>>, tensor<?xf32, #relax.shape<["k"]>>>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-NEXT: return %[[R]]
+// CHECK-NOT: func.func
+// CHECK-LABEL: func.func private @holds(
+// CHECK-SAME: %[[A:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?x3xf32, #relax.shape<["p", 3]>>, %[[T:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["2*p"]>>, !relax.object>, %[[S:[A-Za-z0-9_]+]]: !relax.shape_value<["3*p", 5]>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-NEXT: return %[[A]]
+// CHECK-NOT: func.func
+// CHECK-LABEL: func.func private @apply_holds(
+// CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<tensor<?x3xf32, #relax.shape<["size", 3]>>, tuple<tensor<?xf32, #relax.shape<["size_1"]>>, !relax.object>, !relax.shape_value<["size_2", 5]>>, %[[V:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 0 : i64}
+// CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 1 : i64}
+// CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 2 : i64}
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[V0]]) {pattern = ["?", 3], result_dtype}
+// CHECK-NEXT: %[[R_0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V1]]) {index = 0 : i64}
+// CHECK-NEXT: %[[R_1:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[V1]]) {index = 1 : i64}
+// CHECK-NEXT: %[[R_2:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[R_0]]) {pattern = ["?"], result_dtype}
+// CHECK-NEXT: %[[V3:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[R_2]], %[[R_1]]
+// CHECK-NEXT: %[[R_3:[A-Za-z0-9_]+]] = "relax.match_shape"(%[[V2]]) {pattern = ["?", 5], result_dtype}
+// CHECK-NEXT: %[[V4:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[R]], %[[V3]], %[[R_3]]
+// CHECK-NEXT: %[[R_4:[A-Za-z0-9_]+]] = "relax.call"(%[[V4]]) {callee = @holds} : (tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?x3xf32>, tuple<tensor<?xf32>, !relax.object>, !relax.shape_value<["?", 5]>>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-NEXT: return %[[R_4]]
+// CHECK-NOT: func.func
+!k = tensor<?xf32, #relax.shape<["k"]>>
+!z = tensor<?x3xf32, #relax.shape<["m*n", 3]>>
+!t = tuple<tensor<?xf32, #relax.shape<["2*m*n"]>>, !relax.object>
+!s = !relax.shape_value<["3*m*n", 5]>
+!g = !relax.callable<[tensor<?xf32, #relax.shape<["k"]>>], tensor<?xf32, #relax.shape<["k"]>>, true>
+!held = tuple<!z, !t, !s>
+!p = tensor<?x3xf32, #relax.shape<["p", 3]>>
+!pp = tuple<tensor<?xf32, #relax.shape<["2*p"]>>, !relax.object>
+!ppp = !relax.shape_value<["3*p", 5]>
+func.func @formulas(%x: tensor<?x?xf32, #relax.shape<["m", "n"]>>, %y: !k, %z: !z, %t: !t) -> !k {
+  %s = "relax.shape_expr"() {values = ["3*m*n", 5]} : () -> !s
+  %h = builtin.unrealized_conversion_cast %z, %t, %s : !z, !t, !s to !held
+  %f = "relax.make_closure"(%h) {callee = @holds} : (!held) -> !g
+  %a = builtin.unrealized_conversion_cast %f, %y : !g, !k to tuple<!g, !k>
+  %r = "relax.call"(%a) {callee = @apply} : (tuple<!g, !k>) -> !k
+  return %r : !k
+}
+func.func private @holds(%a: !k, %z: !p, %t: !pp, %s: !ppp) -> !k {
+  return %a : !k
+}
+func.func private @apply(%f: !g, %v: !k) -> !k {
+  %t = builtin.unrealized_conversion_cast %v : !k to tuple<!k>
+  %r = "relax.invoke_pure_closure"(%f, %t) : (!g, tuple<!k>) -> !k
+  return %r : !k
 }

@@ -180,7 +180,7 @@ func.func @later(%x: !n, %y: tensor<?xf32>) -> !n {
 
 // -----
 
-// What one branch alone allocates is not there behind the conditional.
+// A storage of one branch alone is not reused after the conditional.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
   return %out : tensor<?xf32>

@@ -13,13 +13,10 @@ import random
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "support")]
 
 from equivalent import EQUIVALENT
 from lit_runs import LitRuns
-from mutations import Mutant, mutant, sites
+from mutations import Mutant, mutate, sites
 from pass_files import ROOT, lit_files, module_paths, modules_of, pass_names
 
 EQUAL = {(row.path, row.before, row.after) for row in EQUIVALENT}
@@ -33,7 +30,7 @@ def chosen(name: str, limit: int, seed: int) -> tuple[list[Mutant], int]:
     for module, source in sources.items():
         found += sites(module, module_paths()[module].relative_to(ROOT).as_posix(), source)
     random.Random(f"{seed} {name}").shuffle(found)
-    made = (mutant(site, sources[site.module]) for site in found)
+    made = (mutate(site, sources[site.module]) for site in found)
     kept = (m for m in made if (m.site.path, m.before, m.after) not in EQUAL)
     return list(itertools.islice(kept, limit)), len(found)
 
@@ -73,16 +70,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Score the passes of the command line."""
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("--pass", dest="names", action="append", choices=pass_names(), metavar="NAME")
-    parser.add_argument("--count", type=int, default=None, help="so many passes at random (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="of the choice of passes and mutants")
+    parser.add_argument("--count", type=int, default=10, help="how many passes, at random, if none is named")
+    parser.add_argument("--seed", type=int, default=None, help="of the random choices (default: the time)")
     parser.add_argument("--limit", type=int, default=100, help="mutants of a pass; of more, some at random")
     parser.add_argument("--seconds", type=int, default=20, help="of CPU that a tool may take with a mutant")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="the verdict on each mutant")
     options = parser.parse_args(arguments)
+    options.seed = int(time.time()) if options.seed is None else options.seed
     names = options.names or pass_names()
-    if options.count is not None:
+    if not options.names and options.count < len(names):
         names = sorted(random.Random(options.seed).sample(names, options.count))
+    print(f"seed {options.seed}", flush=True)
     scores = [score(name, options) for name in names]
     killed, tried = (sum(numbers) for numbers in zip(*scores, strict=True))
     print(f"all {len(names)}: {killed} of {tried} mutants killed ({killed / max(tried, 1):.0%})")

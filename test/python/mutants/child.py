@@ -1,7 +1,7 @@
 """``relax-opt`` with one module replaced by a mutant, in a child of a process that has imported the compiler.
 
-`RELAX_MLIR_MUTANT` names a JSON file with `module`, `source`, `stale` (the modules that import it, to be imported again)
-and `seconds` (of CPU; a mutant may loop forever).
+`RELAX_MLIR_MUTANT` names a JSON file with `module`, `source`, `stale` (the modules that import it, which are imported
+again) and `seconds` (of CPU; a mutant may loop forever).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MutantFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 def forget(name: str) -> None:
-    """Have a module imported again where it is asked for."""
+    """Have a module imported again by the next import."""
     if sys.modules.pop(name, None) is not None:
         package, _, attribute = name.rpartition(".")
         vars(sys.modules.get(package, ModuleType(""))).pop(attribute, None)

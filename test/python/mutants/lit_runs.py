@@ -60,7 +60,7 @@ class LitRuns:
         request.write_text(json.dumps(described), encoding="utf-8")
         for place, test in enumerate(self.tests):
             test.suite.exec_root = str(folder)
-            test.config.environment["RELAX_MLIR_MUTANT"] = str(request)
+            test.config.environment |= {"RELAX_MLIR_MUTANT": str(request), "RELAX_MLIR_IN_PROCESS": "1"}
             result = test.config.test_format.execute(test, self.config)
             if result.code is not lit.Test.PASS:
                 self.tests.insert(0, self.tests.pop(place))  # it may notice the next one, too
@@ -68,7 +68,7 @@ class LitRuns:
         return "", ""
 
     def check(self, module: str, source: str) -> None:
-        """Run the files with the source as it is.
+        """Run the files with the unchanged source.
 
         Raises:
             SystemExit: one of them fails.

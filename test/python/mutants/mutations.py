@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ def condition_terms(node: Any) -> list[tuple[Any, str]]:
     """The conditions among the children of a node of parso, with the constants that may replace them."""
     kind, children = node.type, getattr(node, "children", [])
     if kind == "if_stmt":
-        after = [right for left, right in zip(children, children[1:], strict=False) if left in ("if", "elif")]
+        after = [right for left, right in itertools.pairwise(children) if left in ("if", "elif")]
         return [(term, constant) for term in after for constant in ("True", "False")]
     if kind == "while_stmt":
         return [(children[1], "False")]
@@ -56,7 +56,7 @@ class ConstantCondition(Operator):  # type: ignore[misc] - cosmic-ray has no typ
     """Replace a condition, or a term of one, by a constant: a guard that never holds, an action that is always done."""
 
     def mutation_positions(self, node: Any) -> Iterator[Any]:
-        """Where terms begin and end."""
+        """The begin and end of each term."""
         for term, _ in condition_terms(node):
             yield term.start_pos, term.end_pos
 
@@ -81,7 +81,7 @@ class StatementRemover(Operator):  # type: ignore[misc] - cosmic-ray has no type
         return node.type == "simple_stmt" and node.children[0].type == "atom_expr"
 
     def mutation_positions(self, node: Any) -> Iterator[Any]:
-        """Where such a statement begins and ends."""
+        """The begin and end of such a statement."""
         if self._is_call(node):
             yield node.children[0].start_pos, node.children[0].end_pos
 
@@ -103,8 +103,8 @@ OWN: dict[str, type[Any]] = {"ConstantCondition": ConstantCondition, "StatementR
 def _is_skipped(node: Any) -> bool:
     """True for what is not run, or is no part of what a pass computes.
 
-    That are annotations, class variables (name and level of a pass), what type checkers alone see, and the values of
-    error messages.
+    That are annotations, class variables (name and level of a pass), what type checkers alone see, the values of error
+    messages, and ``strict=`` and ``frozen=``, which only assert.
     """
     parent = node
     while parent is not None:
@@ -118,6 +118,8 @@ def _is_skipped(node: Any) -> bool:
             return True
         if parent.type == "raise_stmt":
             return True
+        if parent.type == "argument" and parent.children[0].get_code().strip() in ("strict", "frozen"):
+            return True
         parent = parent.parent
     return False
 
@@ -127,13 +129,13 @@ def _within(node: Any, other: Any) -> bool:
 
 
 def _is_only_element(name: str, node: Any, index: int) -> bool:
-    """True for the index 0 that becomes -1, which is the same element wherever there is one alone."""
+    """True for the index 0 that becomes -1, which is the same element of a list of one."""
     return name == "NumberReplacer" and node.value == "0" and index == 1 and node.parent.type == "trailer"
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where an operator may change a file."""
+    """A place where an operator may change a file."""
 
     module: str
     path: str
@@ -175,11 +177,17 @@ class Mutant:
         return f"{self.site.path}:{self.site.line}: {self.site.operator}\n  - {self.before}\n  + {self.after}"
 
 
-def mutant(site: Site, source: str) -> Mutant:
+def mutate(site: Site, source: str) -> Mutant:
     """The file with a change."""
     mutated = mutate_code(source, _operator(site.operator), site.occurrence)
     before, after = source.splitlines(), mutated.splitlines()
-    first = len(os.path.commonprefix([before, after]))
-    last = len(os.path.commonprefix([before[first:][::-1], after[first:][::-1]]))
+    first = _equal_lines(before, after)
+    last = _equal_lines(before[first:][::-1], after[first:][::-1])
     old, new = (" ".join(map(str.strip, lines[first : len(lines) - last])) for lines in (before, after))
     return Mutant(site, old, new, mutated)
+
+
+def _equal_lines(lines: Sequence[str], others: Sequence[str]) -> int:
+    """The number of lines that two texts have in common at the beginning."""
+    equal = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(lines, others, strict=False))
+    return sum(1 for _ in equal)

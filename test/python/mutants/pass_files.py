@@ -1,4 +1,4 @@
-"""Which files make a pass, which lit files test it, and which modules import a module."""
+"""The files of a pass, the lit files that test it, and the modules that import a module."""
 
 from __future__ import annotations
 
@@ -38,17 +38,25 @@ def module_paths() -> dict[str, Path]:
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    """The modules of the project that a module imports, anywhere in it."""
-    return frozenset(name for name in _imported_names(module_paths()[module]) if name in module_paths())
+    """The modules of the project that a module imports when it is imported itself."""
+    tree = ast.parse(module_paths()[module].read_text(encoding="utf-8"))
+    return frozenset(name for name in _imported_names(tree) if name in module_paths())
 
 
-def _imported_names(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def _imported_names(tree: ast.AST) -> Iterator[str]:
+    """The names in import statements outside of functions, and of what type checkers alone see."""
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif not isinstance(node, ast.FunctionDef) and not _is_for_type_checkers(node):
+            yield from _imported_names(node)
+
+
+def _is_for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
 
 @cache
@@ -64,7 +72,7 @@ def importers(module: str) -> frozenset[str]:
 
 
 def modules_of(name: str) -> list[str]:
-    """The module of a pass; in a subfolder of ``passes/`` also those modules there that it imports and that are no pass."""
+    """The module of a pass; in a subfolder of ``passes/`` also the modules there that it imports, but for passes."""
     first = PASSES[name].partition(":")[0]
     room = first.rpartition(".")[0]
     passes = {target.partition(":")[0] for target in PASSES.values()}

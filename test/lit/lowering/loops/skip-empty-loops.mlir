@@ -115,7 +115,7 @@ func.func private @other(%x: memref<?xi64>, %n: index, %m: index) attributes {re
 
 // -----
 
-// The length of the innermost loop is the variable of the outermost: it is asked for in that loop.
+// The length of the innermost loop is the variable of the outermost: the check stays in that loop.
 // CHECK-LABEL: func.func private @inside(
 // CHECK-SAME: %[[X:[a-z]+]]: memref<?x?xi64>, %[[N:[a-z]+]]: index, %[[M:[a-z]+]]: index)
 // CHECK: scf.for %[[I:[a-z0-9_]+]] = %[[ZERO:[a-z0-9]+]] to %[[N]]
