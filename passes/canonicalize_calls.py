@@ -51,10 +51,9 @@ def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation
                 _identity(op.operands[0]),
             )
             if key in earlier:
-                op.results[0].replace_all_uses_with(earlier[key].results[0])
-                op.erase()
-                continue
-            earlier[key] = op
+                op.results[0].replace_all_uses_with(earlier[key].results[0])  # `_drop` removes it
+            else:
+                earlier[key] = op
         for region in op.regions:
             for nested in region.blocks:
                 _merge(nested, pure, dict(earlier))

@@ -129,3 +129,51 @@ func.func @changed(%x: tensor<2xf32>) -> tensor<2xf32> {
   %r = "relax.add"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// -----
+
+// Two of two are merged, the module holds more than functions, and a tuple that a call gives is no tuple of its operands.
+// CHECK-LABEL: func.func @twice(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: tensor<2xf32>
+// CHECK: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @pure}
+// CHECK-NEXT: %[[U:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[A]]
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[U]]) {callee = @pure}
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.add"(%[[A]], %[[B]])
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.add"(%[[S]], %[[B]])
+// CHECK-NEXT: return %[[R]]
+// CHECK-LABEL: func.func @given(
+// CHECK: %[[P:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @acts}
+// CHECK-NEXT: %[[Q:[A-Za-z0-9_]+]] = "relax.call"(%{{[A-Za-z0-9_]+}}) {callee = @acts}
+// CHECK-NEXT: %[[A:[A-Za-z0-9_]+]] = "relax.call"(%[[P]]) {callee = @pure}
+// CHECK-NEXT: %[[B:[A-Za-z0-9_]+]] = "relax.call"(%[[Q]]) {callee = @pure}
+// CHECK-NEXT: "relax.subtract"(%[[A]], %[[B]])
+memref.global "private" @other : memref<2xf32>
+func.func private @pure(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @acts(%x: tensor<2xf32>) -> tuple<tensor<2xf32>> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  "relax.print"(%t) {format = "", arg_spec = [unit]} : (tuple<tensor<2xf32>>) -> ()
+  return %t : tuple<tensor<2xf32>>
+}
+func.func @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %a = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %b = "relax.call"(%t) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %b : tensor<2xf32> to tuple<tensor<2xf32>>
+  %c = "relax.call"(%u) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %d = "relax.call"(%u) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %s = "relax.add"(%a, %c) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %r = "relax.add"(%s, %d) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+func.func @given(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = builtin.unrealized_conversion_cast %x : tensor<2xf32> to tuple<tensor<2xf32>>
+  %p = "relax.call"(%t) {callee = @acts} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>>
+  %q = "relax.call"(%t) {callee = @acts} : (tuple<tensor<2xf32>>) -> tuple<tensor<2xf32>>
+  %a = "relax.call"(%p) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %b = "relax.call"(%q) {callee = @pure} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %r = "relax.subtract"(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}

@@ -144,3 +144,20 @@ func.func @main(%k: index, %x: !v) -> !v {
 func.func private @apply(%f: !f, %x: !v) -> !v {
   return %x : !v
 }
+
+// -----
+
+// CHECK: error: {{.*}}relax.invoke_pure_closure gives Tensor((2,), "float32"), but 'vague' returns Tensor((?,), "float32")
+!v = tensor<2xf32>
+!f = !relax.callable<[tensor<2xf32>], tensor<2xf32>, true>
+func.func private @vague(%x: !v) -> tensor<?xf32> {
+  %0 = "relax.exp"(%x) : (!v) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+func.func @main(%x: !v) -> !v {
+  %e = builtin.unrealized_conversion_cast to tuple<>
+  %f = "relax.make_closure"(%e) {callee = @vague} : (tuple<>) -> !f
+  %t = builtin.unrealized_conversion_cast %x : !v to tuple<!v>
+  %r = "relax.invoke_pure_closure"(%f, %t) : (!f, tuple<!v>) -> !v
+  return %r : !v
+}

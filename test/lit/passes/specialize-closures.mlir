@@ -403,18 +403,18 @@ func.func private @uncalled(%v: !v) -> !v {
 // What a closure holds has the sizes of the function that it is given to: k, twice k, new symbols, and twice one of these.
 // CHECK-LABEL: func.func @sizes(
 // CHECK-SAME: %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
-// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[Y]], %[[Z]], %[[W]], %[[T]], %[[U]], %[[O]]
+// CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[X]], %[[W]], %[[Z]], %[[Y]], %[[T]], %[[U]], %[[O]]
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V0]], %[[X]]
-// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_holds} : (tuple<tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*n"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V1]]) {callee = @apply_holds} : (tuple<tuple<tensor<?xf32, #relax.shape<["n"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tensor<?xf32, #relax.shape<["2*n"]>>, tensor<?xf32, #relax.shape<["m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, tensor<?xf32, #relax.shape<["n"]>>>) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NEXT: return %[[R]]
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @holds(
-// CHECK-SAME: %[[A:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
+// CHECK-SAME: %[[A:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[X:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["n"]>>, %[[W:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*m"]>>, %[[Z:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["2*n"]>>, %[[Y:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["m"]>>, %[[T:[A-Za-z0-9_]+]]: tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, %[[U:[A-Za-z0-9_]+]]: tensor<*xf32>, %[[O:[A-Za-z0-9_]+]]: !relax.object) -> tensor<?xf32, #relax.shape<["n"]>>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.add"(%[[A]], %[[X]])
 // CHECK-NEXT: return %[[V0]]
 // CHECK-NOT: func.func
 // CHECK-LABEL: func.func private @apply_holds(
-// CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, %[[V:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-SAME: %[[F:[A-Za-z0-9_]+]]: tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>, %[[V:[A-Za-z0-9_]+]]: tensor<?xf32, #relax.shape<["k"]>>) -> tensor<?xf32, #relax.shape<["k"]>>
 // CHECK-NEXT: %[[V0:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 0 : i64}
 // CHECK-NEXT: %[[V1:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 1 : i64}
 // CHECK-NEXT: %[[V2:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 2 : i64}
@@ -423,7 +423,7 @@ func.func private @uncalled(%v: !v) -> !v {
 // CHECK-NEXT: %[[V5:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 5 : i64}
 // CHECK-NEXT: %[[V6:[A-Za-z0-9_]+]] = "relax.tuple_get_item"(%[[F]]) {index = 6 : i64}
 // CHECK-NEXT: %[[V7:[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast %[[V]], %[[V0]], %[[V1]], %[[V2]], %[[V3]], %[[V4]], %[[V5]], %[[V6]]
-// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V7]]) {callee = @holds} : (tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>) -> tensor<?xf32, #relax.shape<["k"]>>
+// CHECK-NEXT: %[[R:[A-Za-z0-9_]+]] = "relax.call"(%[[V7]]) {callee = @holds} : (tuple<tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["k"]>>, tensor<?xf32, #relax.shape<["2*m"]>>, tensor<?xf32, #relax.shape<["2*k"]>>, tensor<?xf32, #relax.shape<["m"]>>, tuple<!relax.shape_value<["m", 3]>, tensor<?xf32>>, tensor<*xf32>, !relax.object>) -> tensor<?xf32, #relax.shape<["k"]>>
 // CHECK-NEXT: return %[[R]]
 // CHECK-NOT: func.func
 !n = tensor<?xf32, #relax.shape<["n"]>>
@@ -434,15 +434,15 @@ func.func private @uncalled(%v: !v) -> !v {
 !s = !relax.shape_value<["m", 3]>
 !g = !relax.callable<[tensor<?xf32, #relax.shape<["n"]>>], tensor<?xf32, #relax.shape<["n"]>>, true>
 !kk = !relax.callable<[tensor<?xf32, #relax.shape<["k"]>>], tensor<?xf32, #relax.shape<["k"]>>, true>
-!held = tuple<!n, !m, !nn, !mm, tuple<!s, tensor<?xf32>>, tensor<*xf32>, !relax.object>
+!held = tuple<!n, !mm, !nn, !m, tuple<!s, tensor<?xf32>>, tensor<*xf32>, !relax.object>
 func.func @sizes(%x: !n, %y: !m, %z: !nn, %w: !mm, %t: tuple<!s, tensor<?xf32>>, %u: tensor<*xf32>, %o: !relax.object) -> !n {
-  %h = builtin.unrealized_conversion_cast %x, %y, %z, %w, %t, %u, %o : !n, !m, !nn, !mm, tuple<!s, tensor<?xf32>>, tensor<*xf32>, !relax.object to !held
+  %h = builtin.unrealized_conversion_cast %x, %w, %z, %y, %t, %u, %o : !n, !mm, !nn, !m, tuple<!s, tensor<?xf32>>, tensor<*xf32>, !relax.object to !held
   %f = "relax.make_closure"(%h) {callee = @holds} : (!held) -> !g
   %a = builtin.unrealized_conversion_cast %f, %x : !g, !n to tuple<!g, !n>
   %r = "relax.call"(%a) {callee = @apply} : (tuple<!g, !n>) -> !n
   return %r : !n
 }
-func.func private @holds(%a: !n, %x: !n, %y: !m, %z: !nn, %w: !mm, %t: tuple<!s, tensor<?xf32>>, %u: tensor<*xf32>, %o: !relax.object) -> !n {
+func.func private @holds(%a: !n, %x: !n, %w: !mm, %z: !nn, %y: !m, %t: tuple<!s, tensor<?xf32>>, %u: tensor<*xf32>, %o: !relax.object) -> !n {
   %0 = "relax.add"(%a, %x) : (!n, !n) -> !n
   return %0 : !n
 }
@@ -451,6 +451,7 @@ func.func private @apply(%f: !kk, %v: !k) -> !k {
   %r = "relax.invoke_pure_closure"(%f, %t) : (!kk, tuple<!k>) -> !k
   return %r : !k
 }
+
 
 // -----
 

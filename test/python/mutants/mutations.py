@@ -108,7 +108,9 @@ def _is_skipped(node: Any) -> bool:
     """
     parent = node
     while parent is not None:
-        if parent.type in ("annassign", "tfpdef") and _within(node, parent.children[1]):
+        if parent.type == "annassign" and _within(node, parent.children[1]):
+            return True
+        if parent.type == "tfpdef" and _within(node, parent.children[2]):
             return True
         if parent.type == "annassign" and "ClassVar" in parent.children[1].get_code():
             return True
