@@ -48,3 +48,35 @@ func.func @copy(%x: memref<?xi1>, %o: memref<?xi1>) {
   memref.copy %x, %o : memref<?xi1> to memref<?xi1>
   return
 }
+
+// -----
+
+// A copy reads its first operand and writes the second one; a copy of a buffer to itself does nothing. An index that is a
+// sum of loops is left to upstream's loops.
+// CHECK-LABEL: func.func @copied(
+// CHECK-SAME: %[[X:[a-z0-9_]+]]: memref<8xf32>, %[[O:[a-z0-9_]+]]: memref<8xf32>, %[[W:[a-z0-9_]+]]: memref<2x3xf32>)
+// CHECK: %[[FROM:[A-Za-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[X]]
+// CHECK: %[[READ:[A-Za-z0-9_]+]] = memref.reinterpret_cast %[[FROM]] to
+// CHECK: %[[TO:[A-Za-z0-9_]+]], %{{.*}} = memref.extract_strided_metadata %[[O]]
+// CHECK: %[[WRITTEN:[A-Za-z0-9_]+]] = memref.reinterpret_cast %[[TO]] to
+// CHECK: %[[V:[A-Za-z0-9_]+]] = vector.load %[[READ]][%{{[a-z0-9_]+}}]
+// CHECK-NEXT: vector.store %[[V]], %[[WRITTEN]][%{{[a-z0-9_]+}}]
+// CHECK-NOT: vector.store
+// CHECK: scf.for %[[I:[a-z0-9_]+]] =
+// CHECK-NEXT: scf.for %[[J:[a-z0-9_]+]] =
+// CHECK: %[[SUM:[A-Za-z0-9_]+]] = affine.apply #{{[a-z0-9]+}}(%[[I]], %[[J]])
+// CHECK: %[[E:[A-Za-z0-9_]+]] = memref.load %[[X]][%[[SUM]]]
+// CHECK: memref.store %[[E]], %[[W]][%[[I]], %[[J]]]
+// CHECK-NOT: linalg
+// CHECK: return
+func.func @copied(%x: memref<8xf32>, %o: memref<8xf32>, %w: memref<2x3xf32>) {
+  memref.copy %x, %o : memref<8xf32> to memref<8xf32>
+  memref.copy %o, %o : memref<8xf32> to memref<8xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<8xf32>) outs(%w : memref<2x3xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    linalg.yield %a : f32
+  }
+  return
+}

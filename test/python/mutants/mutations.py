@@ -52,7 +52,7 @@ def condition_terms(node: Any) -> list[tuple[Any, str]]:
     return []
 
 
-class ConstantCondition(Operator):  # type: ignore[misc] - cosmic-ray has no types
+class ConstantCondition(Operator):  # type: ignore[misc]  # cosmic-ray has no types
     """Replace a condition, or a term of one, by a constant: a guard that never holds, an action that is always done."""
 
     def mutation_positions(self, node: Any) -> Iterator[Any]:
@@ -73,12 +73,12 @@ class ConstantCondition(Operator):  # type: ignore[misc] - cosmic-ray has no typ
         return (Example("if x: y()", "if True: y()"),)
 
 
-class StatementRemover(Operator):  # type: ignore[misc] - cosmic-ray has no types
+class StatementRemover(Operator):  # type: ignore[misc]  # cosmic-ray has no types
     """Replace a statement that is a call by ``pass``."""
 
     @staticmethod
     def _is_call(node: Any) -> bool:
-        return node.type == "simple_stmt" and node.children[0].type == "atom_expr"
+        return bool(node.type == "simple_stmt" and node.children[0].type == "atom_expr")
 
     def mutation_positions(self, node: Any) -> Iterator[Any]:
         """The begin and end of such a statement."""
