@@ -40,10 +40,10 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.vm import COPY_TENSOR, VmCallTirDynOp
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, next_op, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import ExplicitEffects, is_needless_copy
-from relax_mlir.passes.memory.lifetimes import Lifetimes
+from relax_mlir.passes.memory.lifetimes import InsertionPoints, Lifetimes
 from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
 
@@ -237,13 +237,12 @@ class _Rewriter:
         if copies:
             with ir.InsertionPoint(op):
                 op.operands[0] = pack([copies.get(v, v) for v in defining.operands], op.location)
-        for value in given:
-            for use in list(value.uses):
-                updated = use.owner.operation
-                if updated.name == "relax.updated" and _reads(updated, op):
-                    updated.operands[0] = copies.get(value, value)
-                    if op.results[0].type == ir.TupleType.get_tuple([]):
-                        self.owned.add(updated.results[0])
+        for updated in _updates(op):
+            value = updated.operands[0]
+            if value in given:
+                updated.operands[0] = copies.get(value, value)
+                if op.results[0].type == ir.TupleType.get_tuple([]):
+                    self.owned.add(updated.results[0])
 
     def _is_owned(self, value: ir.Value, call: ir.Operation, defining: ir.Operation) -> bool:
         """Whether nothing but `call` needs the elements that `value` has before it."""
@@ -294,16 +293,12 @@ def shape_value(dims: Sequence[Dim]) -> ir.Value:
     ).results[0]
 
 
-def _reads(updated: ir.Operation, call: ir.Operation) -> bool:
-    """Whether `updated` stands for what `call` has left: it follows it, with other such ops at most between."""
-    found = False
-    for view in call.block.operations:
-        if found and view.operation.name != "relax.updated":
-            return False
-        if found and view.operation == updated:
-            return True
-        found = found or view.operation == call
-    return False
+def _updates(call: ir.Operation) -> Iterator[ir.Operation]:
+    """The ``relax.updated`` ops that stand for what `call` has left: those that follow it at once."""
+    following = next_op(call)
+    while following is not None and following.name == "relax.updated":
+        yield following
+        following = next_op(following)
 
 
 def _replace(op: ir.Operation, outs: Sequence[ir.Value]) -> None:
@@ -336,8 +331,9 @@ def _kill(function: func.FuncOp, rewriter: _Rewriter) -> None:
     """End every tensor, and its storage, behind its last use."""
     lifetimes = Lifetimes(function, rewriter.borrowing)
     ends = [(storage, tensor, lifetimes.ends(tensor)) for storage, tensor in rewriter.allocated]
+    points = InsertionPoints()
     for storage, tensor, places in ends:
         for place in places:
-            with place.insertion_point(), tensor.owner.operation.location:
+            with points[place], tensor.owner.operation.location:
                 ir.Operation.create(MemoryKillTensorOp.OPERATION_NAME, operands=[tensor])
                 ir.Operation.create(MemoryKillStorageOp.OPERATION_NAME, operands=[storage])

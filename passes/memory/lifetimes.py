@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.dialects.ir_types import ObjectType
 from relax_mlir.dialects.traits import CapturesTensors, EndsLife, IsLoop, ReadsTensors, has_trait
-from relax_mlir.ir_queries import enclosing_op_in, entry_block
+from relax_mlir.ir_queries import enclosing_op_in, entry_block, first_op, next_op
 from relax_mlir.mlir import func, ir
 
 
@@ -23,24 +23,22 @@ class Place:
     after: ir.Operation | None
 
     def insertion_point(self) -> ir.InsertionPoint:
-        """Behind what ends there already."""
-        if self.after is None:
-            following = [view.operation for view in self.block.operations]
-        else:
-            following = list(_following(self.after))
-        for op in following:
-            if not has_trait(op, EndsLife):
-                return ir.InsertionPoint(op)
-        return ir.InsertionPoint(self.block)
+        """The point after what ends there already; `InsertionPoints` looks for it once per place."""
+        op = first_op(self.block) if self.after is None else next_op(self.after)
+        while op is not None and has_trait(op, EndsLife):
+            op = next_op(op)
+        return ir.InsertionPoint(self.block) if op is None else ir.InsertionPoint(op)
 
 
-def _following(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The ops behind `op` in its block, in order."""
-    found = False
-    for view in op.block.operations:
-        if found:
-            yield view.operation
-        found = found or view.operation == op
+class InsertionPoints(dict[Place, ir.InsertionPoint]):
+    """The insertion point of each place, found when it is first asked for: many tensors may end at one place.
+
+    Until the last of them is used, no op is erased.
+    """
+
+    def __missing__(self, place: Place) -> ir.InsertionPoint:
+        found = self[place] = place.insertion_point()
+        return found
 
 
 @dataclass
@@ -97,7 +95,7 @@ class Lifetimes:
             yield Place(block, None)
             return
         last = max(inside, key=self._position.__getitem__)
-        if last == block.operations[len(block.operations) - 1].operation:
+        if next_op(last) is None:
             return  # the terminator takes it out of the block
         branches = [region.blocks[0] for region in last.regions if len(region.blocks)]
         splits = last.name == "scf.if" and len(branches) == 2 and last not in sharing

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.well_formed import defining_symbols
@@ -21,11 +24,19 @@ from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.memory.call_tir_rewrite import shape_value
-from relax_mlir.passes.memory.lifetimes import Lifetimes, Place
+from relax_mlir.passes.memory.lifetimes import InsertionPoints, Lifetimes, Place
 from relax_mlir.symbolic import Bounds, Dim
 from relax_mlir.transform import FunctionPass, PassContext
 
 SYMBOL_BOUNDS = "relax.symbol_bounds"
+
+MAX_SIZES = 64
+"""With so many sizes of free storages another one is compared: a proof takes microseconds, and programs are long."""
+
+_Where: TypeAlias = tuple[str, str]
+"""The device and the scope of a storage."""
+_Known: TypeAlias = ChainMap[str, int]
+"""Symbols, each with the number of storages that are allocated before it is defined."""
 
 
 class StaticPlanBlockMemory(FunctionPass):
@@ -43,8 +54,8 @@ class StaticPlanBlockMemory(FunctionPass):
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         planner = _Planner(function, symbol_bounds(function))
-        symbols = {s for t in function.type.inputs for s in _symbols_of(t)}
-        planner.walk(entry_block(function), [], symbols)
+        symbols = ChainMap({s: 0 for t in function.type.inputs for s in _symbols_of(t)})
+        planner.walk(entry_block(function), _Pool(), symbols)
         planner.merge()
 
 
@@ -70,24 +81,26 @@ def _symbols_of(type_: ir.Type) -> set[str]:
 
 @dataclass(eq=False)
 class _Storage:
-    """A storage and those that are merged into it; `symbols`: what is known where it is allocated."""
+    """A storage and those that are merged into it; `number`: how many storages are allocated before it."""
 
     alloc: ir.Operation
     size: Dim
-    symbols: frozenset[str]
+    number: int
     merged: list[ir.Operation] = field(default_factory=list)
 
-    @property
-    def place(self) -> tuple[str, str]:
-        return str(self.alloc.attributes["device"]), str(self.alloc.attributes["storage_scope"])
+    def __post_init__(self) -> None:
+        self.place: _Where = (
+            str(self.alloc.attributes["device"]),
+            str(self.alloc.attributes["storage_scope"]),
+        )
 
     def ends(self, lifetimes: Lifetimes) -> list[Place]:
         """Where the last tensor of the storage has ended, on every branch."""
         uses = [use for member in (self.alloc, *self.merged) for use in _tensor_uses(member)]
         return lifetimes.places(self.alloc.block, uses)
 
-    def merge(self, places: Sequence[Place]) -> None:
-        """Let all tensors use the one storage, which is killed at `places`."""
+    def merge(self) -> None:
+        """Let all tensors use the one storage, which is killed nowhere then."""
         kills = [kill for member in (self.alloc, *self.merged) for kill in _kills(member)]
         _resize(self)
         for member in self.merged:
@@ -95,9 +108,41 @@ class _Storage:
             _erase_with_size(member)
         for kill in kills:
             kill.erase()
-        for place in places:
-            with place.insertion_point(), self.alloc.location:
-                ir.Operation.create(MemoryKillStorageOp.OPERATION_NAME, operands=[self.alloc.results[0]])
+
+
+class _Pool:
+    """Free storages by place and size, each group in the order in which its members became free."""
+
+    def __init__(self, groups: Mapping[tuple[_Where, Dim], Mapping[_Storage, None]] | None = None) -> None:
+        self._groups = {key: dict(group) for key, group in (groups or {}).items()}
+
+    def copy(self) -> _Pool:
+        return _Pool(self._groups)
+
+    def __contains__(self, storage: _Storage) -> bool:
+        return storage in self._groups.get((storage.place, storage.size), ())
+
+    def __iter__(self) -> Iterator[_Storage]:
+        for group in self._groups.values():
+            yield from group
+
+    def add(self, storage: _Storage) -> None:
+        self._groups.setdefault((storage.place, storage.size), {})[storage] = None
+
+    def remove(self, storage: _Storage) -> None:
+        key = storage.place, storage.size
+        del self._groups[key][storage]
+        if not self._groups[key]:
+            del self._groups[key]
+
+    def equal(self, wanted: _Storage) -> _Storage | None:
+        """A storage of the very size of `wanted`."""
+        return next(iter(self._groups.get((wanted.place, wanted.size), ())), None)
+
+    def candidates(self, wanted: _Storage) -> list[_Storage]:
+        """A storage of each of the last `MAX_SIZES` other sizes in the place of `wanted`."""
+        found = (group for (place, _), group in reversed(self._groups.items()) if place == wanted.place)
+        return [next(iter(group)) for group in itertools.islice(found, MAX_SIZES)][::-1]
 
 
 class _Planner:
@@ -107,40 +152,43 @@ class _Planner:
         self._function, self._bounds = function, bounds
         self._root: dict[ir.Operation, _Storage] = {}
 
-    def walk(self, block: ir.Block, pool: list[_Storage], symbols: set[str]) -> None:
+    def walk(self, block: ir.Block, pool: _Pool, symbols: _Known) -> None:
         """Plan the storages of `block`. `pool`, changed in place: storages that are free."""
         for view in block.operations:
             op = view.operation
             if op.name == MatchShapeOp.OPERATION_NAME:
                 pattern = [d for d in dims_from_attr(op.attributes["pattern"]) if d is not None]
-                symbols |= {name for d in pattern if (name := symbolic.linear_definition(d)) is not None}
+                names = (symbolic.linear_definition(d) for d in pattern)
+                symbols.update({n: len(self._root) for n in names if n is not None and n not in symbols})
             elif op.name == MemoryAllocStorageOp.OPERATION_NAME:
                 self._allocate(op, pool, symbols)
             elif op.name == MemoryKillStorageOp.OPERATION_NAME:
                 root = self._root.get(op.operands[0].owner.operation)
-                if root is not None and root not in pool:
-                    pool.append(root)
+                if root is not None:
+                    pool.add(root)
             elif len(op.regions):
                 self._regions(op, pool, symbols)
 
-    def _regions(self, op: ir.Operation, pool: list[_Storage], symbols: set[str]) -> None:
+    def _regions(self, op: ir.Operation, pool: _Pool, symbols: _Known) -> None:
         pools = []
         for region in op.regions:
-            inner = list(pool)
+            inner = pool.copy()
             for block in region.blocks:
-                self.walk(block, inner, set(symbols))
+                self.walk(block, inner, symbols.new_child())
             pools.append(inner)
         if op.name == "scf.if" and len(pools) == 2:
-            pool += [s for s in pools[0] if s in pools[1] and s not in pool]
+            for storage in pools[0]:
+                if storage in pools[1]:
+                    pool.add(storage)
 
-    def _allocate(self, op: ir.Operation, pool: list[_Storage], symbols: set[str]) -> None:
+    def _allocate(self, op: ir.Operation, pool: _Pool, symbols: _Known) -> None:
         if not _kills(op):
             return
         dims = shape_dims(struct_info(op.operands[0].type))
         if dims is None or dims[0] is None:
             return
-        wanted = _Storage(op, dims[0], frozenset(symbols))
-        chosen = self._choose(wanted, [s for s in pool if s.place == wanted.place])
+        wanted = _Storage(op, dims[0], len(self._root))
+        chosen = pool.equal(wanted) or self._choose(wanted, pool.candidates(wanted), symbols)
         if chosen is None:
             self._root[op] = wanted
             return
@@ -150,7 +198,7 @@ class _Planner:
         if not symbolic.prove_less_equal(wanted.size, chosen.size, self._bounds):
             chosen.size = wanted.size
 
-    def _choose(self, wanted: _Storage, free: Sequence[_Storage]) -> _Storage | None:
+    def _choose(self, wanted: _Storage, free: Sequence[_Storage], symbols: _Known) -> _Storage | None:
         """A free storage of equal size, else the tightest that is large enough, else one that may grow."""
         best: _Storage | None = None
         for storage in free:
@@ -160,20 +208,24 @@ class _Planner:
             tighter = best is None or symbolic.prove_less_equal(storage.size, best.size, self._bounds)
             if fits and tighter:
                 best = storage
-        return best or next((s for s in free if self._may_grow(s, wanted.size)), None)
+        return best or next((s for s in free if self._may_grow(s, wanted.size, symbols)), None)
 
-    def _may_grow(self, storage: _Storage, size: Dim) -> bool:
-        return storage.symbols.issuperset(symbolic.symbols(size)) and symbolic.prove_less_equal(
-            storage.size, size, self._bounds
-        )
+    def _may_grow(self, storage: _Storage, size: Dim, symbols: _Known) -> bool:
+        known = all(symbols.get(name, math.inf) <= storage.number for name in symbolic.symbols(size))
+        return known and symbolic.prove_less_equal(storage.size, size, self._bounds)
 
     def merge(self) -> None:
         """Rewrite the function by the plan."""
         lifetimes = Lifetimes(self._function)
         shared = [storage for op, storage in self._root.items() if storage.merged and op == storage.alloc]
         planned = [(s, s.ends(lifetimes)) for s in shared]
+        for storage in shared:
+            storage.merge()
+        points = InsertionPoints()
         for storage, places in planned:
-            storage.merge(places)
+            for place in places:
+                with points[place], storage.alloc.location:
+                    ir.Operation.create(MemoryKillStorageOp.OPERATION_NAME, operands=storage.alloc.results)
 
 
 def _users(value: ir.Value, name: str) -> list[ir.Operation]:

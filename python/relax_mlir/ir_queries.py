@@ -50,6 +50,29 @@ def entry_block(op: ir.Operation | ir.OpView) -> ir.Block:
     return op.regions[0].blocks[0]
 
 
+def first_op(block: ir.Block) -> ir.Operation | None:
+    """The first op of a block; None if it has none."""
+    return _operation(ir.InsertionPoint.at_block_begin(block).ref_operation)
+
+
+def next_op(op: ir.Operation) -> ir.Operation | None:
+    """The op after `op` in its block; None for the last one. Takes the same time in blocks of any length."""
+    return _operation(ir.InsertionPoint.after(op).ref_operation)
+
+
+def last_op(block: ir.Block) -> ir.Operation:
+    """The last op of a block, which has one; ``block.operations[-1]`` counts all ops first."""
+    try:
+        found = ir.InsertionPoint.at_block_terminator(block).ref_operation
+    except ValueError:
+        found = None  # an op that ends a block without the trait that MLIR has for terminators
+    return block.operations[-1].operation if found is None else found.operation
+
+
+def _operation(view: ir.OpView | ir.Operation | None) -> ir.Operation | None:
+    return None if view is None else view.operation
+
+
 def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
     """The ops around `op`, from the innermost to the module."""
     parent = op.parent

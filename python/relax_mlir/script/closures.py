@@ -20,7 +20,7 @@ from relax_mlir.error import RelaxError, UnknownNameError
 from relax_mlir.mlir import ir
 from relax_mlir.script.annotations import read_annotation
 from relax_mlir.script.decorator_options import options
-from relax_mlir.script.scope import POISON, Scope, is_path
+from relax_mlir.script.scope import POISON, is_path
 from relax_mlir.script.source import Poisoned, Problem
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _function(block: Block, node: ast.FunctionDef) -> Value:
     if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
         raise Problem(node, "a function takes parameters without defaults, * or **")
     outer = block.expressions
-    scope = Scope(outer.scope.captured, dict(outer.scope.values), set(outer.scope.symbols))
+    scope = outer.scope.function()
     params = []
     for parameter in given.args:
         if parameter.annotation is None:
@@ -56,7 +56,7 @@ def _function(block: Block, node: ast.FunctionDef) -> Value:
                 f"parameter '{parameter.arg}' needs an annotation, such as R.Tensor((n,), \"float32\")",
             )
         info = read_annotation(parameter.annotation, scope)
-        scope.symbols |= set(info.symbols())
+        scope.add_symbols(info.symbols())
         params.append(Var(parameter.arg, info))
     wanted = None if node.returns is None else read_annotation(node.returns, scope)
     scope.values.update({p.name: p for p in params})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects.base import implies
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from relax_mlir.script.statements import Block
 
 
-def conditional(block: Block, node: ast.If, later: frozenset[str]) -> None:
+def conditional(block: Block, node: ast.If, later: Container[str]) -> None:
     """``if c: … else: …``: names that have a value at the end of both branches have one after it."""
     flag = _flag(block, node)
     if isinstance(flag, bool):
@@ -94,7 +94,7 @@ def _flag(block: Block, node: ast.If) -> ir.Value | bool:
     return conditions.flag(block.expressions, node.test)
 
 
-def _known(block: Block, body: Sequence[ast.stmt], later: frozenset[str]) -> None:
+def _known(block: Block, body: Sequence[ast.stmt], later: Container[str]) -> None:
     """An ``if`` on a Python bool: the branch that is taken stands in its place."""
     outer, block.later = block.later, later
     block.run(body)
@@ -144,7 +144,7 @@ def _finish(
 
 
 def _merged(
-    node: ast.If, branches: Sequence[Block], rebound: Sequence[str], later: frozenset[str]
+    node: ast.If, branches: Sequence[Block], rebound: Sequence[str], later: Container[str]
 ) -> list[str]:
     """The names that both branches bind, and that are read after the `if` or bound last in both; and `rebound`,
     which one of them binds anew, and the other leaves."""

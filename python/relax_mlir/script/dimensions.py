@@ -86,7 +86,7 @@ def _of_value(node: ast.expr, value: Value, scope: Scope) -> list[Dim | None]:
             f"the rank of '{ast.unparse(node)}' is unknown: declare it, R.Shape(ndim=…), or match_shape it"
         )
         raise Problem(node, message, "ShapeError")
-    scope.symbols |= symbols_of(info.values)
+    scope.add_symbols(symbols_of(info.values))
     return list(info.values)
 
 

@@ -98,7 +98,7 @@ def _symbolic(expressions: Expressions, node: ast.expr) -> str | None:
     if (
         not names
         or any(isinstance(scope.values.get(name), Value) for name in names)
-        or not names & scope.symbols
+        or not names & scope.symbols.keys()
     ):
         return None
     left, right = read_dim(node.left, scope), read_dim(node.comparators[0], scope)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 UNNAMED = "_"
 """The target that binds nothing."""
@@ -47,6 +48,23 @@ def reads(nodes: Iterable[ast.AST]) -> frozenset[str]:
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
     return frozenset(found)
+
+
+def last_reads(statements: Sequence[ast.stmt]) -> dict[str, int]:
+    """The position of the last of `statements` that reads a name, by name."""
+    return {name: index for index, statement in enumerate(statements) for name in reads([statement])}
+
+
+@dataclass(frozen=True)
+class Later(Container[str]):
+    """The names that are read after statement `index` of a block: there (`last`, by `last_reads`) or `outside` of it."""
+
+    last: Mapping[str, int]
+    index: int
+    outside: Container[str]
+
+    def __contains__(self, name: object) -> bool:
+        return self.last.get(name, -1) > self.index or name in self.outside  # type: ignore[call-overload]
 
 
 def exposed(statements: Sequence[ast.stmt]) -> set[str]:

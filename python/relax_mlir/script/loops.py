@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.dialects import integers
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RANGE = "loops run over a range: `for i in R.range(n):`, or `for i in R.range(begin, end, step):`"
 
 
-def for_statement(block: Block, node: ast.For, later: frozenset[str]) -> None:
+def for_statement(block: Block, node: ast.For, later: Container[str]) -> None:
     """``for i in R.range(begin, end, step): …``; ``i`` is a symbol of the body."""
     _refuse(block, node)
     if not isinstance(node.target, ast.Name):
@@ -38,7 +38,7 @@ def for_statement(block: Block, node: ast.For, later: frozenset[str]) -> None:
 
     def body(symbol: Expr, given: Sequence[Value]) -> list[Value]:
         inner = block.child(frozenset(names) | exposed(node.body))
-        inner.expressions.scope.symbols.add(str(symbol))
+        inner.expressions.scope.add_symbols([str(symbol)])
         if variable != UNNAMED:
             inner.expressions.scope.values[variable] = symbol
         return _round(inner, node, names, given, init)
@@ -48,7 +48,7 @@ def for_statement(block: Block, node: ast.For, later: frozenset[str]) -> None:
     _leave(block, node, names, results)
 
 
-def while_statement(block: Block, node: ast.While, later: frozenset[str]) -> None:
+def while_statement(block: Block, node: ast.While, later: Container[str]) -> None:
     """``while c: …``."""
     _refuse(block, node)
     needed = exposed(node.body) | reads([node.test])
@@ -116,14 +116,14 @@ def _bound(block: Block, node: ast.expr) -> Any:  # noqa: ANN401 - an int, an ex
     )
 
 
-def _carried(block: Block, node: ast.For | ast.While, needed: set[str], later: frozenset[str]) -> list[str]:
+def _carried(block: Block, node: ast.For | ast.While, needed: set[str], later: Container[str]) -> list[str]:
     """The names that a loop carries: bound before it and in it, and read in the next round or after the loop.
 
     What the last statement of a round binds counts as read.
     """
     values = block.expressions.scope.values
-    wanted = needed | later | set(targets(node.body[-1]))
-    return [name for name in assigned(node.body) if name in values and name in wanted]
+    wanted = needed | set(targets(node.body[-1]))
+    return [name for name in assigned(node.body) if name in values and (name in wanted or name in later)]
 
 
 def _initial(block: Block, node: ast.expr, names: Sequence[str]) -> list[Value]:
@@ -158,8 +158,9 @@ def _round(
     if inner.mistakes > count:
         raise Poisoned(node)
     results = []
+    places = _bindings(node.body)
     for name, first in zip(names, init, strict=True):
-        place = _binding(node.body, name) or node
+        place = places.get(name, node)
         value = inner.expressions.scope.values[name]
         if isinstance(value, int) and not isinstance(value, bool):
             value = inner.expressions.apply(place, integers.as_integer, name, value)
@@ -172,13 +173,13 @@ def _round(
     return results
 
 
-def _binding(statements: Sequence[ast.stmt], name: str) -> ast.stmt | None:
-    """The last statement that binds `name`."""
-    found = None
+def _bindings(statements: Sequence[ast.stmt]) -> dict[str, ast.stmt]:
+    """The last statement that binds each name."""
+    found: dict[str, ast.stmt] = {}
     for statement in statements:
-        if name in assigned([statement]):
-            body = getattr(statement, "body", None)
-            found = (_binding(body, name) if isinstance(body, list) else None) or statement
+        body = getattr(statement, "body", None)
+        inner = _bindings(body) if isinstance(body, list) else {}
+        found.update({name: inner.get(name, statement) for name in assigned([statement])})
     return found
 
 

@@ -80,5 +80,5 @@ def _matched(
     dtype: Any,  # noqa: ANN401 - what the script says, checked by the builder
 ) -> Value:
     result = expressions.apply(node, match_shape, value, pattern, dtype)
-    expressions.scope.symbols |= symbols_of([as_dim(p) for p in pattern])
+    expressions.scope.add_symbols(symbols_of([as_dim(p) for p in pattern]))
     return result

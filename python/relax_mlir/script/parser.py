@@ -318,7 +318,8 @@ class ModuleParser:
     def function(self, signature: Signature, calls: Calls) -> None:
         """Build one function; after a mistake it is left out."""
         node, count = signature.node, self.source.mistakes
-        scope = Scope(self.captured, symbols=signature.symbols)
+        scope = Scope(self.captured)
+        scope.add_symbols(signature.symbols)
         params = [Var(name, info) for name, info in signature.params.items()]
         scope.values.update({p.name: p for p in params})
         expressions = Expressions(self.source, scope, calls)

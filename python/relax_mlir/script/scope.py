@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -18,21 +19,34 @@ POISON = object()
 
 @dataclass
 class Scope:
-    """Names of a function: `values` it defines, `symbols` in use, and the Python names `captured` around it."""
+    """Names of a function: `values` it defines, `symbols` in use, and the Python names `captured` around it.
+
+    A scope inside sees the names of those around it, which are not copied: a function may have many branches.
+    """
 
     captured: Mapping[str, Any]
-    values: dict[str, Any] = field(default_factory=dict)
-    symbols: set[str] = field(default_factory=set)
-    hidden: dict[str, str] = field(default_factory=dict)
+    values: ChainMap[str, Any] = field(default_factory=ChainMap)
+    symbols: ChainMap[str, None] = field(default_factory=ChainMap)
+    hidden: ChainMap[str, str] = field(default_factory=ChainMap)
     """Names that have no value here, with the reason."""
 
     def branch(self) -> Scope:
         """A scope for a branch or a loop: neither names nor symbols that it defines are seen outside."""
-        return Scope(self.captured, dict(self.values), set(self.symbols), dict(self.hidden))
+        return Scope(
+            self.captured, self.values.new_child(), self.symbols.new_child(), self.hidden.new_child()
+        )
 
     def inner(self) -> Scope:
         """A scope for a dataflow block: what it defines is not seen outside, but its symbols are."""
-        return Scope(self.captured, dict(self.values), self.symbols, dict(self.hidden))
+        return Scope(self.captured, self.values.new_child(), self.symbols, self.hidden.new_child())
+
+    def function(self) -> Scope:
+        """A scope for a function inside the function."""
+        return Scope(self.captured, self.values.new_child(), self.symbols.new_child())
+
+    def add_symbols(self, names: Iterable[str]) -> None:
+        """Let `names` be in use."""
+        self.symbols.update(dict.fromkeys(names))
 
     def lookup(self, node: ast.Name) -> Any:  # noqa: ANN401 - a Relax value or any Python constant
         """What a name means; raises `Poisoned` or `Problem`."""

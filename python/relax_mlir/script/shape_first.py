@@ -73,7 +73,7 @@ def _call(calls: Calls, expressions: Expressions, node: ast.Call, given: dict[st
         operands = prim_arguments(expressions, given["args"], [p.dtype for p in params])
         extra = tir_variables(expressions, given.get("tir_vars"))
         made = expressions.apply(node, call_prim_func, target, *results, operands, extra, dtype)
-    expressions.scope.symbols |= symbols_of(list(all_dims(made.struct_info)))
+    expressions.scope.add_symbols(symbols_of(list(all_dims(made.struct_info))))
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from relax_mlir.script.calls import MODULE_NAMES
 from relax_mlir.script.closures import define_function
 from relax_mlir.script.effects import assert_statement
 from relax_mlir.script.expressions import Expressions, bound, is_shape_value
-from relax_mlir.script.flow import UNNAMED, assigned, reads, returns
+from relax_mlir.script.flow import UNNAMED, Later, assigned, last_reads, returns
 from relax_mlir.script.function_attributes import function_attributes
 from relax_mlir.script.packed_calls import packed_statement
 from relax_mlir.script.refinement import annotated_value, coarsened, retyped
@@ -68,12 +68,12 @@ class Block:
 
     builder: BlockBuilder
     expressions: Expressions
-    later: frozenset[str]
+    later: Container[str]
     in_dataflow: bool = False
     is_body: bool = False
     returning: bool = False
     annotated: StructInfo | None = None
-    assigned: list[str] = field(default_factory=list)
+    assigned: dict[str, None] = field(default_factory=dict)
     declared: dict[str, StructInfo] = field(default_factory=dict)
     outputs: list[str] | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -83,19 +83,19 @@ class Block:
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Read all statements; mistakes are noted, and what they define is poisoned."""
+        last = last_reads(statements)
         for index, statement in enumerate(statements):
             if self.ended:
                 self.note(Problem(statement, "nothing may follow the end of the block"))
                 return
-            rest = statements[index + 1 :]
             ends = isinstance(statement, ast.If) and self.returning and returns(statement)
             try:
                 with self.expressions.at(statement):
                     if isinstance(statement, ast.If) and ends:
                         self.ended = True
-                        conditionals.returning(self, statement, rest)
+                        conditionals.returning(self, statement, statements[index + 1 :])
                     else:
-                        self.statement(statement, self.later | reads(rest))
+                        self.statement(statement, Later(last, index, self.later))
             except Problem as problem:
                 self.note(problem)
                 self.poison(statement)
@@ -105,7 +105,7 @@ class Block:
             if ends:
                 return
 
-    def child(self, later: frozenset[str], *, returning: bool = False) -> Block:
+    def child(self, later: Container[str], *, returning: bool = False) -> Block:
         """A block for a branch or a loop."""
         branch = self.expressions.branch()
         return Block(self.builder, branch, later, returning=returning, annotated=self.annotated)
@@ -132,7 +132,7 @@ class Block:
     def path(self, node: ast.expr) -> tuple[str, str] | None:
         return self.expressions.scope.path(node)
 
-    def statement(self, node: ast.stmt, later: frozenset[str]) -> None:
+    def statement(self, node: ast.stmt, later: Container[str]) -> None:
         """Read one statement."""
         if isinstance(node, ast.Assign):
             if len(node.targets) > 1:
@@ -166,8 +166,7 @@ class Block:
     def define(self, name: str, value: Any) -> None:  # noqa: ANN401 - a value or a constant
         self.expressions.scope.values[name] = value
         self.expressions.scope.hidden.pop(name, None)
-        if name not in self.assigned:
-            self.assigned.append(name)
+        self.assigned[name] = None
 
     def assign(self, target: ast.expr, source: ast.expr) -> None:
         """``y = x``, ``a, b = t``, ``m = T.int64()``."""
@@ -199,7 +198,7 @@ class Block:
         symbols = declared(self.expressions.scope, target, source)
         for variable, symbol in (symbols or {}).items():
             self.define(variable, symbol)
-            self.expressions.scope.symbols |= set(symbolic.symbols(symbol))
+            self.expressions.scope.add_symbols(symbolic.symbols(symbol))
         return symbols is not None
 
     def names_module(self, target: ast.expr, source: ast.expr) -> bool:
@@ -271,7 +270,7 @@ class Block:
         if isinstance(result, Value) and _is_pure(result):
             raise Problem(node, "nothing uses this value: bind it to a name, or leave it out")
 
-    def dataflow(self, node: ast.With, later: frozenset[str]) -> None:
+    def dataflow(self, node: ast.With, later: Container[str]) -> None:
         """``with R.dataflow():``; what `R.output` names is visible after it."""
         call = node.items[0].context_expr
         is_dataflow = isinstance(call, ast.Call) and is_path(self.path(call.func), "R", "dataflow")

@@ -83,7 +83,7 @@ class _Emitter:
         self.tensors: dict[str, ir.Value] = {}
         self.written: dict[str, None] = {}
         buffers = {}
-        scope.symbols |= set(head.symbols)
+        scope.add_symbols(head.symbols)
         for parameter, argument in zip(head.parameters, arguments, strict=True):
             if parameter.shape is None or parameter.dtype is None:
                 scope.values[parameter.name] = Scalar(argument, INDEX)

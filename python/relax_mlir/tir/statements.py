@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,7 +63,7 @@ class Body:
                         self.values[part.id] = POISON
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> MutableMapping[str, Any]:
         return self.expressions.scope.values
 
     def inner(self, starts: list[ir.Value] | None = None) -> Body:
