@@ -15,7 +15,7 @@ from relax_mlir.dialects.structure import integer_of, match_shape
 from relax_mlir.dialects.types import StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, ValueLike, as_value, require_insertion_point
 from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
-from relax_mlir.ir_queries import defining_op, entry_block, fresh_name
+from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, has_one_use, is_used
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim, Expr
 
@@ -210,12 +210,12 @@ def loop_symbol(loop: ir.Operation) -> str | None:
     block = entry_block(loop)
     first = block.operations[0].operation
     variable = block.arguments[0]
-    if first.name != "relax.match_shape" or first.operands[0] != variable or len(list(variable.uses)) != 1:
+    if first.name != "relax.match_shape" or first.operands[0] != variable or not has_one_use(variable):
         return None
     (dim,) = dims_from_attr(first.attributes["pattern"])
     name = None if dim is None else symbolic.linear_definition(dim)
-    is_used = len(list(first.results[0].uses)) > 0
-    return None if is_used or name in symbols_in_scope(loop.block, loop) else name
+    known = is_used(first.results[0]) or name in symbols_in_scope(loop.block, loop)
+    return None if known else name
 
 
 def lower_bound(value: ir.Value) -> Dim | None:

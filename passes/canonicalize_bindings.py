@@ -8,7 +8,7 @@ from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, pack
 from relax_mlir.dialects.types import Shape, Tensor, Tuple, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite import Binding, ExprMutator
 from relax_mlir.transform import FunctionPass, PassContext
@@ -103,7 +103,7 @@ def _give_out(
     with ir.InsertionPoint(end):
         end.operands[0] = wanted[0] if len(wanted) == 1 else pack(wanted, defining.location)
     block.results[0].set_type(end.operands[0].type)
-    if not list(defining.results[0].uses):
+    if not is_used(defining.results[0]):
         defining.erase()
     for user, position in zip(readers, positions, strict=True):
         if len(wanted) == 1:

@@ -10,7 +10,7 @@ from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import ArgumentError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
@@ -108,7 +108,7 @@ def _make_behind(op: ir.Operation, dataflow: ir.Operation) -> None:
     copy = op.clone(ip=ir.InsertionPoint.after(dataflow))
     for user, number in outer:
         user.operands[number] = copy.results[0]
-    if not list(op.results[0].uses):
+    if not is_used(op.results[0]):
         op.erase()
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.traits import EndsBlock, has_trait
-from relax_mlir.ir_queries import callee_of, entry_block
+from relax_mlir.ir_queries import callee_of, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
@@ -48,7 +48,7 @@ def _clean(block: ir.Block, impure: set[str]) -> None:
 
 
 def _is_unused(op: ir.Operation, impure: set[str]) -> bool:
-    if any(list(result.uses) for result in op.results):
+    if any(is_used(result) for result in op.results):
         return False
     if op.name == "relax.call":
         return callee_of(op) not in impure

@@ -10,7 +10,17 @@ from relax_mlir.dialects.closures import LambdaOp
 from relax_mlir.dialects.effects import PRINT
 from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, struct_info
-from relax_mlir.ir_queries import defining_op, enclosing_op_in, entry_block, is_a, ops_of, owner_block
+from relax_mlir.ir_queries import (
+    defining_op,
+    enclosing_op_in,
+    entry_block,
+    has_one_use,
+    is_a,
+    is_used,
+    next_op,
+    ops_of,
+    owner_block,
+)
 from relax_mlir.mlir import func, ir
 from relax_mlir.transform import FunctionPass, PassContext, relax_functions
 
@@ -68,17 +78,20 @@ def _own_arguments(call: ir.Operation) -> None:
     with ir.InsertionPoint(call), call.location:
         fields = unpack(call.operands[0], [field.to_type() for field in whole.fields])
         call.operands[0] = pack(fields, call.location)
-    if defining is not None and defining.name == TUPLE and not list(defining.results[0].uses):
+    if defining is not None and defining.name == TUPLE and not is_used(defining.results[0]):
         defining.erase()
 
 
 def _stands_before(defining: ir.Operation, call: ir.Operation) -> bool:
     """Whether nothing but `call`, in the same block, uses what `defining` makes, and no effect lies between the two."""
-    if defining.block != call.block or len(list(defining.results[0].uses)) != 1:
+    if defining.block != call.block or not has_one_use(defining.results[0]):
         return False
-    operations = [view.operation for view in call.block.operations]
-    between = operations[operations.index(defining) + 1 : operations.index(call)]
-    return not any(len(op.regions) or op.name == CallPackedOp.OPERATION_NAME for op in between)
+    op = next_op(defining)
+    while op is not None and op != call:
+        if len(op.regions) or op.name == CallPackedOp.OPERATION_NAME:
+            return False
+        op = next_op(op)
+    return True
 
 
 Updates = dict[ir.Value, ir.Value]
@@ -118,14 +131,13 @@ def _is_updated(call: ir.Operation) -> bool:
     """
     defining = defining_op(call.operands[0])
     given = () if defining is None or defining.name != TUPLE else tuple(map(_unchecked, defining.operands))
-    block = list(call.block.operations)
-    position = next(i for i, view in enumerate(block) if view.operation == call)
-    for view in block[position + 1 :]:
-        op = view.operation
+    op = next_op(call)
+    while op is not None:
         if op.name == UpdatedOp.OPERATION_NAME and _unchecked(op.operands[0]) in given:
             return True
         if op.name == CallPackedOp.OPERATION_NAME:
             return False
+        op = next_op(op)
     return False
 
 
@@ -164,7 +176,7 @@ def _kept_apart(call: ir.Operation, defining: ir.Operation, tensors: list[ir.Val
     if any(old != new for old, new in given.items()):
         with ir.InsertionPoint(call):
             call.operands[0] = pack([given.get(v, v) for v in defining.operands], defining.location)
-        if not list(defining.results[0].uses):
+        if not is_used(defining.results[0]):
             defining.erase()
     return given
 
@@ -196,7 +208,7 @@ def is_needless_copy(distinct: ir.Operation) -> bool:
     made_here = (
         defining is not None and defining.name == "relax.call_tir" and defining.block == distinct.block
     )
-    return made_here and len(list(value.uses)) == 1
+    return made_here and has_one_use(value)
 
 
 def _after_conditional(op: ir.Operation) -> Updates:

@@ -12,6 +12,7 @@ from relax_mlir.dialects import constants
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import Tensor, struct_info
+from relax_mlir.ir_queries import is_used
 from relax_mlir.mlir import ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.transform import ModulePass, PassContext
@@ -55,7 +56,7 @@ class FoldConstant(ModulePass):
         for defining in [
             defining for index, defining in enumerate(defining_ops) if defining not in defining_ops[:index]
         ]:
-            if not list(defining.results[0].uses):
+            if not is_used(defining.results[0]):
                 defining.erase()
 
     def _value(self, op: ir.Operation, defining_ops: list[ir.Operation]) -> Array | None:

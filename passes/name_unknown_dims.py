@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import PassesOn, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
@@ -41,7 +41,7 @@ class NameUnknownDims(FunctionPass):
         for op, types in kept:
             _restore(op, types)
         for value in naming.origins:
-            if not list(value.uses):
+            if not is_used(value):
                 value.owner.erase()
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from relax_mlir.dialects.structure import TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tuple, struct_info
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
@@ -52,7 +52,7 @@ def _shrink(function: func.FuncOp, calls: Sequence[ir.Operation]) -> bool:
             user = use.owner.operation
             if user.name != TupleGetItemOp.OPERATION_NAME:
                 return False
-            if list(user.results[0].uses):
+            if is_used(user.results[0]):
                 used.add(_index(user))
     kept = sorted(used) or [0]
     if len(kept) == len(info.fields):
@@ -76,7 +76,7 @@ def _return_fields(function: func.FuncOp, info: Tuple, kept: Sequence[int]) -> N
         returned.operands[0] = values[0] if len(values) == 1 else pack(values, returned.location)
     for item in fields:
         defining = defining_op(item)
-        if defining is not None and defining.name == TupleGetItemOp.OPERATION_NAME and not list(item.uses):
+        if defining is not None and defining.name == TupleGetItemOp.OPERATION_NAME and not is_used(item):
             defining.erase()
     erase_if_unused(old)
     update_type(function)
@@ -94,7 +94,7 @@ def _update_call(call: ir.Operation, kept: Sequence[int]) -> None:
     )
     i64 = ir.IntegerType.get_signless(64)
     for user in users:
-        if not list(user.results[0].uses):
+        if not is_used(user.results[0]):
             user.erase()
         elif single:
             user.results[0].replace_all_uses_with(old)

@@ -10,7 +10,7 @@ from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.structure import ShapeExprOp
 from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import Shape, StructInfo, Tuple, dims_attr, struct_info
-from relax_mlir.ir_queries import entry_block, fresh_name
+from relax_mlir.ir_queries import entry_block, fresh_name, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.rewrite.function_editing import (
@@ -57,7 +57,7 @@ def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
     block = entry_block(function)
     infos = [struct_info(argument.type) for argument in block.arguments]
     checked = _checked(infos, calls)
-    unused = [i for i, argument in enumerate(block.arguments) if i not in checked and not list(argument.uses)]
+    unused = [i for i, argument in enumerate(block.arguments) if i not in checked and not is_used(argument)]
     if not unused:
         return False
     kept = [i for i in range(len(block.arguments)) if i not in unused]

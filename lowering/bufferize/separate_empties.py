@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from relax_mlir.dialects.traits import IsLoop, has_trait
-from relax_mlir.ir_queries import ops_of
+from relax_mlir.ir_queries import is_used, ops_of
 from relax_mlir.mlir import ir
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -32,7 +32,7 @@ class SeparateEmpties(ModulePass):
                         types = [empty.results[0].type]
                         own = ir.Operation.create(empty.name, results=types, operands=list(empty.operands))
                         user.operands[number] = own.results[0]
-            if not list(empty.results[0].uses):
+            if not is_used(empty.results[0]):
                 empty.erase()
 
 

@@ -74,19 +74,53 @@ def constant_table(entries: Sequence[TableEntry]) -> list[Array]:
 def in_layout(constants: Sequence[tuple[Array, Layout]]) -> list[Array]:
     """The arrays that compiled code reads for some constants.
 
-    Those that are not packed are only copied if they are small and do not begin on a cache line.
+    Equal matrices are packed once per layout: models share weights, sometimes by copies of other names. Constants that
+    are not packed are only copied if they are small and do not begin on a cache line.
     """
-    matrices = [
-        (array.T if layout.transposed else array, layout) for array, layout in constants if layout.columns
+    first = _first_equals(constants)
+    matrices = {
+        index: constants[index][0].T if constants[index][1].transposed else constants[index][0]
+        for index in dict.fromkeys(first)
+        if constants[index][1].columns
+    }
+    sizes = {index: _packed_bytes(matrix, constants[index][1]) for index, matrix in matrices.items()}
+    memory, start = _zeroed(sum(sizes.values())), 0
+    packed: dict[int, Array] = {}
+    for index, matrix in matrices.items():
+        packed[index] = _pack(matrix, constants[index][1], memory[start : start + sizes[index]])
+        start += sizes[index]
+    return [
+        packed[index] if layout.columns else _aligned(array)
+        for index, (array, layout) in zip(first, constants, strict=True)
     ]
-    sizes = [_packed_bytes(*matrix) for matrix in matrices]
-    memory, start = _zeroed(sum(sizes)), 0
-    packed = []
-    for (matrix, layout), size in zip(matrices, sizes, strict=True):
-        packed.append(_pack(matrix, layout, memory[start : start + size]))
-        start += size
-    left = iter(packed)
-    return [next(left) if layout.columns else _aligned(array) for array, layout in constants]
+
+
+def _first_equals(constants: Sequence[tuple[Array, Layout]]) -> list[int]:
+    """For each constant the position of the first one that holds the same bytes in the same layout.
+
+    Those that are not packed stand for themselves: they take no memory of the table, or little.
+    """
+    alike: dict[tuple[object, ...], list[int]] = {}
+    first = []
+    for index, (array, layout) in enumerate(constants):
+        if not layout.columns:
+            first.append(index)
+            continue
+        # A row as a sample: only those that agree in it are compared as a whole.
+        key = (layout, array.shape, array.dtype, array[:1].tobytes(), array[-1:].tobytes())
+        others = alike.setdefault(key, [])
+        found = next((other for other in others if _same_bytes(constants[other][0], array)), index)
+        if found == index:
+            others.append(index)
+        first.append(found)
+    return first
+
+
+def _same_bytes(left: Array, right: Array) -> bool:
+    if left.ctypes.data == right.ctypes.data and left.strides == right.strides:
+        return True
+    words = f"u{left.itemsize}"  # NaNs and zeros of either sign are compared as what they are
+    return bool(np.array_equal(left.view(words), right.view(words)))
 
 
 def column_panels(matrix: Array, columns: int) -> Array:

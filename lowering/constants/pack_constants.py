@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from relax_mlir.dialects.attributes import CONSTANT, CONSTANT_PANELS, CONSTANT_VALUE, PRIM_FUNC
-from relax_mlir.ir_queries import callee_of
+from relax_mlir.ir_queries import callee_of, has_one_use, is_used
 from relax_mlir.lowering.constants.constant_table import Layout
 from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.lowering.kernels.gemm.contraction import Contraction
@@ -101,7 +101,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
         if not isinstance(buffer.owner, ir.Block) or not b.contiguous or not buffer.type.has_static_shape:
             continue
         width = buffer.type.shape[b.axes.index(contraction.columns[0])]
-        if 0 in buffer.type.shape or width < narrow or len(list(buffer.uses)) != 1:
+        if 0 in buffer.type.shape or width < narrow or not has_one_use(buffer):
             continue
         return op.operation, contraction, ir.BlockArgument(buffer).arg_number
     return None
@@ -173,7 +173,7 @@ def _drop_unused(
     """Remove plain constants that nothing reads any more, and number the declarations from 0 on; `calls` reads them."""
     for declaration in plain:
         reads = calls.get(declaration.name.value, [])
-        if all(not list(read.results[0].uses) for read in reads):
+        if all(not is_used(read.results[0]) for read in reads):
             for read in reads:
                 read.erase()
             declaration.operation.erase()

@@ -16,6 +16,7 @@ from relax_mlir.dialects.attributes import (
     KERNEL_INPUTS,
     PROLOGUE,
 )
+from relax_mlir.ir_queries import is_used
 from relax_mlir.lowering.kernels.attention import attention_request as _attention
 from relax_mlir.lowering.kernels.core.emit import Block
 from relax_mlir.lowering.kernels.registry import GENERATORS, Generator, Request
@@ -79,7 +80,7 @@ def _replace_body(function: func.FuncOp, target: Target, block: Block, fast: boo
         func.ReturnOp([])
     for operation in reversed(old):
         # Prologue and epilogue still use these slices and numbers.
-        if not any(list(result.uses) for result in operation.results):
+        if not any(is_used(result) for result in operation.results):
             operation.erase()
 
 

@@ -12,7 +12,7 @@ from relax_mlir.dialects.structure import pack
 from relax_mlir.dialects.types import Callable, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import fresh_name, ops_of, symbol_names
+from relax_mlir.ir_queries import fresh_name, is_used, ops_of, symbol_names
 from relax_mlir.mlir import func, ir
 
 
@@ -24,7 +24,7 @@ def lift_extern_functions(module: ir.Module, outer: func.FuncOp) -> None:
     """
     made: dict[tuple[str, str], str] = {}
     for op in list(ops_of(outer.operation, ExternFuncOp.OPERATION_NAME)):
-        if not list(op.results[0].uses):
+        if not is_used(op.results[0]):
             op.erase()
             continue
         symbol = ir.StringAttr(op.attributes["func"]).value

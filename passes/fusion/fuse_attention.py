@@ -80,8 +80,10 @@ class _Fuse(ExprMutator):
 
     def _only_used_here(self, value: Value) -> Binding | None:
         """The op that makes a value with one use."""
-        ends = any(has_trait(use.owner.operation, EndsBlock) for use in value.ssa.uses)
-        return None if ends or len(self.users(value)) != 1 else self.definition(value)
+        made = self.definition(value)
+        if made is None or any(has_trait(use.owner.operation, EndsBlock) for use in value.ssa.uses):
+            return None
+        return made if len(self.users(value)) == 1 else None
 
     def _summand(
         self, total: Value, scores: Sequence[Dim]

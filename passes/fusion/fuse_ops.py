@@ -12,7 +12,7 @@ from relax_mlir.dialects.location import name_of, renamed, unnamed
 from relax_mlir.dialects.structure import pack
 from relax_mlir.dialects.traits import IsTransparent, has_trait
 from relax_mlir.dialects.types import dims_attr
-from relax_mlir.ir_queries import callee_of, defining_op, fresh_name
+from relax_mlir.ir_queries import callee_of, defining_op, fresh_name, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
 from relax_mlir.passes.fusion.call_wiring import wire
@@ -455,7 +455,7 @@ class _Fusion:
             )
         old.results[0].replace_all_uses_with(new.results[0])
         consumer.erase()
-        if not list(producer.op.results[0].uses):
+        if not is_used(producer.op.results[0]):
             producer.erase()
         return PrimCall(new, symbol, operands, exprs)
 

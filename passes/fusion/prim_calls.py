@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.types import Tensor, dims_from_attr, struct_info
-from relax_mlir.ir_queries import callee_of, defining_op
+from relax_mlir.ir_queries import callee_of, defining_op, is_used
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
@@ -58,7 +58,7 @@ class PrimCall:
         """Erase the call, and the op that packed its operands."""
         packed = defining_op(self.op.operands[0])
         self.op.erase()
-        if packed is not None and not list(packed.results[0].uses):
+        if packed is not None and not is_used(packed.results[0]):
             packed.erase()
 
 
@@ -72,7 +72,7 @@ def unpack_tuples(block: ir.Block) -> None:
             op.results[0].replace_all_uses_with(packed.operands[index])
             op.erase()
     for view in list(block.operations):
-        if view.operation.name == TUPLE and not any(list(result.uses) for result in view.operation.results):
+        if view.operation.name == TUPLE and not any(is_used(result) for result in view.operation.results):
             view.operation.erase()
 
 

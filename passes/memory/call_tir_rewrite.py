@@ -40,7 +40,7 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.vm import COPY_TENSOR, VmCallTirDynOp
 from relax_mlir.error import UnsupportedError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block, next_op, ops_of
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used, next_op, ops_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import ExplicitEffects, is_needless_copy
 from relax_mlir.passes.memory.lifetimes import InsertionPoints, Lifetimes
@@ -310,7 +310,7 @@ def _replace(op: ir.Operation, outs: Sequence[ir.Value]) -> None:
         result.replace_all_uses_with(outs[0])
     arguments = defining_op(op.operands[0])
     op.erase()
-    if arguments is not None and arguments.name == TUPLE and not list(arguments.results[0].uses):
+    if arguments is not None and arguments.name == TUPLE and not is_used(arguments.results[0]):
         arguments.erase()
 
 
@@ -323,7 +323,7 @@ def _fold_tuples(function: func.FuncOp) -> None:
             op.results[0].replace_all_uses_with(defining.operands[index])
             op.erase()
     for op in reversed(list(_walk(entry_block(function)))):
-        if op.name == TUPLE and not list(op.results[0].uses):
+        if op.name == TUPLE and not is_used(op.results[0]):
             op.erase()
 
 

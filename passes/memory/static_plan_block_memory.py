@@ -21,7 +21,7 @@ from relax_mlir.dialects.memory import (
 from relax_mlir.dialects.structure import MatchShapeOp, ShapeExprOp
 from relax_mlir.dialects.types import dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.memory.call_tir_rewrite import shape_value
 from relax_mlir.passes.memory.lifetimes import InsertionPoints, Lifetimes, Place
@@ -259,5 +259,5 @@ def _erase_with_size(alloc: ir.Operation) -> None:
 
 
 def _erase_unused(size: ir.Operation | None) -> None:
-    if size is not None and size.name == ShapeExprOp.OPERATION_NAME and not list(size.results[0].uses):
+    if size is not None and size.name == ShapeExprOp.OPERATION_NAME and not is_used(size.results[0]):
         size.erase()

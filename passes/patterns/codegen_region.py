@@ -16,7 +16,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError, ShapeError, UnsupportedError, expect
 from relax_mlir.expr.attrs import Attrs
 from relax_mlir.expr.bindings import Binding, binding_of
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.function_editing import arguments_of
 
@@ -117,7 +117,7 @@ class CodegenRegion:
         """Remove lists of arguments that only composite functions took."""
         for view in reversed(list(self._block.operations)):
             op = view.operation
-            is_list = op.name == TUPLE and not list(op.results[0].uses)
+            is_list = op.name == TUPLE and not is_used(op.results[0])
             if is_list and op.results[0] != result:
                 op.erase()
 

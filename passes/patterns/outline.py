@@ -13,7 +13,7 @@ from relax_mlir.dialects.structure import TUPLE, ConstantOp, TupleGetItemOp, pac
 from relax_mlir.dialects.traits import CopiedIntoFunctions, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tuple, struct_info
 from relax_mlir.expr.program import Program, is_inside
-from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, symbol_names
+from relax_mlir.ir_queries import defining_op, entry_block, fresh_name, is_used, symbol_names
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.closures.lambda_lift import distinct_names, missing_symbols, shape_of_symbols
 
@@ -179,7 +179,7 @@ class Outline:
             if self._is_copied(value) and (maker := defining_op(value)) is not None
         )
         for op in dict.fromkeys((*reversed(parts), *copied)):
-            if not any(list(value.uses) for value in op.results):
+            if not any(is_used(value) for value in op.results):
                 op.erase()
 
 

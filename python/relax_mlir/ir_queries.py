@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterator
 
 from relax_mlir.mlir import ir
@@ -37,6 +38,16 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     """The op whose result `value` is; None for the argument of a block."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def is_used(value: ir.Value) -> bool:
+    """True if `value` has a use; looks at one of them, as there may be thousands."""
+    return next(iter(value.uses), None) is not None
+
+
+def has_one_use(value: ir.Value) -> bool:
+    """True if `value` has exactly one use; looks at two of them at most."""
+    return len(list(itertools.islice(value.uses, 2))) == 1
 
 
 def owner_block(value: ir.Value) -> ir.Block:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, is_used
 from relax_mlir.lowering.kernels.gemm.contraction import Contraction, Dims, Operand
 from relax_mlir.lowering.kernels.gemm.epilogue_match import PURE, root, writes
 from relax_mlir.lowering.kernels.gemm.gemm import GemmKernel
@@ -176,7 +176,7 @@ def match_pooling(operation: ir.Operation, maps: Sequence[ir.AffineMap]) -> Cont
     value: ir.Value = read_value
     *steps, end = (op.operation for op in body.operations)
     axes = [loops_of(map_) for map_ in maps[1:]]
-    if list(unused.uses) or axes[0] is None or axes[1] is None:
+    if is_used(unused) or axes[0] is None or axes[1] is None:
         return None
     if steps and steps[0].name == "arith.extf" and steps[0].operands[0] == value:
         value = steps.pop(0).results[0]

@@ -12,7 +12,7 @@ from relax_mlir.dialects.traits import IsLoop, WrittenInside, has_trait
 from relax_mlir.dialects.types import StructInfo, struct_info
 from relax_mlir.dialects.value import Value, Var
 from relax_mlir.error import ArgumentError, RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, has_one_use
 from relax_mlir.mlir import func, ir
 
 DATAFLOW, OUTPUT, EXTRACT = "relax.dataflow", "relax.output", "tensor.extract"
@@ -136,7 +136,7 @@ def _is_unpacked(dataflow: ir.Operation) -> bool:
         return False
     users = [use.owner.operation for use in dataflow.results[0].uses]
     taken = all(user.name == TupleGetItemOp.OPERATION_NAME for user in users)
-    return name_of(packing.location) is None and taken and len(list(packing.results[0].uses)) == 1
+    return name_of(packing.location) is None and taken and has_one_use(packing.results[0])
 
 
 def is_unpacking(op: ir.Operation) -> bool:

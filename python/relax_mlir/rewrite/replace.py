@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_mlir.capi import pointer
 from relax_mlir.diagnostics import location_text
 from relax_mlir.dialects.base import implies
 from relax_mlir.dialects.calls import CallPackedOp, UpdatedOp
@@ -13,7 +14,15 @@ from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.dialects.types import Callable, StructInfo, struct_info
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, enclosing_function, entry_block
+from relax_mlir.ir_queries import (
+    defining_op,
+    enclosing_function,
+    entry_block,
+    function_of,
+    is_used,
+    next_op,
+    ops_of,
+)
 from relax_mlir.mlir import func, ir
 from relax_mlir.rewrite.retype import Functions, deduce, fit
 
@@ -29,7 +38,10 @@ class Replacer:
         """Values at whose uses the type has changed."""
         self._replaced: set[ir.Value] = set()
         self._unused: list[ir.Operation] = []
-        self._removed: list[ir.Operation] = []
+        self._removed: dict[int, ir.Operation] = {}
+        """Ops without results that are to go, by address: the hash of an op changes with its operands."""
+        self._dead: set[ir.Value] | None = None
+        """The first results of ops that nothing needs any more; found when first asked for, then kept up to date."""
 
     def emitted(self) -> list[ir.Operation]:
         """The ops that stand in the scratch block."""
@@ -57,8 +69,11 @@ class Replacer:
                 item.move_before(op)
             item.location = location if last is not None and item == last else inner
             self._unused.append(item)
+            self._keep_operands(item)
         if new is not None and new != old:
             self._replace(op, new, outer, wraps)
+        for item in reversed(emitted):
+            self._bury([item])
 
     def _replace(
         self, op: ir.Operation, new: ir.Value, uses: Sequence[tuple[ir.Operation, int]], wraps: bool
@@ -67,10 +82,12 @@ class Replacer:
         self.count += 1
         for user, number in uses:
             user.operands[number] = new
+        self._keep(new)
         if not wraps:
             self._replaced.add(old)
             if op.name == CallPackedOp.OPERATION_NAME:
                 self._drop_updates(op)
+            self._bury([op])
         self._unused.append(op)
         if new.type != old.type:
             self._announce(new, old.type)
@@ -79,30 +96,33 @@ class Replacer:
         """Let `value` be operand `index` of `op`."""
         old = op.operands[index]
         op.operands[index] = value
+        self._keep(value)
         defining = defining_op(old)
         if defining is not None:
             self._unused.append(defining)
+            self._bury([defining])
         if value.type != old.type:
             self._announce(value, old.type)
 
     def remove(self, op: ir.Operation) -> None:
         """Remove an op without results at the end of the walk."""
         self.count += 1
-        self._removed.append(op)
+        self._removed[pointer(op)] = op
+        self._release(op)
 
     def _is_scratch(self, op: ir.Operation) -> bool:
         return bool(enclosing_function(op) == self.scratch)
 
     def _drop_updates(self, call: ir.Operation) -> None:
         """Without the call, what it was given stays as it was."""
-        following = list(call.block.operations)
-        position = next(index for index, view in enumerate(following) if view.operation == call)
-        for view in following[position + 1 :]:
-            if view.operation.name != UpdatedOp.OPERATION_NAME:
-                return
-            view.operation.results[0].replace_all_uses_with(view.operation.operands[0])
-            self._replaced.add(view.operation.results[0])
-            self._unused.append(view.operation)
+        following = next_op(call)
+        while following is not None and following.name == UpdatedOp.OPERATION_NAME:
+            following.results[0].replace_all_uses_with(following.operands[0])
+            self._keep(following.operands[0])
+            self._replaced.add(following.results[0])
+            self._unused.append(following)
+            self._bury([following])
+            following = next_op(following)
 
     def _announce(self, value: ir.Value, old_type: ir.Type) -> None:
         """Remember that uses of `value` must be looked at; ops of other dialects get a value of the old type."""
@@ -222,32 +242,86 @@ class Replacer:
         return any(result in self._replaced for result in op.results)
 
     def is_dead(self, op: ir.Operation) -> bool:
-        """Whether `op` will be removed: it has been replaced, or is pure and used by such ops only."""
-        if self._is_replaced(op) or op in self._removed:
+        """True if `op` will be removed: it has been replaced, or is pure and used by such ops only."""
+        if not len(op.results):
+            return pointer(op) in self._removed
+        if self._dead is None:
+            self._dead = set()
+            for inside in reversed(ops_of(function_of(op))):
+                self._bury([inside])
+        emitted = self.emitted()
+        for item in reversed(emitted):  # what the method has emitted so far
+            if not self._is_needless(item):
+                self._keep_operands(item)
+            elif len(item.results):
+                self._dead.add(item.results[0])
+        return op.results[0] in self._dead
+
+    def _is_needless(self, op: ir.Operation) -> bool:
+        """True if `op` is dead, given the dead ones among its users."""
+        if not len(op.results):
+            return pointer(op) in self._removed
+        if self._is_replaced(op):
             return True
         if has_trait(op, EndsBlock) or not removable(op):
             return False
-        return all(self.is_dead(use.owner.operation) for result in op.results for use in result.uses)
+        return all(self._is_known_dead(use.owner.operation) for result in op.results for use in result.uses)
+
+    def _is_known_dead(self, op: ir.Operation) -> bool:
+        if not len(op.results):
+            return pointer(op) in self._removed
+        return self._dead is not None and op.results[0] in self._dead
+
+    def _bury(self, waiting: list[ir.Operation]) -> None:
+        """Note which of the ops `waiting` are dead, and what is dead then that they used."""
+        if self._dead is None:
+            return
+        while waiting:
+            op = waiting.pop()
+            if not len(op.results) or op.results[0] in self._dead or not self._is_needless(op):
+                continue
+            self._dead.add(op.results[0])
+            waiting += [defining for operand in op.operands if (defining := defining_op(operand)) is not None]
+
+    def _release(self, op: ir.Operation) -> None:
+        """Note what is dead when `op`, which has no results, is removed."""
+        self._bury([defining for operand in op.operands if (defining := defining_op(operand)) is not None])
+
+    def _keep(self, value: ir.Value) -> None:
+        """Note that `value`, which has new uses, is needed if one of these is."""
+        waiting = [value]
+        while waiting and self._dead:
+            op = defining_op(waiting.pop())
+            if op is None or op.results[0] not in self._dead or self._is_needless(op):
+                continue
+            self._dead.remove(op.results[0])
+            waiting += op.operands
+
+    def _keep_operands(self, op: ir.Operation) -> None:
+        if not self._is_known_dead(op):
+            for operand in op.operands:
+                self._keep(operand)
 
     def sweep(self) -> None:
         """Remove the ops that replacements have left without use, and those that only they used."""
         waiting: list[ir.Value] = [op.results[0] for op in self._unused if len(op.results)]
         gone: set[ir.Value] = set()
-        for op in self._removed:
+        for op in self._removed.values():
             waiting += [operand for operand in op.operands if defining_op(operand) is not None]
             op.erase()
+        waiting.reverse()
         while waiting:
-            value = waiting.pop(0)
+            value = waiting.pop()
             if value in gone:
                 continue
             op = value.owner.operation
-            used = any(list(result.uses) for result in op.results)
+            used = any(is_used(result) for result in op.results)
             if used or not (self._is_replaced(op) or removable(op)):
                 continue
             operands = [operand for operand in _operands_inside(op) if defining_op(operand) is not None]
             gone.add(value)
             op.erase()
-            waiting[:0] = operands  # at once: an op around them may be next
+            waiting += reversed(operands)  # at once: an op around them may be next
 
 
 def removable(op: ir.Operation) -> bool:

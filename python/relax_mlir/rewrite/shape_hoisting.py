@@ -21,7 +21,7 @@ from relax_mlir.dialects.type_queries import parameter_symbols
 from relax_mlir.dialects.types import Tensor, dims_attr, dims_from_attr, struct_info
 from relax_mlir.dialects.unary import PredicateOp, UnaryOp
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, has_one_use
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
@@ -82,7 +82,7 @@ def _into_dataflow(
     holder, index = output, 0
     if field is not None:
         defining = defining_op(output.operands[0])
-        if defining is None or defining.name != TUPLE or len(list(defining.results[0].uses)) != 1:
+        if defining is None or defining.name != TUPLE or not has_one_use(defining.results[0]):
             return False
         holder, index = defining, ir.IntegerAttr(field.attributes["index"]).value
     pattern, dtype = dims_from_attr(match.attributes["pattern"]), match.attributes["result_dtype"]
@@ -227,6 +227,6 @@ def _drop_if_proved(match: ir.Operation) -> None:
     A packed function that changes the operand in place leaves the result of `match` as it was.
     """
     value, result = match.operands[0], match.results[0]
-    if value.type == result.type and len(list(value.uses)) == 1:
+    if value.type == result.type and has_one_use(value):
         result.replace_all_uses_with(value)
         match.erase()

@@ -57,7 +57,7 @@ def last_reads(statements: Sequence[ast.stmt]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Later(Container[str]):
-    """The names that are read after statement `index` of a block: there (`last`, by `last_reads`) or `outside` of it."""
+    """The names that are read after statement `index` of a block, by `last_reads`, or after the block (`outside`)."""
 
     last: Mapping[str, int]
     index: int

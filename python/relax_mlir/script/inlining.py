@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.structure import TUPLE
 from relax_mlir.dialects.traits import IsConditional, IsLoop, IsStatement, WrittenInside, ops_with
-from relax_mlir.ir_queries import defining_op
+from relax_mlir.ir_queries import defining_op, has_one_use
 from relax_mlir.mlir import ir
 from relax_mlir.script.constants import literal
 
@@ -54,7 +54,7 @@ def _expression_operands(op: ir.Operation) -> list[ir.Value]:
 
 
 def _may_stand_inside(op: ir.Operation, value: ir.Value, user: ir.Operation, anything: bool) -> bool:
-    if len(list(value.uses)) != 1 or op.name in NEVER or (not anything and op.name not in INLINE):
+    if not has_one_use(value) or op.name in NEVER or (not anything and op.name not in INLINE):
         return False
     if op.name == TUPLE and user.name == "relax.tuple_get_item":
         return False  # Python takes the field of a written tuple itself

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from relax_mlir.ir_queries import is_used
 from relax_mlir.mlir import arith, ir, scf
 from relax_mlir.script.source import Problem
 from relax_mlir.tir.values import INDEX, Scalar
@@ -111,7 +112,7 @@ def _erase_unused(block: ir.Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 _erase_unused(inner)
-        if op.name.startswith("arith.") and not any(list(result.uses) for result in op.results):
+        if op.name.startswith("arith.") and not any(is_used(result) for result in op.results):
             op.erase()
 
 

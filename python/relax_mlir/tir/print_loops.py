@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.attributes import DTYPE, LOOP_KIND
 from relax_mlir.dialects.op_attributes import against_attributes
-from relax_mlir.ir_queries import entry_block
+from relax_mlir.ir_queries import entry_block, has_one_use
 from relax_mlir.mlir import ir
 from relax_mlir.tir.print_expressions import ExpressionPrinter
 from relax_mlir.tir.templates import OPERATORS
@@ -174,7 +174,7 @@ class LoopPrinter(ExpressionPrinter):
             raise NoForm
         for value in reversed(bounds):
             defining = units[first - 1] if first else unit
-            if defining.is_expression and defining.result == value and len(list(value.uses)) == 1:
+            if defining.is_expression and defining.result == value and has_one_use(value):
                 first = self.claim(units, first - 1, within)
                 self.put(value, defining, index=True)
         return first

@@ -190,3 +190,38 @@ def test_packed_constants_share_a_block_of_memory() -> None:
     np.testing.assert_array_equal(found[0].reshape(63, 700, 16)[62, :, :8], large[:, 992:])
     assert found[2].dtype == np.float32
     assert found[2].tolist() == [0, 2, 4, 6, 1, 3, 5, 7, 8, 0, 0, 0, 9, 0, 0, 0]
+
+
+def test_equal_matrices_are_packed_once_per_layout() -> None:
+    """Constants of other names, whether they share memory or hold equal bytes."""
+    weight = RNG.standard_normal((40, 48), dtype="f4")
+    other, signed = weight.copy(), weight.copy()
+    other[20, 5] += 1
+    signed[20, 5] = -0.0
+    zero = np.where(signed == 0, np.float32(0), signed)
+    packed, wide = Layout(16), Layout(32)
+    given = [(weight, packed), (weight, packed), (weight.copy(), packed), (weight, wide), (other, packed)]
+    first, same, equal, in_wide, differs = in_layout(given)
+    assert first is same is equal
+    for array, (source, layout) in zip((first, in_wide, differs), (given[0], *given[3:]), strict=True):
+        assert np.array_equal(array, column_panels(source, layout.columns))
+    minus, plus = in_layout([(signed, packed), (zero, packed)])
+    assert np.signbit(minus).sum() == np.signbit(plus).sum() + 1
+
+
+def test_copies_of_a_weight_in_a_program() -> None:
+    """As ONNX's `Identity` makes them: one packed matrix, in native code and in the kernels of bytecode."""
+    weight = RNG.uniform(-0.1, 0.1, (64, 64)).astype("f4")
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor(("n", 64), "float32"))
+    with bb.function("main", [x]):
+        y = bb.emit(R.tanh(bb.emit(R.matmul(x, bb.const(weight, name="first")))))
+        bb.emit_func_output(bb.emit(R.matmul(y, bb.const(weight.copy(), name="second"))))
+    _, constants = lowered(bb.get())
+    assert len(constants) == 2 and constants[0] is constants[1]
+    data = RNG.standard_normal((5, 64), dtype="f4")
+    expected = np.tanh(data.astype("f8") @ weight) @ weight
+    native = rx.build(bb.get())["main"]
+    bytecode = rx.vm.VirtualMachine(rx.build(bb.get(), exec_mode="bytecode"))["main"]
+    for main in (native, bytecode):
+        assert np.allclose(to_numpy(main(data)), expected, rtol=1e-5, atol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import warnings
@@ -24,24 +25,40 @@ _ROUNDS = 8
 
 
 def decomposed(program: ExportedProgram, *, functional: bool, known: Collection[str]) -> Argument:
-    """`program` in functional form, with those ops decomposed that have no rule, one by one.
+    """`program` in functional form, with those ops decomposed that have no rule.
 
     An op that torch cannot decompose stays, and is reported by the import. `known` are ops with rules of users, whose
     names are those of ops in functional form.
+
+    A trace takes seconds. So the first one also decomposes what decompositions lead to: ops of ATen without a rule,
+    whether the program has them or not. Another one is needed for ops of users that only other ops of users use.
     """
     tried: set[Any] = set()
-    if functional and (known or not is_functional(program)):
+    is_open = functional and (known or not is_functional(program))
+    if is_open:
         _refuse_lifts(program)
-        tried = {op for op in _missing(program.graph_module, known) if _is_kept(op)}
-        program = _run(program, decompositions(tried) | _unmarked(program.graph_module))
     for _ in range(_ROUNDS):
         missing = {op for op in _missing(program.graph_module, known) if op not in tried}
-        tried |= missing
         table = decompositions(missing)
-        if not table:
+        if is_open:
+            table |= _unmarked(program.graph_module)
+        elif not table:
             break
-        program = _run(program, table)
+        led_to = {op for op in _decomposable() if str(op) not in rules() and str(op) not in known}
+        program = _run(program, {**decompositions(led_to), **table})
+        tried |= missing | led_to
+        is_open = False
     return program
+
+
+@functools.cache
+def _decomposable() -> frozenset[Any]:
+    """The ops of ATen that torch can decompose and that change no memory."""
+    from torch._decomp import decomposition_table
+    from torch.export import default_decompositions
+
+    ops = {*decomposition_table, *default_decompositions()}
+    return frozenset(op for op in ops if hasattr(op, "_schema") and not op._schema.is_mutable)
 
 
 def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> ExportedProgram:
@@ -122,11 +139,6 @@ _EAGER = {
     "unsafe_split_with_sizes.default": _marked("split_with_sizes.default"),
 }
 """Kernels that give the views that eager torch gives, by the names of ops."""
-
-
-def _is_kept(op: Argument) -> bool:
-    """Whether the functional form has an op as it is: decomposed with the first trace, it needs no second one."""
-    return not op._schema.is_mutable and not _is_composite(op)
 
 
 def decompositions(ops: set[Any]) -> dict[Any, Any]:
