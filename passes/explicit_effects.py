@@ -280,13 +280,8 @@ def _replace_uses_within(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
 def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
     """Let the ops behind the defining op of `new`, in its block and those nested in them, use `new` for `old`."""
     defining = new.owner.operation
-    following: list[ir.Operation] = []
-    for view in reversed(list(defining.block.operations)):
-        if view.operation == defining:
-            break
-        following.append(view.operation)
     for use in list(old.uses):
         user = use.owner.operation
         top = enclosing_op_in(defining.block, user)
-        if top is not None and top in following:
+        if top is not None and defining.is_before_in_block(top):
             user.operands[use.operand_number] = new

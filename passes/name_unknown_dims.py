@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import PassesOn, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block, is_used
+from relax_mlir.ir_queries import defining_op, entry_block, is_used, next_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
@@ -123,7 +123,7 @@ class _Naming:
         """Give the results of an op the types that its operands give, and names to what is unknown then."""
         if op.name.startswith("relax.") or op.name == TUPLE:
             self.retype(op)
-        if op == op.block.operations[len(op.block.operations) - 1].operation:
+        if next_op(op) is None:
             return
         for result in op.results:
             self.value(result, ir.InsertionPoint.after(op), op.location)

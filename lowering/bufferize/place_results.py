@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from relax_mlir.ir_queries import defining_op, ops_of
+from relax_mlir.ir_queries import defining_op, next_op, ops_of
 from relax_mlir.mlir import bufferization, ir, tensor
 from relax_mlir.transform import ModulePass, PassContext
 
@@ -55,7 +55,8 @@ def _drop_stray(module: ir.Module) -> None:
         source, destination = op.operands
         block = destination.owner
         leaves = isinstance(block, ir.Block) and all(
-            use.owner == block.operations[len(block.operations) - 1] for use in op.results[0].uses
+            use.owner.operation.block == block and next_op(use.owner.operation) is None
+            for use in op.results[0].uses
         )
         if not leaves:
             op.results[0].replace_all_uses_with(source)

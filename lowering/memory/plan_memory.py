@@ -13,6 +13,7 @@ returns.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -44,12 +45,18 @@ class Slot:
     buffers: list[Buffer] = field(default_factory=list)
     sizes: list[Bytes] = field(default_factory=list)
     over: list[Buffer] = field(default_factory=list)
+    lives: list[tuple[int, int]] = field(default_factory=list)
+    """From where to where each buffer lives, in order; they meet in a position at most, where one begins in place."""
 
     def free_for(self, buffer: Buffer, dying: Buffer | None = None) -> bool:
-        """Whether no buffer in the slot is live together with this one; `dying` may be where this one begins."""
-        return not any(buffer.meets(other) for other in self.buffers if other is not dying)
+        """True if no buffer in the slot is live together with this one; `dying` may be where this one begins."""
+        index = bisect.bisect_left(self.lives, (buffer.last + 1, 0)) - 1
+        if index >= 0 and dying is not None and self.lives[index] == (dying.first, dying.last):
+            index -= 1
+        return index < 0 or self.lives[index][1] < buffer.first
 
     def add(self, buffer: Buffer, size: Bytes) -> None:
+        bisect.insort(self.lives, (buffer.first, buffer.last))
         self.buffers.append(buffer)
         if size not in self.sizes:
             self.sizes.append(size)
@@ -84,28 +91,34 @@ def assign_slots(
         return -len(size.sizes), -size.factor, buffer.first, buffer.position
 
     slots: list[Slot] = []
+    homes: dict[int, tuple[int, int]] = {}  # of buffers, by id: the slot and the place in it
     for buffer, size in sorted(buffers, key=order):
         before = {id(other): other for other in dying(buffer, size)}
-        over = next(
-            (
-                slot
-                for slot in slots
-                for other in slot.buffers
-                if id(other) in before and slot.free_for(buffer, other)
-            ),
-            None,
-        )
-        if over is not None:
-            over.add(buffer, size)
-            over.over.append(buffer)
-            continue
-        free = [slot for slot in slots if slot.free_for(buffer)]
-        slot = min(free, key=lambda s: (size not in s.sizes, *s.distance(size)), default=None)
-        if slot is None:
-            slot = Slot()
-            slots.append(slot)
-        slot.add(buffer, size)
+        ending = sorted((homes[key], key) for key in before if key in homes)
+        number = next((home[0] for home, key in ending if slots[home[0]].free_for(buffer, before[key])), None)
+        if number is not None:
+            slots[number].over.append(buffer)
+        else:
+            number = _nearest(slots, buffer, size)
+        homes[id(buffer)] = number, len(slots[number].buffers)
+        slots[number].add(buffer, size)
     return slots
+
+
+def _nearest(slots: list[Slot], buffer: Buffer, size: Bytes) -> int:
+    """The position of the free slot whose size is nearest, of a new one if none is free."""
+    best, least = len(slots), None
+    for number, slot in enumerate(slots):
+        if not slot.free_for(buffer):
+            continue
+        distance = (size not in slot.sizes, *slot.distance(size))
+        if least is None or distance < least:
+            best, least = number, distance
+        if distance == (False, False, 0):
+            break
+    if best == len(slots):
+        slots.append(Slot())
+    return best
 
 
 @dataclass(frozen=True)
@@ -169,10 +182,11 @@ class PlanMemory(ModulePass):
 
         slots = sorted(assign_slots(planned, dying), key=lambda slot: slot.dynamic)
         slot_of = {id(buffer): i for i, slot in enumerate(slots) for buffer in slot.buffers}
+        over = {id(buffer) for slot in slots for buffer in slot.over}
         numbers = {id(buffer): number for number, buffer in enumerate(buffers)}
         for buffer, size in planned:
             number = slot_of[id(buffer)]
-            in_its_place = any(buffer is other for other in slots[number].over)
+            in_its_place = id(buffer) in over
             entry = describe(buffer, "workspace", formulas.bytes(size), number, in_its_place)
             entries.append((numbers[id(buffer)], entry))
         ordered = [entry for _, entry in sorted(entries, key=lambda item: item[0])]

@@ -21,7 +21,9 @@ from relax_mlir.passes.fusion.groups import Group, against_kinds
 from relax_mlir.passes.fusion.input_checks import require_fusible
 from relax_mlir.passes.fusion.prim_calls import (
     CALL_TIR,
+    MAX_USERS,
     PrimCall,
+    has_many_users,
     is_float,
     saved_traffic,
     unpack_tuples,
@@ -163,6 +165,8 @@ class _Fusion:
 
     def read_transposed(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
         """A contraction that reads an operand as it is before its axes are permuted."""
+        if has_many_users(producer.op):
+            return None
         if any(self._against_transpose(producer, user) for user in users_of(producer.op)):
             return None
         return self._fuse(producer, consumer, merge_transpose, lambda _: None, "read as it lies")
@@ -294,13 +298,16 @@ class _Fusion:
 
     def _against_copies(self, producer: PrimCall, consumer: PrimCall) -> str:
         """Why a call is not copied into all its users; "" if it may be."""
-        first, users = self._group(producer.callee), users_of(producer.op)
+        first = self._group(producer.callee)
         if first is None:
             return self._no_loop(producer.callee)
         if first.kind != "loop":
             return "several users: of a concatenation, or sums"
         if not first.traits.is_cheap:
             return f"several users: weight {first.traits.weight} > {CHEAP} would be repeated"
+        if has_many_users(producer.op):
+            return f"more than {MAX_USERS} users"
+        users = users_of(producer.op)
         for user in users:
             call = PrimCall.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
             if call is None or self._group(call.callee) is None:

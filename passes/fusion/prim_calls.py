@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,6 +79,15 @@ def unpack_tuples(block: ir.Block) -> None:
 
 def is_float(info: Tensor) -> bool:
     return info.dtype is not None and info.dtype.is_float
+
+
+MAX_USERS = 256
+"""Of a result with more uses no user is asked whether it can compute it: each of them would ask for all of them."""
+
+
+def has_many_users(op: ir.Operation) -> bool:
+    """True if the result of `op` has more than `MAX_USERS` uses; looks at no more of them."""
+    return next(itertools.islice(op.results[0].uses, MAX_USERS, None), None) is not None
 
 
 def users_of(op: ir.Operation) -> list[ir.Operation]:

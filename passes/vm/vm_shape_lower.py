@@ -64,8 +64,9 @@ class VMShapeLower(ModulePass):
                 _FunctionLowering(module, function).run()
         for function in functions:
             erase_signature(function)
+        table = {function.name.value: function for function in functions}
         for function in functions:
-            erase_types(function, {f.name.value: f for f in functions})
+            erase_types(function, table)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from relax_mlir.dialects.types import Callable, DimLike, Prim, StructInfo, Tenso
 from relax_mlir.dialects.value import Scalar, Value, ValueLike, Var, as_value
 from relax_mlir.error import ArgumentError, ShapeError, UnknownNameError, expect
 from relax_mlir.ir_module import IRModule
-from relax_mlir.ir_queries import defining_op, fresh_name, symbol_names
+from relax_mlir.ir_queries import defining_op, fresh_name, has_symbol, symbol_names
 from relax_mlir.memory_left import STEP, require
 from relax_mlir.mlir import func, ir
 from relax_mlir.module_functions import GlobalVar, put
@@ -441,7 +441,7 @@ class BlockBuilder:
         return symbol_names(self._mod.mlir.body)
 
     def _check_free(self, name: str) -> None:
-        if name in self.symbol_names():
+        if has_symbol(self._mod.mlir, name):
             raise ArgumentError(f"function '{name}' is defined already; use update_func to replace it")
 
 

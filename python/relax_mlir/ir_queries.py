@@ -132,6 +132,11 @@ def callee_of(call: ir.Operation) -> str:
     return str(callee.value) if isinstance(callee, ir.FlatSymbolRefAttr) else ""
 
 
+def has_symbol(module: ir.Module, name: str) -> bool:
+    """True if a function or declaration of the module is called `name`; for many names take `symbol_names`."""
+    return name in ir.SymbolTable(module.operation)
+
+
 def symbol_names(block: ir.Block) -> set[str]:
     """The names of all symbols of a module's body: functions, prim funcs and declarations."""
     ops = (op.operation for op in block.operations)
@@ -139,9 +144,20 @@ def symbol_names(block: ir.Block) -> set[str]:
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """`wanted`, or it with a number behind it (``f_1``), that is not in `taken`."""
-    name, count = wanted, 0
-    while name in taken:
-        count += 1
-        name = f"{wanted}_{count}"
-    return name
+    """`wanted`, or it with a number after it (``f_1``), that is not in `taken`."""
+    return wanted if wanted not in taken else f"{wanted}_{free_number(f'{wanted}_', taken)}"
+
+
+def free_number(prefix: str, taken: Container[str]) -> int:
+    """A positive number that makes a name with `prefix` that is not in `taken`: the first one after some that are.
+
+    Numbers are doubled until one is free, then halved: programs have thousands of values of one name.
+    """
+    free = 1
+    while f"{prefix}{free}" in taken:
+        free *= 2
+    last = free // 2
+    while free - last > 1:
+        middle = (last + free) // 2
+        last, free = (middle, free) if f"{prefix}{middle}" in taken else (last, middle)
+    return free

@@ -61,7 +61,8 @@ class ModuleFunctions(Mapping[GlobalVar, "func.FuncOp"]):
         return len(functions_of(self._module))
 
     def __contains__(self, name: object) -> bool:
-        return any(op.name.value == name for op in functions_of(self._module))
+        table = ir.SymbolTable(self._module.operation)
+        return isinstance(name, str) and name in table and isinstance(table[name], func.FuncOp)
 
 
 def functions_of(module: ir.Module) -> list[func.FuncOp]:
@@ -72,10 +73,11 @@ def functions_of(module: ir.Module) -> list[func.FuncOp]:
 def function_called(module: ir.Module, name: str) -> func.FuncOp:
     """The function `name`; raises `UnknownNameError`."""
     expect("a function's name", name, str, "a string")
-    found = {op.name.value: op for op in functions_of(module)}
-    if name not in found:
-        raise UnknownNameError("function", name, found)
-    return found[name]
+    table = ir.SymbolTable(module.operation)
+    found = table[name] if name in table else None
+    if not isinstance(found, func.FuncOp):
+        raise UnknownNameError("function", name, [op.name.value for op in functions_of(module)])
+    return found
 
 
 def kept(module: ir.Module, function: func.FuncOp) -> func.FuncOp:

@@ -19,6 +19,7 @@ from relax_mlir.dialects.types import Object, StructInfo, Tuple
 from relax_mlir.dialects.value import Var
 from relax_mlir.error import Diagnostic, RelaxError, UnknownNameError, VerifyError
 from relax_mlir.ir_module import IRModule
+from relax_mlir.ir_queries import has_symbol
 from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import func, ir
 from relax_mlir.script.annotations import read_annotation
@@ -190,9 +191,13 @@ class ModuleParser:
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`."""
-        known = {*self.signatures, *self.broken, *self.builder.symbol_names()}
-        if name not in known:
+        if name not in self.signatures and name not in self.broken and not self.is_there(name):
+            known = {*self.signatures, *self.broken, *self.builder.symbol_names()}
             raise UnknownNameError("function of the module", name, known)
+
+    def is_there(self, name: str) -> bool:
+        """True if the module that is being built has a function `name`."""
+        return has_symbol(self.builder.mod.mlir, name)
 
     def exported(self, name: str) -> str:
         """The name in the module of what the script calls ``cls.name``."""
@@ -200,7 +205,7 @@ class ModuleParser:
 
     def found(self, name: str) -> func.FuncOp | None:
         """The function `name`, unless it is left out after a mistake."""
-        return self.builder.lookup(name) if name in self.builder.symbol_names() else None
+        return self.builder.lookup(name) if self.is_there(name) else None
 
     def is_pure(self, name: str) -> bool:
         """Whether the function `name` has been read and has no effects."""
@@ -219,7 +224,7 @@ class ModuleParser:
         self.require(name)
         if name in self.broken:
             raise Poisoned(name)
-        is_read = name in self.builder.symbol_names() and name != self.current
+        is_read = name != self.current and self.is_there(name)
         if name in self.declared and not (is_read and isinstance(self.signatures[name].result, Object)):
             self.asked.add(name)
             return self.declared[name]
@@ -235,7 +240,7 @@ class ModuleParser:
         if not (self.in_class or given.get("private")):
             name = exported_name(node, self.scope())
             self.names[node.name] = node.name = name
-        if node.name in {*self.signatures, *self.builder.symbol_names()}:
+        if node.name in self.signatures or self.is_there(node.name):
             raise Problem(node, f"function '{node.name}' is defined already")
         arguments = node.args
         if (
@@ -281,7 +286,7 @@ class ModuleParser:
 
     def prim(self, node: ast.FunctionDef) -> None:
         """Add a prim func; after a mistake it is left out. Raises `Problem` for one in its head."""
-        if node.name in {*self.signatures, *self.builder.symbol_names()}:
+        if node.name in self.signatures or self.is_there(node.name):
             raise Problem(node, f"function '{node.name}' is defined already")
         options(node.decorator_list[0], "prim_func")
         from relax_mlir.tir.parser import parse_prim

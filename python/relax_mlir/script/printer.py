@@ -25,7 +25,7 @@ from relax_mlir.dialects.types import (
 )
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import VerifyError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block
+from relax_mlir.ir_queries import callee_of, defining_op, entry_block, free_number
 from relax_mlir.mlir import func, ir
 from relax_mlir.op.op_registry import written_name
 from relax_mlir.script.attribute_text import attribute_text, dictionary_text
@@ -115,10 +115,7 @@ class _Names:
         base = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted)
         if not base or base[0].isdigit() or keyword.iskeyword(base):
             base = f"v_{base}"
-        name, count = base, 0
-        while name in self.taken:
-            count += 1
-            name = f"{base}{count}"
+        name = base if base not in self.taken else f"{base}{free_number(base, self.taken)}"
         self.taken.add(name)
         self.names[value] = name
         return name
