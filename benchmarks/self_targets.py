@@ -21,6 +21,7 @@ from benchmarks import (
     low_precision,
     real_models,
     recurrent,
+    scaling,
     scheduled,
     single_ops,
     third_party,
@@ -83,6 +84,7 @@ def rows(workloads: Sequence[Workload]) -> Iterator[Row]:
             yield from tuning.rows()
             yield from windows.rows()
             yield from real_models.rows()
+            yield from scaling.rows()
         if isinstance(workload, EncoderLayer):
             yield from virtual_machine.mode_rows(workload)
             yield from libraries.call_rows(workload)

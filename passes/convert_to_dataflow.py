@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
+from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp, is_pure, pack
 from relax_mlir.dialects.traits import EndsBlock, has_trait
 from relax_mlir.error import ArgumentError
 from relax_mlir.ir_queries import callee_of, defining_op, entry_block, is_used
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
+from relax_mlir.symbolic import assuming
 from relax_mlir.transform import FunctionPass, PassContext
 
 
@@ -27,14 +29,29 @@ class ConvertToDataflow(FunctionPass):
     name: ClassVar[str] = "convert-to-dataflow"
     min_size: int = 2
 
+    def transform(self, module: ir.Module, ctx: PassContext) -> None:
+        """All functions, whose effects are looked for once: blocks do not change them."""
+        impure = _impure(module)
+        for function in self.functions(module):
+            with assuming(read_bounds(function)):
+                self._convert(function, impure)
+
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
+        self._convert(function, _impure(module))
+
+    def _convert(self, function: func.FuncOp, impure: set[str]) -> None:
         if self.min_size < 1:
             raise ArgumentError(f"{self.name}: min_size is {self.min_size}, expected at least 1")
         make_effects_explicit(function)
-        functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
-        for run in list(_runs(entry_block(function), impure_functions(functions))):
+        for run in list(_runs(entry_block(function), impure)):
             if sum(op.name != TUPLE for op in run) >= self.min_size:
                 _group(run)
+
+
+def _impure(module: ir.Module) -> set[str]:
+    return impure_functions(
+        {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    )
 
 
 def _runs(block: ir.Block, impure: set[str]) -> Iterator[list[ir.Operation]]:

@@ -98,7 +98,7 @@ def in_layout(constants: Sequence[tuple[Array, Layout]]) -> list[Array]:
 def _first_equals(constants: Sequence[tuple[Array, Layout]]) -> list[int]:
     """For each constant the position of the first one that holds the same bytes in the same layout.
 
-    Those that are not packed stand for themselves: they take no memory of the table, or little.
+    A constant that is not packed is its own first one: it takes no memory of the table, or little.
     """
     alike: dict[tuple[object, ...], list[int]] = {}
     first = []

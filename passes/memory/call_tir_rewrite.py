@@ -294,7 +294,7 @@ def shape_value(dims: Sequence[Dim]) -> ir.Value:
 
 
 def _updates(call: ir.Operation) -> Iterator[ir.Operation]:
-    """The ``relax.updated`` ops that stand for what `call` has left: those that follow it at once."""
+    """The ``relax.updated`` ops of `call`: those that follow it at once."""
     following = next_op(call)
     while following is not None and following.name == "relax.updated":
         yield following

@@ -31,7 +31,7 @@ class Place:
 
 
 class InsertionPoints(dict[Place, ir.InsertionPoint]):
-    """The insertion point of each place, found when it is first asked for: many tensors may end at one place.
+    """The insertion point of each place, computed at its first use: many tensors may end at one place.
 
     Until the last of them is used, no op is erased.
     """

@@ -100,7 +100,7 @@ class _Storage:
         return lifetimes.places(self.alloc.block, uses)
 
     def merge(self) -> None:
-        """Let all tensors use the one storage, which is killed nowhere then."""
+        """Move all tensors into the one storage, and erase what kills it."""
         kills = [kill for member in (self.alloc, *self.merged) for kill in _kills(member)]
         _resize(self)
         for member in self.merged:

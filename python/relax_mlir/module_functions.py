@@ -74,7 +74,7 @@ def function_called(module: ir.Module, name: str) -> func.FuncOp:
     """The function `name`; raises `UnknownNameError`."""
     expect("a function's name", name, str, "a string")
     table = ir.SymbolTable(module.operation)
-    found = table[name] if name in table else None
+    found = table[name] if name in table else None  # noqa: SIM401 - it has no `get`
     if not isinstance(found, func.FuncOp):
         raise UnknownNameError("function", name, [op.name.value for op in functions_of(module)])
     return found

@@ -13,7 +13,7 @@ import mmap
 import platform
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +78,11 @@ class LoadedObject:
     def address(self, name: str) -> int | None:
         """The address of a symbol that the object defines for others."""
         return self._defined.get(name)
+
+    @property
+    def defined(self) -> Mapping[str, int]:
+        """The addresses of the symbols that the object defines for others."""
+        return self._defined
 
     def _place(self, parsed: _Object) -> None:
         self._groups, self._stubs, self._table = _layout(parsed)

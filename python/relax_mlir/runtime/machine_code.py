@@ -57,20 +57,20 @@ class ObjectCode:
         """Load the objects; raises `elf_object.ObjectFileError`."""
         self._libraries = [ctypes.CDLL(None), *map(ctypes.CDLL, shared_libraries())]
         self._objects = [LoadedObject(data) for data in objects]
+        self._defined: dict[str, int] = {}
+        for loaded in reversed(self._objects):  # of several definitions the first one counts
+            self._defined.update(loaded.defined)
         for loaded in self._objects:
             loaded.link(self._resolve)
 
     def address(self, name: str) -> int:
-        address = self._own(name)
+        address = self._defined.get(name)
         if address is None:
             raise CompileError(f"the native code has no function {name}")
         return address
 
-    def _own(self, name: str) -> int | None:
-        return next((found for each in self._objects if (found := each.address(name)) is not None), None)
-
     def _resolve(self, name: str) -> int | None:
-        if (own := self._own(name)) is not None:
+        if (own := self._defined.get(name)) is not None:
             return own
         for loaded in self._libraries:
             if hasattr(loaded, name):

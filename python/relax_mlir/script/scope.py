@@ -45,7 +45,7 @@ class Scope:
         return Scope(self.captured, self.values.new_child(), self.symbols.new_child())
 
     def add_symbols(self, names: Iterable[str]) -> None:
-        """Let `names` be in use."""
+        """Note that `names` are in use."""
         self.symbols.update(dict.fromkeys(names))
 
     def lookup(self, node: ast.Name) -> Any:  # noqa: ANN401 - a Relax value or any Python constant

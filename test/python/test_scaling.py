@@ -1,0 +1,88 @@
+"""Work that grows with a program, not with its square: calls of each function are counted at n and 2n bindings."""
+
+from __future__ import annotations
+
+import cProfile
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import relax_mlir as rx
+from relax_mlir.script import parse, script_constants
+from relax_mlir.transform import create_pass
+
+from benchmarks.scaling import FORMS
+
+SIZE = 24
+LIMIT = 2.6
+"""How often a function may be called at 2n for each call at n: 2 where work is linear, 4 where it is quadratic."""
+PER_BINDING = 8
+"""Functions with fewer calls per binding are not looked at: what happens once per function or group grows in steps."""
+
+Key = tuple[str, int, str]
+
+
+def calls(work: Callable[[], Any]) -> dict[Key, int]:
+    """How often each function is called, the steps of generators included."""
+    gc.collect()  # finalizers run here, and not in what is counted
+    profile = cProfile.Profile(builtins=False)
+    profile.enable()
+    try:
+        work()
+    finally:
+        profile.disable()
+    profile.create_stats()
+    return {key: entry[1] for key, entry in profile.stats.items()}  # type: ignore[attr-defined]
+
+
+def steps(module: rx.IRModule) -> Iterator[tuple[str, Callable[[], Any]]]:
+    script, constants = module.script(), script_constants(module.mlir)
+    yield "verify", module.verify
+    yield "print", module.script
+    yield "read", lambda: parse(script, constants)
+    yield "summary", module.summary
+    for name in ("canonicalize-bindings", "convert-to-dataflow", "relax-to-calls", "relax-to-vm"):
+        yield name, lambda name=name: create_pass(name)(module.clone())
+
+
+def grown(small: dict[Key, int], large: dict[Key, int], bindings: int) -> list[str]:
+    return [
+        f"{key[2]} ({key[0].rpartition('/')[2]}:{key[1]}): {small.get(key, 0)} calls, then {count}"
+        for key, count in large.items()
+        if count > PER_BINDING * bindings and count > LIMIT * max(small.get(key, 0), 1)
+    ]
+
+
+@pytest.mark.parametrize("form", ["chain", "functions", "nested"])
+def test_calls_grow_with_the_program(form: str) -> None:
+    for _, work in steps(FORMS[form](SIZE)):  # what is loaded once, and kept, is there then
+        work()
+    small = dict(steps(FORMS[form](SIZE)))
+    large = dict(steps(FORMS[form](2 * SIZE)))
+    for name, work in small.items():
+        found = grown(calls(work), calls(large[name]), 2 * SIZE)
+        assert not found, f"{name} of {form}: {found}"
+
+
+def test_a_step_that_grows_with_the_square_is_found() -> None:
+    def each() -> None:
+        return None
+
+    def square(n: int) -> None:
+        for _ in range(n * n):
+            each()
+
+    def line(n: int) -> None:
+        for _ in range(20 * n):
+            each()
+
+    assert grown(calls(lambda: square(SIZE)), calls(lambda: square(2 * SIZE)), 2 * SIZE)
+    assert not grown(calls(lambda: line(SIZE)), calls(lambda: line(2 * SIZE)), 2 * SIZE)
+
+
+def test_long_chains_of_uses() -> None:
+    """A pass that asks for users follows chains of any length: here longer than Python's stack is deep."""
+    module = FORMS["chain"](1200)
+    create_pass("fuse-attention")(module)
+    module.verify()
