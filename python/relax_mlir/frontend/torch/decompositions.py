@@ -14,7 +14,7 @@ from typing import Any
 from relax_mlir.error import UnsupportedError
 from relax_mlir.frontend.torch.functional import UNMARKED, is_functional
 from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
-from relax_mlir.frontend.torch.ignored import is_ignored
+from relax_mlir.frontend.torch.ignored import CHECKS, is_ignored
 from relax_mlir.frontend.torch.refused_ops import REFUSED
 from relax_mlir.frontend.torch.registry import rules
 from relax_mlir.frontend.torch.requirement import exact_sizes
@@ -44,7 +44,8 @@ def decomposed(program: ExportedProgram, *, functional: bool, known: Collection[
             table |= _unmarked(program.graph_module)
         elif not table:
             break
-        led_to = {op for op in _decomposable() if str(op) not in rules() and str(op) not in known}
+        kept = {*rules(), *known, *CHECKS}
+        led_to = {op for op in _decomposable() if str(op) not in kept}
         program = _run(program, {**decompositions(led_to), **table})
         tried |= missing | led_to
         is_open = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_mlir.frontend.torch.torch_types import Node, Size
 
-_CHECKS = (
+CHECKS = (
     "aten._assert_tensor_metadata.default",
     "aten.sym_constrain_range.default",
     "aten.sym_constrain_range_for_size.default",
@@ -18,7 +18,7 @@ _EFFECTS = ("aten._assert_scalar.default", "aten._local_scalar_dense.default", "
 def is_ignored(node: Node) -> bool:
     """Whether nothing is emitted for a node."""
     name = str(node.target)
-    if name in _CHECKS:
+    if name in CHECKS:
         return True
     return name not in _EFFECTS and _is_number(node.meta.get("val"))
 

@@ -65,3 +65,20 @@ def test_training() -> None:
     """Dropout that draws, and batch norm that changes its statistics, which its schema does not say."""
     for module, x in ((nn.Dropout(0.5), X), (nn.BatchNorm2d(2), torch.ones(2, 2, 2, 2))):
         assert not is_functional(torch.export.export(module.train(), (x,)))
+
+
+def test_a_program_is_traced_once_more_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decompositions lead to ops that are composed of others, or have a decomposition: all in one trace."""
+
+    def function(x: torch.Tensor) -> Any:
+        y = (x * 2).relu_()
+        pieces = nn.functional.unfold(y, 3, padding=1).chunk(3, 1)
+        loss = nn.functional.huber_loss(x, y) + torch.logaddexp(x, y).sum()
+        return pieces[0] + pieces[2], loss, nn.functional.adaptive_max_pool2d(x, (2, 3))
+
+    x = torch.arange(50.0).reshape(1, 2, 5, 5) / 10 - 2
+    runs = []
+    trace = decompositions._run
+    monkeypatch.setattr(decompositions, "_run", lambda *given: runs.append(given) or trace(*given))
+    agree(compile_program(exported(Calls(function), (x,))), Calls(function), (x,))
+    assert len(runs) == 1
