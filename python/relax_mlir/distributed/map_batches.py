@@ -59,8 +59,8 @@ def map_batches(
         An iterator of results: NumPy arrays, shapes, numbers, and tuples of them.
 
     Raises:
-        ArgumentError: a value that cannot be, or that the engine cannot do. ParseError: the library cannot be read.
-        ParseError: it is no library of this project. UnknownNameError: it has no such function.
+        ArgumentError: a value that cannot be, or that the engine cannot do.
+        ParseError: it cannot be read, or is no library of this project. UnknownNameError: it has no such function.
 
     The iterator raises the error of the model (a `ShapeError`, say), or `BatchError` where a worker is lost or
     a function that is called fails, with the number of the batch in the message and in `RelaxError.batch`.
