@@ -40,7 +40,7 @@ def checked(params: Mapping[str, Array]) -> dict[str, Array]:
 class BindParams(ModulePass):
     """Make parameters of `function` constants: the arrays of the ``.npz`` file `file`, by the parameters' names.
 
-    In Python, a dictionary of arrays may stand in the place of the file, ``BindParams("main", {"w": w})``; large
+    In Python, a dictionary of arrays may be given in the place of the file, ``BindParams("main", {"w": w})``; large
     C-contiguous ones are referenced, not copied. Symbols that stand alone in the shape of a bound parameter get its
     sizes. Calls of the function in the module lose the argument.
     Follows TVM's BindParams.

@@ -1,6 +1,6 @@
 """MLIR's C API by `ctypes`: its calls do without the GIL, which the bindings hold.
 
-So threads parse, lower and compile side by side; a fork waits for them (`relax_mlir.fork_safety`). Calls of
+So threads parse, lower and compile in parallel; a fork waits for them (`relax_mlir.fork_safety`). Calls of
 microseconds keep the GIL (`quick_library`): while another thread is busy in Python, to get it back takes longer than
 the call.
 """

@@ -10,9 +10,9 @@ to change stays half changed. So a fork waits here, in the thread that calls it,
 New locks in the child would not do: LLVM's cannot be replaced, and the state that a lock guards would have to be. With
 `after_fork_in_child` modules drop what depended on threads that are gone.
 
-The locks are taken in a fixed order, the outermost first, so that whoever holds one can still get those that it needs
-to finish. What a fork waits for is over in microseconds, but for code that is compiled: one part of a module, or code
-that a process makes once. No lock is held while code of users runs.
+The locks are taken in a fixed order, the outermost first, so that a thread that holds one can still get those that
+it needs to finish. A fork waits for microseconds, or until a part of a module is compiled, or code that a process makes
+once. No lock is held while code of users runs.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from enum import IntEnum, auto
+from types import TracebackType
 from typing import Any, Protocol
 
 PACKAGE = __name__.partition(".")[0]
@@ -37,7 +38,9 @@ class Lock(Protocol):
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
     def release(self) -> None: ...
     def __enter__(self) -> bool: ...
-    def __exit__(self, *exception: object) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
 
 
 class Order(IntEnum):
@@ -87,7 +90,7 @@ _renewed: weakref.WeakSet[RenewedLock] = weakref.WeakSet()
 
 
 class RenewedLock:
-    """A lock of an object, for whoever may run code of users, or compile, meanwhile: a fork does not wait for it.
+    """A lock of an object, under which code of users may run, or be compiled: a fork does not wait for it.
 
     In the child it is new. What it guards has to be right at any time; the lock only keeps threads from using it
     together.
@@ -104,7 +107,7 @@ class RenewedLock:
             yield
 
     def renew(self) -> None:
-        """Be free, whoever holds it."""
+        """Be free, even if a thread holds it."""
         self._lock = threading.RLock()
 
 

@@ -1,7 +1,7 @@
-"""The memory that this process can still get, asked for before MLIR and LLVM need it.
+"""The memory that this process can still get: work of MLIR and LLVM begins with a look at it.
 
-Both end the process where an allocation fails. So whoever begins work of theirs says how much it may take (`require`,
-`promised`), and gets an OutOfMemoryError where there is less. Nothing is asked of a process without a limit: that takes
+Both end the process where an allocation fails. So the code that begins work of theirs says how much it may take
+(`require`, `promised`), and gets an OutOfMemoryError where there is less. Nothing is asked of a process without a limit: that takes
 half a microsecond.
 
 The amounts are several times what has been measured, on x86-64 with glibc: a module is built in 22 MB and some 5 kB per
@@ -102,7 +102,9 @@ def _is_grouped() -> bool:
 
 
 def group_left(folder: Path = PRIVATE_GROUP) -> tuple[int, str] | None:
-    """What the control group of a container leaves, beyond which the system ends a process; None: it has no limit.
+    """The bytes that the control group of a container leaves; None: it has no limit.
+
+    Beyond them the system ends a process.
 
     Files that the system keeps in memory are not counted: they make room.
     """
@@ -183,7 +185,7 @@ def ops_of(module: ir.Module) -> int:
 
 
 def threads_for(threads: int) -> int:
-    """On how many of `threads` threads besides the first one a build has the memory to compile."""
+    """The number of threads, of `threads` more than one, on which a build has the memory to compile."""
     if threads and (left := memory_left()) is not None:
         return max(0, min(threads, (left[0] - BUILD) // PER_THREAD))
     return threads

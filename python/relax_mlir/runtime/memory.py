@@ -118,7 +118,7 @@ def _compile() -> _State:
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: whoever held the lock of the pool is gone, and was about to change its lists."""
+    """In the child of a fork: the thread that held the lock of the pool is gone, and was about to change its lists."""
     if _pool is None or not _pool.lock:
         return
     heads = (ctypes.c_void_p * CLASSES).from_address(ctypes.addressof(_pool) + ctypes.sizeof(_State))

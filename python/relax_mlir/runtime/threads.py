@@ -96,7 +96,7 @@ def _compile() -> int:
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: the threads are gone, and so is whoever held the lock of the team."""
+    """In the child of a fork: the threads are gone, also the one that held the lock of the team."""
     if _team is None:
         return
     for field in ("started", "sleepers", "open", "lock"):

@@ -11,6 +11,7 @@ import functools
 import numbers
 import types
 import typing
+from collections.abc import Hashable
 from typing import Any, Literal, TypeVar, Union
 
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
@@ -55,10 +56,11 @@ def create(cls: type[P], name: str, text: str) -> P:
 def check_options(instance: object) -> None:
     """Raise ArgumentError if an option of a pass has a value that is not of its type.
 
-    Options of types that no text can give are those of whoever has written the pass.
+    Options of types that no text can give are left to the pass.
     """
     try:
-        kinds = _known_types(type(instance))
+        cls: Any = type(instance)
+        kinds = _known_types(cls)
     except (NameError, TypeError):  # annotations that name what only a function sees
         return
     for option, kind in kinds.items():
@@ -72,7 +74,8 @@ def check_options(instance: object) -> None:
 
 
 @functools.cache
-def _known_types(cls: type) -> dict[str, Any]:
+def _known_types(cls: Hashable) -> dict[str, Any]:
+    assert isinstance(cls, type)
     return option_types(cls)
 
 

@@ -107,7 +107,7 @@ def test_a_fork_waits_for_calls_without_the_gil() -> None:
 
     with meanwhile(work):
         assert in_child(lambda: bool(ended) and fork_safety._running == 0) == 0
-    with fork_safety.native_call:  # the thread that forks may be in one: it goes on in the child
+    with fork_safety.native_call:  # the thread that forks may be in one, also in the child
         assert in_child(lambda: fork_safety._running == 1) == 0
     assert fork_safety._running == 0
 
@@ -160,7 +160,7 @@ def test_locks_of_objects_are_new_in_the_child() -> None:
 
 
 def test_what_threads_have_begun_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build goes on in the child, without the threads of its pool and with all of its parts."""
+    """A build continues in the child, without the threads of its pool and with all of its parts."""
     monkeypatch.setenv(compile_parts.THREADS, "3")
 
     def is_complete() -> bool:

@@ -69,7 +69,7 @@ def test_all_sizes_of_address_space(work: str, threads: int, cold: bool) -> None
 
 @pytest.fixture
 def left(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Let so many MB be left."""
+    """A function that sets the MB that are left."""
 
     def limit(megabytes: int) -> None:
         monkeypatch.setattr(memory_left, "memory_left", lambda: (megabytes * MB, "a test"))

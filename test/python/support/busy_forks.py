@@ -31,7 +31,7 @@ def module(scale: float, columns: int) -> rx.IRModule:
 
 
 def build_and_run(is_bytecode: bool, cache: bool) -> None:
-    """A module that nobody has built before, with a result that is known."""
+    """A module that has not been built before, with a result that is known."""
     number = next(_numbers)
     mod, columns = module(number + os.getpid() * 1e-7, 8 + number % 50), 8 + number % 50
     if is_bytecode:

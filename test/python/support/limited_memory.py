@@ -116,7 +116,7 @@ def size() -> int:
 
 
 def attempt(work: str, extra: int) -> str:
-    """What becomes of the work in this process."""
+    """The outcome of the work in this process."""
     do = WORKS[work]()
     resource.setrlimit(resource.RLIMIT_AS, (size() + (extra << 20), resource.RLIM_INFINITY))
     try:

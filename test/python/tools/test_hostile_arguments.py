@@ -177,7 +177,7 @@ CASES = (
         for file in FILES
     ),
     *(("opt", (option, "good.mlir")) for option in OPT),
-    *(("compile", (*option.split("=", 1), "good.mlir")) for option in COMPILE),
+    *(("compile", ("-o", "x.so", *option.split("=", 1), "good.mlir")) for option in COMPILE),
     *(("run", ("good.mlir", *option.split("=", 1))) for option in RUN),
     *(
         ("run", ("good.mlir", "--random", "n=3", *option.split("=", 1)))
