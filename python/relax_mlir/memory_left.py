@@ -1,8 +1,8 @@
 """The memory that this process can still get: work of MLIR and LLVM begins with a look at it.
 
 Both end the process where an allocation fails. So the code that begins work of theirs says how much it may take
-(`require`, `promised`), and gets an OutOfMemoryError where there is less. Nothing is asked of a process without a limit: that takes
-half a microsecond.
+(`require`, `promised`), and gets an OutOfMemoryError where there is less. Where there is no limit, that takes about a
+microsecond.
 
 The amounts are several times what has been measured, on x86-64 with glibc: a module is built in 22 MB and some 5 kB per
 op, a thread that compiles takes an arena of malloc (64 MB, for a moment 128) and its stack.
