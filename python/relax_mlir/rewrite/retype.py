@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
+from relax_mlir.cached import cached_property
 from relax_mlir.dialects.base import RelaxOp, as_sequence, implies, op_class
 from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
 from relax_mlir.dialects.type_queries import contains_unknown
@@ -26,7 +26,7 @@ class FunctionTable(Mapping[str, func.FuncOp]):
     def __init__(self, module: ir.Operation) -> None:
         self._module = module
 
-    @functools.cached_property
+    @cached_property
     def _table(self) -> ir.SymbolTable:
         return ir.SymbolTable(self._module)
 

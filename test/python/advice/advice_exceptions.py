@@ -86,6 +86,8 @@ BEHIND: dict[str, str] = {
     ),
     r"a value is \x00 where a tensor of known rank": "ops whose own rules ask for the rank before",
     r"there is no memory for the \x00 bytes of": "a file that is larger than memory",
+    r"MB of memory may be needed": "a limit of the process; test_memory_left sets it, and builds again",
+    r"torch cannot decompose the program into ops": "errors of torch that it does not raise for known programs",
     r"the virtual machine cannot run": "the machine runs every op that is left at its level",
 }
 """Advice that no program leads to: checks before it say more. Why, for each."""
