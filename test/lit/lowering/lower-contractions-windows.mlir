@@ -163,3 +163,9 @@ func.func @by_an_epilogue(%data: memref<1x4x9x9xf32>, %weight: memref<4x1x3x3xf3
   }
   return
 }
+
+// The kernels: over all channels a product of packed blocks, per channel whole lines.
+// CHECK: func.func private @relax.gemm.f32.windows.packed(
+// CHECK-NOT: func.func private @relax.gemm.f32.windows.lines(
+// CHECK: func.func private @relax.gemm.f32.depthwise(
+// CHECK: func.func private @relax.gemm.f32.depthwise.lines(

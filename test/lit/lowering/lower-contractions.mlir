@@ -19,6 +19,55 @@ func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>)
   return
 }
 
+// Only a fill of the result itself is taken, and only if nothing between the two touches memory: else the product is
+// added, and the fill stays.
+// CHECK-LABEL: func.func @other_fill
+// CHECK-SAME: ([[A:%[a-z0-9]+]]: memref<?x?xf32>, [[C:%[a-z0-9]+]]: memref<?x?xf32>, [[D:%[a-z0-9]+]]: memref<?x?xf32>)
+// CHECK: linalg.fill ins(%{{[a-z0-9_]+}} : f32) outs([[D]] : memref<?x?xf32>)
+// CHECK: [[ADD:%[a-z0-9_]+]] = arith.constant true
+// CHECK: call @relax.gemm.f32({{.*}}, [[ADD]])
+// CHECK: return
+func.func @other_fill(%a: memref<?x?xf32>, %c: memref<?x?xf32>, %d: memref<?x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%d : memref<?x?xf32>)
+  linalg.matmul ins(%a, %a : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @stored_between
+// CHECK-SAME: ([[A:%[a-z0-9]+]]: memref<?x?xf32>, [[C:%[a-z0-9]+]]: memref<?x?xf32>, [[V:%[a-z0-9]+]]: f32)
+// CHECK: linalg.fill ins(%{{[a-z0-9_]+}} : f32) outs([[C]] : memref<?x?xf32>)
+// CHECK: memref.store [[V]], [[C]]
+// CHECK: [[ADD:%[a-z0-9_]+]] = arith.constant true
+// CHECK: call @relax.gemm.f32({{.*}}, [[ADD]])
+// CHECK: return
+func.func @stored_between(%a: memref<?x?xf32>, %c: memref<?x?xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<?x?xf32>)
+  memref.store %v, %c[%c0, %c0] : memref<?x?xf32>
+  linalg.matmul ins(%a, %a : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  return
+}
+
+// What an epilogue reads may be a view that is made after the product: the call stands where the epilogue was.
+// CHECK-LABEL: func.func @view_between
+// CHECK: [[BIAS:%[a-z0-9_]+]] = memref.cast %{{[a-z0-9_]+}} : memref<8xf32> to memref<?xf32>
+// CHECK: call @relax.gemm.f32.finished(
+// CHECK-NEXT: return
+func.func @view_between(%a: memref<?x?xf32>, %c: memref<?x?xf32>, %x: memref<8xf32>) {
+  linalg.matmul ins(%a, %a : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
+  %bias = memref.cast %x : memref<8xf32> to memref<?xf32>
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%bias : memref<?xf32>) outs(%c : memref<?x?xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    %s = arith.addf %u, %v : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
 // Without a fill the product is added, in a loop over the batch.
 // CHECK-LABEL: func.func @batch
 // CHECK: scf.for

@@ -17,6 +17,18 @@ class Equivalent:
 
 EQUIVALENT = (
     Equivalent(
+        "lowering/kernels/gemm/lower_contractions.py",
+        'found = [operation for operation in own_ops(module) if operation.name.startswith("linalg.")]',
+        "found = [operation for operation in own_ops(module) if True]",
+        "other ops are no contractions; the condition saves time",
+    ),
+    Equivalent(
+        "lowering/kernels/gemm/lower_contractions.py",
+        "contraction = None if operation in taken else match_contraction(operation)",
+        "contraction = None if False else match_contraction(operation)",
+        "what a contraction takes, its fill and its epilogue, is no contraction",
+    ),
+    Equivalent(
         "lowering/kernels/nest/linalg_to_loops.py",
         "done += 1",
         "done += 0",
