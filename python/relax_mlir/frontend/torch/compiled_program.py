@@ -114,7 +114,7 @@ class CompiledProgram:
         return pytree.tree_unflatten(out, self._out_spec)
 
     def _refuse_overlaps(self, leaves: Sequence[Any]) -> None:
-        """Refuse tensors that share memory with one that the program changes: it reads all as they were before."""
+        """Refuse tensors that share memory with one that the program changes, for it reads their old elements."""
         if not self._changed:
             return
         names = [f"argument {leaf.paths[0]}" for leaf in self._leaves] + [
@@ -231,14 +231,7 @@ def _extent(item: Argument) -> tuple[int, int] | None:
 
 def _overlap(first: Argument, second: Argument) -> bool:
     """True if two tensors have an element in common."""
-    try:
-        return bool(np.shares_memory(_bytes_of(first), _bytes_of(second), max_work=_MAX_WORK))
-    except np.exceptions.TooHardError:
-        return True
-
-
-_MAX_WORK = 100_000
-"""The effort that goes into the question of whether two strided tensors overlap."""
+    return bool(np.shares_memory(_bytes_of(first), _bytes_of(second)))
 
 
 def _bytes_of(tensor: Argument) -> np.ndarray:

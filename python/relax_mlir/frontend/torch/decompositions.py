@@ -205,7 +205,7 @@ def _takes(parameter: inspect.Parameter, argument: Argument) -> bool:
 
 
 def _kinds(annotation: Argument) -> set[str]:
-    """The kinds of values that a type stands for: tensors, strings, and everything else as one."""
+    """The kinds of values of a type: tensors, strings, and everything else as one."""
     words = set(re.findall(r"\w+", annotation.__name__ if isinstance(annotation, type) else str(annotation)))
     words -= {"torch", "typing", "Optional", "Union", "None", "NoneType", "List", "list", "Sequence", "tuple"}
     return {_KINDS.get(word, "number") for word in words}

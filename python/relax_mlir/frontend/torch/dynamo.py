@@ -151,7 +151,7 @@ def _layouts(
 
 
 def _viewed(node: Node) -> Node:
-    """What a node is a view of, as far back as that goes."""
+    """The node that a node is a view of, as far back as that goes."""
     while True:
         source = node.args[0] if node.args else None
         schema = getattr(node.target, "_schema", None)
@@ -194,7 +194,7 @@ def _numbers(sizes: Sequence[Argument], inputs: Sequence[Node]) -> Callable[[Seq
 def _laid_out(
     numbers: Callable[[Sequence[Argument]], list[int]], value: Argument, args: Sequence[Argument]
 ) -> Argument:
-    """A tensor with the strides and the offset that `numbers` gives, as it is where it has them."""
+    """A tensor with the strides and the offset that `numbers` gives; `value` itself where it has them."""
     import torch
 
     *strides, offset = numbers(args)

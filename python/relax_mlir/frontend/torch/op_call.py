@@ -90,7 +90,7 @@ class OpCall:
         """A tensor of `dtype` (default: that of the result) from a tensor, a number or a symbolic integer.
 
         `wraps`: an integer that `dtype` does not hold wraps around, as eager torch converts operands of arithmetic
-        and comparisons. Elsewhere it is an error, as in eager torch.
+        and comparisons. In all other ops it is an error, as in eager torch.
         """
         wanted = dtype or self.dtype
         if isinstance(operand, Value):
@@ -110,15 +110,16 @@ class OpCall:
         kind = str(number.dtype)
         given = integer_info(kind)
         low, high = _bounds(info, signed=given is not None)
+        most: Number = high
         if given is None:
-            kind, high = "float64", math.nextafter(high + 1, 0)
+            kind, most = "float64", math.nextafter(high + 1, 0)
         else:
-            low, high = max(low, given.min), min(high, given.max)
-            if (low, high) == given:
+            low, most = max(low, given.min), min(high, given.max)
+            if (low, most) == given:
                 return number
         value = number if kind == str(number.dtype) else R.astype(number, kind)
         fits = R.logical_and(
-            R.greater_equal(value, R.const(low, kind)), R.less_equal(value, R.const(high, kind))
+            R.greater_equal(value, R.const(low, kind)), R.less_equal(value, R.const(most, kind))
         )
         message = f"{self.node.target}: the number does not fit {dtype} ({info.min} to {info.max})"
         R.assert_op(R.reshape(fits, ()), format=message)

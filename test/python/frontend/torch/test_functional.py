@@ -20,7 +20,6 @@ FUNCTIONAL: dict[str, tuple[Callable[..., Any], Any]] = {
     "nothing to convert, of values in between": (lambda x: (x + 1).to(torch.float32), X),
     "conversions": (lambda x: x.to(torch.float64), X),
     "views": (lambda x: x.reshape(3, 2), X),
-    "no dropout": (nn.Dropout(0.5), X),
     "statistics that stay": (GIVEN.eval(), torch.arange(8.0).reshape(1, 2, 2, 2)),
     "constants": (lambda x: x + torch.tensor([1.0, 2.0, 3.0]), X),
     "pieces": (lambda x: x.chunk(2)[1] * 2, FLAT),
@@ -29,13 +28,14 @@ FUNCTIONAL: dict[str, tuple[Callable[..., Any], Any]] = {
 OTHERS: dict[str, tuple[Callable[..., Any], Any]] = {
     "changes of memory": (lambda x: (x * 2).add_(1), X),
     "the argument itself": (lambda x: x.to(torch.float32), X),
+    "no dropout": (nn.Dropout(0.5).eval(), X),
     "the argument itself, flat": (lambda x: x.flatten(), FLAT),
     "the argument itself, after another op": (lambda x: x.to(torch.float32).contiguous(), X),
     "one tensor twice": (lambda x: [y := x + 1, y.to(torch.float32)], X),
     "control flow": (lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)), X),
     "ops without a rule": (lambda x: torch.special.entr(x), X),
 }
-ITSELF = ("the argument itself", "the argument itself, flat")
+ITSELF = ("the argument itself", "no dropout", "the argument itself, flat")
 
 
 @pytest.mark.parametrize("name", sweep.quick([*FUNCTIONAL, *OTHERS], *[*FUNCTIONAL][::2], *[*OTHERS][::2]))

@@ -144,7 +144,7 @@ class Overlapping(nn.Module):
 
 
 def test_shared_memory() -> None:
-    """What shares elements with a tensor that the program changes is refused; neighbours are not."""
+    """Tensors that share elements with one that the program changes are refused; neighbours are not."""
     module = Overlapping()
     run = compile_program(exported(module, (torch.ones(4), torch.ones(4))))
     shared: dict[str, Callable[[torch.Tensor], Any]] = {

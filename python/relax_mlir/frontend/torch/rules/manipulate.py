@@ -10,7 +10,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, Operand, converted
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.torch_types import Argument
-from relax_mlir.symbolic import Dim
+from relax_mlir.symbolic import Dim, Expr
 
 LAST = 2**40
 """From here on an end of a slice means "to the end": torch writes ``sys.maxsize``."""
@@ -244,7 +244,7 @@ def pad(
     before, after = [_positive(call, w) for w in before], [_positive(call, w) for w in after]
     if all(isinstance(w, int) and w == 0 for w in (*before, *after)):
         return x
-    if isinstance(fill, Value):
+    if isinstance(fill, Value | Expr):
         raise call.unsupported("padding with a number that is computed")
     return call.te(topi.nn.pad, x, before, after, converted(fill, call.dtype))
 
