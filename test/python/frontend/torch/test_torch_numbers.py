@@ -78,9 +78,9 @@ def elements(dtype: torch.dtype) -> torch.Tensor:
 
 
 def accepted(op: Op, dtype: torch.dtype) -> list[Any]:
-    """The numbers that eager torch takes."""
+    """The numbers that eager torch takes, in part."""
     found = []
-    for number in NUMBERS:
+    for number in NUMBERS if sweep.ALL else SOME:
         try:
             op(elements(dtype), number)
         except (RuntimeError, TypeError, ValueError, NotImplementedError):
@@ -96,7 +96,7 @@ def test_as_eager(dtype: str) -> None:
     calls = []
     for name, op in (WRAPPING | BITS | {f"checked {name}": op for name, op in CHECKED.items()}).items():
         numbers = accepted(op, kind)
-        assert len(numbers) > 1, name
+        assert numbers, name
         numbers = [n for n in numbers if not (name in BITS and isinstance(n, float))]
         numbers = [
             n for n in numbers if not (name == "checked index_add" and isinstance(n, float))
