@@ -63,6 +63,7 @@ CHECKED: dict[str, Op] = {
 }
 """Ops that refuse numbers that the dtype does not hold."""
 NUMBERS = (1, True, 200, 300, -1, -300, 2**31, -(2**40), 2.5, -1.5, 1e10, math.inf, math.nan)
+SOME = (200, 300, -1, 2**31, 2.5)
 DTYPES = {
     "int8": torch.int8,
     "uint8": torch.uint8,
