@@ -58,7 +58,7 @@ CHECKED: dict[str, Op] = {
     "addcmul": lambda x, n: torch.addcmul(x, x, x, value=n),
     "threshold": lambda x, n: F.threshold(x, n, 3),
     "threshold_value": lambda x, n: F.threshold(x, 1, n),
-    "hardtanh": lambda x, n: F.hardtanh(x, -1, n),
+    "hardtanh": lambda x, n: F.hardtanh(x, 0, n),
     "index_add": lambda x, n: x.index_add(0, torch.tensor([0]), x[:1], alpha=n),
 }
 """Ops that refuse numbers that the dtype does not hold."""
