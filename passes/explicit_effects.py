@@ -11,6 +11,7 @@ from relax_mlir.dialects.effects import PRINT
 from relax_mlir.dialects.structure import TUPLE, MatchShapeOp, TupleGetItemOp, pack, unpack
 from relax_mlir.dialects.types import Tensor, Tuple, struct_info
 from relax_mlir.ir_queries import (
+    FunctionTable,
     defining_op,
     enclosing_op_in,
     entry_block,
@@ -55,8 +56,7 @@ def make_effects_explicit(function: func.FuncOp) -> None:
     ops = ops_of(function.operation)
     if not any(op.name == CallPackedOp.OPERATION_NAME for op in ops):
         return
-    tops = entry_block(function.operation.parent).operations
-    functions = {op.name.value: op for op in tops if isinstance(op, func.FuncOp)}
+    functions = FunctionTable(function.operation.parent.operation)
     for op in ops:
         if op.name == TupleGetItemOp.OPERATION_NAME:
             forward_field(op, functions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.traits import PassesOn, has_trait
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, dims_attr, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import defining_op, entry_block, is_used, next_op
+from relax_mlir.ir_queries import FunctionTable, defining_op, entry_block, is_used, next_op
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.transform import FunctionPass, PassContext
@@ -32,7 +32,7 @@ class NameUnknownDims(FunctionPass):
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
         make_effects_explicit(function)
-        functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+        functions = FunctionTable(module.operation)
         block = entry_block(function)
         kept = _kept_types(function.operation)
         naming = _Naming(functions, set(_symbols(function.operation)))
@@ -91,7 +91,7 @@ def _keeps_types(op: ir.Operation) -> bool:
 
 @dataclass
 class _Naming:
-    functions: dict[str, func.FuncOp]
+    functions: Mapping[str, func.FuncOp]
     taken: set[str]
     origins: dict[ir.Value, ir.Value] = field(default_factory=dict)
     """Named values, each with the one that it names."""

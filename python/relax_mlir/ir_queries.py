@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 
-from relax_mlir.mlir import ir
+from relax_mlir.cached import cached_property
+from relax_mlir.mlir import func, ir
 
 FUNCTION = "func.func"
 
@@ -161,3 +162,27 @@ def free_number(prefix: str, taken: Container[str]) -> int:
         middle = (last + free) // 2
         last, free = (middle, free) if f"{prefix}{middle}" in taken else (last, middle)
     return free
+
+
+class FunctionTable(Mapping[str, func.FuncOp]):
+    """The functions of a module by name; the table is made at the first look-up."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        self._module = module
+
+    @cached_property
+    def _table(self) -> ir.SymbolTable:
+        return ir.SymbolTable(self._module)
+
+    def __getitem__(self, name: str) -> func.FuncOp:
+        found = self._table[name]
+        if not isinstance(found, func.FuncOp):
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        tops = entry_block(self._module).operations
+        return (op.name.value for op in tops if isinstance(op, func.FuncOp))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

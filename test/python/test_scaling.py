@@ -12,6 +12,7 @@ import relax_mlir as rx
 from relax_mlir.script import parse, script_constants
 from relax_mlir.transform import create_pass
 
+from benchmarks import scaling
 from benchmarks.scaling import FORMS
 
 SIZE = 24
@@ -55,7 +56,8 @@ def grown(small: dict[Key, int], large: dict[Key, int], bindings: int) -> list[s
 
 
 @pytest.mark.parametrize("form", ["chain", "functions", "nested"])
-def test_calls_grow_with_the_program(form: str) -> None:
+def test_calls_grow_with_the_program(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scaling, "DEPTH", 4)  # each line is indented by each block around it
     for _, work in steps(FORMS[form](SIZE)):  # what is loaded once, and kept, is there then
         work()
     small = dict(steps(FORMS[form](SIZE)))

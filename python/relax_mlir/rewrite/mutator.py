@@ -16,11 +16,10 @@ from relax_mlir.dialects.value import Value, as_value
 from relax_mlir.error import ArgumentError, RelaxError
 from relax_mlir.expr.bindings import Binding, binding_of
 from relax_mlir.ir_module import IRModule
-from relax_mlir.ir_queries import enclosing_function, entry_block, fresh_name
+from relax_mlir.ir_queries import FunctionTable, enclosing_function, entry_block, fresh_name
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.explicit_effects import make_effects_explicit
 from relax_mlir.rewrite.replace import Replacer
-from relax_mlir.rewrite.retype import FunctionTable
 from relax_mlir.rewrite.visitor import Target, Walker, roots_of
 
 Replacement = Any
@@ -179,7 +178,7 @@ def scratch_function(module: ir.Operation) -> func.FuncOp:
     """A private function in `module`, into which methods emit, so that builders see what they call; to be erased."""
     body = entry_block(module)
     with ir.InsertionPoint(body):
-        name = fresh_name("rewrite", ir.SymbolTable(module))
+        name = fresh_name("rewrite", FunctionTable(module))
         return func.FuncOp(name, ir.FunctionType.get([], []), visibility="private")
 
 

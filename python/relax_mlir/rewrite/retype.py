@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from relax_mlir import symbolic
 from relax_mlir.analysis.call_inference import infer_call
-from relax_mlir.cached import cached_property
 from relax_mlir.dialects.base import RelaxOp, as_sequence, implies, op_class
 from relax_mlir.dialects.structure import TUPLE, make_tuple, match_shape, tuple_get_item
 from relax_mlir.dialects.type_queries import contains_unknown
@@ -18,30 +17,6 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
 
 Functions = Mapping[str, func.FuncOp]
-
-
-class FunctionTable(Mapping[str, func.FuncOp]):
-    """The functions of a module by name; the table is made at the first look-up."""
-
-    def __init__(self, module: ir.Operation) -> None:
-        self._module = module
-
-    @cached_property
-    def _table(self) -> ir.SymbolTable:
-        return ir.SymbolTable(self._module)
-
-    def __getitem__(self, name: str) -> func.FuncOp:
-        found = self._table[name]
-        if not isinstance(found, func.FuncOp):
-            raise KeyError(name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        tops = entry_block(self._module).operations
-        return (op.name.value for op in tops if isinstance(op, func.FuncOp))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 def deduce(op: ir.Operation, functions: Functions) -> Sequence[StructInfo] | None:
