@@ -14,7 +14,7 @@ from relax_mlir.dialects.structure import TUPLE, TupleGetItemOp
 from relax_mlir.dialects.traits import IsLoop, has_trait
 from relax_mlir.dialects.types import StructInfo, Tuple, dims_from_attr, struct_info
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import callee_of, defining_op, entry_block
+from relax_mlir.ir_queries import FunctionTable, callee_of, defining_op, entry_block
 from relax_mlir.mlir import arith, func, ir
 
 Functions = dict[str, func.FuncOp]
@@ -27,7 +27,7 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
     A value keeps its vaguer type where one of its users could not do with the better one: sizes that cannot be told
     equal when the program is compiled may be when it runs.
     """
-    functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
+    functions = FunctionTable(module.operation)
     block = entry_block(function)
     for argument in block.arguments:
         info = struct_info(argument.type)
