@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from relax_mlir import symbolic
@@ -17,7 +17,7 @@ from relax_mlir.error import RelaxError
 from relax_mlir.ir_queries import FunctionTable, callee_of, defining_op, entry_block
 from relax_mlir.mlir import arith, func, ir
 
-Functions = dict[str, func.FuncOp]
+Functions = Mapping[str, func.FuncOp]
 """The functions of a module by name."""
 
 
