@@ -110,7 +110,7 @@ class OpCall:
         kind = str(number.dtype)
         given = integer_info(kind)
         low, high = _bounds(info, signed=given is not None)
-        most: Number = high
+        most: int | float = high
         if given is None:
             kind, most = "float64", math.nextafter(high + 1, 0)
         else:
