@@ -1,4 +1,4 @@
-"""The list of mutants that no test can notice is about lines that there are."""
+"""Each entry in the list of equivalent mutants names a line of the source."""
 
 from __future__ import annotations
 
