@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableSet, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PRIM_FUNC
-from relax_mlir.ir_queries import defining_op, fresh_name, symbol_names
+from relax_mlir.ir_queries import defining_op, fresh_name
 from relax_mlir.mlir import arith, cf, func, ir, memref
 from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 
@@ -20,6 +20,8 @@ class ShapeFunctions:
     module: ir.Module
     function: str
     slots: Mapping[str, int]
+    taken: MutableSet[str]
+    """The names of the module's symbols, to which those of the functions are added."""
 
     def make(self, expressions: Sequence[Dim], bounds: Bounds) -> str:
         """A function that checks `bounds` of symbols and computes `expressions`, from slots into slots; its name."""
@@ -44,7 +46,8 @@ class ShapeFunctions:
     def _function(self) -> Iterator[tuple[str, _Body]]:
         """A new function, whose body is written in the context."""
         heap_type = ir.MemRefType.get([len(self.slots)], ir.IntegerType.get_signless(64))
-        name = fresh_name(f"{self.function}_shape_func", symbol_names(self.module.body))
+        name = fresh_name(f"{self.function}_shape_func", self.taken)
+        self.taken.add(name)
         with ir.InsertionPoint(self.module.body):
             made = func.FuncOp(name, ir.FunctionType.get([heap_type], []), visibility="private")
         made.attributes[PRIM_FUNC] = ir.UnitAttr.get()

@@ -28,7 +28,7 @@ from relax_mlir.dialects.types import (
 from relax_mlir.dialects.value import Value
 from relax_mlir.dialects.vm import MakeCode, MatchCode
 from relax_mlir.error import ShapeError
-from relax_mlir.ir_queries import defining_op, entry_block
+from relax_mlir.ir_queries import defining_op, entry_block, symbol_names
 from relax_mlir.mlir import func, ir, tensor
 from relax_mlir.passes.memory.static_plan_block_memory import SYMBOL_BOUNDS, symbol_bounds
 from relax_mlir.passes.vm.erase_shapes import erase_signature, erase_types, erased, new_dtype
@@ -59,9 +59,10 @@ class VMShapeLower(ModulePass):
         functions = relax_functions(module)
         for function in functions:
             refuse(function, REFUSED, self.name)
+        taken = symbol_names(module.body)
         for function in functions:
             with function.location:
-                _FunctionLowering(module, function).run()
+                _FunctionLowering(module, function, taken).run()
         for function in functions:
             erase_signature(function)
         table = {function.name.value: function for function in functions}
@@ -84,7 +85,7 @@ class _Scope:
 
 
 class _FunctionLowering:
-    def __init__(self, module: ir.Module, function: func.FuncOp) -> None:
+    def __init__(self, module: ir.Module, function: func.FuncOp, taken: set[str]) -> None:
         self.function, self.name = function, str(function.name.value)
         self.block = entry_block(function)
         self.bounds: Bounds = symbol_bounds(function)
@@ -92,7 +93,7 @@ class _FunctionLowering:
         """Expressions of symbols that the function uses, by text."""
         self.slots: dict[str, int] = {}
         self._collect()
-        self.functions = ShapeFunctions(module, self.name, self.slots)
+        self.functions = ShapeFunctions(module, self.name, self.slots, taken)
 
     # -- slots
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.memory import bytes_of, shape_dims
-from relax_mlir.dialects.types import Tensor, struct_info
+from relax_mlir.dialects.types import Tensor, remembered_types, struct_info
 from relax_mlir.error import UnknownNameError, UnsupportedError
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
@@ -16,6 +16,7 @@ from relax_mlir.symbolic import Bounds, Dim
 
 if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
+    from relax_mlir.transform import PassContext
 
 ALLOC_STORAGE, ALLOC_TENSOR = "relax.memory_alloc_storage", "relax.memory_alloc_tensor"
 PASSES = ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory")
@@ -93,9 +94,11 @@ def estimate_memory(
     """
     from relax_mlir.passes.memory.static_plan_block_memory import symbol_bounds
     from relax_mlir.transform import create_pass, relax_functions
+    from relax_mlir.transform.run import verify_input
 
-    work = mod.clone()
-    with work.context, ir.Location.unknown():
+    work, ctx = mod.clone(), planning_context()
+    with work.context, ir.Location.unknown(), remembered_types():
+        verify_input(work.mlir)
         functions = {f.name.value: f for f in relax_functions(work.mlir)}
         if function is not None and function not in functions:
             raise UnknownNameError("function", function, functions)
@@ -106,7 +109,7 @@ def estimate_memory(
             )
         if ALLOC_STORAGE not in names:
             for name in PASSES:
-                work.apply_(create_pass(name))
+                work.apply_(create_pass(name), ctx)
         found = []
         for each in relax_functions(work.mlir):
             public = "sym_visibility" not in each.attributes
@@ -115,6 +118,15 @@ def estimate_memory(
                 known.update({name: (value, value) for name, value in (values or {}).items()})
                 found.append(_Estimator(each, known).estimate())
     return found
+
+
+def planning_context() -> PassContext:
+    """The current context for passes on a copy that is only looked at: unless it says so, they verify nothing."""
+    from relax_mlir.transform import PassContext
+    from relax_mlir.transform.config import VERIFY_EACH
+
+    current = PassContext.current()
+    return current.derived(config={VERIFY_EACH: False, **current.config})
 
 
 def _ops(block: ir.Block) -> list[ir.Operation]:

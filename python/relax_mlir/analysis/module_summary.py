@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from relax_mlir import symbolic
-from relax_mlir.analysis.memory_estimate import ALLOC_STORAGE, MemoryEstimate, estimate_memory
+from relax_mlir.analysis.memory_estimate import (
+    ALLOC_STORAGE,
+    MemoryEstimate,
+    estimate_memory,
+    planning_context,
+)
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.bounds import bounds_around
 from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.memory import bytes_of
 from relax_mlir.dialects.structure import ConstantOp
-from relax_mlir.dialects.types import StructInfo, Tensor, struct_info
+from relax_mlir.dialects.types import StructInfo, Tensor, remembered_types, struct_info
 from relax_mlir.error import RelaxError, UnknownNameError
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
@@ -133,7 +138,7 @@ def summarize(mod: IRModule, *, memory: bool = True) -> ModuleSummary:
     from relax_mlir.transform import relax_functions
 
     estimates = _estimates(mod) if memory else "not asked for"
-    with mod.context:
+    with mod.context, remembered_types():
         found = [
             _summary(function, estimates)
             for function in relax_functions(mod.mlir)
@@ -144,15 +149,17 @@ def summarize(mod: IRModule, *, memory: bool = True) -> ModuleSummary:
 
 def _estimates(mod: IRModule) -> dict[str, MemoryEstimate] | str:
     from relax_mlir.transform import create_pass
+    from relax_mlir.transform.run import verify_input
 
     work = mod.clone()
     try:
-        with work.context, ir.Location.unknown():
+        with work.context, ir.Location.unknown(), remembered_types():
             if not any(
                 op.name == ALLOC_STORAGE for f in work.mlir.body.operations for op in _inside(f.operation)
             ):
-                work.apply_(create_pass("legalize-ops"))
-        return {each.function: each for each in estimate_memory(work)}
+                verify_input(work.mlir)
+                work.apply_(create_pass("legalize-ops"), planning_context())
+            return {each.function: each for each in estimate_memory(work)}
     except RelaxError as error:
         return str(error).splitlines()[0]
 

@@ -56,7 +56,7 @@ _state = _ThreadState()
 def run_on_copy(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
     """A run on a copy of `mod`, which is unchanged and shows in reports what the module was before."""
     if ctx.option(VERIFY_EACH):
-        _verify_input(mod.mlir)
+        verify_input(mod.mlir)
     require_for(pipeline, mod.mlir)
     with _entered(Run(mod.clone(), mod.operation, pipeline)) as run:
         yield run
@@ -69,7 +69,7 @@ def run_in_place(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run
         yield _state.runs[-1]
         return
     if ctx.option(VERIFY_EACH):
-        _verify_input(mod.mlir)
+        verify_input(mod.mlir)
     require_for(pipeline, mod.mlir)
     backup = mod.operation.clone(ip=False)
     with _entered(Run(mod, backup, pipeline)) as run:
@@ -103,7 +103,8 @@ def current_module(module: ir.Module) -> IRModule:
     return IRModule(module)
 
 
-def _verify_input(module: ir.Module) -> None:
+def verify_input(module: ir.Module) -> None:
+    """Raise `VerifyError` with the diagnostics unless `module`, which passes are to run on, is valid MLIR."""
     try:
         module.operation.verify()
     except ir.MLIRError as error:

@@ -98,8 +98,8 @@ class InplaceKernels:
 
     def add(self) -> None:
         """Add the prim funcs to the kernels, each with the mark that gives it an entry point."""
+        names = symbol_names(self.kernels.body) | self.taken
         for prim, name in self.names.items():
-            names = symbol_names(self.kernels.body) | self.taken
             copies = add_prim_copies(self.functions, [prim], self.kernels, names)
             name_entry(copies[prim], Entry(name, prim, tuple(_params(self.functions[prim]))))
 

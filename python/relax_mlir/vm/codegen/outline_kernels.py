@@ -93,7 +93,9 @@ class Outline:
 
     def add_prim_funcs(self) -> None:
         """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
-        copies = add_prim_copies(self.functions, self.prims, self.kernels, functions_by_name(self.kernels))
+        copies = add_prim_copies(
+            self.functions, self.prims, self.kernels, set(functions_by_name(self.kernels))
+        )
         for op in self.kernels.body.operations:
             for call in [o for o in ops_of(op.operation) if o.name in CALLS]:
                 name = copies[callee_of(call)].attributes["sym_name"]

@@ -22,19 +22,18 @@ def with_callees(functions: Mapping[str, func.FuncOp], prims: Iterable[str]) -> 
 
 
 def add_prim_copies(
-    functions: Mapping[str, func.FuncOp], prims: Iterable[str], kernels: ir.Module, taken: Iterable[str]
+    functions: Mapping[str, func.FuncOp], prims: Iterable[str], kernels: ir.Module, taken: set[str]
 ) -> dict[str, ir.Operation]:
     """Copies of prim funcs, and of those that they call, among the kernels, under names that are not `taken`.
 
-    Gives them by the names of the prim funcs.
+    Gives them by the names of the prim funcs, and adds their own names to `taken`.
     """
-    used = set(taken)
     names: dict[str, str] = {}
     for name in with_callees(functions, prims):
         new = name
-        while new in used:
+        while new in taken:
             new += EXPOSED_SUFFIX  # which errors leave out
-        used.add(new)
+        taken.add(new)
         names[name] = new
     copies = {}
     for name, new in names.items():

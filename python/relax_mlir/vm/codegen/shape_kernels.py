@@ -21,17 +21,19 @@ def move_shape_functions(module: ir.Module, kernels: ir.Module) -> None:
         for function in relax_functions(module)
         for op in ops_of(function.operation, "relax.call_prim")
     }
+    taken = symbol_names(kernels.body)
     with module.context, ir.Location.unknown():
         for op in list(module.body.operations):
             if isinstance(op, func.FuncOp) and PRIM_FUNC in op.attributes and op.name.value in called:
-                _rename(op, module, kernels)
+                _rename(op, module, taken)
                 _emit(op, kernels)
+                taken |= {op.name.value, op.name.value + _BODY}
 
 
-def _rename(op: func.FuncOp, module: ir.Module, kernels: ir.Module) -> None:
+def _rename(op: func.FuncOp, module: ir.Module, taken: set[str]) -> None:
     """Let a shape function have a name that no kernel has: an entry may have brought a copy of it."""
     name = op.name.value
-    fresh = fresh_name(name, symbol_names(kernels.body))
+    fresh = fresh_name(name, taken)
     if fresh != name:
         op.attributes["sym_name"] = ir.StringAttr.get(fresh)
         ir.SymbolTable.replace_all_symbol_uses(name, fresh, module.operation)
