@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from relax_mlir.analysis.type_deduction import forward_field
@@ -62,7 +63,12 @@ def make_effects_explicit(function: func.FuncOp) -> None:
             forward_field(op, functions)
         elif op.name == CallPackedOp.OPERATION_NAME:
             _own_arguments(op)
-    _make_explicit(entry_block(function))
+    calls = {
+        op
+        for op in ops_of(function.operation, CallPackedOp.OPERATION_NAME)
+        if _may_change(op) and not _is_updated(op)
+    }
+    _make_explicit(entry_block(function), calls)
 
 
 def _own_arguments(call: ir.Operation) -> None:
@@ -98,26 +104,39 @@ Updates = dict[ir.Value, ir.Value]
 """Values from outside of a block, each with what stands for it at the end of the block."""
 
 
-def _make_explicit(block: ir.Block) -> Updates:
-    """Make the effects in `block` explicit: what it changes of values from outside, with what stands for them."""
-    updates: Updates = {}
+def _make_explicit(block: ir.Block, calls: Collection[ir.Operation]) -> Updates:
+    """Make the effects of those of `calls` that are in `block` explicit.
+
+    Gives what they change of values from outside, with what stands for them.
+    """
+    latest: Updates = {}
+    origins: Updates = {}  # of what stands for a value, the value
     for view in list(block.operations):
         op = view.operation
+        if latest:
+            _use_latest(op, origins, latest)
         changed: Updates = {}
-        if op.name == CallPackedOp.OPERATION_NAME and _may_change(op) and not _is_updated(op):
+        if op in calls:
             changed = _after_call(op)
         elif op.name == "scf.if":
-            changed = _after_conditional(op)
+            changed = _after_conditional(op, calls)
         elif op.name in ("scf.for", "scf.while"):
-            changed = _after_loop(op)
+            changed = _after_loop(op, calls)
         elif op.name == LambdaOp.OPERATION_NAME:
-            _make_explicit(entry_block(op))
+            _make_explicit(entry_block(op), calls)
         for old, new in changed.items():
-            _replace_later_uses(old, new)
-            origin = next((origin for origin, latest in updates.items() if latest == old), old)
-            if origin != old or owner_block(old) != block:
-                updates[origin] = new
-    return updates
+            origins[new] = origins.get(old, old)
+            latest[origins[new]] = new
+    return {value: new for value, new in latest.items() if owner_block(value) != block}
+
+
+def _use_latest(op: ir.Operation, origins: Updates, latest: Updates) -> None:
+    """Let `op`, and the ops in it, use what stands for values that have been changed before it."""
+    for user in ops_of(op):
+        for number, value in enumerate(user.operands):
+            new = latest.get(origins.get(value, value))
+            if new is not None and new != value:
+                user.operands[number] = new
 
 
 def _may_change(call: ir.Operation) -> bool:
@@ -211,9 +230,9 @@ def is_needless_copy(distinct: ir.Operation) -> bool:
     return made_here and has_one_use(value)
 
 
-def _after_conditional(op: ir.Operation) -> Updates:
+def _after_conditional(op: ir.Operation, calls: Collection[ir.Operation]) -> Updates:
     """Let the conditional yield the values that a branch may change, as more results."""
-    branches = [_make_explicit(region.blocks[0]) for region in op.regions if len(region.blocks)]
+    branches = [_make_explicit(region.blocks[0], calls) for region in op.regions if len(region.blocks)]
     changed = list(dict.fromkeys(value for branch in branches for value in branch))
     if not changed:
         return {}
@@ -239,9 +258,9 @@ def _after_conditional(op: ir.Operation) -> Updates:
     return dict(zip(changed, list(new.results)[kept:], strict=True))
 
 
-def _after_loop(op: ir.Operation) -> Updates:
+def _after_loop(op: ir.Operation, calls: Collection[ir.Operation]) -> Updates:
     """Let the loop carry the values that a round may change."""
-    rounds = [_make_explicit(region.blocks[0]) for region in op.regions]
+    rounds = [_make_explicit(region.blocks[0], calls) for region in op.regions]
     changed = list(dict.fromkeys(value for updates in rounds for value in updates))
     if not changed:
         return {}
@@ -274,14 +293,4 @@ def _replace_uses_within(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
     for use in list(old.uses):
         user = use.owner.operation
         if enclosing_op_in(block, user) is not None:
-            user.operands[use.operand_number] = new
-
-
-def _replace_later_uses(old: ir.Value, new: ir.Value) -> None:
-    """Let the ops behind the defining op of `new`, in its block and those nested in them, use `new` for `old`."""
-    defining = new.owner.operation
-    for use in list(old.uses):
-        user = use.owner.operation
-        top = enclosing_op_in(defining.block, user)
-        if top is not None and defining.is_before_in_block(top):
             user.operands[use.operand_number] = new

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import relax_mlir as rx
+from relax_mlir import op as R
 from relax_mlir.script import parse, script_constants
 from relax_mlir.transform import create_pass
 
@@ -81,6 +82,25 @@ def test_a_step_that_grows_with_the_square_is_found() -> None:
 
     assert grown(calls(lambda: square(SIZE)), calls(lambda: square(2 * SIZE)), 2 * SIZE)
     assert not grown(calls(lambda: line(SIZE)), calls(lambda: line(2 * SIZE)), 2 * SIZE)
+
+
+def packed_calls(n: int) -> rx.IRModule:
+    """Calls of a packed function that may change their one argument."""
+    bb = rx.BlockBuilder()
+    x = rx.Var("x", rx.Tensor((4,), "float32"))
+    with bb.function("main", [x]):
+        for _ in range(n):
+            R.call_packed("scaling.increment", x)
+        bb.emit_func_output(bb.emit(R.tanh(x)))
+    return bb.get()
+
+
+def test_calls_with_effects_on_one_tensor() -> None:
+    run = create_pass("explicit-effects")
+    small, large = packed_calls(2 * SIZE), packed_calls(4 * SIZE)
+    run(packed_calls(2))
+    found = grown(calls(lambda: run(small)), calls(lambda: run(large)), 4 * SIZE)
+    assert not found, found
 
 
 def test_long_chains_of_uses() -> None:
