@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SIZES = (100, 200, 400, 1000, 2500, 5000, 10_000)
+SIZES = (100, 300, 1000, 3000, 10_000)
 SHORT = (200, 400, 800)
 """The sizes in `make bench`."""
+PATIENCE = 5.0
+"""Seconds that a step may be expected to take for its time on a larger program to be measured."""
 WARM_UP = 12
 LIMIT = 1.3
 """The largest exponent that counts as n log n: short times vary by a tenth."""
 SHORTEST = 0.05
 """Seconds below which an exponent is not computed."""
 DRAWN = 8
-"""The steps of each form that the figure shows, those that take longest."""
+"""The steps of each form that the figure shows, those that take longest for a binding."""
 FEATURES = 16
 DEPTH = 40
 """The deepest nesting of conditionals: text is indented, so that its length grows with the square of the depth."""
@@ -190,8 +192,10 @@ ALONE = (
 PIPELINES = ("relax-to-llvm", "relax-to-vm")
 
 
-def steps(form: str, n: int) -> Iterator[tuple[str, float]]:
-    """Seconds of CPU of each step on one program."""
+def steps(
+    form: str, n: int, wanted: Callable[[str], bool] = lambda step: True
+) -> Iterator[tuple[str, float]]:
+    """Seconds of CPU of each step on one program; `wanted` is asked for each step and pipeline."""
     import relax_mlir as rx
     from relax_mlir.instrument import PassInstrument
     from relax_mlir.script import parse, script_constants
@@ -213,28 +217,37 @@ def steps(form: str, n: int) -> Iterator[tuple[str, float]]:
                 spent = time.process_time() - self.started
                 self.seconds[info.name] = self.seconds.get(info.name, 0.0) + spent
 
+    if not wanted("BlockBuilder"):
+        return
     module, seconds = _timed(FORMS[form], n)
     yield "BlockBuilder", seconds
-    yield "verify", _timed(module.verify)[1]
-    text, seconds = _timed(lambda: module.asm(elide_above=None))
-    yield "print IR", seconds
-    yield "read IR", _timed(lambda: rx.IRModule.parse(text, trusted=True))[1]
-    script, seconds = _timed(module.script)
-    yield "print script", seconds
-    arrays = script_constants(module.mlir)
-    yield "read script", _timed(parse, script, arrays)[1]
-    yield "summary", _timed(module.summary)[1]
-    for name in ALONE:
+    if wanted("verify"):
+        yield "verify", _timed(module.verify)[1]
+    if wanted("print IR"):
+        text, seconds = _timed(lambda: module.asm(elide_above=None))
+        yield "print IR", seconds
+        if wanted("read IR"):
+            yield "read IR", _timed(lambda: rx.IRModule.parse(text, trusted=True))[1]
+    if wanted("print script"):
+        script, seconds = _timed(module.script)
+        yield "print script", seconds
+        if wanted("read script"):
+            yield "read script", _timed(parse, script, script_constants(module.mlir))[1]
+    if wanted("summary"):
+        yield "summary", _timed(module.summary)[1]
+    for name in filter(wanted, ALONE):
         with PassContext(opt_level=3, config={VERIFY_EACH: False}):
             yield name, _timed(create_pass(name), module.clone())[1]
-    for pipeline in PIPELINES:
+    for pipeline in filter(wanted, PIPELINES):
         watch = CpuTimes()
         with PassContext(opt_level=3, config={VERIFY_EACH: False}, instruments=[watch]):
-            create_pass(pipeline)(module.clone())
+            yield pipeline, _timed(create_pass(pipeline), module.clone())[1]
         mark = " (vm)" if pipeline == PIPELINES[1] else ""
         yield from ((f"{name}{mark}", seconds) for name, seconds in watch.seconds.items())
-    yield "build", _timed(lambda: rx.build(module, cache=False))[1]
-    yield "build bytecode", _timed(lambda: rx.build(module, exec_mode="bytecode", cache=False))[1]
+    if wanted("build"):
+        yield "build", _timed(lambda: rx.build(module, cache=False))[1]
+    if wanted("build bytecode"):
+        yield "build bytecode", _timed(lambda: rx.build(module, exec_mode="bytecode", cache=False))[1]
 
 
 def _timed(work: Callable[..., T], *given: Any) -> tuple[T, float]:  # noqa: ANN401 - whatever it takes
@@ -261,17 +274,28 @@ class Growth:
         return math.log(after / before) / math.log(large / small)
 
 
-def measured(forms: Sequence[str], sizes: Sequence[int]) -> list[Growth]:
-    """The growth of each step; the first program, which is not counted, loads what is loaded once."""
+def measured(forms: Sequence[str], sizes: Sequence[int], patience: float = math.inf) -> list[Growth]:
+    """The growth of each step; the first program, which is not counted, loads what is loaded once.
+
+    A step goes on to larger programs as long as it is expected to take `patience` seconds at most.
+    """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for form in forms:
         for _ in steps(form, WARM_UP):
             pass
+        before = 0
         for n in sizes:
-            for step, seconds in steps(form, n):
+            limit = patience * before / n
+            short = {
+                step
+                for (of, step), times in found.items()
+                if of == form and times.get(before, math.inf) <= limit
+            }
+            for step, seconds in steps(form, n, short.__contains__ if before else lambda step: True):
                 times = found.setdefault((form, step), {})
                 times[n] = times.get(n, 0.0) + seconds
-    return [Growth(*key, times) for key, times in found.items() if len(times) == len(sizes)]
+            before = n
+    return [Growth(*key, times) for key, times in found.items() if len(times) > 1]
 
 
 def rows(forms: Sequence[str] = tuple(FORMS), sizes: Sequence[int] = SHORT) -> Iterator[Row]:
@@ -289,7 +313,8 @@ def report(growths: Sequence[Growth]) -> str:
     """A line per form and step: seconds by size, and the exponent."""
     lines = []
     for growth in growths:
-        times = " ".join(f"{seconds:9.3f}" for _, seconds in sorted(growth.seconds.items()))
+        sizes = sorted({n for other in growths for n in other.seconds})
+        times = " ".join(f"{growth.seconds[n]:9.3f}" if n in growth.seconds else f"{'':9}" for n in sizes)
         shown = "  -  " if growth.exponent is None else f"{growth.exponent:5.2f}"
         lines.append(f"{growth.form:10} {growth.step:32} {times} {shown}")
     return "\n".join(lines)
@@ -313,11 +338,12 @@ def plot(growths: Sequence[Growth], path: Path) -> None:
         unused.set_visible(False)
     for form, ax in zip(forms, axes.flat, strict=False):
         own = [growth for growth in growths if growth.form == form]
-        shown = sorted(own, key=lambda growth: -max(growth.seconds.values()))
+        shown = sorted(own, key=lambda growth: -max(t / n for n, t in growth.seconds.items()))
         for growth in shown[:DRAWN]:
             sizes, seconds = zip(*sorted(growth.seconds.items()), strict=True)
             ax.plot(sizes, seconds, marker="o", markersize=3, linewidth=1.2, label=growth.step)
-        ends = (min(own[0].seconds), max(own[0].seconds))
+        measured_at = [n for growth in shown[:DRAWN] for n in growth.seconds]
+        ends = (min(measured_at), max(measured_at))
         base = 0.6 * min(min(growth.seconds.values()) for growth in shown[:DRAWN])
         ax.plot(ends, (base, base * ends[1] / ends[0]), "k--", linewidth=1, label="slope 1")
         ax.set(xscale="log", yscale="log", title=form)
@@ -339,10 +365,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--sizes", default=",".join(map(str, SIZES)), metavar="N,N,...", help="numbers of bindings"
     )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=PATIENCE,
+        metavar="SECONDS",
+        help="how long a step may be expected to take to be measured (default: %(default)s)",
+    )
     parser.add_argument("--plot", type=Path, metavar="PATH", help="where a figure goes (needs matplotlib)")
     options = parser.parse_args(arguments)
     sizes = [int(size) for size in options.sizes.split(",")]
-    growths = measured(options.form or tuple(FORMS), sizes)
+    growths = measured(options.form or tuple(FORMS), sizes, options.patience)
     print(report(growths))
     if options.plot:
         plot(growths, options.plot)

@@ -59,7 +59,7 @@ def grown(small: dict[Key, int], large: dict[Key, int], bindings: int) -> list[s
 @pytest.mark.parametrize("form", ["chain", "functions", "nested"])
 def test_calls_grow_with_the_program(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling, "DEPTH", 4)  # each line is indented by each block around it
-    for _, work in steps(FORMS[form](SIZE)):  # what is loaded once, and kept, is there then
+    for _, work in steps(FORMS[form](SIZE // 3)):  # what is loaded once, and kept, is there then
         work()
     small = dict(steps(FORMS[form](SIZE)))
     large = dict(steps(FORMS[form](2 * SIZE)))
