@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -42,35 +43,42 @@ class TopologicalSort(DataflowBlockPass):
 
 
 def _users(needs: Graph) -> Graph:
-    return [[user for user, needed in enumerate(needs) if number in needed] for number in range(len(needs))]
+    users: list[list[int]] = [[] for _ in needs]
+    for user, needed in enumerate(needs):
+        for number in needed:
+            users[number].append(user)
+    return users
 
 
 def _from_inputs(needs: Graph, *, depth_first: bool) -> list[int]:
     users, missing = _users(needs), [len(needed) for needed in needs]
-    ready = [number for number, count in enumerate(missing) if count == 0]
+    ready = deque(number for number, count in enumerate(missing) if count == 0)
     order: list[int] = []
     while ready:
-        number = ready.pop(0)
+        number = ready.popleft()
         order.append(number)
         freed = []
         for user in users[number]:
             missing[user] -= 1
             if missing[user] == 0:
                 freed.append(user)
-        ready = freed + ready if depth_first else ready + freed
+        if depth_first:
+            ready.extendleft(reversed(freed))
+        else:
+            ready.extend(freed)
     return order
 
 
 def _from_outputs(needs: Graph, outputs: Sequence[int], *, depth_first: bool) -> list[int]:
-    roots = [*outputs, *(number for number in range(len(needs)) if number not in outputs)]
+    roots = list(dict.fromkeys([*outputs, *range(len(needs))]))
     if depth_first:
         return _post_order(needs, roots)
     users = _users(needs)
     waiting = [len(found) for found in users]
-    ready = [number for number in reversed(roots) if waiting[number] == 0]
+    ready = deque(number for number in reversed(roots) if waiting[number] == 0)
     order: list[int] = []
     while ready:
-        number = ready.pop(0)
+        number = ready.popleft()
         order.append(number)
         for needed in reversed(needs[number]):
             waiting[needed] -= 1
