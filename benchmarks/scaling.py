@@ -277,7 +277,7 @@ class Growth:
 def measured(forms: Sequence[str], sizes: Sequence[int], patience: float = math.inf) -> list[Growth]:
     """The growth of each step; the first program, which is not counted, loads what is loaded once.
 
-    A step goes on to larger programs as long as it is expected to take `patience` seconds at most.
+    A step is measured on a larger program if it is expected to take `patience` seconds at most.
     """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for form in forms:

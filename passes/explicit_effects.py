@@ -107,10 +107,10 @@ Updates = dict[ir.Value, ir.Value]
 def _make_explicit(block: ir.Block, calls: Collection[ir.Operation]) -> Updates:
     """Make the effects of those of `calls` that are in `block` explicit.
 
-    Gives what they change of values from outside, with what stands for them.
+    Returns the values from outside that they change, each with its value at the end of the block.
     """
     latest: Updates = {}
-    origins: Updates = {}  # of what stands for a value, the value
+    origins: Updates = {}  # new values, each with the value that it is a change of
     for view in list(block.operations):
         op = view.operation
         if latest:
@@ -131,7 +131,7 @@ def _make_explicit(block: ir.Block, calls: Collection[ir.Operation]) -> Updates:
 
 
 def _use_latest(op: ir.Operation, origins: Updates, latest: Updates) -> None:
-    """Let `op`, and the ops in it, use what stands for values that have been changed before it."""
+    """Replace the operands of `op`, and of the ops in it, that have been changed before it."""
     for user in ops_of(op):
         for number, value in enumerate(user.operands):
             new = latest.get(origins.get(value, value))
