@@ -181,64 +181,64 @@ class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):
 
 def add(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 + x2`` (see `AddOp`)."""
-    return create_one(AddOp, as_values(x1, x2))
+    return create_one(AddOp, as_values(x1, x2, of=AddOp))
 
 
 def atan2(x1: ValueLike, x2: ValueLike) -> Value:
     """Inverse tangent of ``x1 / x2`` in the right quadrant (see `Atan2Op`)."""
-    return create_one(Atan2Op, as_values(x1, x2))
+    return create_one(Atan2Op, as_values(x1, x2, of=Atan2Op))
 
 
 def divide(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 / x2`` (see `DivideOp`)."""
-    return create_one(DivideOp, as_values(x1, x2))
+    return create_one(DivideOp, as_values(x1, x2, of=DivideOp))
 
 
 def floor_divide(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 // x2`` (see `FloorDivideOp`)."""
-    return create_one(FloorDivideOp, as_values(x1, x2))
+    return create_one(FloorDivideOp, as_values(x1, x2, of=FloorDivideOp))
 
 
 def floor_mod(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 % x2`` (see `FloorModOp`)."""
-    return create_one(FloorModOp, as_values(x1, x2))
+    return create_one(FloorModOp, as_values(x1, x2, of=FloorModOp))
 
 
 def log_add_exp(x1: ValueLike, x2: ValueLike) -> Value:
     """``log(exp(x1) + exp(x2))`` (see `LogAddExpOp`)."""
-    return create_one(LogAddExpOp, as_values(x1, x2))
+    return create_one(LogAddExpOp, as_values(x1, x2, of=LogAddExpOp))
 
 
 def maximum(x1: ValueLike, x2: ValueLike) -> Value:
     """The greater of `x1` and `x2` (see `MaximumOp`)."""
-    return create_one(MaximumOp, as_values(x1, x2))
+    return create_one(MaximumOp, as_values(x1, x2, of=MaximumOp))
 
 
 def minimum(x1: ValueLike, x2: ValueLike) -> Value:
     """The lesser of `x1` and `x2` (see `MinimumOp`)."""
-    return create_one(MinimumOp, as_values(x1, x2))
+    return create_one(MinimumOp, as_values(x1, x2, of=MinimumOp))
 
 
 def mod(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 % x2`` (see `ModOp`)."""
-    return create_one(ModOp, as_values(x1, x2))
+    return create_one(ModOp, as_values(x1, x2, of=ModOp))
 
 
 def multiply(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 * x2`` (see `MultiplyOp`)."""
-    return create_one(MultiplyOp, as_values(x1, x2))
+    return create_one(MultiplyOp, as_values(x1, x2, of=MultiplyOp))
 
 
 def power(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 ** x2`` (see `PowerOp`)."""
-    return create_one(PowerOp, as_values(x1, x2))
+    return create_one(PowerOp, as_values(x1, x2, of=PowerOp))
 
 
 def subtract(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 - x2`` (see `SubtractOp`)."""
-    return create_one(SubtractOp, as_values(x1, x2))
+    return create_one(SubtractOp, as_values(x1, x2, of=SubtractOp))
 
 
 def ewise_fma(x1: ValueLike, x2: ValueLike, x3: ValueLike) -> Value:
     """``x1 * x2 + x3`` (see `EwiseFmaOp`)."""
-    return create_one(EwiseFmaOp, as_values(x1, x2, x3))
+    return create_one(EwiseFmaOp, as_values(x1, x2, x3, of=EwiseFmaOp))

@@ -58,24 +58,24 @@ class RightShiftOp(ShiftOp, name="right_shift", traits=[ext.Pure]):
 
 def bitwise_and(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 & x2`` (see `BitwiseAndOp`)."""
-    return create_one(BitwiseAndOp, as_values(x1, x2))
+    return create_one(BitwiseAndOp, as_values(x1, x2, of=BitwiseAndOp))
 
 
 def bitwise_or(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 | x2`` (see `BitwiseOrOp`)."""
-    return create_one(BitwiseOrOp, as_values(x1, x2))
+    return create_one(BitwiseOrOp, as_values(x1, x2, of=BitwiseOrOp))
 
 
 def bitwise_xor(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 ^ x2`` (see `BitwiseXorOp`)."""
-    return create_one(BitwiseXorOp, as_values(x1, x2))
+    return create_one(BitwiseXorOp, as_values(x1, x2, of=BitwiseXorOp))
 
 
 def left_shift(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 << x2`` (see `LeftShiftOp`)."""
-    return create_one(LeftShiftOp, as_values(x1, x2))
+    return create_one(LeftShiftOp, as_values(x1, x2, of=LeftShiftOp))
 
 
 def right_shift(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 >> x2`` (see `RightShiftOp`)."""
-    return create_one(RightShiftOp, as_values(x1, x2))
+    return create_one(RightShiftOp, as_values(x1, x2, of=RightShiftOp))

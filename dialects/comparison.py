@@ -46,29 +46,29 @@ class NotEqualOp(ComparisonOp, name="not_equal", traits=[ext.Pure]):
 
 def equal(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 == x2`` (see `EqualOp`)."""
-    return create_one(EqualOp, as_values(x1, x2))
+    return create_one(EqualOp, as_values(x1, x2, of=EqualOp))
 
 
 def greater(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 > x2`` (see `GreaterOp`)."""
-    return create_one(GreaterOp, as_values(x1, x2))
+    return create_one(GreaterOp, as_values(x1, x2, of=GreaterOp))
 
 
 def greater_equal(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 >= x2`` (see `GreaterEqualOp`)."""
-    return create_one(GreaterEqualOp, as_values(x1, x2))
+    return create_one(GreaterEqualOp, as_values(x1, x2, of=GreaterEqualOp))
 
 
 def less(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 < x2`` (see `LessOp`)."""
-    return create_one(LessOp, as_values(x1, x2))
+    return create_one(LessOp, as_values(x1, x2, of=LessOp))
 
 
 def less_equal(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 <= x2`` (see `LessEqualOp`)."""
-    return create_one(LessEqualOp, as_values(x1, x2))
+    return create_one(LessEqualOp, as_values(x1, x2, of=LessEqualOp))
 
 
 def not_equal(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 != x2`` (see `NotEqualOp`)."""
-    return create_one(NotEqualOp, as_values(x1, x2))
+    return create_one(NotEqualOp, as_values(x1, x2, of=NotEqualOp))

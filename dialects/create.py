@@ -136,7 +136,21 @@ class ArangeOp(RelaxOp, name="arange", traits=[ext.Pure]):
         dtype = dtype_of(args, "dtype")
         if dtype.kind == "bool":
             raise ArgumentError(f"{args.op}: dtype bool has no ranges")
-        return Tensor([arange_size(args)], dtype)
+        size = arange_size(args)
+        if dtype.is_integer:
+            _require_held(args, size, dtype)
+        return Tensor([size], dtype)
+
+
+def _require_held(args: OpArgs, size: Dim, dtype: DType) -> None:
+    """Raise `DTypeError` if numbers of a range that no symbol hides are beyond `dtype`."""
+    start, _, step = arange_bounds(args)
+    if size == 0:
+        return
+    if isinstance(start, int | float):
+        dtypes.require_held(f"{args.op}: the first number, 'start',", start, dtype)
+        if isinstance(step, int | float) and isinstance(size, int):
+            dtypes.require_held(f"{args.op}: the last number", start + (size - 1) * step, dtype)
 
 
 def arange_bounds(args: OpArgs) -> tuple[Dim | float, Dim | float, Dim | float]:
@@ -196,7 +210,7 @@ def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None)
     Raises `DTypeError` where neither is known.
     """
     if dtype is None and not isinstance(fill_value, Value):
-        return create_one(FullLikeOp, [x, as_value(fill_value, x.struct_info)])
+        return create_one(FullLikeOp, [x, as_value(fill_value, x.struct_info, "full_like: 'fill_value'")])
     if dtype is None and (dtype := x.dtype) is None:
         raise DTypeError("full_like: the dtype of 'x' is not known; give dtype")
     return create_one(FullLikeOp, [x, _fill("full_like", fill_value, dtype)])
@@ -257,6 +271,8 @@ def _fill(op: str, fill_value: ValueLike, dtype: str | DType | None) -> Value:
     if isinstance(fill_value, Value):
         same = dtype is None or fill_value.dtype == dtypes.dtype(dtype).name
         return fill_value if same or dtype is None else astype(fill_value, dtype)
+    if isinstance(fill_value, bool | int | float | np.integer | np.floating) and dtype is not None:
+        dtypes.require_held(f"{op}: 'fill_value'", fill_value, dtypes.dtype(dtype))
     if isinstance(fill_value, np.generic):
         fill_value = np.asarray(fill_value)
     return constant(fill_value, None if dtype is None else dtypes.dtype(dtype).name)

@@ -41,6 +41,12 @@ class DType:
         """True for signed and unsigned integers, not for bool."""
         return self.kind in ("int", "uint")
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest value of an integer dtype."""
+        info = np.iinfo(self.numpy)
+        return int(info.min), int(info.max)
+
     def element_type(self) -> ir.Type:
         """Element type at level R0: integers keep their signedness (``ui8``); needs a current context."""
         return ir.Type.parse(self.mlir)
@@ -98,6 +104,18 @@ def from_element_type(element_type: ir.Type) -> DType:
     if found is None:
         raise DTypeError(f"element type {element_type} is none of Relax's: {', '.join(_BY_MLIR)}")
     return found
+
+
+def require_held(what: str, number: float, dtype: DType) -> None:
+    """Raise `DTypeError` for a number beyond an integer dtype, and for NaN; `what` is the function and its parameter.
+
+    It holds for numbers that users give. A cast of a tensor wraps around. A fraction is not looked at here.
+    """
+    if not dtype.is_integer:
+        return
+    least, greatest = dtype.bounds
+    if not least - 1 < number < greatest + 1:
+        raise DTypeError(f"{what} is {number}, which does not fit dtype {dtype} ({least} to {greatest})")
 
 
 def promote(a: DType, b: DType, what: str) -> DType:

@@ -93,4 +93,4 @@ def matmul(x1: ValueLike, x2: ValueLike, out_dtype: str | None = None) -> Value:
     wanted = (
         ir.UnitAttr.get() if out_dtype is None else ir.TypeAttr.get(dtypes.dtype(out_dtype).element_type())
     )
-    return create_one(MatmulOp, as_values(x1, x2), {"out_dtype": wanted})
+    return create_one(MatmulOp, as_values(x1, x2, of=MatmulOp), {"out_dtype": wanted})

@@ -26,14 +26,14 @@ class LogicalXorOp(LogicalOp, name="logical_xor", traits=[ext.Pure]):
 
 def logical_and(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 and x2`` (see `LogicalAndOp`)."""
-    return create_one(LogicalAndOp, as_values(x1, x2))
+    return create_one(LogicalAndOp, as_values(x1, x2, of=LogicalAndOp))
 
 
 def logical_or(x1: ValueLike, x2: ValueLike) -> Value:
     """``x1 or x2`` (see `LogicalOrOp`)."""
-    return create_one(LogicalOrOp, as_values(x1, x2))
+    return create_one(LogicalOrOp, as_values(x1, x2, of=LogicalOrOp))
 
 
 def logical_xor(x1: ValueLike, x2: ValueLike) -> Value:
     """Exclusive or of `x1` and `x2` (see `LogicalXorOp`)."""
-    return create_one(LogicalXorOp, as_values(x1, x2))
+    return create_one(LogicalXorOp, as_values(x1, x2, of=LogicalXorOp))

@@ -64,8 +64,10 @@ def one_hot(
     if like is None and any(isinstance(v, float) for v in pair):
         like = Tensor((), "float32")
     on, off = (
-        constant(value) if like is None and isinstance(value, bool | int) else as_value(value, like)
-        for value in pair
+        constant(value)
+        if like is None and isinstance(value, bool | int)
+        else as_value(value, like, f"one_hot: '{name}'")
+        for name, value in zip(("on_value", "off_value"), pair, strict=True)
     )
     attributes = {
         "depth": dims_attr([as_dim(dimension(depth, "one_hot: 'depth'"))])[0],

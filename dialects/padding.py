@@ -8,7 +8,7 @@ from relax_mlir import symbolic
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp
 from relax_mlir.dialects.create import ones_like
 from relax_mlir.dialects.dim_orders import Order, Reordered
-from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.dtypes import DType, require_held
 from relax_mlir.dialects.number_attributes import bool_attr, dimension, double_attr, int_attr, text_attr
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.select import where
@@ -94,14 +94,9 @@ def _check_value(args: OpArgs, dtype: DType | None) -> None:
     value = filling(args.attrs["pad_value"])
     if dtype is None or dtype.is_float:
         return
-    least, greatest = (0, 1) if dtype.kind == "bool" else _limits(dtype)
-    if value != value or int(value) != value or not least <= value <= greatest:
+    require_held(f"{args.op}: pad_value", value, dtype)
+    if int(value) != value or (dtype.kind == "bool" and value not in (0, 1)):
         raise DTypeError(f"{args.op}: pad_value is {value}, which does not fit dtype {dtype} of 'data'")
-
-
-def _limits(dtype: DType) -> tuple[int, int]:
-    info = np.iinfo(dtype.numpy)
-    return int(info.min), int(info.max)
 
 
 def filling(attribute: ir.Attribute) -> float | int:

@@ -151,7 +151,7 @@ def searchsorted(
     """How many elements of a sorted vector are less than each value (see `SearchsortedOp`)."""
     require_insertion_point("searchsorted")
     attributes = {"right": bool_attr(right, "searchsorted: 'right'"), "dtype": dtype_attr(dtype)}
-    return create_one(SearchsortedOp, as_values(sorted_sequence, values), attributes)
+    return create_one(SearchsortedOp, as_values(sorted_sequence, values, of=SearchsortedOp), attributes)
 
 
 def bucketize(
@@ -163,7 +163,7 @@ def bucketize(
         "out_int32": bool_attr(out_int32, "bucketize: 'out_int32'"),
         "right": bool_attr(right, "bucketize: 'right'"),
     }
-    return create_one(BucketizeOp, as_values(input_tensor, boundaries), attributes)
+    return create_one(BucketizeOp, as_values(input_tensor, boundaries, of=BucketizeOp), attributes)
 
 
 def multinomial_from_uniform(

@@ -167,14 +167,14 @@ def scatter_elements(
         "axis": int_attr(axis, "scatter_elements: 'axis'"),
         "reduction": text_attr(reduction, "scatter_elements: 'reduction'"),
     }
-    return create_one(ScatterElementsOp, _operands(data, indices, updates), attributes)
+    return create_one(ScatterElementsOp, _operands(ScatterElementsOp, data, indices, updates), attributes)
 
 
 def scatter_nd(data: ValueLike, indices: ValueLike, updates: ValueLike, reduction: str = "update") -> Value:
     """`data` with `updates` at vectors of indices (see `ScatterNdOp`)."""
     require_insertion_point("scatter_nd")
     attributes = {"reduction": text_attr(reduction, "scatter_nd: 'reduction'")}
-    return create_one(ScatterNdOp, _operands(data, indices, updates), attributes)
+    return create_one(ScatterNdOp, _operands(ScatterNdOp, data, indices, updates), attributes)
 
 
 def index_put(
@@ -182,13 +182,13 @@ def index_put(
 ) -> Value:
     """`data` after ``data[i, j, …] = values`` (see `IndexPutOp`)."""
     require_insertion_point("index_put")
-    old, new = as_values(data, values)
+    old, new = as_values(data, values, of=IndexPutOp, names=("data", "values"))
     places = tuple_of("index_put", indices, "indices")
     attributes = {"accumulate": bool_attr(accumulate, "index_put: 'accumulate'")}
     return create_one(IndexPutOp, [old, places, new], attributes)
 
 
-def _operands(data: ValueLike, indices: ValueLike, updates: ValueLike) -> list[Value]:
+def _operands(op: type[RelaxOp], data: ValueLike, indices: ValueLike, updates: ValueLike) -> list[Value]:
     """A number among `updates` and `data` takes the dtype of the other."""
-    old, new = as_values(data, updates)
+    old, new = as_values(data, updates, of=op, names=("data", "updates"))
     return [old, as_value(indices), new]

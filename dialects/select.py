@@ -7,7 +7,7 @@ import numpy as np
 from relax_mlir.dialects.base import Inferred, OpArgs, RelaxOp, broadcast
 from relax_mlir.dialects.binary import common_dtype
 from relax_mlir.dialects.dim_orders import Order, Reordered
-from relax_mlir.dialects.dtypes import DType
+from relax_mlir.dialects.dtypes import DType, require_held
 from relax_mlir.dialects.number_attributes import integer
 from relax_mlir.dialects.pattern_kinds import OpPatternKind
 from relax_mlir.dialects.types import Tensor
@@ -87,14 +87,12 @@ def require_bound(op: str, name: str, bound: int | float, dtype: DType) -> None:
         return
     if isinstance(bound, float):
         raise DTypeError(f"{op}: {name} is {bound}, but the tensor has dtype {dtype}; give an integer")
-    info = np.iinfo(dtype.numpy)
-    if not info.min <= bound <= info.max:
-        raise DTypeError(f"{op}: {name} is {bound}, out of the range of dtype {dtype}")
+    require_held(f"{op}: {name}", bound, dtype)
 
 
 def where(condition: Value, x1: ValueLike, x2: ValueLike) -> Value:
     """`x1` where `condition` is true, else `x2` (see `WhereOp`)."""
-    return create_one(WhereOp, [as_value(condition), *as_values(x1, x2)])
+    return create_one(WhereOp, [as_value(condition), *as_values(x1, x2, of=WhereOp, names=("x1", "x2"))])
 
 
 def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
@@ -123,12 +121,12 @@ def bound_attr(dtype: DType | None, name: str, bound: Scalar | None) -> ir.Attri
         return ir.UnitAttr.get()
     if isinstance(bound, float) and not bound.is_integer():
         raise DTypeError(f"clip: {name} is {bound}, but the tensor has dtype {dtype}; give an integer")
-    info = np.iinfo(dtype.numpy)
-    useless = bound <= info.min if name == "min" else bound >= info.max
+    least, greatest = dtype.bounds
+    useless = bound <= least if name == "min" else bound >= greatest
     if useless:
         return ir.UnitAttr.get()
-    limited = info.max if bound > info.max else info.min if bound < info.min else int(bound)
-    return ir.IntegerAttr.get(_bound_type(limited), limited)
+    require_held(f"clip: {name}", bound, dtype)
+    return ir.IntegerAttr.get(_bound_type(int(bound)), int(bound))
 
 
 def _bound_type(value: int) -> ir.Type:

@@ -77,7 +77,7 @@ def slice_scatter(
     Where it is not known whether `src` is as long as the slice, a `match_shape` checks it at run time.
     """
     require_insertion_point("slice_scatter")
-    whole, new = as_values(input_tensor, src)
+    whole, new = as_values(input_tensor, src, of=SliceScatterOp)
     attributes = {
         "start": dims_attr([dimension(start, "slice_scatter: 'start'")])[0],
         "end": dims_attr([dimension(end, "slice_scatter: 'end'")])[0],

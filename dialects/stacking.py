@@ -140,4 +140,4 @@ def meshgrid(tensors: Value | Sequence[ValueLike], indexing: str = "ij") -> Valu
 
 def outer(x1: ValueLike, x2: ValueLike) -> Value:
     """All products of elements of two vectors (see `OuterOp`)."""
-    return create_one(OuterOp, as_values(x1, x2))
+    return create_one(OuterOp, as_values(x1, x2, of=OuterOp))

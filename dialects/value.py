@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from relax_mlir.dialects import frames
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
+from relax_mlir.dialects.dtypes import require_held
 from relax_mlir.dialects.checked_types import CheckedType, checked_type
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.python_protocols import OTHER_NAMES, Dims, PythonProtocols
@@ -395,8 +396,11 @@ def require_insertion_point(what: str) -> ir.InsertionPoint:
         ) from None
 
 
-def as_value(value: ValueLike, like: StructInfo | None = None) -> Value:
-    """`value` as a Value: a number becomes a rank-0 constant of the dtype of `like`, an array a constant."""
+def as_value(value: ValueLike, like: StructInfo | None = None, what: str = "the constant") -> Value:
+    """`value` as a Value: a number becomes a rank-0 constant of the dtype of `like`, an array a constant.
+
+    `what`: what messages call it, as "add: 'x2'".
+    """
     if isinstance(value, Value):
         return value
     from relax_mlir.dialects.structure import constant
@@ -414,10 +418,10 @@ def as_value(value: ValueLike, like: StructInfo | None = None) -> Value:
         raise ArgumentError(f"cannot make a Relax value of {value!r:.60} ({type(value).__name__}){hint}")
     if not isinstance(like, Tensor) or like.dtype is None:
         raise DTypeError(f"the dtype of the constant {value!r} is unclear; write op.const({value!r}, dtype)")
-    return constant(_checked_scalar(value, like))
+    return constant(_checked_scalar(value, like, what))
 
 
-def _checked_scalar(value: Scalar, like: Tensor) -> np.ndarray:
+def _checked_scalar(value: Scalar, like: Tensor, what: str) -> np.ndarray:
     assert like.dtype is not None
     if isinstance(value, bool) and like.dtype.kind != "bool":
         raise DTypeError(
@@ -425,21 +429,27 @@ def _checked_scalar(value: Scalar, like: Tensor) -> np.ndarray:
         )
     if like.dtype.is_integer and (isinstance(value, float) and not value.is_integer()):
         raise DTypeError(f"the constant {value!r} does not fit dtype {like.dtype}; astype the tensor first")
-    if like.dtype.is_integer:
-        bounds = np.iinfo(like.dtype.numpy)
-        if not bounds.min <= value <= bounds.max:
-            raise DTypeError(f"the constant {value!r} is out of the range of dtype {like.dtype}")
+    require_held(what, value, like.dtype)
     return np.asarray(value, dtype=like.dtype.numpy)
 
 
-def as_values(*values: ValueLike) -> list[Value]:
-    """Operands of an op with one dtype: numbers take the dtype of the first tensor among `values`."""
+def as_values(
+    *values: ValueLike, of: type[RelaxOp] | None = None, names: Sequence[str] | None = None
+) -> list[Value]:
+    """Operands of one dtype: numbers take the dtype of the first tensor among `values`.
+
+    Messages name the op `of`, and its operands, or `names`.
+    """
     like = next((v.struct_info for v in values if isinstance(v, Value)), None)
     if like is None:
         values = tuple(from_torch(v) if is_torch(v) else v for v in values)
         array = next((v for v in values if isinstance(v, np.ndarray | np.generic)), None)
         like = None if array is None else Tensor(array.shape, array.dtype)  # type: ignore[arg-type]  # np.dtype is one
-    return [as_value(v, like) for v in values]
+    if of is None:
+        return [as_value(v, like) for v in values]
+    op = of.OPERATION_NAME.removeprefix("relax.")
+    names = names or of.operand_names()
+    return [as_value(v, like, f"{op}: '{name}'") for v, name in zip(values, names, strict=True)]
 
 
 def create(

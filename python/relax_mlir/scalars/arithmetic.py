@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.dtypes import DType
 from relax_mlir.mlir import arith, ir, math
@@ -37,8 +35,7 @@ def const(dtype: DType, value: float | int) -> Scalar:
 
 def bounds(dtype: DType) -> tuple[int, int]:
     """Least and greatest value of an integer dtype."""
-    info = np.iinfo(dtype.numpy)
-    return int(info.min), int(info.max)
+    return dtype.bounds
 
 
 def compute_dtype(dtype: DType) -> DType:

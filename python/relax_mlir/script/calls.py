@@ -324,11 +324,15 @@ class Calls:
 
 def _array(value: Sequence[Any], dtype: str | None) -> np.ndarray[Any, Any]:
     """Numbers in lists as an array. Raises `DTypeError`."""
-    wanted = None if dtype is None else dtypes.dtype(dtype).numpy
+    wanted = None if dtype is None else dtypes.dtype(dtype)
     try:
-        found = np.array(value, dtype=wanted)
+        plain = np.array(value)
+        found = plain if wanted is None else np.array(value, dtype=wanted.numpy)
     except (TypeError, ValueError, OverflowError) as error:
         raise DTypeError(f"R.const: {value!r:.60} is no array of numbers: {error}") from None
+    if wanted is not None and plain.size and plain.dtype.kind in "iuf":
+        for number in (plain.min(), plain.max()):
+            dtypes.require_held("R.const: 'value'", number, wanted)
     if found.dtype.kind not in "biufV":
         raise DTypeError(f"R.const: {value!r:.60} holds something else than numbers")
     return found

@@ -207,7 +207,8 @@ def infinity(dtype: str) -> Expr:
 
 
 def const(value: float, dtype: str) -> Expr:
-    """A constant of a dtype."""
+    """A constant of a dtype. Raises `DTypeError` for a number that an integer dtype does not hold."""
+    dtypes.require_held("te.const: 'value'", value, dtypes.dtype(dtype))
     return Number(value).astype(dtype)
 
 

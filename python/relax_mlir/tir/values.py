@@ -76,7 +76,7 @@ def materialize(node: ast.AST, literal: Literal, wanted: DType) -> Scalar:
         return Scalar(arithmetic.const(wanted, value), wanted)
     least, greatest = arithmetic.bounds(wanted)
     if not least <= value <= greatest:
-        raise Problem(node, f"{literal!r} does not fit {shown(wanted)}", "DTypeError")
+        raise Problem(node, f"{literal!r} does not fit {shown(wanted)} ({least} to {greatest})", "DTypeError")
     return Scalar(arithmetic.const(wanted, value), wanted)
 
 

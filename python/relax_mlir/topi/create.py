@@ -7,6 +7,7 @@ from typing import Any
 
 from relax_mlir import symbolic
 from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import DType
 from relax_mlir.error import ArgumentError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
@@ -20,6 +21,8 @@ def full(shape: Sequence[Any], dtype: str, fill_value: Any) -> Tensor:  # noqa: 
     """A tensor of one number."""
     wanted = dtypes.dtype(dtype).name
     dims = dims_of("topi.full: 'shape'", shape)
+    if isinstance(fill_value, int | float):
+        dtypes.require_held("topi.full: 'fill_value'", fill_value, dtypes.dtype(dtype))
     value = functions.cast(fill_value, wanted)
     return computed(dims, lambda *i: value, "T_full", ELEMWISE)
 
@@ -44,7 +47,15 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") 
         raise ArgumentError(f"topi.arange: 'step' is {by}, expected an integer other than 0")
     distance = last - first if by > 0 else first - last
     count: Dim = symbolic.maximum(symbolic.ceildiv(distance, abs(by)), 0)
+    _require_held(first, by, count, wanted)
     return computed([count], lambda i: (i * by + size(first)).astype(wanted.name), "T_arange", INJECTIVE)
+
+
+def _require_held(first: Dim | float, by: float, count: Dim, dtype: DType) -> None:
+    """Raise `DTypeError` if numbers of a range that no symbol hides are beyond `dtype`."""
+    if isinstance(first, int | float) and isinstance(count, int) and count:
+        dtypes.require_held("topi.arange: the first number", first, dtype)
+        dtypes.require_held("topi.arange: the last number", first + (count - 1) * by, dtype)
 
 
 def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa: ANN401 - checked here
@@ -53,6 +64,7 @@ def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa
             f"topi.arange: {begin}, {end} and {step} are not three numbers with a step other than 0"
         )
     count = max(-int(-(end - begin) // step), 0)
+    _require_held(begin, step, count, dtypes.dtype(dtype))
     return computed(
         [count],
         lambda i: (i.astype("float64") * float(step) + float(begin)).astype(dtype),
@@ -93,6 +105,8 @@ def one_hot(
     tensor, length = require("topi.one_hot: 'indices'", indices), dim_of("topi.one_hot: 'depth'", depth)
     place = axis_of("topi.one_hot", axis, tensor.ndim + 1)
     shape = [*tensor.shape[:place], length, *tensor.shape[place:]]
+    for name, number in (("on_value", on_value), ("off_value", off_value)):
+        dtypes.require_held(f"topi.one_hot: '{name}'", number, dtypes.dtype(dtype))
     on, off = functions.const(on_value, dtype), functions.const(off_value, dtype)
 
     def value(*i: Expr) -> Expr:

@@ -77,6 +77,8 @@ def cast(x: Tensor, dtype: str) -> Tensor:
 def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
     """Every element, or the nearest number from `a_min` to `a_max`; NaN of NaN."""
     tensor = require("topi.clip: 'x'", x)
+    for name, number in (("a_min", a_min), ("a_max", a_max)):
+        dtypes.require_held(f"topi.clip: '{name}'", number, dtypes.dtype(tensor.dtype))
     return computed(
         tensor.shape,
         lambda *i: functions.minimum(functions.maximum(tensor(*i), a_min), a_max),

@@ -111,3 +111,11 @@ func.func @wrong() -> tensor<4xi64> {
   %0 = "relax.arange"() {dtype = i64, end = 5, start = 0, step = 1} : () -> tensor<4xi64>
   return %0 : tensor<4xi64>
 }
+
+// -----
+
+func.func @wrong() -> tensor<3xi8> {
+  // expected-error @below {{arange: the last number is 200, which does not fit dtype int8 (-128 to 127)}}
+  %0 = "relax.arange"() {dtype = i8, end = 300, start = 0, step = 100} : () -> tensor<3xi8>
+  return %0 : tensor<3xi8>
+}

@@ -38,7 +38,7 @@ func.func @cut(%x: tensor<5xi8>) -> tensor<1xi8> {
 // -----
 
 func.func @value(%x: tensor<5xi8>) -> tensor<6xi8> {
-  // expected-error @below {{nn_pad: pad_value is 128, which does not fit dtype int8 of 'data'}}
+  // expected-error @below {{nn_pad: pad_value is 128, which does not fit dtype int8 (-128 to 127)}}
   %0 = "relax.nn_pad"(%x) {pad_width = [1, 0], pad_mode = "constant", pad_value = 128 : i64} : (tensor<5xi8>) -> tensor<6xi8>
   return %0 : tensor<6xi8>
 }

@@ -55,7 +55,7 @@ func.func @wrong(%x: tensor<?x4xi32, #relax.shape<["n", 4]>>) -> tensor<?x4xi32,
 // -----
 
 func.func @wrong(%x: tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>> {
-  // expected-error @below {{clip: max is 300, out of the range of dtype uint8}}
+  // expected-error @below {{clip: max is 300, which does not fit dtype uint8 (0 to 255)}}
   %0 = "relax.clip"(%x) {max = 300, min} : (tensor<?xui8, #relax.shape<["n"]>>) -> tensor<?xui8, #relax.shape<["n"]>>
   return %0 : tensor<?xui8, #relax.shape<["n"]>>
 }

@@ -43,7 +43,7 @@ REFUSED = {
     "return R.const([[1, 2], [3]], 'float32')": "is no array of numbers",
     "return R.const('a', 'float32')": "neither a number nor an array",
     "return R.const(None)": "neither a number nor an array",
-    "return R.const(300, 'int8')": "300 is no value of dtype int8",
+    "return R.const(300, 'int8')": "'value' is 300, which does not fit dtype int8",
     "return x * True": "the bool True beside a tensor of dtype float32: write a number",
     "return x + None": "cannot make a Relax value of None",
     "return x ** '2'": "cannot make a Relax value of '2' (str)",

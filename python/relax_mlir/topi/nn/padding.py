@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relax_mlir import symbolic
+from relax_mlir.dialects import dtypes
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.symbolic import Dim
 from relax_mlir.te import functions
@@ -32,6 +33,8 @@ def pad(
     what = "topi.nn.pad"
     tensor = require(f"{what}: 'data'", data)
     before, after = _amounts(what, tensor, pad_before, pad_after)
+    if isinstance(pad_value, int | float):
+        dtypes.require_held(f"{what}: 'pad_value'", pad_value, dtypes.dtype(tensor.dtype))
     fill = functions.cast(as_expr(pad_value), tensor.dtype)
 
     def value(*i: Expr) -> Expr:

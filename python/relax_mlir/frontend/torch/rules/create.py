@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from relax_mlir import op as R
 from relax_mlir.dialects.value import Value
-from relax_mlir.frontend.torch.op_call import OpCall, Operand, constant
+from relax_mlir.frontend.torch.op_call import OpCall, Operand, constant, integer_info
 from relax_mlir.frontend.torch.registry import rule
 from relax_mlir.frontend.torch.torch_types import Argument
-from relax_mlir.symbolic import Expr
+from relax_mlir.symbolic import Dim, Expr
 
 
 def _filled(call: OpCall, value: Operand) -> Value:
@@ -70,7 +70,16 @@ def arange(call: OpCall, *args: Argument, start: Argument = 0, step: Argument = 
         if any(isinstance(item, Expr) for item in (first, end, step)):
             return _scaled_range(call, first, step)
         return R.arange(float(first), float(end), float(step), call.dtype)
-    return R.arange(first, end, step, call.dtype)
+    return _wrapping_range(first, end, step, call.dtype)
+
+
+def _wrapping_range(first: Dim, end: Dim, step: Dim, dtype: str) -> Value:
+    """A range of integers; those that `dtype` does not hold wrap around, as in torch."""
+    info = integer_info(dtype)
+    known = [item for item in (first, end) if isinstance(item, int)]
+    if info is None or all(info.min <= item <= info.max for item in known):
+        return R.arange(first, end, step, dtype)
+    return R.astype(R.arange(first, end, step, "int64"), dtype)
 
 
 def _whole(number: Operand) -> Operand:
