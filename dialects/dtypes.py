@@ -43,7 +43,7 @@ class DType:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest value of an integer dtype."""
+        """The minimum and the maximum of an integer dtype."""
         info = np.iinfo(self.numpy)
         return int(info.min), int(info.max)
 

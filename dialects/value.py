@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from relax_mlir.dialects import frames
 from relax_mlir.dialects.base import OpArgs, RelaxOp, as_sequence
-from relax_mlir.dialects.dtypes import require_held
 from relax_mlir.dialects.checked_types import CheckedType, checked_type
+from relax_mlir.dialects.dtypes import require_held
 from relax_mlir.dialects.location import user_location
 from relax_mlir.dialects.python_protocols import OTHER_NAMES, Dims, PythonProtocols
 from relax_mlir.dialects.torch_tensors import from_torch, is_torch

@@ -28,12 +28,12 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     return _taken("topi.adv_index", data, indices)
 
 
-def index_tensor(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
-    """`adv_index` by the name that Relax's op has."""
-    return _taken("topi.index_tensor", data, indices)
+def index_tensor(data: Tensor, indices: Sequence[Tensor], from_end: bool = True) -> Tensor:
+    """`adv_index` by the name that Relax's op has. Without `from_end` negative indices are errors of the call, too."""
+    return _taken("topi.index_tensor", data, indices, from_end)
 
 
-def _taken(what: str, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+def _taken(what: str, data: Tensor, indices: Sequence[Tensor], from_end: bool = True) -> Tensor:
     tensor, places, common = _checked(what, data, indices)
     width, count = len(common), len(places)
     within = tensor.shape[count:]
@@ -43,13 +43,13 @@ def _taken(what: str, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
             places,
             common,
             within,
-            lambda names, at, fresh: _found(names, places, tensor, common, at, fresh),
+            lambda names, at, fresh: _found(names, places, tensor, common, at, fresh, from_end),
             "T_adv_index",
         )
 
     def value(*i: Expr) -> Expr:
         found: list[ExprLike] = [
-            counted(element(place, common, i[:width]), dim)
+            counted(element(place, common, i[:width]), dim, from_end)
             for place, dim in zip(places, tensor.shape, strict=False)
         ]
         return tensor(*found, *i[width:])
@@ -57,10 +57,17 @@ def _taken(what: str, data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     return computed([*common, *tensor.shape[count:]], value, "T_adv_index", INJECTIVE)
 
 
-def index_put(data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put(
+    data: Tensor,
+    indices: Sequence[Tensor],
+    values: Tensor,
+    accumulate: bool = False,
+    from_end: bool = True,
+) -> Tensor:
     """`data` with `values`, broadcast, at the places that tensors of indices are, as ``data[i, j] = values``.
 
     They are put in order, so that of several of one place the last one stays; with `accumulate` all are added.
+    Without `from_end` negative indices are errors of the call, too.
     """
     what = "topi.index_put"
     tensor, places, common = _checked(what, data, indices)
@@ -76,7 +83,7 @@ def index_put(data: Tensor, indices: Sequence[Tensor], values: Tensor, accumulat
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         at, inner = [fresh("j") for _ in common], [fresh("j") for _ in whole[len(common) :]]
-        lines, found = _found(ins[1:-1], places, tensor, common, at, fresh)
+        lines, found = _found(ins[1:-1], places, tensor, common, at, fresh, from_end)
         target = text_of(outs[0], [*found, *inner])
         item = _broadcast_text(ins[-1], new, whole, [*at, *inner])
         return [
@@ -99,12 +106,13 @@ def _found(
     common: Sequence[Dim],
     at: Sequence[str],
     fresh: Fresh,
+    from_end: bool,
 ) -> tuple[list[str], list[str]]:
     """Statements that work out the indices at a place of the common shape, and their names."""
     lines: list[str] = []
     found: list[str] = []
     for name, place, dim in zip(names, places, tensor.shape, strict=False):
-        more, index = counted_index(_broadcast_text(name, place, common, at), dim, fresh)
+        more, index = counted_index(_broadcast_text(name, place, common, at), dim, fresh, from_end)
         lines += more
         found.append(index)
     return lines, found

@@ -38,9 +38,14 @@ def index_tensor_of(what: str, value: object) -> Tensor:
     return tensor
 
 
-def counted(index: Expr, dim: Dim) -> Expr:
-    """An index that counts from the end of a dimension where it is negative; one too far from it is not changed."""
+def counted(index: Expr, dim: Dim, from_end: bool = True) -> Expr:
+    """An index that counts from the end of a dimension where it is negative; one too far from it is not changed.
+
+    Without `from_end` negative ones are out of range, too.
+    """
     wide = index.astype("int64")
+    if not from_end:
+        return wide
     from_end = wide + size(dim)
     # Two choices, not one of two conditions: of those the second is a branch, as it reads memory.
     return functions.select(wide < 0, functions.select(from_end >= 0, from_end, wide), wide)

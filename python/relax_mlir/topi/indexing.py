@@ -82,11 +82,11 @@ def _moded(index: Expr, dim: Dim, mode: str) -> Expr:
     return functions.maximum(functions.minimum(wide, size(dim - 1)), 0)
 
 
-def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
+def gather(data: Tensor, axis: int, indices: Tensor, from_end: bool = True) -> Tensor:
     """The elements at the places of the result, but for the axis, along which `indices` say the place.
 
     It is ONNX's GatherElements. Along other dimensions the indices have at most what the tensor has: what is not known
-    is checked at run time.
+    is checked at run time. Without `from_end` negative indices are errors of the call, too.
     """
     what = "topi.gather"
     tensor, index = require(f"{what}: 'data'", data), index_tensor_of(f"{what}: 'indices'", indices)
@@ -96,7 +96,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     require_at_most(what, index.shape, tensor.shape, place)
     return computed(
         index.shape,
-        lambda *i: tensor(*replaced(i, place, counted(index(*i), tensor.shape[place]))),
+        lambda *i: tensor(*replaced(i, place, counted(index(*i), tensor.shape[place], from_end))),
         "T_gather",
         INJECTIVE,
     )
@@ -173,6 +173,12 @@ def _vectors_taken(
 
 
 def embedding(table: Tensor, indices: Tensor) -> Tensor:
-    """The rows of a matrix at indices; others than those of rows are errors of the call."""
-    matrix: Any = require("topi.embedding: 'table'", table)
-    return take(matrix, indices, 0, mode="fast")
+    """The rows of a matrix at indices; others than those of rows, also negative ones, are errors of the call."""
+    matrix = require("topi.embedding: 'table'", table)
+    index = index_tensor_of("topi.embedding: 'indices'", indices)
+    return computed(
+        [*index.shape, *matrix.shape[1:]],
+        lambda *i: matrix(index(*i[: index.ndim]).astype("int64"), *i[index.ndim :]),
+        "T_take",
+        INJECTIVE,
+    )

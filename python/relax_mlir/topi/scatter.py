@@ -29,12 +29,18 @@ MEAN = "mean"
 
 
 def scatter_elements(
-    data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
+    data: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    axis: int = 0,
+    reduction: str = "update",
+    from_end: bool = True,
 ) -> Tensor:
     """`data` with `updates` at their own places but for the axis, along which `indices` say the place.
 
     `reduction`: "update", or the combination with the old element: "add", "mul", "min", "max"; "mean" is that of the
-    old element and of all updates, of integers rounded down.
+    old element and of all updates, of integers rounded down. Without `from_end` negative indices are errors of the
+    call, too.
     """
     what = "topi.scatter_elements"
     tensor, index, new = _checked(what, data, indices, updates, reduction, (*UPDATES, MEAN))
@@ -46,7 +52,7 @@ def scatter_elements(
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         at = [fresh("j") for _ in index.shape]
-        lines, found = counted_index(element(ins[1], at), tensor.shape[place], fresh)
+        lines, found = counted_index(element(ins[1], at), tensor.shape[place], fresh, from_end)
         there = [*at[:place], found, *at[place + 1 :]]
         target = element(outs[0], there)
         counts = _Counts(tensor, fresh) if reduction == MEAN else None
@@ -176,8 +182,11 @@ def copied(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list
     return [grid(at, shape), f"    {element(target, at)} = {element(source, at)}"]
 
 
-def counted_index(given: str, dim: Dim, fresh: Fresh) -> tuple[list[str], str]:
+def counted_index(given: str, dim: Dim, fresh: Fresh, from_end: bool = True) -> tuple[list[str], str]:
     """The statements that make an index that may count from the end, and its name."""
+    if not from_end:
+        found = fresh("q")
+        return [f"{found} = T.index({given})"], found
     raw, behind, found = fresh("p"), fresh("r"), fresh("q")
     lines = [f"{raw} = T.index({given})", f"{behind} = {raw} + ({dim})"]
     # One that is too far from the end stays what it is, for the message.

@@ -157,6 +157,21 @@ def test_elements_at_indices() -> None:
     runs(one_hot, [{"i": np.array(i, np.int64)} for i in ([0, 2], [-3], [3], [-4], [])])
 
 
+@pytest.mark.parametrize("depth", [0, 1, -1])
+def test_depth_of_one_hot(depth: int) -> None:
+    known = f"""g (int64[q] i) => (float[q, d] y) <int64[1] depth = {{{depth}}}, float[2] values = {{0, 1}}> {{
+        y = OneHot<axis = -1>(i, depth, values)
+    }}"""
+    agree(model(known), {"i": np.zeros(2, np.int64)})
+
+
+def test_depth_of_one_hot_that_the_call_gives() -> None:
+    given = """g (int64[q] i, int64[1] depth) => (float[q, d] y) <float[2] values = {0, 1}> {
+        y = OneHot<axis = -1>(i, depth, values)
+    }"""
+    runs(given, [{"i": np.zeros(2, np.int64), "depth": np.array([depth])} for depth in (2, 1, 0, -1)])
+
+
 def test_parts_add_up_to_the_size() -> None:
     text = "g (float[n, m] x, int64[2] s) => (float[n, a] y, float[n, b] z) { y, z = Split<axis = 1>(x, s) }"
     runs(text, [{"x": X, "s": np.array(s)} for s in ([1, 2], [0, 3], [3, 0], [1, 1], [2, 2], [-1, 4])])

@@ -79,8 +79,10 @@ def arguments(count: int) -> tuple[torch.Tensor, ...]:
     return tuple(torch.arange(8.0).reshape(2, 4) - 3 + i for i in range(count))
 
 
-@pytest.mark.parametrize("way", ["export", "compile"])
-@pytest.mark.parametrize("views", [ITSELF, PARTS], ids=["itself", "parts"])
+@pytest.mark.parametrize("way", ["export", pytest.param("compile", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "views", [ITSELF, pytest.param(PARTS, marks=pytest.mark.slow)], ids=["itself", "parts"]
+)
 def test_changes_through_views(views: Sequence[View], way: str) -> None:
     module, mine, theirs = together(views), arguments(len(views)), arguments(len(views))
     torch._dynamo.reset()

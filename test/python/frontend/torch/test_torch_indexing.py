@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from relax_mlir.error import BoundsError
+from relax_mlir.error import BoundsError, CheckError
 from torch.export import Dim
-from torch_programs import Calls, check
+from torch_programs import Calls, agree, check, compiled
 
 
 def arguments(n: int, m: int) -> tuple[Any, ...]:
@@ -80,3 +80,50 @@ def test_gathers_scatters_and_sorts() -> None:
     )
     shapes = ({0: Dim("n", min=1), 1: Dim("m", min=1)}, {0: Dim("k", min=1)}, {0: Dim("k", min=1)})
     check(module, arguments, ((2, 2), (5, 3), (3, 7)), shapes, example=(6, 4))
+
+
+NOT_FROM_THE_END = {
+    "embedding": lambda x, i: F.embedding(i, x),
+    "index_select": lambda x, i: x.index_select(0, i),
+    "gather": lambda x, i: x.gather(0, i[:, None]),
+    "scatter": lambda x, i: x.scatter(0, i[:, None], 1.0),
+    "scatter_add": lambda x, i: x.scatter_add(0, i[:, None], x),
+    "index_add": lambda x, i: x.index_add(0, i, x[:2]),
+    "one_hot": lambda x, i: F.one_hot(i, 4),
+}
+FROM_THE_END = {
+    "take_along_dim": lambda x, i: torch.take_along_dim(x, i[:, None], 0),
+    "index": lambda x, i: x[i],
+    "index of columns": lambda x, i: x.T[:, i],
+    "take": lambda x, i: x.flatten()[:4].take(i),
+    "index_put": lambda x, i: x.index_put((i,), torch.tensor(1.0)),
+}
+
+
+@pytest.mark.parametrize("name", [*NOT_FROM_THE_END, *FROM_THE_END])
+def test_indices_out_of_range(name: str) -> None:
+    """Errors where eager torch has them: some ops refuse negative indices, others count them from the end."""
+    module = Calls((NOT_FROM_THE_END | FROM_THE_END)[name])
+    x = torch.randn(4, 3)
+    run = compiled(module, (x, torch.tensor([0, 3])))
+    for indices in ([0, 3], [0, -1], [3, 4], [-5, 0], [2**40, 0]):
+        i = torch.tensor(indices)
+        refused = indices != [0, 3] and (name in NOT_FROM_THE_END or indices != [0, -1])
+        if not refused:
+            agree(run, module, (x, i))
+            continue
+        with pytest.raises((IndexError, RuntimeError)):
+            module(x, i)
+        with pytest.raises((BoundsError, CheckError), match=r"out of range|one_hot: a class is|begins at"):
+            run(x, i)
+
+
+def test_places_along_a_dimension_are_broadcast() -> None:
+    module = Calls(
+        lambda x: torch.take_along_dim(x, torch.tensor([[0, 2]]), 1),
+        lambda x: torch.take_along_dim(x[:1], torch.tensor([[0, 2], [1, 1]]), -1),
+        lambda x: torch.take_along_dim(x, torch.tensor([[2], [1], [0]]), 0),
+        lambda x: torch.take_along_dim(x, torch.tensor([3, 4])),
+    )
+    x = torch.randn(3, 5)
+    agree(compiled(module, (x,)), module, (x,))

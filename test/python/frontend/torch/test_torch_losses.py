@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sweep
 import torch
 from relax_mlir.frontend.torch import compile_module
 from torch.nn import functional as F
@@ -73,7 +74,7 @@ def reduced(losses: list[Loss]) -> Calls:
     return Calls(*(lambda x, t, f=f, r=r: f(x, t, r) for f in losses for r in REDUCTIONS))
 
 
-@pytest.mark.parametrize("kind", ["plain", "spatial", "soft"])
+@pytest.mark.parametrize("kind", sweep.quick(["plain", "spatial", "soft"], "plain"))
 def test_of_classes(kind: str) -> None:
     losses, args = of_classes()[kind]
     module = reduced(losses)
@@ -88,6 +89,7 @@ def test_of_elements() -> None:
     agree(compiled(module, args), module, args)
 
 
+@pytest.mark.slow
 def test_by_torch_compile() -> None:
     """`gaussian_nll_loss` looks at its variances in Python, which `torch.export` refuses: a graph break here."""
     torch.manual_seed(0)

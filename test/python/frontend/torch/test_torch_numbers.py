@@ -63,7 +63,7 @@ CHECKED: dict[str, Op] = {
 }
 """Ops that refuse numbers that the dtype does not hold."""
 NUMBERS = (1, True, 200, 300, -1, -300, 2**31, -(2**40), 2.5, -1.5, 1e10, math.inf, math.nan)
-SOME = (200, 300, -1, 2**31, 2.5)
+SOME = (200, -1, 2.5)
 DTYPES = {
     "int8": torch.int8,
     "uint8": torch.uint8,
@@ -90,7 +90,7 @@ def accepted(op: Op, dtype: torch.dtype) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("dtype", sweep.quick(DTYPES, "int8", "uint8"))
+@pytest.mark.parametrize("dtype", sweep.quick(DTYPES, "int8"))
 def test_as_eager(dtype: str) -> None:
     """All numbers that eager torch takes, in one program."""
     kind = DTYPES[dtype]
@@ -119,6 +119,17 @@ def test_refused_as_in_eager(name: str, dtype: str, number: int) -> None:
         (DTypeError, RuntimeError), match=rf"{number}(\.0)? does not fit {dtype}|cannot be converted|overflow"
     ):
         compiled(Calls(lambda x: op(x, number)), (x,))
+
+
+def test_ranges_wrap_around() -> None:
+    module = Calls(
+        lambda x: torch.arange(0, 300, 100, dtype=torch.int8) + x,
+        lambda x: torch.arange(-3, 3, 2, dtype=torch.uint8) + x,
+        lambda x: torch.arange(300, 0, -100, dtype=torch.int8) + x,
+        lambda x: torch.arange(x.shape[0], 300, 100, dtype=torch.int8),
+    )
+    x = torch.zeros(3, dtype=torch.int8)
+    agree(compiled(module, (x,)), module, (x,))
 
 
 def test_other_errors_of_eager() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 from relax_mlir import op as R
 from relax_mlir import te
 from relax_mlir.dialects.value import Value
-from relax_mlir.error import ArgumentError
+from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.frontend.onnx.dtypes import dtype_name
 from relax_mlir.frontend.onnx.items import TensorItem, of_array
-from relax_mlir.frontend.onnx.node import Node, constant
+from relax_mlir.frontend.onnx.node import Node, constant, place_of
 from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.symbolic import Expr
 
@@ -98,8 +98,13 @@ def _one_hot(node: Node) -> Value:
     rank = node.rank(0)
     axis = axis + rank + 1 if axis < 0 else axis
     (depth,) = _one_dim(node, 1)
+    if not isinstance(depth, Expr) and depth < 1:
+        raise ShapeError(f"the depth (input 1) is {depth}, expected at least 1")
     indices = R.astype(node.tensor(0), "int64")
     size = R.prim_to_tensor(R.prim_value(depth)) if isinstance(depth, Expr) else R.const(np.int64(depth))
+    if isinstance(depth, Expr):
+        message = f"{place_of(node.proto)}: the depth (input 1) is 0, expected at least 1"
+        R.assert_op(R.greater(size, R.const(np.int64(0))), format=message)
     wrapped = R.where(R.less(indices, R.const(np.int64(0))), R.add(indices, size), indices)
     places = R.reshape(R.arange(0, depth, 1, "int64"), [depth if i == axis else 1 for i in range(rank + 1)])
     is_hot = R.equal(R.expand_dims(wrapped, axis), places)

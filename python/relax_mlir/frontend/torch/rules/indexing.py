@@ -20,7 +20,7 @@ def _integers(places: Value) -> Value:
 
 @rule("embedding.default")
 def embedding(call: OpCall, table: Value, places: Value, *rest: object) -> Value:
-    """An index that is no row is an error of the call, as in torch."""
+    """An index that is no row is an error of the call, as in torch, also a negative one."""
     return call.te(topi.embedding, table, _integers(places))
 
 
@@ -29,7 +29,7 @@ def index_select(call: OpCall, x: Value, axis: int, places: Value) -> Value:
     if not call.rank:
         return x
     flat = R.reshape(_integers(places), [call.shape[call.axis(axis, call.rank)]])
-    return _taken(call, x, {call.axis(axis, call.rank): flat})
+    return _taken(call, x, {call.axis(axis, call.rank): flat}, from_end=False)
 
 
 @rule("index.Tensor")
@@ -40,13 +40,16 @@ def index(call: OpCall, x: Value, indices: Sequence[Value | None]) -> Value:
     )
 
 
-def _taken(call: OpCall, x: Value, given: dict[int, Value]) -> Value:
-    """``x[:, i, :, j]``: axes of the indices stand where the indexed ones were if those are neighbours, else first."""
+def _taken(call: OpCall, x: Value, given: dict[int, Value], *, from_end: bool = True) -> Value:
+    """``x[:, i, :, j]``: axes of the indices stand where the indexed ones were if those are neighbours, else first.
+
+    `from_end`: negative indices count from the end, else they are errors of the call.
+    """
     axes = sorted(given)
     rank = x.ndim or 0
     others = [axis for axis in range(rank) if axis not in given]
     moved = x if axes == list(range(len(axes))) else R.permute_dims(x, [*axes, *others])
-    found: Value = call.te(topi.index_tensor, moved, [given[axis] for axis in axes])
+    found: Value = call.te(topi.index_tensor, moved, [given[axis] for axis in axes], from_end)
     wide = (found.ndim or 0) - len(others)
     if axes != list(range(axes[0], axes[-1] + 1)) or axes[0] == 0:
         return found
@@ -92,7 +95,7 @@ def nonzero(call: OpCall, x: Value) -> Value:
 def gather(call: OpCall, x: Value, axis: int, places: Value, *, sparse_grad: bool = False) -> Value:
     if not call.rank or not len(call.argument(0).shape):
         return R.broadcast_to(x, call.shape)
-    return call.te(topi.gather, x, call.axis(axis, call.rank), _integers(places))
+    return call.te(topi.gather, x, call.axis(axis, call.rank), _integers(places), False)
 
 
 @rule("take.default")
@@ -102,9 +105,15 @@ def take(call: OpCall, x: Value, places: Value) -> Value:
 
 @rule("take_along_dim.default")
 def take_along(call: OpCall, x: Value, places: Value, axis: int | None = None) -> Value:
+    """As `gather`, with negative indices; dimensions other than the axis are broadcast against each other."""
     if axis is None:
         return call.te(topi.gather, R.flatten(x), 0, R.flatten(_integers(places)))
-    return gather(call, x, axis, places)
+    own, given = (call.importer.shape(call.argument(index).shape) for index in (0, 1))
+    axis = call.axis(axis, call.rank)
+    wide = [size if a == axis else call.shape[a] for a, size in enumerate(own)]
+    x = x if own == wide else R.broadcast_to(x, wide)
+    places = places if given == call.shape else R.broadcast_to(places, call.shape)
+    return call.te(topi.gather, x, axis, _integers(places))
 
 
 @rule("index_put.default", "_unsafe_index_put.default")
@@ -186,8 +195,11 @@ _REDUCTIONS = {
 def _scattered(call: OpCall, x: Value, axis: int, places: Value, source: Value, reduction: str) -> Value:
     if not call.rank:
         x, places, source = (R.reshape(v, [1]) for v in (x, places, source))
-        return R.reshape(call.te(topi.scatter_elements, x, _integers(places), source, 0, reduction), [])
-    return call.te(topi.scatter_elements, x, _integers(places), source, call.axis(axis, call.rank), reduction)
+        return R.reshape(
+            call.te(topi.scatter_elements, x, _integers(places), source, 0, reduction, False), []
+        )
+    axis = call.axis(axis, call.rank)
+    return call.te(topi.scatter_elements, x, _integers(places), source, axis, reduction, False)
 
 
 def _fitting(call: OpCall, source: Value) -> Value:
@@ -244,7 +256,7 @@ def index_add(
     new = call.tensor(source) if alpha == 1 else R.multiply(call.tensor(source), call.tensor(alpha))
     order = [axis, *(a for a in range(call.rank) if a != axis)]
     put = call.te(
-        topi.index_put, R.permute_dims(x, order), [_integers(places)], R.permute_dims(new, order), True
+        topi.index_put, R.permute_dims(x, order), [_integers(places)], R.permute_dims(new, order), True, False
     )
     return R.permute_dims(put, [order.index(a) for a in range(call.rank)])
 
@@ -283,7 +295,13 @@ def select_scatter(call: OpCall, x: Value, source: Value, axis: int, index: Argu
 
 @rule("one_hot.default")
 def one_hot(call: OpCall, places: Value, count: int = -1) -> Value:
+    """A class that is negative, or beyond the last one, is an error of the call."""
     size = call.shape[-1]
+    inside = R.logical_and(
+        R.greater_equal(places, R.const(0, str(places.dtype))),
+        R.less(R.astype(places, "int64"), call.tensor(size, "int64")),
+    )
+    R.assert_op(R.all(inside), format="one_hot: a class is negative or beyond the last one")
     steps = R.arange(0, size, 1, "int64")
     return R.astype(R.equal(R.expand_dims(places, -1), steps), call.dtype)
 
