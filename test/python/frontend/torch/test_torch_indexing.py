@@ -83,6 +83,7 @@ def test_gathers_scatters_and_sorts() -> None:
 
 
 NOT_FROM_THE_END = {
+    "take_along_dim": lambda x, i: torch.take_along_dim(x[:, 0], i),
     "embedding": lambda x, i: F.embedding(i, x),
     "index_select": lambda x, i: x.index_select(0, i),
     "gather": lambda x, i: x.gather(0, i[:, None]),
@@ -92,7 +93,6 @@ NOT_FROM_THE_END = {
     "one_hot": lambda x, i: F.one_hot(i, 4),
 }
 FROM_THE_END = {
-    "take_along_dim": lambda x, i: torch.take_along_dim(x, i[:, None], 0),
     "index": lambda x, i: x[i],
     "index of columns": lambda x, i: x.T[:, i],
     "take": lambda x, i: x.flatten()[:4].take(i),
@@ -124,6 +124,7 @@ def test_places_along_a_dimension_are_broadcast() -> None:
         lambda x: torch.take_along_dim(x[:1], torch.tensor([[0, 2], [1, 1]]), -1),
         lambda x: torch.take_along_dim(x, torch.tensor([[2], [1], [0]]), 0),
         lambda x: torch.take_along_dim(x, torch.tensor([3, 4])),
+        lambda x: torch.take_along_dim(x, torch.tensor([[-1, 7, 2**40]]), 1),  # modulo the size
     )
     x = torch.randn(3, 5)
     agree(compiled(module, (x,)), module, (x,))

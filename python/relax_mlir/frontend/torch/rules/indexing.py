@@ -105,15 +105,16 @@ def take(call: OpCall, x: Value, places: Value) -> Value:
 
 @rule("take_along_dim.default")
 def take_along(call: OpCall, x: Value, places: Value, axis: int | None = None) -> Value:
-    """As `gather`, with negative indices; dimensions other than the axis are broadcast against each other."""
+    """As `gather`, with indices modulo the size; dimensions other than the axis are broadcast against each other."""
     if axis is None:
-        return call.te(topi.gather, R.flatten(x), 0, R.flatten(_integers(places)))
+        return call.te(topi.gather, R.flatten(x), 0, R.flatten(_integers(places)), False)
     own, given = (call.importer.shape(call.argument(index).shape) for index in (0, 1))
     axis = call.axis(axis, call.rank)
     wide = [size if a == axis else call.shape[a] for a, size in enumerate(own)]
     x = x if own == wide else R.broadcast_to(x, wide)
     places = places if given == call.shape else R.broadcast_to(places, call.shape)
-    return call.te(topi.gather, x, axis, _integers(places))
+    within = R.floor_mod(R.astype(places, "int64"), call.tensor(own[axis], "int64"))
+    return call.te(topi.gather, x, axis, within, False)
 
 
 @rule("index_put.default", "_unsafe_index_put.default")
