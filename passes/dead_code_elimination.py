@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from relax_mlir.analysis.purity import impure_functions
 from relax_mlir.dialects.traits import EndsBlock, has_trait
-from relax_mlir.ir_queries import callee_of, entry_block, is_used
+from relax_mlir.ir_queries import callee_of, entry_block, is_used, ops_of, symbols_named
 from relax_mlir.mlir import func, ir
 from relax_mlir.passes.canonicalize_bindings import clean_outputs
 from relax_mlir.passes.explicit_effects import make_all_effects_explicit
@@ -65,31 +64,10 @@ def _drop_unreachable(module: ir.Module) -> None:
     waiting = [name for name, op in tops.items() if "sym_visibility" not in op.attributes]
     reached = set(waiting)
     while waiting:
-        named = set(_named_by(tops[waiting.pop()].operation)) & set(tops)
+        ops = ops_of(tops[waiting.pop()].operation)
+        named = {name for op in ops for name in symbols_named(op)} & set(tops)
         waiting += named - reached
         reached |= named
     for name, op in tops.items():
         if name not in reached:
             op.operation.erase()
-
-
-def _named_by(op: ir.Operation) -> Iterator[str]:
-    """The symbols that attributes inside `op` refer to."""
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                attributes = view.operation.attributes
-                for index in range(len(attributes)):
-                    yield from _symbols(attributes[index].attr)
-                yield from _named_by(view.operation)
-
-
-def _symbols(attribute: ir.Attribute) -> Iterator[str]:
-    if isinstance(attribute, ir.FlatSymbolRefAttr):
-        yield attribute.value
-    elif isinstance(attribute, ir.ArrayAttr):
-        for item in attribute:
-            yield from _symbols(item)
-    elif isinstance(attribute, ir.DictAttr):
-        for index in range(len(attribute)):
-            yield from _symbols(attribute[index].attr)

@@ -133,6 +133,26 @@ def callee_of(call: ir.Operation) -> str:
     return str(callee.value) if isinstance(callee, ir.FlatSymbolRefAttr) else ""
 
 
+def symbols_named(op: ir.Operation, ignored: str = "") -> Iterator[str]:
+    """The symbols in the attributes of `op` but one called `ignored`, those in lists and dictionaries, too."""
+    attributes = op.attributes
+    for index in range(len(attributes)):
+        named = attributes[index]
+        if named.name != ignored:
+            yield from _symbols_in(named.attr)
+
+
+def _symbols_in(attribute: ir.Attribute) -> Iterator[str]:
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        yield attribute.value
+    elif isinstance(attribute, ir.ArrayAttr):
+        for item in attribute:
+            yield from _symbols_in(item)
+    elif isinstance(attribute, ir.DictAttr):
+        for index in range(len(attribute)):
+            yield from _symbols_in(attribute[index].attr)
+
+
 def has_symbol(module: ir.Module, name: str) -> bool:
     """True if a function or declaration of the module is called `name`; for many names take `symbol_names`."""
     return name in ir.SymbolTable(module.operation)

@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import TUPLE, pack, unpack
 from relax_mlir.dialects.symbolic_attributes import dim_attributes, substitute_attributes
 from relax_mlir.dialects.types import StructInfo, Tuple, struct_info, substitute
 from relax_mlir.error import RelaxError
-from relax_mlir.ir_queries import callee_of, entry_block, ops_of
+from relax_mlir.ir_queries import callee_of, entry_block, ops_of, symbols_named
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, symbols
 
@@ -42,14 +42,11 @@ def calls_of(module: ir.Module) -> dict[str, list[ir.Operation]]:
 
 
 def names_used(module: ir.Module) -> set[str]:
-    """The functions that something other than a ``relax.call`` refers to, by a symbol attribute."""
+    """The functions that something other than a ``relax.call`` refers to, by a symbol in an attribute."""
     used: set[str] = set()
     for function in functions_by_name(module).values():
         for op in ops_of(function.operation):
-            for index in range(len(op.attributes)):
-                attribute = op.attributes[index].attr
-                if isinstance(attribute, ir.FlatSymbolRefAttr) and op.name != "relax.call":
-                    used.add(attribute.value)
+            used.update(symbols_named(op, ignored="callee" if op.name == "relax.call" else ""))
     return used
 
 

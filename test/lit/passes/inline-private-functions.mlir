@@ -231,3 +231,28 @@ func.func @sizes(%x: tensor<2xf32>) -> tensor<2xf32> {
   %3 = "relax.call"(%w) {callee = @two_once} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
   return %3 : tensor<2xf32>
 }
+
+// -----
+
+// What an attribute names in a list or a dictionary stays.
+// CHECK-LABEL: func.func private @in_list(
+// CHECK-LABEL: func.func private @in_dictionary(
+// CHECK-NOT: @called_only
+// CHECK-LABEL: func.func @names(
+func.func private @in_list(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func private @in_dictionary(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func private @called_only(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "relax.tanh"(%x) {list = [@in_list], dictionary = {name = [@in_dictionary]}} : (tensor<2xf32>) -> tensor<2xf32>
+  %t = builtin.unrealized_conversion_cast %0 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %1 = "relax.call"(%t) {callee = @in_list} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  %u = builtin.unrealized_conversion_cast %1 : tensor<2xf32> to tuple<tensor<2xf32>>
+  %2 = "relax.call"(%u) {callee = @called_only} : (tuple<tensor<2xf32>>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}

@@ -45,6 +45,18 @@ def names(x: R.Tensor(("n",), "float32")):
     after = pair[0]
     return y, before, after, pair
 
+@R.function(private=True)
+def sum_of(t: R.Tuple(R.Tensor(("k",), "float32"), R.Tensor(("k",), "float32"))):
+    return t[0] + t[1]
+
+@R.function
+def whole_tuple(x: R.Tensor(("n",), "float32")):
+    y = x + 0.0
+    pair = (y, x)
+    before = cls.sum_of(pair)
+    R.call_packed("passes.increment", y)
+    return before, cls.sum_of(pair), cls.sum_of((y, x)), R.concat(pair)
+
 @R.function
 def callee_keeps_callers_value(x: R.Tensor(("n",), "float32")):
     y = x + 0.0
@@ -135,6 +147,7 @@ def tuple_of_two_calls(x: R.Tensor(("n",), "float32")):
 """
 EXPECTED = {
     "names": ([1], [1], [1], ([0], [0])),
+    "whole_tuple": ([0], [0], [1], [0, 0]),  # a tuple as a whole keeps what it was made with
     "callee_keeps_callers_value": ([0], [1], ([1], [1])),
     "returned_value_is_another": ([1], [0]),
     "one_value_twice": (([1], [1]), ([1], [1])),
