@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import SparseTensorProto, TensorProto, numpy_helper
 
+from relax_mlir import files
 from relax_mlir.error import ParseError, UnsupportedError
 from relax_mlir.frontend.onnx.dtypes import dtype_name, numpy_dtype
 from relax_mlir.frontend.onnx.items import TensorItem
@@ -85,7 +86,7 @@ class Arrays:
         if wanted == 0:
             return np.zeros(shape, dtype)
         if offset % dtype.itemsize:
-            with path.open("rb") as file:
+            with files.open_regular(path) as file:
                 file.seek(offset)
                 return np.frombuffer(file.read(wanted), dtype).reshape(shape)
         return np.memmap(path, dtype, mode="r", offset=offset, shape=shape)
@@ -101,8 +102,8 @@ class Arrays:
                 f"{what}: the file of its external data, {location!r}, is not below the model's folder"
             )
         path = self._folder / location
-        if not path.is_file():
-            raise ParseError(f"{what} is stored in {path}, which is no file: copy it beside the model")
+        if why := files.why_unreadable(path):
+            raise ParseError(f"{what} is stored in {path}: {why}; copy it beside the model")
         if not path.resolve().is_relative_to(self._folder.resolve()):
             raise ParseError(f"{what}: {path} leads out of the model's folder")
         return path

@@ -10,6 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it has no types
 from onnx import ModelProto
 
+from relax_mlir import files
 from relax_mlir.error import ArgumentError, OutOfMemoryError, ParseError, UnsupportedError
 from relax_mlir.frontend.onnx.registry import normal_domain
 
@@ -46,16 +47,16 @@ def _read(model: ModelLike) -> tuple[ModelProto, Path | None, str]:
             f"from_onnx: the model is a {type(model).__name__}, expected a path, bytes, or an onnx.ModelProto"
         )
     path = Path(model)
-    if not path.is_file():
-        raise ParseError(f"cannot open the model {str(path)!r}: there is no such file")
     return _parsed(_contents(path), str(path)), path.parent, str(path)
 
 
 def _contents(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return files.read_bytes(path)
+    except FileNotFoundError as error:
+        raise ParseError(f"cannot open the model {str(path)!r}: there is no such file") from error
     except OSError as error:
-        raise ParseError(f"cannot open the model {str(path)!r}: {error}") from error
+        raise ParseError(f"cannot open the model {str(path)!r}: {error.strerror or error}") from error
     except MemoryError as error:
         raise OutOfMemoryError(
             f"there is no memory for the {path.stat().st_size} bytes of {path}: "

@@ -78,7 +78,7 @@ def test_external_data_is_mapped(tmp_path) -> None:
         from_onnx(path)
     (tmp_path / "m.data").unlink()
     with pytest.raises(
-        ParseError, match=r"'w' is stored in .*m.data, which is no file: copy it beside the model"
+        ParseError, match=r"'w' is stored in .*m.data: there is no such file; copy it beside the model"
     ):
         from_onnx(path)
     loaded = onnx.load(path, load_external_data=False)
