@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 from relax_mlir import op
 from relax_mlir.tools import compile_command, opt, run_command, tune_command
 
@@ -188,13 +189,17 @@ CASES = (
 )
 
 
+PARTS = 8
+
+
+@pytest.mark.parametrize("part", sweep.quick(range(PARTS), 0))
 def test_no_argument_leads_to_an_internal_error(
-    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    part: int, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RELAX_MLIR_REPRODUCERS", "0")
     monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115 - it is closed with the process
     found = []
-    for tool, arguments in CASES:
+    for tool, arguments in CASES[part::PARTS]:
         try:
             code = TOOLS[tool](list(arguments))
         except SystemExit as end:
