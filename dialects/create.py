@@ -209,6 +209,7 @@ def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None)
     The dtype is that of `x` unless `dtype` is given, as in NumPy and TVM: a `fill_value` of another one is converted.
     Raises `DTypeError` where neither is known.
     """
+    x = as_value(x)
     if dtype is None and not isinstance(fill_value, Value):
         return create_one(FullLikeOp, [x, as_value(fill_value, x.struct_info, "full_like: 'fill_value'")])
     if dtype is None and (dtype := x.dtype) is None:

@@ -94,7 +94,7 @@ def dtype(spec: str | DType | np.dtype[Any] | type) -> DType:
 def _numpy_name(spec: np.dtype[Any] | type) -> str:
     try:
         return str(np.dtype(spec).name)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise DTypeError(f"{spec!r} is not a dtype: {error}") from None
 
 

@@ -75,12 +75,14 @@ def index_map_text(what: str, given: str | Callable[..., Any]) -> str:
         raise ArgumentError(
             f"{what}: 'index_map' is {given!r:.60}, expected a function of indices, or its text"
         )
-    parameters = list(inspect.signature(given).parameters.values())
+    try:
+        signature = inspect.signature(given)
+    except (TypeError, ValueError) as error:  # many builtins have none
+        raise ArgumentError(f"{what}: the parameters of 'index_map' are not known: {error}") from None
+    parameters = list(signature.parameters.values())
     kinds = {parameter.kind for parameter in parameters}
     if kinds - {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
-        raise ArgumentError(
-            f"{what}: 'index_map' takes {inspect.signature(given)}, expected one name for each dimension"
-        )
+        raise ArgumentError(f"{what}: 'index_map' takes {signature}, expected one name for each dimension")
     names = [parameter.name for parameter in parameters]
     found = given(*map(symbolic.symbol, names))
     results = list(found) if isinstance(found, list | tuple) else [found]

@@ -1,6 +1,6 @@
 """`call_tir_inplace`: a call of a prim func that writes results over arguments."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from relax_mlir.dialects.base import OpArgs, RelaxOp, implies
@@ -17,7 +17,7 @@ from relax_mlir.dialects.structure import make_tuple
 from relax_mlir.dialects.traits import CallsFunction, HasDestination, KeptAtR1, TakesOwnership
 from relax_mlir.dialects.types import DimLike, StructInfo, Tensor, dims_from_attr, struct_info
 from relax_mlir.dialects.value import Value, create, require_insertion_point
-from relax_mlir.error import ArgumentError, ShapeError
+from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 
 FRESH = -1
@@ -103,6 +103,7 @@ def call_tir_inplace(
     elements for all other uses: what is needed later is copied.
     """
     require_insertion_point("call_tir_inplace")
+    expect("call_tir_inplace: 'args'", args, Iterable, "a list of values")
     return inplace_call(callee, make_tuple(*args), inplace_indices, result_info(out), tir_vars)
 
 

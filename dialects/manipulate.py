@@ -1,7 +1,7 @@
 """Ops that move elements without computing: permutations, slices, joins, gathers."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from relax_mlir import symbolic
@@ -365,6 +365,7 @@ def concat(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
         if not isinstance(tensors.struct_info, Tuple):
             raise ArgumentError(f"concat: expected tensors or a tuple of them, got {tensors.struct_info}")
     else:
+        expect("concat: 'tensors'", tensors, Iterable, "tensors or a tuple of them")
         tensors = make_tuple(*map(as_value, tensors))
     return create_one(ConcatOp, [tensors], {"axis": int_attr(axis, "concat: 'axis'")})
 

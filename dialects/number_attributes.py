@@ -5,7 +5,6 @@ An integer that a `prim_value` gives (TVM's scripts write ``R.prim_value(0)``) i
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError
 from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim, Expr
+from relax_mlir.symbolic.expr import as_int
 
 
 def integer(value: object, what: str) -> int:
@@ -27,9 +27,9 @@ def integer(value: object, what: str) -> int:
                 f"{what} is {shown}, a value of the program; it is an int that is written out"
             )
         return known
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+    found = None if isinstance(value, np.bool_) else as_int(value)
+    if found is None:
         raise ArgumentError(f"{what} is {_shown(value)}, expected an int")
-    found = operator.index(value)
     if not fits_int64(found):
         raise ArgumentError(f"{what} is {found}, which does not fit 64 bits ({INT64[0]} to {INT64[1]})")
     return found

@@ -176,7 +176,7 @@ def multinomial_from_uniform(
     """
     require_insertion_point("multinomial_from_uniform")
     if sample_indices is None:
-        shape = uniform_sample.tensor_info.shape
+        shape = as_value(uniform_sample).tensor_info.shape
         if not shape or shape[0] is None:
             raise ShapeError(
                 f"multinomial_from_uniform: operand 'uniform_sample' is {uniform_sample.tensor_info}, whose first "

@@ -98,7 +98,7 @@ def where(condition: Value, x1: ValueLike, x2: ValueLike) -> Value:
 def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
     """`x` limited to ``min..max`` (see `ClipOp`). A bound that no value of the dtype breaks has no effect."""
     require_insertion_point("clip")
-    dtype = x.tensor_info.dtype
+    dtype = as_value(x).tensor_info.dtype
     bounds = {"min": bound_attr(dtype, "min", min), "max": bound_attr(dtype, "max", max)}
     return create_one(ClipOp, [x], bounds)
 

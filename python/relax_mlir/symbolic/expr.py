@@ -164,16 +164,19 @@ def _condition() -> ModuleType:
     return condition
 
 
-def _operand(value: object) -> Dim | None:
-    """`value` as a Dim, or None if it is not an integer (a bool is none)."""
-    if isinstance(value, Expr) or type(value) is int:
-        return value
+def as_int(value: object) -> int | None:
+    """`value` as an int, or None if it is not an integer (a bool is none)."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     try:
         return operator.index(value)
-    except TypeError:  # a value of a program says that it is none
+    except TypeError:  # classes have the method; arrays and values of a program say that they are none
         return None
+
+
+def _operand(value: object) -> Dim | None:
+    """`value` as a Dim, or None if it is not an integer (a bool is none)."""
+    return value if isinstance(value, Expr) or type(value) is int else as_int(value)
 
 
 @lru_cache(maxsize=4096)

@@ -12,14 +12,13 @@ Functions: min and max of two or more, ceildiv, floordiv and floormod of two.
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable
 from functools import lru_cache
 
 from relax_mlir.error import ArgumentError, ParseError, ShapeError
 from relax_mlir.symbolic.division import ceildiv, floordiv, floormod, maximum, minimum
-from relax_mlir.symbolic.expr import Dim, Expr, add, multiply, symbol_atom
+from relax_mlir.symbolic.expr import Dim, Expr, add, as_int, multiply, symbol_atom
 
 FUNCTIONS: dict[str, Callable[..., Dim]] = {
     "min": minimum,
@@ -67,10 +66,10 @@ def to_dim(value: int | str | Expr) -> Dim:
         return value
     if isinstance(value, str):
         return parse(value)
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if (found := as_int(value)) is None:
         kind = type(value).__name__
         raise ArgumentError(f"a dimension is an int, an expression or its text, not {kind} {value!r}")
-    return operator.index(value)
+    return found
 
 
 class _Parser:
