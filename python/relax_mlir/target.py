@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from relax_mlir.error import ParseError, UnknownNameError
+from relax_mlir.error import ParseError, UnknownNameError, expect
 
 THREADS_VARIABLE = "RELAX_MLIR_NUM_THREADS"
 """The environment variable that overrides the number of threads of the host."""
@@ -253,6 +253,7 @@ _NUMBERS = {
 
 def _parse(text: str) -> dict[str, Any]:
     """The attributes that a target's text stands for."""
+    expect("target", text, str, "a target or its text")
     kind, *options = text.split() or [""]
     if kind not in ("cpu", "llvm"):
         raise UnknownNameError("target kind", kind, ["cpu", "llvm"])

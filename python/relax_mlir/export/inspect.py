@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from relax_mlir.error import ParseError
+from relax_mlir.error import ParseError, expect
 from relax_mlir.export.elf_sections import section
 from relax_mlir.export.metadata import FORMAT, SECTION
 from relax_mlir.files import mapped
@@ -73,6 +74,7 @@ def inspect_library(path: str | Path) -> LibraryInfo:
 
     Raises ParseError: it cannot be read, is no such file, or a newer version has made it.
     """
+    expect("inspect_library: 'path'", path, str | os.PathLike, "a path")
     path = Path(path)
     try:
         with mapped(path) as data:

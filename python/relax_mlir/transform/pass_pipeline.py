@@ -24,6 +24,7 @@ def create_pass(name: str, options: str = "") -> Pass:
         UnknownNameError: neither knows it; lists near matches.
         ParseError: options that it does not take.
     """
+    expect("create_pass: 'name'", name, str, "a name")
     if registry.is_known(name):
         result = create(registry.pass_class(name), name, options)
         if isinstance(result, PipelinePass):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_mlir.error import ParseError
+from relax_mlir.error import ParseError, expect
 
 NAME_STOPS = "{}(),"
 
@@ -35,6 +35,7 @@ def parse_elements(text: str) -> tuple[Element, ...]:
     Raises:
         ParseError: text that does not follow the grammar; the message points at the place.
     """
+    expect("pass pipeline", text, str, "text")
     parser = _Parser(text)
     elements = parser.pipeline(end="")
     parser.expect_end()

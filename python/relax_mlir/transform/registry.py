@@ -9,7 +9,7 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError
+from relax_mlir.error import ArgumentError, RelaxError, UnknownNameError, expect
 
 if TYPE_CHECKING:
     from relax_mlir.transform.pass_base import Pass
@@ -145,6 +145,7 @@ def register_pass(name: str, target: str | type[Pass]) -> None:
     Raises:
         ArgumentError: the name is taken.
     """
+    expect("register_pass: 'name'", name, str, "a name")
     if name in PASSES or name in _CLASSES:
         raise ArgumentError(f"pass '{name}' is registered already")
     if isinstance(target, str):

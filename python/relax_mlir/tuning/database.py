@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -213,6 +214,7 @@ def apply_history_best(
 
 def existing_database(path: str | Path) -> Database:
     """The database of a file that there must be; raises ParseError."""
+    expect("the measurements of tuning", path, str | os.PathLike, "a database, or the path of one")
     if not Path(path).is_file():
         raise ParseError(f"cannot open the measurements of tuning: there is no file '{path}'")
     return Database(path)

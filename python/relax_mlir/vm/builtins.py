@@ -12,7 +12,7 @@ import importlib.util
 
 import tvm_ffi
 
-from relax_mlir.error import UnknownNameError
+from relax_mlir.error import UnknownNameError, expect
 from relax_mlir.lowering.runtime_lib.vm_builtins.module import (
     BUILTINS,
     ENTRIES,
@@ -45,6 +45,7 @@ def may_register() -> bool:
 
 def builtin(name: str) -> tvm_ffi.Function:
     """The builtin `name`, with or without ``vm.builtin.`` before it; raises UnknownNameError."""
+    expect("vm.builtin: 'name'", name, str, "a name")
     functions = builtin_functions()
     full = name if name.startswith(PREFIX) else PREFIX + name
     if full not in functions:

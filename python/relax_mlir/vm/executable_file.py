@@ -16,7 +16,7 @@ import numpy as np
 import tvm_ffi
 
 from relax_mlir.dialects.dtypes import DTYPES
-from relax_mlir.error import ArgumentError, BytecodeError, ParseError
+from relax_mlir.error import ArgumentError, BytecodeError, ParseError, expect
 from relax_mlir.files import open_regular
 from relax_mlir.module_text import writing_atomically
 from relax_mlir.vm.code_table import Words
@@ -224,6 +224,7 @@ def load(path: Path, check_tensors: bool = False, place: tuple[int, int] | None 
 
 def load_constants(path: str | os.PathLike[str]) -> tuple[object, ...]:
     """The constant pool of the executable in a file; raises ParseError as `Executable.load` does."""
+    expect("vm.load_constants: 'path'", path, str | os.PathLike, "a path")
     return load(Path(path)).constants
 
 
