@@ -106,7 +106,7 @@ def from_element_type(element_type: ir.Type) -> DType:
     return found
 
 
-def require_held(what: str, number: float, dtype: DType) -> None:
+def require_held(what: str, number: float | np.integer[Any] | np.floating[Any], dtype: DType) -> None:
     """Raise `DTypeError` for a number beyond an integer dtype, and for NaN; `what` is the function and its parameter.
 
     It holds for numbers that users give. A cast of a tensor wraps around. A fraction is not looked at here.

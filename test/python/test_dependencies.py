@@ -35,6 +35,9 @@ LAYERS: tuple[frozenset[str], ...] = (
             "diagnostics",
             "ir_queries",
             "isolation",
+            "cached",
+            "fork_safety",
+            "memory_left",
             "source_frame",
             "symbolic",
             "target",
@@ -79,7 +82,7 @@ LAZY = frozenset({"relax_mlir.transform.registry", "relax_mlir.op.op_registry"})
 COMPUTED = frozenset(
     {
         *("relax_mlir", "relax_mlir.mlir", "relax_mlir.mlir.generate_stubs", "relax_mlir.strategy"),
-        *("relax_mlir.transform", *LAZY),
+        *("relax_mlir.fork_safety", "relax_mlir.transform", *LAZY),
     }
 )
 """Modules that import by a name they compute: from a table of theirs, or the bindings."""

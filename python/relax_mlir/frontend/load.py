@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import logging
 import runpy
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +86,25 @@ def _from_torch(path: str, trusted: bool) -> IRModule:
     try:
         if not trusted:
             check_archive(path)
-        program = torch.export.load(path)
+        with _without_log("torch.export"):  # it logs a trace of its first attempt
+            program = torch.export.load(path)
     except RelaxError:
         raise
     except Exception as error:  # torch raises of all kinds for files that are damaged
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ParseError(f"{path}: no program that torch.export.load reads: {reason}") from error
     return from_exported_program(program)
+
+
+@contextlib.contextmanager
+def _without_log(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _from_bytecode(path: str, trusted: bool) -> IRModule:

@@ -64,7 +64,7 @@ class Later(Container[str]):
     outside: Container[str]
 
     def __contains__(self, name: object) -> bool:
-        return self.last.get(name, -1) > self.index or name in self.outside  # type: ignore[call-overload]
+        return isinstance(name, str) and (self.last.get(name, -1) > self.index or name in self.outside)
 
 
 def exposed(statements: Sequence[ast.stmt]) -> set[str]:

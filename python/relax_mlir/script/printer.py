@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from relax_mlir.analysis.well_formed import parameter_names
 from relax_mlir.dialects.attributes import FUNCTION_ATTRS, MODULE_ATTRS, PARAMS, SYMBOL_BOUNDS
-from relax_mlir.dialects.base import ir_fields, op_class
+from relax_mlir.dialects.base import op_class
 from relax_mlir.dialects.bounds import read_bounds
 from relax_mlir.dialects.loops import known_integer, loop_symbol
 from relax_mlir.dialects.structure import TUPLE, integer_of
@@ -295,14 +295,15 @@ class _Printer:
         operands = [self.text(v) for v in op.operands]
         arguments = keyword_arguments(op, cls)
         if arguments is None:
-            return self.generic(op, operands, ir_fields(cls)[1])
+            return self.generic(op, operands)
         keywords = [f"{name}={python_text(value)}" for name, value in arguments.items()]
         return f"R.{written_name(op.name)}({', '.join(operands + keywords)})"
 
     @staticmethod
-    def generic(op: ir.Operation, operands: Sequence[str], attributes: Sequence[str]) -> str:
+    def generic(op: ir.Operation, operands: Sequence[str]) -> str:
         """An op whose builder would say it with other attributes."""
-        listed = ", ".join(f'"{a}": I.attribute({quoted(str(op.attributes[a]))})' for a in attributes)
+        attributes = {op.attributes[i].name: op.attributes[i].attr for i in range(len(op.attributes))}
+        listed = ", ".join(f'"{name}": I.attribute({quoted(str(a))})' for name, a in attributes.items())
         keywords = [f"attributes={{{listed}}}"] if listed else []
         return f"R.op({', '.join([quoted(op.name), *operands, *keywords])})"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Action, ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +28,14 @@ class _PrintCompletion(Action):
 
         sys.stdout.write(script(parser, str(values)))
         parser.exit()
+
+
+def non_negative(text: str) -> int:
+    """An option that is an integer from 0 on; argparse reports a ValueError."""
+    number = int(text)
+    if number < 0:
+        raise ArgumentTypeError(f"expected an integer from 0 on, got {number}")
+    return number
 
 
 def add_common(parser: ArgumentParser) -> None:

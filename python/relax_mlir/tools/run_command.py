@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from relax_mlir.tools.command_help import CommandHelp, examples
-from relax_mlir.tools.command_line import add_common, completed, run_tool
+from relax_mlir.tools.command_line import add_common, completed, non_negative, run_tool
 from relax_mlir.tools.supervise import supervised
 from relax_mlir.tools.tuned_option import add_tuned
 
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="n=7,m=64",
         help="make the other arguments: floats of a normal distribution, integers 0 and 1; values of symbols",
     )
-    given.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
+    given.add_argument("--seed", type=non_negative, default=0, help="of the random numbers (0)")
     out = found.add_argument_group("results")
     output = out.add_argument("-o", dest="output", metavar="FILE", help="write the results there (.npz)")
     reference = out.add_argument(

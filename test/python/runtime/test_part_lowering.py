@@ -75,7 +75,7 @@ def test_a_pass_that_is_not_there_is_an_error() -> None:
 
 def test_the_context_has_all_dialects_of_parts() -> None:
     before = loaded()
-    load = capi.library().mlirContextGetOrLoadDialect
+    load = ctypes.CDLL(str(capi.library_path())).mlirContextGetOrLoadDialect
     load.restype, load.argtypes = ctypes.c_void_p, [ctypes.c_void_p, capi.Text]
     for name in (*PART_DIALECTS, "dlti", "tensor"):
         assert load(capi.pointer(spare_context()), capi.text(name)), name
