@@ -88,7 +88,7 @@ def wide(n: int) -> IRModule:
 
 
 def functions(n: int) -> IRModule:
-    """A function per binding, public and private in turns, which `main` calls."""
+    """A function per binding, alternately public and private, which `main` calls."""
     import relax_mlir as rx
     from relax_mlir import op as R
 
@@ -155,7 +155,7 @@ def nested(n: int) -> IRModule:
 
 
 def symbols(n: int) -> IRModule:
-    """Half of the bindings are on parameters of sizes with symbols of their own, the other half on products of two."""
+    """Half of the bindings read parameters whose sizes are separate symbols, the other half products of two sizes."""
     import relax_mlir as rx
     from relax_mlir import op as R
 
@@ -195,7 +195,7 @@ PIPELINES = ("relax-to-llvm", "relax-to-vm")
 def steps(
     form: str, n: int, wanted: Callable[[str], bool] = lambda step: True
 ) -> Iterator[tuple[str, float]]:
-    """Seconds of CPU of each step on one program; `wanted` is asked for each step and pipeline."""
+    """Seconds of CPU of each step on one program; `wanted` decides for each step and pipeline."""
     import relax_mlir as rx
     from relax_mlir.instrument import PassInstrument
     from relax_mlir.script import parse, script_constants
@@ -321,7 +321,7 @@ def report(growths: Sequence[Growth]) -> str:
 
 
 def plot(growths: Sequence[Growth], path: Path) -> None:
-    """Draw the largest steps of each form on logarithmic axes, beside a line of slope 1."""
+    """Draw the largest steps of each form on logarithmic axes, with a line of slope 1."""
     import matplotlib
 
     matplotlib.use("svg")

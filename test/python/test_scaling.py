@@ -26,7 +26,7 @@ Key = tuple[str, int, str]
 
 
 def calls(work: Callable[[], Any]) -> dict[Key, int]:
-    """How often each function is called, the steps of generators included."""
+    """The number of calls of each function, with the steps of generators."""
     gc.collect()  # finalizers run here, and not in what is counted
     profile = cProfile.Profile(builtins=False)
     profile.enable()
