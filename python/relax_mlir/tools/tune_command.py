@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from relax_mlir.tools.command_help import CommandHelp, examples
-from relax_mlir.tools.command_line import add_common, completed, non_negative, run_tool
+from relax_mlir.tools.command_line import add_common, completed, run_tool
 from relax_mlir.tools.supervise import supervised
 from relax_mlir.tools.tuned_option import add_strategies
 
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
         help=f"how candidates are chosen: {', '.join(SEARCHES)} (evolutionary)",
     )
     how.add_argument(
-        "--seed", type=non_negative, default=0, metavar="N", help="of the search and of drawn sizes (0)"
+        "--seed", type=int, default=0, metavar="N", help="of the search and of drawn sizes (0)"
     )
     how.add_argument("--target", metavar="TEXT", default="cpu", help="the machine (cpu, the host)")
     plot = found.add_argument(
