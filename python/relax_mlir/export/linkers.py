@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -70,6 +71,8 @@ def run_tool(command: Sequence[str], folder: Path) -> None:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except OSError as error:
         raise CompileError(f"export: {command[0]} cannot be started: {error.strerror}") from None
+    if done.returncode in (-signal.SIGINT, 128 + signal.SIGINT):  # Ctrl-C on a terminal reaches the program first
+        raise KeyboardInterrupt
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise CompileError(f"export: {shlex.join(command)} failed with code {done.returncode}: {said}")

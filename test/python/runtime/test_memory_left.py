@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as rx
+import sweep
 import warm_process
 from relax_mlir import memory_left, op
 from relax_mlir.error import OutOfMemoryError
@@ -54,9 +55,12 @@ def test_little_address_space_is_an_error_and_the_next_build_works() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cold", [False, True])
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("work", ["native", "bytecode", "builder", "text", "passes", "unknown", "export"])
+@pytest.mark.parametrize("cold", [False, True] if sweep.ALL else [False])
+@pytest.mark.parametrize("threads", [1, 2, 5] if sweep.ALL else [2])
+@pytest.mark.parametrize(
+    "work",
+    ["native", "bytecode", "builder", "text", "passes", "unknown", "export"] if sweep.ALL else ["native"],
+)
 def test_all_sizes_of_address_space(work: str, threads: int, cold: bool) -> None:
     works = [f"{work}:{extra}" for extra in range(0, 401, 25)]
     arguments = [str(threads), *(["--cold"] if cold else []), *works]

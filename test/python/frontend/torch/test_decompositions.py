@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import sweep
 import torch
 from relax_mlir.frontend.torch.decompositions import composite_kernel, decompositions, follows_schema
 from relax_mlir.frontend.torch.dynamo import _table
@@ -196,6 +197,7 @@ def test_samples() -> None:
     assert len(compared.seen) > 25
 
 
+@pytest.mark.skipif(not sweep.ALL, reason="minutes of torch's samples: `make soak` runs it")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_samples_of_torch() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+import sweep
 import torch
 from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.frontend.torch import compile_module, compile_program
@@ -195,6 +196,7 @@ def test_shared_memory_of_torch_compile() -> None:
             run(base[:4], base[2:6])
 
 
+@pytest.mark.skipif(not sweep.ALL, reason="minutes of torch's samples: `make soak` runs it")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_unmarked_ops_are_known() -> None:

@@ -74,7 +74,7 @@ def reduced(losses: list[Loss]) -> Calls:
     return Calls(*(lambda x, t, f=f, r=r: f(x, t, r) for f in losses for r in REDUCTIONS))
 
 
-@pytest.mark.parametrize("kind", sweep.quick(["plain", "spatial", "soft"], "plain"))
+@pytest.mark.parametrize("kind", ["plain", "spatial", "soft"] if sweep.ALL else ["plain"])
 def test_of_classes(kind: str) -> None:
     losses, args = of_classes()[kind]
     module = reduced(losses)
