@@ -71,7 +71,8 @@ def run_tool(command: Sequence[str], folder: Path) -> None:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except OSError as error:
         raise CompileError(f"export: {command[0]} cannot be started: {error.strerror}") from None
-    if done.returncode in (-signal.SIGINT, 128 + signal.SIGINT):  # Ctrl-C on a terminal reaches the program first
+    # Ctrl-C on a terminal may reach the program first.
+    if done.returncode in (-signal.SIGINT, 128 + signal.SIGINT):
         raise KeyboardInterrupt
     if done.returncode:
         said = (done.stderr or done.stdout).strip()

@@ -87,9 +87,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"how candidates are chosen: {', '.join(SEARCHES)} (evolutionary)",
     )
-    how.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the search and of drawn sizes (0)"
-    )
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="of the search and of drawn sizes (0)")
     how.add_argument("--target", metavar="TEXT", default="cpu", help="the machine (cpu, the host)")
     plot = found.add_argument(
         "--plot", metavar="FILE", help="plot the best so far of each task (.png or .svg; needs matplotlib)"
