@@ -42,7 +42,8 @@ demo: $(STAMPS)/demo $(STAMPS)/weights $(STAMPS)/models $(STAMPS)/recording
 test: pytest lit
 
 # A file stays on one worker, so that what its tests share is built once; conftest.py puts the slowest files first.
-ON_WORKERS := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# A crash ends the run: pytest-xdist would start another worker and then wait for ever.
+ON_WORKERS := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 pytest: $(STAMPS)/test $(STAMPS)/weights $(STAMPS)/models
 	@echo "pytest and lit together take 12 to 17 minutes on two cores; WORKERS=8 uses eight"

@@ -10,7 +10,7 @@ import ctypes
 import itertools
 import re
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from relax_mlir.mlir import ir
 DENSE_LIMIT = 64
 """Arrays with at most this many elements are ``dense`` attributes; larger ones are resources."""
 
+PIECE = 1 << 18
 ALIGNMENT_BYTES = 4
 _RESOURCE = re.compile(r'dense_resource<(?:"((?:[^"\\]|\\.)*)"|([^>"]*))>')
 """How a resource attribute begins: its name, in quotes unless it is a plain word."""
@@ -37,13 +38,18 @@ _arrays = weakref.WeakKeyDictionary()
 def to_attribute(array: np.ndarray[Any, Any], name: str | None = None) -> ir.Attribute:
     """The elements of `array` as an attribute of type ``tensor<shape x dtype>``; needs a current context.
 
-    A large array is a resource called `name`, with a number behind it where there is one of that name already.
+    A broadcast scalar (all strides are 0) is a ``dense`` splat of any size. Any other large array is a resource called
+    `name`, with a number appended where that name is taken.
     A C-contiguous array above `DENSE_LIMIT` elements is referenced, not copied: do not change it afterwards.
     """
-    if not array.flags.c_contiguous:
-        array = array.copy(order="C")
     dtype = dtypes.dtype(array.dtype)
     tensor_type = ir.RankedTensorType.get(array.shape, dtype.element_type())
+    if array.size > 1 and not any(array.strides):
+        (element,) = _element_attributes(array.reshape(-1)[:1], dtype)
+        splat: ir.Attribute = ir.DenseElementsAttr.get_splat(tensor_type, element)
+        return splat
+    if not array.flags.c_contiguous:
+        array = array.copy(order="C")
     if array.size > DENSE_LIMIT:
         name = _resource_key(name) if name else f"relax_constant_{next(_counter)}"
         raw = array.view(np.uint16) if dtype.name == "bfloat16" else array  # bf16 has no buffer format
@@ -66,17 +72,19 @@ def _resource_key(name: str) -> str:
 
 
 def _dense(array: np.ndarray[Any, Any], dtype: dtypes.DType, tensor_type: ir.Type) -> ir.Attribute:
-    element = dtype.element_type()
-    if dtype.is_float:
-        items: list[ir.Attribute] = [ir.FloatAttr.get(element, float(x)) for x in array.reshape(-1)]
-    elif dtype.name == "uint64":  # the bindings take signed numbers
-        items = [ir.Attribute.parse(f"{int(x)} : {element}") for x in array.reshape(-1)]
-    else:
-        items = [ir.IntegerAttr.get(element, int(x)) for x in array.reshape(-1)]
     if array.size == 0:
         empty: ir.Attribute = ir.Attribute.parse(f"dense<> : {tensor_type}")
         return empty
-    return ir.DenseElementsAttr.get(items, tensor_type)
+    return ir.DenseElementsAttr.get(_element_attributes(array.reshape(-1), dtype), tensor_type)
+
+
+def _element_attributes(elements: np.ndarray[Any, Any], dtype: dtypes.DType) -> list[ir.Attribute]:
+    element = dtype.element_type()
+    if dtype.is_float:
+        return [ir.FloatAttr.get(element, float(x)) for x in elements]
+    if dtype.name == "uint64":  # the bindings take signed integers
+        return [ir.Attribute.parse(f"{int(x)} : {element}") for x in elements]
+    return [ir.IntegerAttr.get(element, int(x)) for x in elements]
 
 
 def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
@@ -90,6 +98,31 @@ def to_numpy(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
     if array is not None:
         return array if array.dtype == dtype.numpy else array.view(dtype.numpy)
     return _from_resource(attribute, dtype, tuple(tensor_type.shape))
+
+
+def broadcast_splat(attribute: ir.Attribute) -> np.ndarray[Any, Any] | None:
+    """The elements of a ``dense`` splat as a read-only broadcast scalar, in memory of one element; None for others."""
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return None
+    tensor_type = ir.RankedTensorType(attribute.type)
+    dtype = dtypes.from_element_type(tensor_type.element_type)
+    scalar = np.asarray(attribute.get_splat_value().value, dtype=dtype.numpy)
+    return np.broadcast_to(scalar, tuple(tensor_type.shape))
+
+
+def byte_pieces(attribute: ir.Attribute) -> Iterator[bytes]:
+    """The bytes of the elements in row-major order, in pieces of `PIECE` elements but for the last."""
+    splat = broadcast_splat(attribute)
+    if splat is not None:
+        size = splat.size
+        whole = splat.reshape(-1)[: min(size, PIECE)].tobytes()
+        for _ in range(size // PIECE):
+            yield whole
+        yield whole[: size % PIECE * splat.itemsize]
+        return
+    flat = to_numpy(attribute).reshape(-1)
+    for start in range(0, flat.size, PIECE):
+        yield flat[start : start + PIECE].tobytes()
 
 
 def require(attributes: Iterable[ir.Attribute]) -> None:

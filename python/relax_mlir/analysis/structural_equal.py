@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from relax_mlir import symbolic
 from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
-from relax_mlir.dialects.constants import to_numpy
+from relax_mlir.dialects.constants import byte_pieces
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.dialects.symbolic_attributes import dim_attribute_names, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
@@ -255,7 +256,9 @@ class _Comparison:
     def same_elements(mine: ir.Attribute, other: ir.Attribute) -> bool:
         if str(mine.type) != str(other.type):
             return False
-        return to_numpy(mine).tobytes() == to_numpy(other).tobytes()
+        if isinstance(mine, ir.DenseElementsAttr) and mine.is_splat and content(mine) == content(other):
+            return True
+        return all(a == b for a, b in zip_longest(byte_pieces(mine), byte_pieces(other), fillvalue=b""))
 
     def compare_types(self, op: ir.Operation, what: str, mine: ir.Type, other: ir.Type) -> None:
         if not self.same_type(mine, other):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from relax_mlir import symbolic
 from relax_mlir.analysis.structural_equal import DIM_KINDS, NAME_ATTRIBUTES, Comparable, tops_of
 from relax_mlir.dialects.attributes import PARAMS, SYMBOL_BOUNDS
-from relax_mlir.dialects.constants import to_numpy
+from relax_mlir.dialects.constants import byte_pieces
 from relax_mlir.dialects.prim_params import prim_params
 from relax_mlir.dialects.symbolic_attributes import dim_attribute_names, dims_in
 from relax_mlir.dialects.types import Shape, StructInfo, Tensor, Tuple, struct_info
@@ -105,7 +105,10 @@ class _Writer:
         if name in dim_attribute_names(op) and isinstance(attribute, DIM_KINDS):
             return self.dims(list(dims_in(attribute)))
         if op.name == "relax.constant" and name == "value":
-            return f"{attribute.type}{hashlib.sha256(to_numpy(attribute).tobytes()).hexdigest()}"
+            digest = hashlib.sha256()
+            for piece in byte_pieces(attribute):
+                digest.update(piece)
+            return f"{attribute.type}{digest.hexdigest()}"
         return content(attribute)
 
     def params(self, op: ir.Operation, attribute: ir.Attribute) -> str:

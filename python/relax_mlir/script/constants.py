@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.dialects.constants import resource_name, to_numpy
+from relax_mlir.dialects.constants import broadcast_splat, resource_name, to_numpy
 from relax_mlir.dialects.types import Tensor, struct_info
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
@@ -19,9 +19,17 @@ CONSTANT = "relax.constant"
 
 
 def script_constants(module: ir.Module) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays that the script form of `module` names: what `parse` takes as `constants`."""
+    """The arrays that the script form of `module` names: what `parse` takes as `constants`.
+
+    A ``dense`` splat is a read-only broadcast scalar, which takes the memory of one element.
+    """
     with module.context:
-        return {name: to_numpy(op.attributes["value"]) for op, name in _named(module)}
+        return {name: _elements(op.attributes["value"]) for op, name in _named(module)}
+
+
+def _elements(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
+    splat = broadcast_splat(attribute)
+    return to_numpy(attribute) if splat is None else splat
 
 
 def constant_names(module: ir.Module) -> dict[ir.Operation, str]:

@@ -5,12 +5,16 @@ import gc
 import ml_dtypes
 import numpy as np
 import pytest
+import relax_mlir as rx
 from numpy.typing import NDArray
+from relax_mlir.analysis.structural_equal import assert_structural_equal
+from relax_mlir.analysis.structural_hash import structural_hash
 from relax_mlir.dialects import dialect, dtypes
 from relax_mlir.dialects.constants import DENSE_LIMIT, is_resource, resource_name, to_attribute, to_numpy
 from relax_mlir.error import UnsupportedError
 from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import quoted
+from relax_mlir.script import parse, script_constants
 
 Array = NDArray[np.generic]
 SIZES = ((), (0, 3), (3,), (DENSE_LIMIT + 1,), (10, 0), (9, 11))
@@ -19,6 +23,35 @@ SIZES = ((), (0, 3), (3,), (DENSE_LIMIT + 1,), (10, 0), (9, 11))
 def sample(dtype: str, shape: tuple[int, ...]) -> Array:
     rng = np.random.default_rng(0)
     return np.asarray(rng.integers(0, 100, size=shape)).astype(dtypes.dtype(dtype).numpy)
+
+
+@pytest.mark.parametrize("dtype", dtypes.DTYPES)
+def test_a_broadcast_scalar_is_a_splat(dtype: str) -> None:
+    """It equals the same elements in a resource, and takes no memory for them."""
+    numpy_dtype = dtypes.dtype(dtype).numpy
+    modules = []
+    for array in (np.broadcast_to(np.ones((), numpy_dtype), (70, 5)), np.ones((70, 5), numpy_dtype)):
+        bb = rx.BlockBuilder()
+        with bb.function("main", []):
+            bb.emit_func_output(bb.const(array))
+        modules.append(bb.get())
+    splat, resource = modules
+    assert "dense<" in splat.asm() and "dense_resource<" in resource.asm()
+    assert_structural_equal(splat, resource)
+    assert structural_hash(splat) == structural_hash(resource)
+    again = parse(splat.script(), script_constants(splat.mlir))
+    assert_structural_equal(again, splat)
+    assert "dense<" in again.asm()
+
+
+def test_large_splats_take_no_memory() -> None:
+    """A script of 2**40 elements is printed, read and compared."""
+    module = rx.IRModule.parse("""
+        func.func @main() -> tensor<1099511627776xf32> {
+          %0 = "relax.constant"() {value = dense<2.0> : tensor<1099511627776xf32>} : () -> tensor<1099511627776xf32>
+          return %0 : tensor<1099511627776xf32>
+        }""")
+    assert_structural_equal(parse(module.script(), script_constants(module.mlir)), module)
 
 
 @pytest.mark.parametrize("dtype", dtypes.DTYPES)
