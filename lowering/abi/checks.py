@@ -1,4 +1,4 @@
-"""Checks as data: what `relax.check` says, and how its error is formatted and raised."""
+"""The contents of `relax.check` attributes, and the code that formats and raises their errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from relax_mlir.mlir_text import Fragment, text_constant, text_name
 
 PLACEHOLDER = re.compile(r"\{(\d+)(?::(\w+))?\}")
 _ESCAPED = re.compile(r"\{(?=:*\d+(?::\w+)?\})")
-"""The brace before a placeholder, or before one that is escaped by colons."""
+"""Matches the opening brace of a placeholder, or of a placeholder that is escaped with colons."""
 _ESCAPE = re.compile(r"\{:(?=:*\d+(?::\w+)?\})")
 NAMERS = {
     "dtype": "relax.rt.dtype_name",
@@ -38,17 +38,17 @@ NAMERS = {
 }
 NAME_ROOM = 64
 MAX_NAME = 4000
-"""How many characters of a name or text a message shows: it is put together on the stack."""
+"""Maximum number of characters shown of a name or text. The message is formatted on the stack."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """An error that a check raises: its kind, and its message with `{i}` for the i-th index value.
+    """The error of a check: its kind, and its message with `{i}` for the i-th index value.
 
-    `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name,
-    `{i:float}` and `{i:bool}` the bits of a float64 and of a truth value, `{i:text}` the characters at an address.
-    Braces that do not hold a number are shown, as all braces are in a `literal` message; ``{:0}`` shows
-    ``{0}`` (see `verbatim`).
+    `{i:dtype}`, `{i:device}` and `{i:type}` show a DLDataType, a DLDeviceType or an FFI type index by name. `{i:float}`
+    and `{i:bool}` show the bits of a float64 or of a boolean, `{i:text}` the characters at an address. Braces that do
+    not enclose an integer are shown unchanged, as are all braces of a `literal` message. ``{:0}`` shows ``{0}`` (see
+    `verbatim`).
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Check:
 
     @staticmethod
     def of(declaration: ir.Operation) -> Check:
-        """The check that a declaration with the attribute `relax.check` stands for."""
+        """Read the check from a declaration with the attribute `relax.check`."""
         data = plain(declaration.attributes[CHECK])
         return Check(data["kind"], data["message"])
 
@@ -65,7 +65,7 @@ class Check:
         return [] if self.literal else list(PLACEHOLDER.finditer(self.message))
 
     def values(self, count: int) -> list[tuple[int, str]]:
-        """Number and way of showing ("" for a number) of the values in the message, in order.
+        """Return (index, format) of the values in the message, in order; the format is "" for an integer.
 
         Raises CompileError if the message shows a value that a check with `count` values does not have.
         """
@@ -79,7 +79,7 @@ class Check:
 
     @property
     def format(self) -> str:
-        """The message as a format of `snprintf`: %lld for numbers, %.Ns for names."""
+        """The message as a `snprintf` format: %lld for integers, %.Ns for names."""
         pieces, end = [], 0
         for match in self._placeholders():
             shown = f"%.{MAX_NAME}s" if match[2] else "%lld"
@@ -88,24 +88,26 @@ class Check:
         return "".join([*pieces, self._plain(end, len(self.message))])
 
     def _plain(self, begin: int, end: int) -> str:
-        """The characters of the message from `begin` to `end`, which hold no placeholder, in a format of `snprintf`."""
+        """The characters `begin` to `end` of the message, without placeholders, escaped for `snprintf`."""
         text = self.message[begin:end]
         return (text if self.literal else _ESCAPE.sub("{", text)).replace("%", "%%")
 
 
 def verbatim(text: str) -> str:
-    """A name, a path or any other string in a message of `Check`: its braces are shown."""
+    """Escape the braces of a string (such as a name or path), so that a `Check` message shows them unchanged."""
     return _ESCAPED.sub("{:", text)
 
 
 class Raisers:
-    """What a module needs to raise errors: strings, each once, and one function per number of values."""
+    """The code and data that a module needs to raise errors: unique strings, and one function per number of values."""
 
     def __init__(
         self, checks: Iterable[tuple[Check, int]], places: Iterable[str], known: Mapping[str, func.FuncOp]
     ) -> None:
-        """`checks`: every check, with how many values it is given; `places`: what `add_place` is called with; `known`:
-        the functions that the module has, which come first, but for those of separate support functions.
+        """Collect the strings and define the functions.
+
+        `checks`: every check with its number of values. `places`: every argument of `add_place`. `known`: the functions
+        of the module; they take precedence, except those of separate support functions.
         """
         self._known, self._declared = known, SEPARATE_DECLARATIONS if has_separate_support(known) else {}
         counts, shown, places = set(), set(), list(places)
@@ -125,7 +127,7 @@ class Raisers:
             self._define(ADD_PLACE, add_place_text(SUPPORT), ADD_PLACE_CALLS)
 
     def _define(self, name: str, text: str, calls: Iterable[str]) -> None:
-        """Define a function that the module does not have, and what it calls."""
+        """Define a function that the module lacks, and the functions that it calls."""
         if name in self._known:
             return
         if name in self._declared:
@@ -140,12 +142,12 @@ class Raisers:
         self.fragment.define(text)
 
     def add_place(self, place: str) -> None:
-        """Write, at the insertion point, code that adds `place` to the message of the error that is raised."""
+        """Emit, at the insertion point, code that appends `place` to the message of the current error."""
         pointer = ir.Type.parse("!llvm.ptr")
         func.CallOp([], ADD_PLACE, [llvm.AddressOfOp(pointer, text_name(place)).result])
 
     def raise_error(self, check: Check, values: Sequence[ir.Value]) -> None:
-        """Write, at the insertion point, code that sets the error of `check` (of its index `values`)."""
+        """Emit, at the insertion point, code that sets the error of `check` with its index `values`."""
         pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
         operands = [llvm.AddressOfOp(pointer, text_name(text)).result for text in (check.kind, check.format)]
         for position, way in check.values(len(values)):

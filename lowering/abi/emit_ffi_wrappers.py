@@ -1,10 +1,10 @@
 """`emit-ffi-wrappers`: the TVM FFI entry point `__tvm_ffi_<name>` of every function with `relax.signature`.
 
-An entry point takes the arguments of a TVM FFI safe call (self, TVMFFIAny array, count, result), checks number,
-kind, device, dtype and rank, asks `@<name>.shapes` for the sizes of the results (which checks the dimensions),
-makes contiguous copies where strides demand it, allocates the results or takes those the caller passed in, and
-calls `@<name>`, which gives back itself whatever has no size before the call. It is written with the declarations that
-every other function uses, so that its error paths come from `lower-checks`, too.
+An entry point takes the arguments of a TVM FFI safe call (self, TVMFFIAny array, count, result). It checks their
+number, kind, device, dtype and rank, and calls `@<name>.shapes`, which checks the dimensions and returns the sizes of
+the results. It copies inputs whose strides are not row-major, allocates the results or takes those of the caller, and
+calls `@<name>`, which itself returns the results whose sizes are not known before the call. The code uses the same
+declarations as every other function, so `lower-checks` also generates its error paths.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ INPUTS = "relax.inputs"
 
 @dataclass
 class EmitFFIWrappers(ModulePass):
-    """Write the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`.
+    """Emit the TVM FFI entry point `__tvm_ffi_<name>` of every function that has `relax.signature`.
 
-    The support functions are defined, too. With `separate`, what is compiled apart leaves the module, which declares
-    it: the support functions that all modules need, and entry points whose code functions share (`entry_parts`). These
-    are modules within the module, unless somebody takes them.
+    Also defines the support functions. With `separate`, separately compiled code moves out of the module, which keeps
+    declarations of it: the support functions common to all modules, and entry points that share code (`entry_parts`).
+    It becomes nested modules, unless `hand_on` takes it.
     """
 
     name: ClassVar[str] = "emit-ffi-wrappers"
     separate: bool = False
     hand_on: Callable[[list[Part]], None] | None = field(default=None, init=False)
-    """Takes the parts."""
+    """Takes the separate compilation units."""
 
     @classmethod
     def handing_on(cls, hand_on: Callable[[list[Part]], None] | None) -> EmitFFIWrappers:
-        """The pass that gives the parts to `hand_on`, if there is such a thing."""
+        """Create the pass; if `hand_on` is not None, it receives the separate compilation units."""
         made = cls(separate=hand_on is not None)
         made.hand_on = hand_on
         return made

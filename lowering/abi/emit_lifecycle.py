@@ -1,9 +1,10 @@
 """`emit-lifecycle`: the functions through which the runtime fills and empties the globals of a module.
 
-`__relax_constants_address()` gives a pointer to the constant table, or null; `__relax_memory_address()` one to the two
-pointers {take, give} of the pool; `__relax_threads_address()` one to the pointer to what runs loops on several
-threads, or null; `__relax_profile_address()`, in modules that are profiled, one to the pointer of the records;
-`__relax_release()` drops the cached function handles.
+- `__relax_constants_address()` returns a pointer to the constant table, or null.
+- `__relax_memory_address()` returns a pointer to the two function pointers {take, give} of the pool.
+- `__relax_threads_address()` returns a pointer to the pointer of the thread pool, or null.
+- `__relax_profile_address()`, in profiled modules, returns a pointer to the pointer to the records.
+- `__relax_release()` drops the cached function handles.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ THREADS_ADDRESS = "__relax_threads_address"
 
 
 class EmitLifecycle(ModulePass):
-    """Write `__relax_release` and the functions that give the addresses of tables."""
+    """Emit `__relax_release` and the functions that return the addresses of tables."""
 
     name: ClassVar[str] = "emit-lifecycle"
 
@@ -66,5 +67,5 @@ class EmitLifecycle(ModulePass):
 
 
 def _known(fragment: Fragment, name: str) -> None:
-    """Make a global of the module known to the text; `splice` keeps the module's own definition."""
+    """Declare a global of the module to the fragment; `splice` keeps the module's own definition."""
     fragment.define(f"llvm.mlir.global external {symbol(name)}() : !llvm.ptr")

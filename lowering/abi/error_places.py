@@ -1,8 +1,8 @@
-"""Where an error of native code was raised: what messages say that do not know it themselves.
+"""The source locations that error exits append to messages of native code.
 
-A prim func is shared by the ops that compute the same, and support functions by all modules. So the error exit of a
-call of one adds the place of the call to the message: ``(at file:line:column)`` for those of ops and for support
-functions, ``(called at …)`` for prim funcs of users, ``(in f)`` for what the entry point of ``f`` calls.
+Ops with equal code share a prim func, and all modules share the support functions, so these cannot name the location
+of an error. The error exit of a call appends it to the message: ``(at file:line:column)`` for prim funcs of ops and for
+support functions, ``(called at …)`` for prim funcs of users, ``(in f)`` for calls made by the entry point of ``f``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from relax_mlir.mlir import func, ir
 
 
 def added_place(caller: func.FuncOp, call: ir.OpView, callee: func.FuncOp | None, entry_prefix: str) -> str:
-    """What the error exit of a call of a function that may fail adds to the message; "" where it knows the place."""
+    """The text that the error exit of a call appends to the message; "" if the message already has its location."""
     if (
         callee is None
         or PRIM_FUNC in caller.attributes

@@ -10,7 +10,7 @@ from relax_mlir.mlir import ir
 
 @dataclass(frozen=True)
 class DType:
-    """A dtype as DLPack sees it: `code` and `bits` of DLDataType, `size` bytes in memory, `mlir` at level M."""
+    """A dtype in DLPack: `code` and `bits` of DLDataType, `size` in bytes in memory, `mlir` its type at level M."""
 
     name: str
     code: int
@@ -23,7 +23,7 @@ class DType:
 
     @property
     def packed(self) -> int:
-        """The DLDataType (one lane) as the little-endian 32-bit integer it is in memory."""
+        """The DLDataType (one lane) as a little-endian 32-bit integer."""
         return self.code | self.bits << 8 | 1 << 16
 
 
@@ -40,21 +40,21 @@ DTYPES = {
     )
 }
 
-# Signless integers are read as signed where nothing says otherwise.
+# Signless integers are signed unless the signature gives a dtype.
 _OF_MLIR = {d.mlir: d for d in DTYPES.values() if d.code != _UINT}
 _OF_MLIR |= {f"si{b}": DTYPES[f"int{b}"] for b in (8, 16, 32, 64)}
 _OF_MLIR |= {f"ui{b}": DTYPES[f"uint{b}"] for b in (8, 16, 32, 64)}
 
 
 def dtype_named(name: str) -> DType:
-    """The dtype called `name`; DTypeError if compiled functions cannot take it."""
+    """Return the dtype called `name`; raise DTypeError if compiled functions cannot take it."""
     if name not in DTYPES:
         raise DTypeError(f"no dtype {name!r} at the boundary of compiled code; known: {', '.join(DTYPES)}")
     return DTYPES[name]
 
 
 def dtype_of_element(element: ir.Type) -> DType:
-    """The dtype of a memref's element type; DTypeError if it has none."""
+    """Return the dtype of a memref's element type; raise DTypeError if it has none."""
     text = str(element)
     if text not in _OF_MLIR:
         raise DTypeError(f"no dtype stands for the element type {text}")
@@ -62,7 +62,7 @@ def dtype_of_element(element: ir.Type) -> DType:
 
 
 def element_bytes(element: ir.Type) -> int:
-    """Bytes that one element takes in a memref (i1 takes one byte, index eight)."""
+    """The size in bytes of an element in a memref (one for i1, eight for index)."""
     if str(element) == "index":
         return 8
     return dtype_of_element(element).size

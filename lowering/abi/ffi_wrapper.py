@@ -1,4 +1,4 @@
-"""What the FFI entry point of a function does, in order; `emit-ffi-wrappers` writes one for each."""
+"""The code of a function's FFI entry point; `emit-ffi-wrappers` emits one per function."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from relax_mlir.lowering.runtime_lib.argument_tables import LAYOUT, RECORD_BYTES
 from relax_mlir.mlir_text import Fragment, symbol
 
 PARAMETERS = "%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr"
-"""Those of an entry point: the ones of a safe call of the FFI."""
+"""The parameters of an entry point, those of an FFI safe call."""
 
 Leaf = tuple[Kind, str]
-"""A result in the making: its kind and payload."""
+"""A leaf of a result under construction: its kind and payload."""
 
 
 @dataclass(frozen=True)
 class Out:
-    """A tensor result: where it is computed, its sizes (i64), and the address of its row (see `argument_tables`)."""
+    """A tensor result: its data pointer, its sizes (i64), and the address of its row (see `argument_tables`)."""
 
     value: Value
     data: str
@@ -47,15 +47,15 @@ class Out:
 
 
 def overlap(one: Value, other: Value) -> str:
-    """The message for two tensors to write to that share memory."""
+    """The message for two output tensors that share memory."""
     return f"the given {one.name} overlaps the given {other.name}: each needs memory of its own"
 
 
 class Wrapper(FFICode):
-    """Writes the entry point of the function `callee`, which has a signature.
+    """Emits the entry point of the function `callee`, which has a signature.
 
-    Tensors are read by support functions: that is the least code to compile. `QuickWrapper` is for calls that take no
-    longer than what these cost. `texts`: where the texts are, if not in constants of the module.
+    Support functions read the tensors, which keeps the code small. `QuickWrapper` is for functions so short that these
+    calls would dominate. `texts`: the storage of strings, constants of the module by default.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Wrapper(FFICode):
         made = [leaf for result in signature.results for leaf in result.leaves()]
         self.made = [leaf for leaf in made if not leaf.returned]
         self.plain: list[str] = []
-        """Whether the tensors that have been read are plain (i1)."""
+        """Per tensor that has been read, an i1 that is true if it is plain (see `relax.rt.take`)."""
 
     def tables(self) -> None:
-        """Say what tensors there are, those that the entry point makes, or the caller gives, last."""
+        """Emit the table of tensors: parameters first, then results that the entry point or the caller allocates."""
         wanted = [(value, f"parameter '{value.name}'") for value in self.tensors]
         wanted += [(value, f"the given {value.name}") for value in self.made]
         if wanted:
@@ -81,19 +81,19 @@ class Wrapper(FFICode):
             self.make_room()
 
     def make_room(self) -> None:
-        """Make room for the records of tensors that are read."""
+        """Reserve stack space for the records of tensors."""
         given = len(self.made) if self.signature.takes_results else 0
         if self.tensors or given:
             self.records = self.code.stack(RECORD_BYTES * (len(self.tensors) + given))
 
     def row(self, number: int) -> str:
-        """The address of the row of a tensor."""
+        """The address of the table row of a tensor."""
         return self.code.at(self.rows, ROW_BYTES * number)
 
     def unpack_all(
         self, slots: str, values: Sequence[Value], dims: list[str], inputs: list[Tensor | str]
     ) -> None:
-        """Read parameters, or the fields of one: index values go to `dims`, what `@f` takes for them to `inputs`."""
+        """Read parameters, or fields of one. Appends index values to `dims` and the arguments of `@f` to `inputs`."""
         for i, value in enumerate(values):
             slot = self.code.at(slots, ANY_BYTES * i)
             if not value.is_tensor:
@@ -114,7 +114,7 @@ class Wrapper(FFICode):
         return self.row(number), self.code.at(self.records, RECORD_BYTES * number)
 
     def unpack(self, slot: str, value: Value, dims: list[str], inputs: list[Tensor | str]) -> None:
-        """Read one parameter that is no tensor of known rank and dtype."""
+        """Read one parameter that is not a tensor of known rank and dtype."""
         role = f"parameter '{value.name}'"
         if value.is_handle:
             inputs += self.handle(slot, value, role, dims)
@@ -131,7 +131,7 @@ class Wrapper(FFICode):
             self.unpack_all(elements, value.fields, dims, inputs)
 
     def handle(self, slot: str, value: Value, role: str, dims: list[str]) -> list[str]:
-        """The two words of a parameter of which little is known, after checks of what is."""
+        """Check what is known of a parameter that is passed as a handle; return the two i64 of the handle."""
         code = self.code
         if value.kind == "tensor":
             pointer = self.found_tensor(slot, value, role)
@@ -158,7 +158,7 @@ class Wrapper(FFICode):
         return [f"{words}#0", f"{words}#1"]
 
     def object(self, name: str, operands: list[str], types: list[str]) -> str:
-        """Call an object function with one result, of type i64; `operands` begin with its frame."""
+        """Call an object function whose result is one i64; `operands` begin with its frame."""
         self.declare_object(name, types[1:], ["i64"])
         return self.code.let(
             f"func.call {symbol(PREFIX + name)}({', '.join(operands)}) : ({', '.join(types)}) -> i64"
@@ -170,7 +170,7 @@ class Wrapper(FFICode):
     # -- results --------------------------------------------------------------------------------------------
 
     def take_given(self, given: str, room: str) -> None:
-        """Read the results that the caller may have given, whose sizes should be those in `room`."""
+        """Read the results that the caller may have passed in, and check their sizes against those at `room`."""
         code, results, inputs = self.code, self.signature.results, len(self.tensors)
         apart = code.fresh()
         code.do(f"{apart} = scf.if {given} -> i1 {{")
@@ -185,23 +185,23 @@ class Wrapper(FFICode):
         self.plain.append(apart)
 
     def given_result(self, i: int, sizes: list[str], shape: str) -> str:
-        """The address of the elements of a result that the caller gave; its sizes, which lie at `shape`, too."""
+        """The address of the elements of a result from the caller; `shape` points to its sizes."""
         return self.place_of_given(i)
 
     def place_of_given(self, i: int) -> str:
-        """The address of the elements of a result that the caller gave, which has been read."""
+        """The address of the elements of a result from the caller that has been read."""
         record = self.code.at(self.records, RECORD_BYTES * (len(self.tensors) + i))
         return self.code.load(record, 0, "!llvm.ptr")
 
     def new_result(self, row: str, rank: int, shape: str) -> str:
-        """Allocate an owned tensor of the sizes at `shape`, of the dtype that its row has; its handle."""
+        """Allocate an owned tensor with the sizes at `shape` and the dtype of its row; return its handle."""
         code = self.code
         dtype, size = code.load(row, LAYOUT["DTYPE"], "i32"), code.load(row, LAYOUT["ELEMENT"], "i64")
         operands = [shape, code.constant(rank, "i32"), dtype, size]
         return self.call("relax.rt.tensor", operands, ["!llvm.ptr", "i32", "i32", "i64"], "!llvm.ptr")
 
     def give_back(self, handles: list[Leaf], room: str) -> None:
-        """Store the results, whose leaves are given, in %ret."""
+        """Store the results, given by their leaves, in %ret."""
         signature, leaves = self.signature, list(handles)
         values = [self.nested(value, leaves, room) for value in signature.results]
         kind, payload = self.array(values, room) if signature.tuple_result else values[0]
@@ -214,7 +214,7 @@ class Wrapper(FFICode):
         return self.array([self.nested(field, leaves, room) for field in value.fields], room)
 
     def array(self, values: list[Leaf], room: str) -> Leaf:
-        """An FFI Array that holds `values`, whose references it takes over."""
+        """An FFI Array of `values`; takes over their references."""
         for i, (kind, payload) in enumerate(values):
             self.store_any(room, i, kind, payload)
         made = self.construct("ffi.Array", room, len(values))
@@ -230,7 +230,7 @@ class Wrapper(FFICode):
         self.code.do(f"func.call {symbol(PREFIX + 'drop')}({kind}, {payload}){attributes} : (i64, i64) -> ()")
 
     def returned(self, value: Value, words: list[str], room: str) -> Leaf:
-        """A result that the function gave back: its leaf; takes its values off the front of `words`."""
+        """The leaf of a result that the function returned; takes its values off the front of `words`."""
         code = self.code
         if value.kind == "int":
             return INT, code.let(f"arith.index_cast {words.pop(0)} : index to i64")
@@ -241,7 +241,7 @@ class Wrapper(FFICode):
             return SHAPE, shape
         return words.pop(0), words.pop(0)
 
-    # -- the whole ------------------------------------------------------------------------------------------
+    # -- entry point ---------------------------------------------------------------------------------------
 
     def write(self) -> None:
         code, signature = self.code, self.signature
@@ -260,7 +260,7 @@ class Wrapper(FFICode):
             f"takes {n_in} argument{'' if n_in == 1 else 's'} ({verbatim(names)}){also}; got {{0}}",
             code.index("%n", "i32"),
         )
-        # What becomes of tensors in handles is not known here: the results may overlap them.
+        # Tensors in handles are opaque here, so results from the caller may overlap them.
         indirect = signature.takes_handles
         dims: list[str] = []
         inputs: list[Tensor | str] = []
@@ -305,9 +305,9 @@ class Wrapper(FFICode):
         code.do("func.return")
 
     def check_written(self, inputs: list[Tensor | str]) -> None:
-        """Check the parameters that the function writes: they are dense, and overlap no other one that is written.
+        """Check that parameters the function writes are dense and do not overlap each other.
 
-        Other tensors that overlap one of them are read from copies.
+        Other tensors that overlap one of them are copied first.
         """
         code, places = self.code, []
         for number in self.signature.written:
@@ -337,12 +337,12 @@ class Wrapper(FFICode):
                 self.copy_if(item, self.any_of(*(self.meet(read, place) for _, place in places)))
 
     def settle_inputs(self, inputs: list[Tensor | str], outs: list[Out], given: str) -> None:
-        """Copy the tensors whose elements are not plain, or lie where a result is written, if it is `given` (i1)."""
+        """Copy the tensors that are not plain. Subclasses also copy those that overlap a result if `given` (i1)."""
         if self.tensors:
             self.settle(self.all_of(*self.plain), len(self.tensors), self.rows, self.records)
 
     def copy_if(self, tensor: Tensor, overlaps: str) -> None:
-        """Let a tensor be read from a copy if `overlaps` (i1), as if its elements were not in order."""
+        """Copy a tensor if `overlaps` (i1) is true, by marking it as non-contiguous."""
         code, at = self.code, LAYOUT["RECORD_CONTIGUOUS"]
         apart = code.let(f"arith.xori {overlaps}, {code.constant(1, 'i1')} : i1")
         byte = code.let(f"arith.extui {apart} : i1 to i8")
@@ -351,7 +351,7 @@ class Wrapper(FFICode):
         self.plain.append(apart)
 
     def result_sizes(self, dims: list[str], count: int) -> list[str]:
-        """Call `@f.shapes`; what it gives, as i64."""
+        """Call `@f.shapes`; return the sizes as i64."""
         code = self.code
         type = f"({', '.join(['index'] * len(dims))}) -> ({', '.join(['index'] * count)})"
         name = self.fragment.declare(self.function + SHAPES_SUFFIX, type)
@@ -364,7 +364,7 @@ class Wrapper(FFICode):
         return [code.let(f"arith.index_cast {result}#{i} : index to i64") for i in range(count)]
 
     def drop_words_on_error(self, leaves: list[Value], words: list[str]) -> None:
-        """From here on an error drops the handles that the function gave back."""
+        """On an error after this point, drop the handles that the function returned."""
         position = 0
         for leaf in leaves:
             if not leaf.returned:
@@ -381,9 +381,9 @@ class Wrapper(FFICode):
         self.code.do(f'func.call {drop}({handle}) {{relax.defer = "error"}} : (!llvm.ptr) -> ()')
 
     def result(self, i: int, leaf: Value, sizes: list[str], shape: str, given: str) -> tuple[Out, str]:
-        """The i-th tensor that is made, of the sizes that lie at `shape`, and its handle (null if the caller gave it).
+        """Return the i-th tensor result with the sizes at `shape`, and its handle (null if the caller passed it in).
 
-        `given`: an i1, whether it is computed in memory that the caller gave, or "".
+        `given`: an i1, true if it is computed in memory of the caller; "" if that never happens.
         """
         code, rank = self.code, len(sizes)
         row = self.row(len(self.tensors) + i)
@@ -404,25 +404,25 @@ class Wrapper(FFICode):
         return Out(leaf, data, sizes, row), handle
 
     def bytes_of(self, row: str, sizes: list[str]) -> str:
-        """The bytes of a tensor in row-major order, as i64; `sizes` are i64."""
+        """The size in bytes of a dense tensor, as i64; `sizes` are i64."""
         total = self.code.load(row, LAYOUT["ELEMENT"], "i64")
         for size in sizes:
             total = self.code.let(f"arith.muli {total}, {size} : i64")
         return total
 
     def range(self, tensor: Tensor) -> tuple[str, str]:
-        """The addresses where the elements of a dense tensor begin and end, as i64."""
+        """The start and end addresses of the elements of a dense tensor, as i64."""
         load = self.code.load
         return load(tensor.record, 0, "i64"), load(tensor.record, LAYOUT["RECORD_END"], "i64")
 
     def meet(self, a: tuple[str, str], b: tuple[str, str]) -> str:
-        """Whether two ranges of addresses, neither of them empty, overlap."""
+        """True (i1) if two non-empty address ranges overlap."""
         code = self.code
         pairs = ((a[0], b[1]), (b[0], a[1]), a, b)
         return self.all_of(*(code.let(f"arith.cmpi ult, {low}, {high} : i64") for low, high in pairs))
 
     def copy_out(self, outs: list[Out], handles: list[str], given: str) -> None:
-        """Write new tensors into those that the caller gave, and drop them."""
+        """Copy new tensors into those of the caller, and drop them."""
         code = self.code
         code.do(f"scf.if {given} {{")
         for i, (out, handle) in enumerate(zip(outs, handles, strict=True)):
@@ -436,9 +436,9 @@ class Wrapper(FFICode):
         code.do("}")
 
     def call_function(self, inputs: list[Tensor | str], outs: list[Out]) -> list[str]:
-        """Call `@f` with memrefs over the arguments and results (or what these are made of); what it gives back.
+        """Call `@f` with memrefs over the arguments and results (or their flat components); return its results.
 
-        Arguments are copied where they are not plain, and where they are written to.
+        Arguments that are not plain, or that overlap a parameter the function writes, are copied first.
         """
         code = self.code
         hidden = [code.constant(0)] if self.signature.recursive else []

@@ -1,8 +1,8 @@
-"""`internalize`: what only the module itself calls is internal to its native code.
+"""`internalize`: give private functions internal linkage.
 
-LLVM then drops what it has inlined, which halves the time of compiling a small module. The support functions are
-rarely on a hot path: LLVM does not optimise them. Functions on buffers (prim funcs, kernels) are not inlined: that
-saves nothing at run time, and with many calls of few kernels it makes compiling three times slower.
+LLVM can then drop functions that it has inlined everywhere, which makes a small module compile twice as fast. Support
+functions are rarely on a hot path, so LLVM does not optimise them. Functions on buffers (prim funcs, kernels) are not
+inlined: inlining saves no run time, and makes modules with many calls of few kernels compile three times slower.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _PLAIN = ("optnone", "noinline")
 
 @dataclass(frozen=True)
 class Internalize(ModulePass):
-    """Give private functions internal linkage: of level F (`llvm.linkage` on `func.func`) or L.
+    """Give private functions internal linkage, at level F (`llvm.linkage` on `func.func`) or L.
 
-    `support_is_hot`: LLVM optimises and inlines support functions, and what uses them, as it thinks best.
+    With `support_is_hot`, LLVM's own heuristics optimise and inline support functions and their callers.
     """
 
     name: ClassVar[str] = "internalize"
@@ -35,7 +35,7 @@ class Internalize(ModulePass):
 
 
 def internalize(op: ir.OpView, support_is_hot: bool = False) -> None:
-    """Give a function internal linkage, if it is private, and say whether it may be inlined."""
+    """Give a private function internal linkage, and set its inlining attributes."""
     private = "sym_visibility" in op.attributes
     if private:
         op.attributes[attribute_name(op, "linkage")] = ir.Attribute.parse("#llvm.linkage<internal>")
@@ -48,12 +48,12 @@ def internalize(op: ir.OpView, support_is_hot: bool = False) -> None:
 
 
 def leave_plain(op: ir.OpView) -> None:
-    """Keep LLVM's code generator from optimising a function, which takes a third of its time, and more."""
+    """Disable LLVM's optimisation of a function; optimising takes a third of its compile time or more."""
     _add_passthrough(op, *_PLAIN)
 
 
 def attribute_name(op: ir.OpView, attribute: str) -> str:
-    """What an attribute of functions of the LLVM dialect is called on `op`, which may yet have to become one."""
+    """The name of an LLVM function attribute on `op`: prefixed with ``llvm.`` on a `func.func`."""
     return f"llvm.{attribute}" if isinstance(op, func.FuncOp) else attribute
 
 
@@ -63,7 +63,7 @@ def _takes_buffers(op: ir.OpView) -> bool:
 
 
 def _add_passthrough(op: ir.OpView, *names: str) -> None:
-    """Add attributes of LLVM to those that the function has."""
+    """Add LLVM attributes to those of the function."""
     key = attribute_name(op, "passthrough")
     present = [ir.StringAttr(each).value for each in op.attributes[key]] if key in op.attributes else []
     all_names = dict.fromkeys([*present, *names])

@@ -1,20 +1,20 @@
-"""`lower-checks`: failing functions return a status, and every way out releases what was acquired.
+"""`lower-checks`: failing functions return a status, and every exit releases acquired resources.
 
 Runs once control flow is flat. A function *may fail* if it calls a check, `relax.propagate`, `cf.assert` or a
 function that may fail. It gets an extra leading i32 result, 0 or -1 (the convention of the TVM FFI: on -1 the
 error has been set), and its callers branch on it.
 
-So does a function that the attribute `relax.may_fail` says may fail: a declaration is defined by a part of its own, and
-what has a body is called by such a part.
+The attribute `relax.may_fail` also marks a function as failing: a declaration that another compilation unit defines, or
+a definition that such a unit calls.
 
-A declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f stands for a call of @f that does not leave the
-caller when it fails, but gives its status; @f has the same arguments and no results.
+A call of a declaration `@g(…) -> i32` with the attribute `relax.status_of` = @f calls @f and returns its status instead
+of leaving the caller on failure. @f has the same arguments and no results.
 
 A call of `@relax.leave_if` with a true argument leaves the function, which has no results, without an error.
 
-A call with the attribute `relax.defer` stands for clean-up: "always" is run on every exit that comes after
-it in the text of the function, "error" only on error exits; the later one first. It must be in straight-line code
-of the function's top level (its block dominates what follows), which the verifier holds.
+A call with the attribute `relax.defer` is clean-up: "always" runs on every exit that comes after it in the text of
+the function, "error" only on error exits; the last one runs first. It must be in straight-line code at the function's
+top level (its block dominates what follows); the verifier checks this.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ UNLIKELY = [2000, 1]
 
 
 def callee(op: ir.OpView) -> str:
-    """The function that an operation calls directly, or ""."""
+    """The name of the function that an operation calls directly, or ""."""
     return str(op.callee.value) if isinstance(op, func.CallOp) else ""
 
 
 def _leaving(op: ir.OpView) -> str:
-    """What may make control leave at `op`: the name of a function, or ASSERT."""
+    """The callee, or ASSERT, by which control may leave the function at `op`."""
     return ASSERT if isinstance(op, cf.AssertOp) else callee(op)
 
 
 def _calls(function: func.FuncOp) -> list[ir.OpView]:
-    """The calls and the asserts in a function."""
+    """The calls and asserts in a function."""
     return [op.opview for op in ops_of(function.operation, "func.call", ASSERT)]
 
 
 class _Failing:
-    """Which functions of a module may fail, and what else there is to do."""
+    """The functions of a module that may fail, and the other rewrites that it needs."""
 
     def __init__(self, table: dict[str, func.FuncOp]) -> None:
         self.table = table
@@ -68,16 +68,16 @@ class _Failing:
         self.deferring: set[str] = set()
         """Functions with clean-up."""
         self.leaving: set[str] = set()
-        """Functions that may leave early, without an error."""
+        """Functions that may leave early without an error."""
         self.asking: set[str] = set()
-        """Functions that ask for the status of a call."""
+        """Functions that read the status of a call."""
         self.declared = {
             name for name, op in table.items() if MAY_FAIL in op.attributes and is_declaration(op)
         }
-        """Functions that a part of its own defines."""
+        """Functions that another compilation unit defines."""
         status = {name for name, op in table.items() if STATUS_OF in op.attributes}
         self.places: set[str] = set()
-        """What the error exits of calls add to messages."""
+        """The locations that error exits of calls append to messages."""
         calls: dict[str, set[str]] = {}
         found_in: dict[str, list[ir.OpView]] = {}
         for name, function in table.items():
@@ -108,14 +108,14 @@ class _Failing:
         }
 
     def place(self, caller: func.FuncOp, op: ir.OpView) -> str:
-        """What the error exit of a call adds to the message, or ""."""
+        """The text that the error exit of a call appends to the message, or ""."""
         name = _leaving(op)
         if name not in self.functions:
             return ""
         return added_place(caller, op, self.table.get(name), ENTRY_PREFIX)
 
     def at(self, op: ir.OpView) -> bool:
-        """Whether control may leave the function at `op`."""
+        """True if control may leave the function at `op`."""
         if not isinstance(op, func.CallOp | cf.AssertOp):
             return False
         name = _leaving(op)
@@ -123,7 +123,7 @@ class _Failing:
 
 
 class LowerChecks(ModulePass):
-    """Turn checks, asserts and failing calls into branches to exits that release everything and return -1."""
+    """Lower checks, asserts and failing calls to branches to exits that release everything and return -1."""
 
     name: ClassVar[str] = "lower-checks"
 
@@ -153,7 +153,7 @@ class LowerChecks(ModulePass):
 
 
 def _add_status(function: func.FuncOp) -> None:
-    """Let the type of a function say that it gives a status."""
+    """Add the leading i32 status to the results of a function's type."""
     type = ir.FunctionType.get(
         function.type.inputs, [ir.IntegerType.get_signless(32), *function.type.results]
     )
@@ -161,7 +161,7 @@ def _add_status(function: func.FuncOp) -> None:
 
 
 def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, func.FuncOp]) -> None:
-    """Call the functions that declarations with `relax.status_of` stand for."""
+    """Replace calls of declarations with `relax.status_of` by calls of the functions that these name."""
     for op in _calls(function):
         declared = table.get(callee(op))
         if declared is None or STATUS_OF not in declared.attributes:
@@ -179,7 +179,7 @@ def _ask_for_status(function: func.FuncOp, failing: _Failing, table: dict[str, f
 
 
 def _asserted(op: cf.AssertOp) -> Check:
-    """The check that an assertion is; it shows no values. Those of legalised ops are at no place: their callers are."""
+    """The check of an assertion, which shows no values; asserts of legalised ops have no location, their callers do."""
     place = where(op.operation)
     head = f"assertion failed at {place}: " if place != "unknown" else ""
     return Check("CheckError", head + op.msg.value, literal=True)
@@ -196,7 +196,7 @@ class _Exits:
         self.may_fail = function.name.value in failing.functions
         self.status = ir.IntegerType.get_signless(32)
         self.exits: dict[tuple[str, int], ir.Block] = {}
-        """Those of calls whose errors are raised further down, by the place to add and the number of clean-ups."""
+        """The shared exits of calls whose callee raises the error, by the location to append and the clean-up count."""
 
     def lower(self) -> None:
         deferred: list[ir.OpView] = []
@@ -218,7 +218,7 @@ class _Exits:
     def lower_block(
         self, block: ir.Block, entries: Sequence[tuple[ir.OpView, tuple[ir.OpView, ...]]]
     ) -> None:
-        """Split a block, from its end on, wherever control may leave; `behind` is what follows in it."""
+        """Split a block, from its end, at each op where control may leave; `behind` is the rewritten rest."""
         behind: deque[ir.OpView] = deque()
         for op, active in reversed(entries):
             if isinstance(op, func.ReturnOp):
@@ -229,7 +229,7 @@ class _Exits:
                 behind.appendleft(op)
 
     def leave(self, op: func.ReturnOp, active: Sequence[ir.OpView]) -> list[ir.OpView]:
-        """A return without error; the operations it is now."""
+        """Rewrite a return without error; return the operations that replace it."""
         with ir.InsertionPoint(op), op.location:
             written = self.clean_up(active, on_error=False)
             if not self.may_fail:
@@ -242,7 +242,7 @@ class _Exits:
     def branch(
         self, op: ir.OpView, block: ir.Block, behind: Iterable[ir.OpView], active: Sequence[ir.OpView]
     ) -> list[ir.OpView]:
-        """Go on behind `op` only if all is well; the operations in `block` in its place."""
+        """Branch to the code after `op` on success, otherwise to an exit; return the operations that replace `op`."""
         rest = block.create_after()
         for later in behind:
             rest.append(later)
@@ -256,9 +256,9 @@ class _Exits:
         return written
 
     def exit(self, op: ir.OpView, block: ir.Block, active: Sequence[ir.OpView]) -> ir.Block:
-        """The block to go to where `op`, which stands in `block`, does not let control go on.
+        """The block that control goes to if it leaves at `op` in `block`.
 
-        Calls whose errors are raised further down share one, if the same clean-up and the same place are left.
+        Calls whose callee raises the error share an exit if the clean-up and the location are the same.
         """
         if callee(op) == LEAVE:
             left = block.create_after()
@@ -277,7 +277,7 @@ class _Exits:
         return found
 
     def fail(self, op: ir.OpView, place: str, active: Sequence[ir.OpView]) -> None:
-        """Leave with the error of `op`, to which `place` is added."""
+        """Leave with the error of `op`, with `place` appended to the message."""
         self.raise_error(op)
         if place:
             self.raisers.add_place(place)
@@ -286,7 +286,7 @@ class _Exits:
         func.ReturnOp([status.result, *(_nothing(type) for type in self.results)])
 
     def condition(self, op: ir.OpView) -> tuple[ir.Value, list[ir.OpView]]:
-        """i1: whether to go on, with the operations that find it out; calls of failing functions are replaced."""
+        """Return an i1, true if control continues, and the operations that compute it; replaces failing calls."""
         if isinstance(op, cf.AssertOp) or callee(op) in self.failing.checks:
             return op.operands[0], []
         if callee(op) == LEAVE:
@@ -307,14 +307,14 @@ class _Exits:
         return well.result, [*written, ok, well]
 
     def raise_error(self, op: ir.OpView) -> None:
-        """Set the error, where nobody below has done so."""
+        """Set the error of a check or assert; a failing callee has already set its own."""
         if isinstance(op, cf.AssertOp):
             self.raisers.raise_error(_asserted(op), [])
         elif callee(op) in self.checks:
             self.raisers.raise_error(self.checks[callee(op)], list(op.operands)[1:])
 
     def clean_up(self, active: Sequence[ir.OpView], on_error: bool) -> list[ir.OpView]:
-        """Run what was deferred; the operations written."""
+        """Run the deferred calls; return the operations that were emitted."""
         written: list[ir.OpView] = []
         for op in reversed(active):
             when = ir.StringAttr(op.attributes[DEFER]).value
@@ -328,5 +328,5 @@ class _Exits:
 
 
 def _nothing(type: ir.Type) -> ir.Value:
-    """A value of `type` that nobody looks at."""
+    """A poison value of `type`, which is never used."""
     return ir.Operation.create("ub.poison", results=[type]).result

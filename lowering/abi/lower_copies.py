@@ -11,7 +11,7 @@ from relax_mlir.transform import ModulePass, PassContext
 
 
 class LowerCopies(ModulePass):
-    """Turn copies between row-major buffers into memcpy; copies with other layouts stay."""
+    """Lower copies between row-major buffers to memcpy; copies with other layouts stay."""
 
     name: ClassVar[str] = "lower-copies"
 

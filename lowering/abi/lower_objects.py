@@ -1,12 +1,13 @@
-"""`lower-objects`: the functions that read and make objects of the TVM FFI, of those that a module calls.
+"""`lower-objects`: the functions that read and create TVM FFI objects, as far as a module calls them.
 
-A value that is only known at run time is a *handle*: the two words of a TVMFFIAny as i64, its kind and its payload
-(of an object: the pointer). Handles are borrowed; the frame of the function that got or made an object holds the
-reference to it, until the function returns. Numbers and short strings lie in the words themselves.
+A value of a kind only known at run time is a *handle*: the two words of a TVMFFIAny as i64, its kind and its payload
+(for objects, the pointer). Handles are borrowed. The frame of the function that received or created an object holds the
+reference until the function returns. Numbers and short strings are stored in the words themselves.
 
-From level T on a module declares what it needs, `func.func private @relax.object.size(i64, index) -> index`, and
-this pass defines it; those that are `framed` get the frame of their caller as first argument here. Functions whose
-number of operands varies have it as suffix (`relax.object.tensor.2`, for two dimensions).
+From level T on a module declares the functions that it needs, such as
+`func.func private @relax.object.size(i64, index) -> index`, and this pass defines them. Calls of `framed` functions get
+the frame of their caller as first argument here. Functions with a variable number of operands have it as a suffix
+(`relax.object.tensor.2`, for two dimensions).
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from relax_mlir.transform import ModulePass, PassContext
 
 PREFIX = "relax.object."
 _RAW = (8, 9, 10)
-"""Kinds that live in the caller's memory: C strings, byte arrays, and references to what it moves."""
+"""Kinds whose data is in the caller's memory: C strings, byte arrays, and rvalue references."""
 
 
 class ObjectWriter(FFICode):
-    """Writes one function; its operands are `%a0`, `%a1`, …."""
+    """Emits one function; its operands are `%a0`, `%a1`, …."""
 
     def give(self, *values: str, types: str) -> None:
         self.code.do(f"func.return {', '.join(values)} : {types}")
@@ -56,7 +57,7 @@ class ObjectWriter(FFICode):
         return self.code.at(self.pointer(payload), OBJECT_BYTES)
 
     def element_bytes(self, dtype: str) -> str:
-        """Bytes of an element of a DLDataType (i32), as i64."""
+        """The size in bytes of an element of a DLDataType (i32), as i64."""
         code = self.code
         number = code.let(f"arith.extui {dtype} : i32 to i64")
         shifted = code.let(f"arith.shrui {number}, {code.constant(8)} : i64")
@@ -67,7 +68,7 @@ class ObjectWriter(FFICode):
         return code.let(f"arith.shrui {up}, {code.constant(3)} : i64")
 
     def is_kind(self, kind: str, *wanted: int) -> str:
-        """Whether the type index in the first word of a handle is one of `wanted`."""
+        """True (i1) if the kind of a handle, its first i64, is one of `wanted`."""
         index = self.code.let(f"arith.trunci {kind} : i64 to i32")
         return self.any_of(*(self.equal(index, k, "i32") for k in wanted))
 
@@ -76,20 +77,20 @@ class ObjectWriter(FFICode):
         return self.code.let(f"arith.cmpi sge, {index}, {self.code.constant(FIRST_OBJECT, 'i32')} : i32")
 
     def retain(self, kind: str, payload: str) -> None:
-        """One reference more, if it is an object."""
+        """Increment the reference count, if it is an object."""
         self.fragment.external("@TVMFFIObjectIncRef(!llvm.ptr) -> i32")
         self.code.do(f"scf.if {self.is_object(kind)} {{")
         self.code.let(f"llvm.call @TVMFFIObjectIncRef({self.pointer(payload)}) : (!llvm.ptr) -> i32")
         self.code.do("}")
 
     def own_any(self, kind: str, payload: str) -> None:
-        """Let the frame have the reference, if it is an object."""
+        """Move the reference to the frame, if it is an object."""
         self.code.do(f"scf.if {self.is_object(kind)} {{")
         self.own(self.pointer(payload))
         self.code.do("}")
 
     def row_major(self, tensor: str) -> tuple[str, str]:
-        """Data of a DLTensor in row-major order, and its bytes; a copy lives as long as the frame."""
+        """The data of a DLTensor in row-major order and its size in bytes; a copy lives as long as the frame."""
         code = self.code
         size = self.element_bytes(code.load(tensor, DL.DTYPE, "i32"))
         operands = [code.frame(self.fragment), tensor, size]
@@ -97,7 +98,7 @@ class ObjectWriter(FFICode):
         return data, self.call("relax.rt.tensor_bytes", [tensor, size], ["!llvm.ptr", "i64"], "i64")
 
     def new_tensor(self, shape: str, rank: str, dtype: str) -> str:
-        """An owned tensor of the frame; `rank` and `dtype` are i32."""
+        """A new tensor owned by the frame; `rank` and `dtype` are i32."""
         operands = [shape, rank, dtype, self.element_bytes(dtype)]
         types = ["!llvm.ptr", "i32", "i32", "i64"]
         tensor = self.call("relax.rt.tensor", operands, types, "!llvm.ptr")
@@ -105,7 +106,7 @@ class ObjectWriter(FFICode):
         return tensor
 
     def copy(self, tensor: str) -> str:
-        """A copy of a DLTensor as an owned tensor of the frame."""
+        """A copy of a DLTensor as a tensor owned by the frame."""
         code = self.code
         shape, rank = code.load(tensor, DL.SHAPE, "!llvm.ptr"), code.load(tensor, DL.NDIM, "i32")
         new = self.new_tensor(shape, rank, code.load(tensor, DL.DTYPE, "i32"))
@@ -117,7 +118,7 @@ class ObjectWriter(FFICode):
         return new
 
     def loop(self, count: str) -> str:
-        """Begin a loop over an i64 number of rounds; the round as i64. Ended by a line with a brace."""
+        """Begin a loop of `count` (i64) iterations; return the iteration as i64. The caller emits the closing brace."""
         code = self.code
         last, step, zero = code.index(count), code.constant(1, "index"), code.constant(0, "index")
         i = code.fresh()
@@ -130,7 +131,7 @@ class ObjectWriter(FFICode):
         return self.code.let(f"llvm.getelementptr {base}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
 
     def shape_from(self, count: str, numbers: str, stride: int, offset: int) -> str:
-        """A new Shape of the frame, of `count` i64 that lie `stride` bytes apart."""
+        """A new Shape owned by the frame, from `count` i64 at a distance of `stride` bytes."""
         code = self.code
         size = code.let(f"arith.muli {count}, {code.constant(ANY_BYTES)} : i64")
         room = code.let(f"llvm.alloca {size} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr")
@@ -203,7 +204,7 @@ def _shape_of(c: ObjectWriter, count: int) -> None:
 
 
 def _as_shape(c: ObjectWriter, count: int) -> None:
-    """The Shape that a value is, or stands for as an Array or List of ints; else 0."""
+    """The Shape that a value is, or the conversion of an Array or List of ints; otherwise 0."""
     code = c.code
     zero, true = code.constant(0), code.constant(1, "i1")
     result = code.fresh()
@@ -244,7 +245,7 @@ def _array(c: ObjectWriter, count: int) -> None:
 
 
 def _item(c: ObjectWriter, count: int) -> None:
-    """An element of an Array or List; the frame holds it, too, as Lists change."""
+    """An element of an Array or List; the frame also holds a reference, because Lists are mutable."""
     elements = c.code.load(c.pointer("%a0"), OBJECT_BYTES, "!llvm.ptr")
     position = c.code.let("arith.index_cast %a1 : index to i64")
     slot = c.element(elements, position, ANY_BYTES)
@@ -265,7 +266,7 @@ def _retain(c: ObjectWriter, count: int) -> None:
 
 
 def _take(c: ObjectWriter, count: int) -> None:
-    """An argument of a call as a handle: what lies in memory of the caller is copied."""
+    """An argument of a call as a handle; data in the caller's memory is copied."""
     code = c.code
     kind, payload = code.load("%a0", 0, "i64"), code.load("%a0", 8, "i64")
     result, value = code.fresh(), code.fresh()
@@ -296,14 +297,14 @@ def _drop(c: ObjectWriter, count: int) -> None:
 
 
 def _stack(c: ObjectWriter, count: int) -> None:
-    """An address on the stack of the caller, near enough."""
+    """An address in the stack frame of the caller, approximately."""
     here = c.word(c.code.stack(8))
     c.give(here, types="i64")
 
 
 @dataclass(frozen=True)
 class _ObjectFunction:
-    """An object function: what writes it, and whether it leaves something in the frame of its caller."""
+    """An object function: its emitter; `framed`: it leaves references in the frame of its caller."""
 
     write: Callable[[ObjectWriter, int], None]
     framed: bool = False
@@ -333,13 +334,16 @@ _FUNCTIONS: dict[str, _ObjectFunction] = {
 
 
 def _is_framed(name: str) -> bool:
-    """Whether the object function of this name is; false where there is none."""
+    """True if the object function of this name exists and needs a frame."""
     function = _FUNCTIONS.get(name.removeprefix(PREFIX).partition(".")[0])
     return function is not None and function.framed
 
 
 def define_object_function(fragment: Fragment, name: str, inputs: list[str], results: list[str]) -> None:
-    """Define `name` (with its frame, if it needs one); `inputs` without the frame. CompileError if there is none."""
+    """Define `name` (with a frame argument, if it needs one); `inputs` exclude the frame.
+
+    Raises CompileError if there is no such function.
+    """
     stem, _, count = name.removeprefix(PREFIX).partition(".")
     if stem not in _FUNCTIONS:
         raise CompileError(f"no object function {name!r}; known: {', '.join(sorted(_FUNCTIONS))}")
@@ -354,7 +358,7 @@ def define_object_function(fragment: Fragment, name: str, inputs: list[str], res
 
 
 class LowerObjects(ModulePass):
-    """Define the object functions that a module declares, and give their calls the frame of the caller."""
+    """Define the object functions that a module declares, and pass the caller's frame to their calls."""
 
     name: ClassVar[str] = "lower-objects"
 

@@ -1,16 +1,15 @@
 """`lower-packed-calls`: calls of `@relax.packed.K` reach functions of the TVM FFI's global registry.
 
 The declaration `func.func private @relax.packed.K(operands…) -> (results…)` carries `relax.packed = {name = "…",
-style = "alloc" | "dps", args = […], results = […], dtypes = […]}`. `args` says what the operands become: "tensor" (a
+style = "alloc" | "dps", args = […], results = […], dtypes = […]}`. `args` gives the kind of each argument: "tensor" (a
 memref), "shape:2" (two index operands), "int" (one index operand), "any" (the two i64 of a handle), and the
-literals "str:…", "float:…", "int:…", "bool:…", which take none; memrefs left over are tensors, too. `results` says
-the same of the results. `dtypes` are those of the tensor operands and then of the tensor results; where they are
-not given, signless integers are read as signed.
+literals "str:…", "float:…", "int:…", "bool:…", which take no operand. Remaining memrefs are tensors, too. `results`
+does the same for the results. `dtypes` lists the dtypes of the tensor operands, then those of the tensor results;
+without them, signless integers are signed.
 
-Tensors are passed as views: the callee may read and write them during the call, not keep them. With style "dps" the
-last memrefs are written by the callee and stand for the results, if the declaration has any. With style "alloc" the
-callee gives back a tensor, a Shape or an int, or an Array of several; tensors live until the function that makes
-the call returns.
+Tensors are passed as views: the callee may read and write them during the call, but not keep them. With style "dps" the
+callee writes the last memrefs, which become the results, if the declaration has any. With style "alloc" the callee
+returns a tensor, a Shape or an int, or an Array of several. Tensors live until the calling function returns.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from relax_mlir.transform.registry import how_to_register
 
 @dataclass(frozen=True)
 class _Declaration:
-    """A declaration with `relax.packed`, and where it is called."""
+    """A declaration with `relax.packed`, and its calls."""
 
     symbol: str
     name: str
@@ -77,14 +76,14 @@ class _Declaration:
         )
 
     def dtype(self, position: int, type: ir.Type) -> DType:
-        """The dtype of the tensor operand or result at `position` among all of them."""
+        """The dtype of the tensor operand or result at `position`, counted over operands and results."""
         if position < len(self.dtypes):
             return dtype_named(self.dtypes[position])
         return dtype_of_element(ir.MemRefType(type).element_type)
 
     @property
     def gives(self) -> tuple[ir.Type, ...]:
-        """What the callee gives back: nothing in destination-passing style."""
+        """The result types of the callee: none in destination-passing style."""
         return () if self.style == "dps" else self.results
 
 
@@ -93,7 +92,7 @@ def _bits(value: float) -> int:
 
 
 class _PackedCall(FFICode):
-    """Writes the body of one declaration."""
+    """Emits the body of one declaration."""
 
     def __init__(self, declaration: _Declaration, fragment: Fragment, caller: str, location: str) -> None:
         prefix = f"{caller}: packed function '{declaration.name}' "
@@ -107,7 +106,7 @@ class _PackedCall(FFICode):
         return self.declaration.dtype(self.tensors - 1, type)
 
     def arguments(self) -> Iterator[tuple[Kind, str]]:
-        """Type index and payload of each argument."""
+        """Yield type index and payload of each argument."""
         operands = [(f"%a{i}", type) for i, type in enumerate(self.declaration.inputs)]
         for spec in self.declaration.args:
             kind, _, detail = spec.partition(":")
@@ -148,7 +147,7 @@ class _PackedCall(FFICode):
         raise CompileError(f"packed function {self.declaration.name!r}: unknown argument {spec!r}")
 
     def view(self, memref: str, type: ir.Type) -> str:
-        """An FFI tensor over a memref; its handle."""
+        """Create an FFI tensor over a memref; return its handle."""
         code, of = self.code, ir.MemRefType(type)
         element = self.next_dtype(type)
         address = code.let(f"memref.extract_aligned_pointer_as_index {memref} : {type} -> index")
@@ -202,7 +201,7 @@ class _PackedCall(FFICode):
         code.do(f"func.return {', '.join(gives)} : {types}" if gives else "func.return")
 
     def keep(self, result: str) -> None:
-        """The frame owns whatever object came back."""
+        """Move any object that was returned to the frame."""
         code = self.code
         kind = code.load(result, 0, "i32")
         is_object = code.let(f"arith.cmpi sge, {kind}, {code.constant(FIRST_OBJECT, 'i32')} : i32")
@@ -211,7 +210,7 @@ class _PackedCall(FFICode):
         code.do("}")
 
     def results(self, result: str) -> list[str]:
-        """Check what came back; the declaration's results."""
+        """Check the returned value; return the declaration's results."""
         kinds = () if self.declaration.style == "dps" else self.declaration.kinds
         types = list(self.declaration.gives)
         role = f"({self.where}) gave back a value"
@@ -228,7 +227,7 @@ class _PackedCall(FFICode):
         return values
 
     def one_result(self, slot: str, kind: str, types: list[ir.Type], role: str) -> list[str]:
-        """Check one value that came back, and take its types; as memref or indices."""
+        """Check one returned value and take its types off `types`; return it as memref or indices."""
         code = self.code
         kind, _, rank = kind.partition(":")
         if kind == "any":
@@ -306,7 +305,7 @@ def _location(location: ir.Location) -> str:
 
 
 def _pass_frame(call: func.CallOp, declaration: _Declaration, frame: ir.Value) -> None:
-    """Rewrite a call for the body of its declaration."""
+    """Rewrite a call to match the body of its declaration."""
     operands = list(call.operands)
     with ir.InsertionPoint(call), call.location:
         new = func.CallOp(list(declaration.gives), declaration.symbol, [frame, *operands])

@@ -1,4 +1,4 @@
-"""`mangle-names`: functions of the module cannot clash with those of C libraries that the code calls."""
+"""`mangle-names`: prefix function names, so that they do not clash with C library functions that the code calls."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FUNCTION_PREFIX = "relax.fn."
 
 
 class MangleNames(ModulePass):
-    """Put a prefix before the names of all functions that have a body; signatures keep the names of entry points.
+    """Prefix the names of all functions that have a body; signatures keep the names of entry points.
 
-    A function called ``exp`` or ``malloc`` would else stand for the one of the C library.
+    Otherwise a function called ``exp`` or ``malloc`` would replace that of the C library.
     """
 
     name: ClassVar[str] = "mangle-names"

@@ -1,4 +1,4 @@
-"""The entry point of a function whose calls are so short that reading the arguments counts: that is inline."""
+"""An FFI entry point with inline argument checks, for functions so short that reading arguments matters."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from relax_mlir.mlir_text import Fragment
 class _Tensor(Tensor):
     """A tensor argument, checked and unpacked: the addresses of its DLTensor and of its elements, and two i1.
 
-    Its record is not there; `row`: the address of its row (see `argument_tables`).
+    It has no record; `row` is the address of its row (see `argument_tables`).
     """
 
     row: str
     pointer: str
     base: str
     contiguous: str
-    """Whether its elements lie in row-major order."""
+    """True (i1) if its elements are in row-major order."""
     aligned: str
-    """Whether they begin at multiples of their size."""
+    """True (i1) if its elements are aligned to their size."""
     apart: str = ""
-    """Whether its memory is not written while it is still read (i1)."""
+    """True (i1) if its memory is not written while it is still read."""
 
 
 class QuickWrapper(Wrapper):
-    """Writes the entry point of a function that `suits`."""
+    """Emits the entry point of a function that `suits`."""
 
     @staticmethod
     def suits(signature: Signature) -> bool:
-        """Whether all results can be computed in the memory that the caller gives, and nothing else is written."""
+        """True if all results can be computed in memory of the caller, and the function writes nothing else."""
         return not signature.written and not signature.takes_handles
 
     def __init__(
@@ -47,14 +47,14 @@ class QuickWrapper(Wrapper):
         self.read_so_far = 0
 
     def make_room(self) -> None:
-        """There are no records."""
+        """Do nothing: this wrapper keeps no records."""
 
     def read(self, slot: str, value: Value) -> Tensor:
         self.read_so_far += 1
         return self.unpacked(slot, value, self.row(self.read_so_far - 1))
 
     def unpacked(self, slot: str, value: Value, row: str) -> _Tensor:
-        """Check and unpack the tensor in the TVMFFIAny at `slot`, as its row says."""
+        """Check and unpack the tensor in the TVMFFIAny at `slot` against its row."""
         code, true = self.code, self.code.constant(1, "i1")
         types = ["!llvm.ptr", "!llvm.ptr", *["i64"] * (value.ndim or 0)]
         kinds = ", ".join(["i1", *types])
@@ -67,7 +67,7 @@ class QuickWrapper(Wrapper):
         code.do(f"{', '.join([strange, *outer])} = scf.if {is_tensor} -> ({kinds}) {{")
         found = address()
         on_cpu = self.equal(code.load(found, DL.DEVICE, "i32"), 1, "i32")
-        # Rank and dtype lie side by side in both.
+        # Rank and dtype are adjacent in both.
         wanted = code.load(row, 0, "i64")
         same = code.let(f"arith.cmpi eq, {code.load(found, DL.NDIM, 'i64', 4)}, {wanted} : i64")
         code.do(f"{', '.join([wrong, *inner])} = scf.if {self.all_of(on_cpu, same)} -> ({kinds}) {{")
@@ -83,7 +83,7 @@ class QuickWrapper(Wrapper):
         return _Tensor(value, "", sizes, row, pointer, base, contiguous, self.aligned(base, row))
 
     def contents(self, pointer: str, value: Value) -> list[str]:
-        """Whether sizes below zero or a null pointer call for a closer look; both addresses, and the sizes."""
+        """Return an i1 that is true if a size is negative or the pointer null, then both addresses and the sizes."""
         code, zero = self.code, self.code.constant(0)
         data = code.load(pointer, DL.DATA, "!llvm.ptr")
         offset = code.load(pointer, DL.BYTE_OFFSET, "i64")
@@ -95,7 +95,7 @@ class QuickWrapper(Wrapper):
         return [strange, pointer, base, *sizes]
 
     def aligned(self, base: str, row: str) -> str:
-        """Whether elements begin at multiples of their size."""
+        """True (i1) if elements are aligned to their size."""
         code = self.code
         address = code.let(f"llvm.ptrtoint {base} : !llvm.ptr to i64")
         mask = code.let(f"arith.subi {self.element(row)}, {code.constant(1)} : i64")
@@ -103,11 +103,11 @@ class QuickWrapper(Wrapper):
         return code.let(f"arith.cmpi eq, {beyond}, {code.constant(0)} : i64")
 
     def element(self, row: str) -> str:
-        """The bytes of an element (i64)."""
+        """The size of an element in bytes (i64)."""
         return self.code.load(row, LAYOUT["ELEMENT"], "i64")
 
     def contiguous(self, pointer: str, sizes: list[str]) -> str:
-        """Whether elements lie in row-major order; strides may be null, those of size-1 dimensions are free."""
+        """True (i1) if elements are in row-major order. Strides may be null; those of size-1 dimensions are ignored."""
         code = self.code
         true = code.constant(1, "i1")
         if not sizes:
@@ -121,7 +121,7 @@ class QuickWrapper(Wrapper):
         for i in reversed(range(len(sizes))):
             stride = code.load(strides, 8 * i, "i64")
             same = code.let(f"arith.cmpi eq, {stride}, {expected} : i64")
-            if len(sizes) == 1:  # of one element, or none
+            if len(sizes) == 1:  # at most one element
                 fits = [self.any_of(same, code.let(f"arith.cmpi ule, {sizes[0]}, {one} : i64"))]
                 break
             free = code.let(f"arith.cmpi eq, {sizes[i]}, {one} : i64")
@@ -136,7 +136,7 @@ class QuickWrapper(Wrapper):
         return result
 
     def take_given(self, given: str, room: str) -> None:
-        """Each is read where it is needed."""
+        """Do nothing: each result is read where it is needed."""
 
     def given_result(self, i: int, sizes: list[str], shape: str) -> str:
         code, row = self.code, self.row(len(self.tensors) + i)
@@ -157,7 +157,7 @@ class QuickWrapper(Wrapper):
         return tensor.base
 
     def settle_inputs(self, inputs: list[Tensor | str], outs: list[Out], given: str) -> None:
-        """Find out which tensors given results overlap: these are read from copies."""
+        """Record which tensors do not overlap results from the caller; `data` copies the others."""
         tensors = [item for item in inputs if isinstance(item, _Tensor)]
         for tensor, apart in zip(tensors, self.apart(tensors, outs, given) if given else [], strict=False):
             tensor.apart = apart
@@ -177,12 +177,12 @@ class QuickWrapper(Wrapper):
         return result
 
     def extent(self, start: str, bytes: str) -> tuple[str, str]:
-        """The addresses where some bytes begin and end, as i64."""
+        """The start and end addresses of a block of `bytes` bytes, as i64."""
         first = self.code.let(f"llvm.ptrtoint {start} : !llvm.ptr to i64")
         return first, self.code.let(f"arith.addi {first}, {bytes} : i64")
 
     def apart(self, tensors: list[_Tensor], outs: list[Out], given: str) -> list[str]:
-        """Per tensor, whether no given result overlaps it (i1). Given results that overlap each other are an error."""
+        """Return an i1 per tensor, true if no result from the caller overlaps it. Two overlapping results are an error."""
         code = self.code
         flags = [code.fresh() for _ in tensors]
         types = ", ".join(["i1"] * len(flags))
@@ -212,6 +212,6 @@ class QuickWrapper(Wrapper):
         return flags
 
     def reasons_apart(self, a: tuple[str, str], b: tuple[str, str]) -> list[str]:
-        """What two ranges of addresses do not overlap for (i1): one ends before the other begins, or is empty."""
+        """The conditions (i1) under which two address ranges are disjoint: one ends before the other, or one is empty."""
         pairs = ((a[0], b[1]), (b[0], a[1]), a, b)
         return [self.code.let(f"arith.cmpi uge, {low}, {high} : i64") for low, high in pairs]

@@ -1,4 +1,4 @@
-"""Runtime declarations: private functions by which levels T to V say what the step to LLVM must provide.
+"""Runtime declarations: private functions that levels T to V declare and the lowering to LLVM defines.
 
 Each is an external ``func.func`` with an attribute: `CHECK` (run-time check with a message), `CONSTANT` (pointer of
 the constant table), `PACKED` (call of a registered packed function). Functions on handles have names that begin
@@ -29,7 +29,7 @@ class RuntimeDeclarations:
     _objects: set[str] = field(default_factory=set)
 
     def check(self, condition: ir.Value, kind: str, message: str, values: Sequence[ir.Value]) -> None:
-        """Raise `kind` with `message` at run time unless `condition`; ``{i}`` in it stands for ``values[i]``."""
+        """Raise `kind` with `message` at run time unless `condition` holds; ``{i}`` in it shows ``values[i]``."""
         symbol = f"relax.check.{self._checks}"
         self._checks += 1
         attribute = ir.DictAttr.get({"kind": ir.StringAttr.get(kind), "message": ir.StringAttr.get(message)})
@@ -38,7 +38,7 @@ class RuntimeDeclarations:
         func.CallOp([], symbol, [condition, *values])
 
     def constant(self, value: ir.Attribute) -> ir.Value:
-        """A read-only memref of a constant of the table; equal resources share an entry."""
+        """A read-only memref of a constant in the table; equal resources share an entry."""
         if self._constants is None:
             self._constants = {}
         key = str(value)

@@ -1,4 +1,4 @@
-"""`relax.signature`: what a public function takes and gives back, as its FFI wrapper sees it."""
+"""`relax.signature`: the parameters and results of a public function, as its FFI wrapper needs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.lowering.abi.ffi_dtypes import DType, dtype_named
 from relax_mlir.mlir import ir
 
 ENTRY_PREFIX = "__tvm_ffi_"
-"""How the symbol of an entry point begins; the name of the function follows."""
+"""The prefix of an entry point's symbol; the name of the function follows."""
 
 KINDS = ("tensor", "shape", "int", "object", "tuple")
 
@@ -21,9 +21,9 @@ KINDS = ("tensor", "shape", "int", "object", "tuple")
 class Value:
     """A parameter or result.
 
-    `type` is the text that errors show; `dtype` belongs to tensors, `ndim` to tensors and shapes (None: not known),
-    `fields` to tuples. `returned`: the function gives this result back itself; the others are tensors that its entry
-    point allocates before the call.
+    `type` is the type that errors show; `dtype` belongs to tensors, `ndim` to tensors and shapes (None: not known),
+    `fields` to tuples. `returned`: the function itself returns this result; the others are tensors that its entry point
+    allocates before the call.
     """
 
     name: str
@@ -36,17 +36,17 @@ class Value:
 
     @property
     def is_handle(self) -> bool:
-        """Whether the function takes or gives a handle: the two words of a TVMFFIAny."""
+        """True if the function takes or returns a handle: the two words of a TVMFFIAny."""
         return self.kind == "object" or self.ndim is None or (self.kind == "tensor" and self.dtype is None)
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it is a tensor of known rank and dtype."""
+        """True for a tensor of known rank and dtype."""
         return self.kind == "tensor" and not self.is_handle
 
     @property
     def dims(self) -> int:
-        """How many index values `@f.shapes` takes (or gives) for it."""
+        """The number of index values that `@f.shapes` takes (or returns) for it."""
         if self.kind == "tuple":
             return sum(field.dims for field in self.fields)
         if self.returned:
@@ -55,7 +55,7 @@ class Value:
 
     @property
     def arguments(self) -> int:
-        """How many arguments `@f` takes for it: words of a handle, sizes of a shape, or one."""
+        """The number of arguments that `@f` takes for it: two for a handle, the sizes of a shape, otherwise one."""
         if self.kind == "tuple":
             return sum(field.arguments for field in self.fields)
         if self.is_handle:
@@ -63,11 +63,11 @@ class Value:
         return self.dims if self.kind == "shape" else 1
 
     def longest_tuple(self) -> int:
-        """Number of fields of the longest tuple in the value; 0 if it is none."""
+        """The number of fields of the longest tuple in the value; 0 without tuples."""
         return max([len(self.fields), *(field.longest_tuple() for field in self.fields)])
 
     def leaves(self) -> Iterator[Value]:
-        """The value itself, or the leaves of its fields in order."""
+        """Yield the value itself, or the leaves of its fields in order."""
         if self.kind != "tuple":
             yield self
         for field in self.fields:
@@ -76,14 +76,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a leaf of a parameter is: the number of the parameter, then those of fields; and its name."""
+    """The position of a leaf in the parameters: indices of the parameter and of nested fields, and its name."""
 
     path: tuple[int, ...]
     name: str
 
 
 def before_results(written: Sequence[Place], count: int) -> int:
-    """How many of `count` parameters come before those that are written, if these are the last ones; else all."""
+    """The number of parameters before the written ones, if these are the last; otherwise `count`."""
     first = count - len(written)
     return (
         first if [place.path for place in written] == [(number,) for number in range(first, count)] else count
@@ -92,16 +92,16 @@ def before_results(written: Sequence[Place], count: int) -> int:
 
 @dataclass(frozen=True)
 class Signature:
-    """Name, parameters and results of a public function; `tuple_result`: it gives back an FFI Array."""
+    """Name, parameters and results of a public function; `tuple_result`: it returns an FFI Array."""
 
     name: str
     params: tuple[Value, ...]
     results: tuple[Value, ...]
     tuple_result: bool
     recursive: bool = False
-    """The function may call itself: its last argument is the address from which its stack is measured."""
+    """The function may call itself; its last argument is the address that stack depth is measured from."""
     written: tuple[int, ...] = ()
-    """The numbers of arguments that the function writes: those of a prim func, and those donated to results."""
+    """Indices of arguments that the function writes: destinations of a prim func, and those donated to results."""
 
     @property
     def written_places(self) -> tuple[Place, ...]:
@@ -117,12 +117,12 @@ class Signature:
 
     @property
     def inputs(self) -> int:
-        """How many parameters come before results (see `before_results`)."""
+        """The number of parameters before the results (see `before_results`)."""
         return before_results(self.written_places, len(self.params))
 
     @property
     def takes_results(self) -> bool:
-        """Whether callers may pass the results in (all of them are tensors whose sizes are known before the call)."""
+        """True if callers may pass the results in: all are tensors whose sizes are known before the call."""
         return (
             bool(self.results)
             and not self.written
@@ -131,7 +131,7 @@ class Signature:
 
     @property
     def takes_handles(self) -> bool:
-        """Whether little is known of a parameter, or of a part of one: it is handed over as it comes."""
+        """True if a parameter, or a part of one, is passed on as a handle because its type is not fully known."""
         return any(leaf.is_handle for param in self.params for leaf in param.leaves())
 
 
@@ -153,7 +153,7 @@ plain = _plain
 
 
 def _paths(value: Value, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Value]]:
-    """The leaves of a value, with where they are."""
+    """Yield the leaves of a value with their paths."""
     if value.kind != "tuple":
         yield path, value
     for number, field in enumerate(value.fields):
@@ -174,12 +174,12 @@ def _value(data: dict[str, Any], default: str, *, result: bool) -> Value:
 
 
 def signature_of(func_op: ir.Operation) -> Signature:
-    """Read the attribute `relax.signature` of a function; CompileError names what is malformed."""
+    """Read the attribute `relax.signature` of a function; raise CompileError naming what is malformed."""
     return signature_from(_plain(func_op.attributes[SIGNATURE]))
 
 
 def signature_from(data: dict[str, Any]) -> Signature:
-    """The signature of the contents of the attribute (`plain`); CompileError names what is malformed."""
+    """Build the signature from the attribute's contents (`plain`); raise CompileError naming what is malformed."""
     try:
         params = tuple(_value(p, f"#{i}", result=False) for i, p in enumerate(data.get("params", ())))
         results = tuple(_value(r, f"result {i}", result=True) for i, r in enumerate(data.get("results", ())))

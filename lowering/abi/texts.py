@@ -1,6 +1,4 @@
-"""Where generated code has its texts, and what it has looked up by name: in globals of its module, or outside of code
-that several functions share.
-"""
+"""The strings and lookup caches of generated code: globals of its module, or external to shared code."""
 
 from __future__ import annotations
 
@@ -13,15 +11,15 @@ from relax_mlir.mlir_text import Fragment, quoted_bytes, symbol, text_constant, 
 
 _TABLE = "relax.entry.table"
 _PREFIX = "relax.entry.text."
-"""How texts are called that code of another part uses."""
+"""Prefix of strings that another compilation unit uses."""
 _CACHE = "relax.entry.function."
-"""The same of caches for functions of the FFI; those that only the module uses are called `relax.function.`."""
+"""Prefix of external caches for FFI functions; caches private to a module are called `relax.function.`."""
 
 
 def cache_global(fragment: Fragment, name: str) -> str:
-    """A global pointer to a function of the FFI, null at first, that `__relax_release` drops (`emit-lifecycle`).
+    """Define a global pointer to an FFI function, initially null, that `__relax_release` drops (`emit-lifecycle`).
 
-    Gives its symbol with the @.
+    Returns its symbol with the @.
     """
     cache = f"relax.function.{name}"
     fragment.define(_cache_text(cache, "internal"))
@@ -36,21 +34,21 @@ def _cache_text(name: str, linkage: str) -> str:
 
 
 class Texts:
-    """Constants of the module, called after what they hold."""
+    """Constants of the module, named by their contents."""
 
     def __init__(self, fragment: Fragment) -> None:
         self.fragment = fragment
 
     def constant(self, text: str) -> str:
-        """The symbol of a text, with its @."""
+        """The symbol of a string, with its @."""
         return text_constant(self.fragment, text)
 
     def message(self, message: str) -> str:
-        """The message of a check as its declaration has it."""
+        """The message of a check as it appears in its declaration."""
         return message
 
     def table(self, table: bytes) -> str:
-        """The symbol of a table of arguments (`argument_tables`), with its @."""
+        """The symbol of an argument table (`argument_tables`), with its @."""
         name = symbol(table_name(table))
         self.fragment.define(
             f"llvm.mlir.global internal constant {name}({quoted_bytes(table)}) {{alignment = 8 : i64}}"
@@ -58,15 +56,15 @@ class Texts:
         return name
 
     def cache(self, name: str) -> str:
-        """The symbol of the cache for a function of the FFI, with its @."""
+        """The symbol of the cache for an FFI function, with its @."""
         return cache_global(self.fragment, name)
 
 
 class OutsideTexts(Texts):
-    """Constants that the code only names, by numbers: code that is equal but for its texts becomes equal.
+    """Constants that the code refers to by numbered symbols, so that code that differs only in strings is equal.
 
-    `symbols` has, for each symbol of the code, that of the module's global; `globals` these themselves, which other
-    parts see.
+    `symbols` maps each symbol in the code to the symbol of the module's global. `globals` are the definitions of these,
+    which are visible to other compilation units.
     """
 
     def __init__(self, fragment: Fragment) -> None:
@@ -77,12 +75,12 @@ class OutsideTexts(Texts):
 
     @property
     def symbols(self) -> Mapping[str, str]:
-        """The symbols of the globals by those of the code."""
+        """The symbols of the globals, by the symbols in the code."""
         return self._symbols
 
     @property
     def globals(self) -> tuple[str, ...]:
-        """The globals, as text."""
+        """The definitions of the globals, as text."""
         return tuple(self._globals.values())
 
     def constant(self, text: str) -> str:
@@ -110,7 +108,7 @@ class OutsideTexts(Texts):
         return symbol(other)
 
     def stand_for(self, stand_in: str, text: str) -> str:
-        """Let the text be at the symbol of `stand_in`, which the code uses; that symbol, with its @."""
+        """Define `text` for the symbol of `stand_in`, which the code uses; return that symbol with its @."""
         name = f"{_PREFIX}{text_name(text).rpartition('.')[2]}"
         return self._outside(text_name(stand_in), name, text.encode() + b"\0", 1)
 

@@ -1,4 +1,4 @@
-"""Reading and writing values of the TVM FFI in generated code: checks, tensors, shapes, integers, objects.
+"""Code that reads and writes TVM FFI values: checks, tensors, shapes, integers, objects.
 
 Offsets are those of `tvm/ffi/c_api.h` and `dlpack/dlpack.h`.
 """
@@ -20,7 +20,7 @@ NONE, INT, BOOL, FLOAT, DLTENSOR, RAW_STR = 0, 1, 2, 3, 7, 8
 FIRST_OBJECT, SHAPE, TENSOR, ARRAY, LIST = 64, 69, 70, 71, 75
 
 Kind = int | str
-"""A type index of the FFI, or the name of an i64 that holds one."""
+"""A type index of the FFI, or the SSA name of an i64 that holds one."""
 
 
 class DL:
@@ -40,10 +40,10 @@ class Tensor:
 
 @dataclass
 class FFICode:
-    """Code that reads values of the FFI.
+    """Emits code that reads FFI values.
 
-    `name` makes the names of its checks unique, `prefix` begins all error messages; `kind` replaces the kinds of
-    errors where it is set; `texts`: where its texts are.
+    `name` makes the names of its checks unique. `prefix` starts all error messages. `kind`, if set, replaces the kinds
+    of errors. `texts`: the storage of its strings.
     """
 
     name: str
@@ -58,9 +58,9 @@ class FFICode:
         self.texts = Texts(self.fragment)
 
     def check(self, ok: str, kind: str, message: str, *values: str, exact_kind: bool = False) -> None:
-        """Leave with an error of `kind` unless `ok`; `values` are of type index.
+        """Leave with an error of `kind` unless `ok` holds; `values` are of type index.
 
-        `exact_kind`: of this kind wherever the value comes from.
+        With `exact_kind`, `self.kind` does not replace the kind.
         """
         name = f"relax.check.{self.name}.{self.checks}"
         self.checks += 1
@@ -100,16 +100,16 @@ class FFICode:
         return self.code.let(f"llvm.mlir.addressof {self.texts.table(table_of(rows))} : !llvm.ptr")
 
     def take_tensor(self, slot: str, value: Value, row: str, record: str) -> tuple[str, Tensor]:
-        """Check and read the tensor in the TVMFFIAny at `slot`, as its row of a table says.
+        """Check and read the tensor in the TVMFFIAny at `slot` against its table row.
 
-        Gives an i1, whether it is plain (see `relax.rt.take`), and the tensor.
+        Returns an i1, true if it is plain (see `relax.rt.take`), and the tensor.
         """
         plain = self.call("relax.rt.take", [slot, row, record, self.code.null()], ["!llvm.ptr"] * 4, "i1")
         pointer = self.code.load(record, LAYOUT["RECORD_TENSOR"], "!llvm.ptr")
         return plain, Tensor(value, record, self.sizes(pointer, value.ndim or 0))
 
     def settle(self, plain: str, count: int, table: str, records: str) -> None:
-        """Copy what is not plain, for as long as the call lives, unless it is known that all is (`plain`, an i1)."""
+        """Copy the tensors that are not plain, until the call returns; skipped if `plain` (i1) is true."""
         code = self.code
         code.do(f"scf.if {plain} {{\n  }} else {{")
         operands = [code.frame(self.fragment), code.constant(count), table, records]
@@ -117,11 +117,11 @@ class FFICode:
         code.do("}")
 
     def data(self, tensor: Tensor) -> str:
-        """The address of the elements of a tensor; once it is settled, they lie in row-major order."""
+        """The address of the elements of a tensor; after `settle`, they are in row-major order."""
         return self.code.load(tensor.record, 0, "!llvm.ptr")
 
     def tensor_inside(self, slot: str) -> tuple[str, Callable[[], str]]:
-        """Whether the TVMFFIAny at `slot` is a tensor (i1); what writes the address of its DLTensor, if it is."""
+        """Return an i1, true if the TVMFFIAny at `slot` is a tensor, and an emitter of the address of its DLTensor."""
         code = self.code
         type_index = code.load(slot, 0, "i32")
         is_object = self.equal(type_index, TENSOR, "i32")
@@ -134,9 +134,9 @@ class FFICode:
         return self.any_of(is_object, self.equal(type_index, DLTENSOR, "i32")), address
 
     def found_tensor(self, slot: str, value: Value, role: str) -> str:
-        """The address of the DLTensor in the TVMFFIAny at `slot`, after checks of what is known of it.
+        """Check the tensor in the TVMFFIAny at `slot` against `value`; return the address of its DLTensor.
 
-        What is wrong, the support function finds out: that code is the same for all.
+        A shared support function finds out what is wrong and raises the error.
         """
         code, true = self.code, self.code.constant(1, "i1")
         is_tensor, address = self.tensor_inside(slot)
@@ -167,7 +167,7 @@ class FFICode:
         return pointer
 
     def constant_text(self, text: str) -> str:
-        """The address of a constant text."""
+        """The address of a constant string."""
         return self.code.let(f"llvm.mlir.addressof {self.texts.constant(text)} : !llvm.ptr")
 
     def sizes(self, pointer: str, ndim: int) -> list[str]:
@@ -187,7 +187,7 @@ class FFICode:
         return self.code.index(self.code.load(slot, 8, "i64"))
 
     def sequence(self, slot: str, value: Value, role: str, kinds: tuple[int, ...], length: int) -> str:
-        """Check kind and length of a Shape, Array or List; the address of its elements."""
+        """Check kind and length of a Shape, Array or List; return the address of its elements."""
         code, shown, name = self.code, verbatim(role), verbatim(value.name)
         type_index = code.load(slot, 0, "i32")
         self.check(
@@ -208,7 +208,7 @@ class FFICode:
         return code.load(handle, OBJECT_BYTES, "!llvm.ptr")
 
     def shape(self, slot: str, value: Value, role: str) -> list[str]:
-        """The numbers of a shape, zero or more: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
+        """The integers of a shape, zero or more: an FFI Shape (int64s), or an Array or List of ints (TVMFFIAnys)."""
         code, shown, name = self.code, verbatim(role), verbatim(value.name)
         assert value.ndim is not None
         elements = self.sequence(slot, value, role, (SHAPE, ARRAY, LIST), value.ndim)
@@ -242,9 +242,9 @@ class FFICode:
     # -- values ---------------------------------------------------------------------------------------------
 
     def store_any(self, to: str, position: int, kind: Kind, payload: str) -> None:
-        """Write a TVMFFIAny: numbers are i64 (floats their bits), the others pointers.
+        """Store a TVMFFIAny: integers are i64, floats their bits as i64, other payloads pointers.
 
-        A kind that is only known at run time is the i64 with which the TVMFFIAny begins; its payload is an i64, too.
+        A kind that is only known at run time is the i64 with which the TVMFFIAny begins; its payload is also an i64.
         """
         words = isinstance(kind, str) or kind in (NONE, INT, BOOL, FLOAT)
         self.code.store(
@@ -256,7 +256,7 @@ class FFICode:
         return construct(self.code, self.fragment, name, arguments, count, self.texts.cache(name))
 
     def call(self, name: str, operands: Sequence[str], types: Sequence[str], result: str = "") -> str:
-        """Call a function of the module; its result, if it has one."""
+        """Call a function of the module; return its result, if it has one."""
         type = f"({', '.join(types)}) -> {result or '()'}"
         text = f"func.call {self.fragment.declare(name, type)}({', '.join(operands)}) : {type}"
         if result:
@@ -265,12 +265,12 @@ class FFICode:
         return ""
 
     def own(self, object: str) -> None:
-        """Let the frame hold a reference to an object, which it takes over."""
+        """Move a reference to an object to the frame."""
         frame = self.code.frame(self.fragment)
         self.call("relax.rt.own", [frame, object], ["!llvm.ptr", "!llvm.ptr"])
 
     def shape_of_numbers(self, numbers: Sequence[str]) -> str:
-        """A new FFI Shape of index values; its handle."""
+        """Create an FFI Shape of index values; return its handle."""
         room = self.code.stack(ANY_BYTES * len(numbers))
         for i, number in enumerate(numbers):
             self.store_any(room, i, INT, self.code.let(f"arith.index_cast {number} : index to i64"))
@@ -278,8 +278,9 @@ class FFICode:
 
 
 def global_function(code: Code, fragment: Fragment, name: str, cache: str = "") -> tuple[str, str, str]:
-    """Operands for `relax.rt.global`: the cache (of the module, if its symbol is not given), the name, and its length
-    in bytes.
+    """The operands of `relax.rt.global`: the cache, the name, and its length in bytes.
+
+    `cache`: the symbol of the cache; by default, one of the module.
     """
     key = text_constant(fragment, name)
     return (
@@ -292,8 +293,9 @@ def global_function(code: Code, fragment: Fragment, name: str, cache: str = "") 
 def construct(
     code: Code, fragment: Fragment, name: str, arguments: str, count: int | str, cache: str = ""
 ) -> str:
-    """Call a constructor of the FFI ("ffi.Array", "ffi.Shape"); the handle of the new object. `count`: a number, or
-    the name of an i32; `cache`: see `global_function`.
+    """Call a constructor of the FFI ("ffi.Array", "ffi.Shape"); return the handle of the new object.
+
+    `count`: an int, or the SSA name of an i32. `cache`: see `global_function`.
     """
     type = "(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i32) -> !llvm.ptr"
     callee = fragment.declare("relax.rt.construct", type)

@@ -1,6 +1,6 @@
-"""Functions that turn values of the user's program into text, for messages: floats, bools and strings.
+"""Functions that format values of the user's program for messages: floats, bools and strings.
 
-Each takes the value's bits and a buffer of `relax_mlir.lowering.abi.checks.NAME_ROOM` bytes, and gives the text.
+Each takes the value's bits and a buffer of `relax_mlir.lowering.abi.checks.NAME_ROOM` bytes, and returns the text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ func.func private @{TEXT}(%address: i64, %buffer: !llvm.ptr) -> !llvm.ptr attrib
 
 
 def define_formatters(fragment: Fragment, names: set[str]) -> None:
-    """Define those of the functions that are in `names`."""
+    """Define the functions that are in `names`."""
     for name, text in ((FLOAT, _FLOAT), (BOOL, _BOOL), (TEXT, _TEXT)):
         if name in names:
             fragment.external("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32")

@@ -14,12 +14,12 @@ from relax_mlir.transform import ModulePass, PassContext
 
 
 class CallExposedPrimFuncs(ModulePass):
-    """Let each function that `expose-prim-funcs` has made call its prim func, on the memory that it is given."""
+    """Make each function created by `expose-prim-funcs` call its prim func on the buffers that it receives."""
 
     name: ClassVar[str] = "call-exposed-prim-funcs"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `VerifyError` for an attribute of somebody else, `UnsupportedError` for types that have no entry."""
+        """Raise `VerifyError` for an attribute of other origin, `UnsupportedError` for types that have no entry."""
         functions = {op.name.value: op for op in functions_of(module)}
         for entry in functions.values():
             if EXPOSES in entry.attributes:

@@ -1,4 +1,4 @@
-"""Pass ``drop-destination-results``: functions on memrefs do not return the buffers that they were given."""
+"""Pass ``drop-destination-results``: functions on memrefs do not return buffers that are their arguments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from relax_mlir.module_functions import functions_of
 from relax_mlir.transform import ModulePass, PassContext
 
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
-"""What shows all elements of a buffer, in their order."""
+"""Ops that view all elements of a buffer in their order."""
 
 
 class DropDestinationResults(ModulePass):
     """Drop memref results that are arguments, in functions and at their calls, and copies of a buffer to itself.
 
-    A loop may have carried them, or they may be seen in another shape. A prim func that is called from outside may
-    return an input, as one that copies does: its elements go into the destination, which is what such a caller reads.
+    Results are traced through loop-carried values and reshapes. An exposed prim func may return an input, as a copy
+    does: the elements are then copied into the destination, which its callers read.
 
     Upstream's ``drop-equivalent-buffer-results`` would drop results of any type that are arguments.
     """
@@ -28,7 +28,7 @@ class DropDestinationResults(ModulePass):
     name: ClassVar[str] = "drop-destination-results"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` for a function that returns a buffer of its own."""
+        """Raise `UnsupportedError` for a function that returns a buffer which is not an argument."""
         exposed = exposed_prims(functions_of(module))
         dropped: dict[str, list[int | None]] = {}
         for function in module.body.operations:
@@ -44,14 +44,14 @@ class DropDestinationResults(ModulePass):
 
 
 def _whole(value: ir.Value) -> ir.Value:
-    """The buffer whose elements, all of them and in their order, a buffer shows."""
+    """The buffer whose elements a view shows, all of them in their order."""
     while (defining := defining_op(value)) is not None and defining.name in VIEWS:
         value = defining.operands[0]
     return value
 
 
 def _fill_destinations(function: func.FuncOp) -> None:
-    """Copy what a prim func returns, and is another parameter than the destination, into the destination."""
+    """Copy a result of a prim func into its destination if it is another parameter."""
     terminator = entry_block(function).operations[-1].operation
     buffers = [a for a in function.arguments if isinstance(a.type, ir.MemRefType)]
     results = list(terminator.operands)
@@ -71,7 +71,7 @@ def _fill_destinations(function: func.FuncOp) -> None:
 
 
 def _drop_results(function: func.FuncOp) -> list[int | None]:
-    """Drop the results of `function` that are arguments; returns the argument's number per result (None: kept)."""
+    """Drop the results of `function` that are arguments; return the argument's index per result (None: not dropped)."""
     terminator = entry_block(function).operations[-1].operation
     positions: list[int | None] = []
     for index, value in enumerate(map(_origin, terminator.operands)):
@@ -98,7 +98,7 @@ def _drop_results(function: func.FuncOp) -> list[int | None]:
 
 
 def _origin(value: ir.Value) -> ir.Value:
-    """The buffer that `value` is: carried by a loop through all rounds as it is, or seen in another shape and back."""
+    """The buffer of `value`, traced through loop-carried values that no iteration changes and inverse reshapes."""
     while isinstance(value, ir.OpResult):
         source = _carried(value) if value.owner.name == "scf.for" else _seen(value)
         if source is None:

@@ -1,4 +1,4 @@
-"""Pass ``materialize-results``: the results of prim funcs on tensors land in their destinations."""
+"""Pass ``materialize-results``: the results of prim funcs on tensors are written to their destinations."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.transform import ModulePass, PassContext
 
 ELSEWHERE = ("bufferization.alloc_tensor", "func.call", "tensor.empty")
-"""Ops whose results lie in memory of their own, or may do so."""
+"""Ops whose results have, or may have, separate memory."""
 TARGETS = {"tensor.cast": 0, "tensor.insert": 1, "tensor.insert_slice": 1}
-"""Ops whose result lies where an operand does, and the operand's number."""
+"""Ops whose result uses the memory of an operand, and the index of the operand."""
 
 
 class MaterializeResults(ModulePass):
-    """Copy a result of a prim func that is not computed in its destination, one of the last parameters, into that.
+    """Copy a result of a prim func that is not computed in its destination (one of the last parameters) into it.
 
-    These are results in tensors of the prim func's own, and those of calls. In prim funcs that have entries also those
-    in other parameters: callers on memory read the destination alone.
+    Such results are new tensors, or results of calls. In exposed prim funcs they are also other parameters, because
+    callers with buffers read only the destination.
     """
 
     name: ClassVar[str] = "materialize-results"
@@ -46,7 +46,7 @@ def _materialize(function: func.FuncOp, is_exposed: bool) -> None:
     with ir.InsertionPoint(end), end.location:
         for number, root in enumerate(roots):
             if is_exposed and root in destinations and root != destinations[number]:
-                # It is in the destination of another one, which must not be overwritten before it is read.
+                # This result is in another one's destination, which must be read before it is overwritten.
                 results[number] = bufferization.alloc_tensor(root.type, [], copy=results[number])
         for number, (value, root, destination) in enumerate(zip(results, roots, destinations, strict=True)):
             made = defining_op(root)
@@ -58,7 +58,7 @@ def _materialize(function: func.FuncOp, is_exposed: bool) -> None:
 
 
 def _root(value: ir.Value) -> ir.Value:
-    """The tensor whose memory a result would take, as far as destinations tell."""
+    """The tensor whose memory a result would use, traced through destination operands."""
     while isinstance(value, ir.OpResult):
         source = _source(value, value.owner.operation)
         if source is None:

@@ -1,4 +1,4 @@
-"""From level T to M: one-shot bufferisation of whole modules, functions in destination-passing style included."""
+"""From level T to M: one-shot bufferisation of whole modules, including functions in destination-passing style."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from relax_mlir.transform.upstream import known_passes
 
 
 def bufferize() -> list[Pass]:
-    """The passes: results of calls land in their destinations or in buffers of their own, functions return nothing,
-    temporaries are planned.
+    """The passes that bufferise a module.
+
+    Results of calls are written to their destinations or to new buffers, functions return no buffers, and memory of
+    temporaries is planned.
     """
     return [
         ProtectInputs(),

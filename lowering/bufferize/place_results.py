@@ -11,18 +11,18 @@ from relax_mlir.transform import ModulePass, PassContext
 
 MATERIALIZE = "bufferization.materialize_in_destination"
 VIEWS = ("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape")
-"""What shows the elements of a tensor, in their order, as a tensor of another type."""
+"""Ops that view the elements of a tensor, in their order, as a tensor of another type."""
 
 
 class PlaceResults(ModulePass):
-    """Give the call that makes a result the result's destination in place of an uninitialised tensor or buffer.
+    """Pass the destination of a result to the call that computes it, instead of an uninitialised tensor or buffer.
 
-    A destination that is read is a donated parameter: a prim func on buffers that reads it must not write it besides.
-    A result may be what the call makes in another shape. The destination is given in the shape that the call fills.
+    A destination that is also read is a donated parameter: a prim func on buffers that reads it must not also write it.
+    A result may be a reshape of the call's result; the destination is then passed in the shape that the call writes.
 
-    Upstream's ``eliminate-empty-tensors`` also follows the inputs of calls, and so lets two calls write into one
-    destination, which one-shot bufferisation then refuses. Calls in destination-passing style have as many
-    uninitialised operands as results, in the same order.
+    Upstream's ``eliminate-empty-tensors`` also follows the inputs of calls, so two calls may write into one
+    destination, which one-shot bufferisation then refuses. Calls in destination-passing style have one uninitialised
+    operand per result, in the same order.
     """
 
     name: ClassVar[str] = "place-results"
@@ -45,13 +45,13 @@ class PlaceResults(ModulePass):
 
 
 def _drop_stray(module: ir.Module) -> None:
-    """Drop materialisations in what is no destination: the rest of loops of one round, whose bodies stand alone now.
+    """Drop materialisations whose target is not a destination, as inlined loops of one iteration leave them.
 
-    What is written into a destination leaves the destination's block: a function returns it, a round yields it.
+    A tensor materialised in a destination leaves the destination's block through its terminator (return or yield).
     """
     for op in list(ops_of(module.operation, MATERIALIZE)):
         if not op.results:
-            continue  # into memory, which is no value
+            continue  # into a buffer, without a result
         source, destination = op.operands
         block = destination.owner
         leaves = isinstance(block, ir.Block) and all(
@@ -64,18 +64,18 @@ def _drop_stray(module: ir.Module) -> None:
 
 
 def is_parameter(value: ir.Value) -> bool:
-    """Whether `value` is an argument of a function; what a loop carries is read where it is written."""
+    """True if `value` is a function argument; loop-carried values are read where they are written."""
     return isinstance(value, ir.BlockArgument) and value.owner.owner.operation.name == "func.func"
 
 
 def _is_read(destination: ir.Value) -> bool:
-    """Whether something needs the elements that a destination has at entry."""
+    """True if an op needs the elements that a destination has at entry."""
     names = [use.owner.operation.name for use in destination.uses]
     return len([name for name in names if name != "tensor.dim"]) > 1
 
 
 def _place(value: ir.Value, destination: ir.Value, uninitialised: dict[ir.Value, list[int]]) -> None:
-    """`uninitialised`: by the first result of a call, the numbers of the operands that it fills."""
+    """Place one result; `uninitialised` maps the first result of a call to its uninitialised operands' indices."""
     views: list[ir.Operation] = []
     defining = defining_op(value)
     while defining is not None and defining.name in VIEWS and defining.block == destination.owner:
@@ -97,7 +97,7 @@ def _place_call(
     destination: ir.Value,
     uninitialised: dict[ir.Value, list[int]],
 ) -> None:
-    """A call of a prim func on tensors fills the destination, seen as its result is."""
+    """Pass the destination to a call of a prim func on tensors, viewed with the type of the call's result."""
     if call.results[0] not in uninitialised:
         numbers = [number for number, operand in enumerate(call.operands) if _is_empty(operand)]
         uninitialised[call.results[0]] = numbers
@@ -117,9 +117,9 @@ def _place_call(
 
 
 def _apart(tensor_: ir.Value) -> ir.Value:
-    """A tensor as one of which upstream does not know whose memory it has: what is written there is read nowhere else.
+    """Rebuild a tensor from its buffer, so that upstream does not track its memory; its writes are not read through it.
 
-    For the memory of `tensor.collapse_shape` upstream would make a copy.
+    Otherwise upstream would copy the memory of a `tensor.collapse_shape`.
     """
     type_ = ir.RankedTensorType(tensor_.type)
     buffer = bufferization.to_buffer(ir.MemRefType.get(type_.shape, type_.element_type), tensor_)
@@ -127,9 +127,9 @@ def _apart(tensor_: ir.Value) -> ir.Value:
 
 
 def _place_buffer(made: ir.Operation, views: Sequence[ir.Operation], destination: ir.Value) -> None:
-    """A prim func on buffers fills the destination in place of a buffer that is allocated for it alone.
+    """Pass the destination to a prim func on buffers, instead of a buffer that is allocated only for it.
 
-    Whoever reads the result besides must not write into it, as upstream takes it for a buffer of its own.
+    The result becomes read-only for its other users: upstream treats it as a separate buffer.
     """
     allocation = defining_op(made.operands[0])
     if allocation is None or allocation.name != "memref.alloc" or allocation.block != destination.owner:
@@ -152,9 +152,9 @@ def _place_buffer(made: ir.Operation, views: Sequence[ir.Operation], destination
 def _seen_back(
     destination: ir.Value, views: Sequence[ir.Operation], type_: ir.Type, sizes: Sequence[ir.Value]
 ) -> ir.Value | None:
-    """The destination of the last of `views` (the first one in the list), as what the first one is of.
+    """The destination as the operand type of the innermost view; `views` lists the outermost view first.
 
-    `sizes` are those that the type does not tell. None: it is collapsed to something whose sizes are not known here.
+    `sizes` are the dynamic sizes of that type. None if it would have to be expanded to sizes that are not known here.
     """
     seen = destination
     for number, view in enumerate(views):

@@ -1,4 +1,4 @@
-"""Pass `protect-carried`: what a round of a loop carries on is not overwritten before it is read."""
+"""Pass `protect-carried`: no loop iteration overwrites a yielded tensor before it is read."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from relax_mlir.transform import ModulePass, PassContext
 
 
 class ProtectCarried(ModulePass):
-    """Copy what a round of a loop carries on and has not computed itself: before the round writes anything.
+    """Copy tensors that an iteration yields but does not compute, before the iteration writes anything.
 
-    At its end a round writes what it carries on into the tensors that it was given. Where that is one of those, the
-    result of a loop or branch in it, which may be one of those, or what is carried on twice, one-shot bufferisation
-    would overwrite it before it is read, or refuse to. Calls may only hand on what they are given: canonicalisation
-    makes such functions, of ``maximum(x, x)`` say.
+    At its end an iteration writes the tensors that it yields into its iteration arguments. A yielded tensor may be one
+    of these arguments, the result of an inner loop or branch (which may be one of them), or be yielded twice. One-shot
+    bufferisation would then overwrite it before it is read, or refuse the loop. Calls may just return an argument:
+    canonicalisation creates such functions, for example from ``maximum(x, x)``.
     """
 
     name: ClassVar[str] = "protect-carried"
@@ -43,7 +43,7 @@ class ProtectCarried(ModulePass):
 
 
 def _origin(value: ir.Value, table: Mapping[str, ir.OpView]) -> ir.Value:
-    """The tensor that `value` is, which views and calls may have handed on."""
+    """The tensor that `value` is, traced through views and calls that return an argument."""
     base = memory_of(value)
     while not isinstance(base, ir.BlockArgument) and base.owner.operation.name == "func.call":
         call = base.owner.operation
@@ -55,12 +55,12 @@ def _origin(value: ir.Value, table: Mapping[str, ir.OpView]) -> ir.Value:
 
 
 def _was_there(base: ir.Value) -> bool:
-    """Whether a tensor is an argument of a block or the result of a loop or branch."""
+    """True if a tensor is a block argument or the result of a loop or branch."""
     return isinstance(base, ir.BlockArgument) or base.owner.operation.name.startswith("scf.")
 
 
 def _given(function: ir.OpView, result: int) -> int | None:
-    """The number of the argument that a function returns as this result; None if it computes that."""
+    """The index of the argument that a function returns as this result; None if it computes the result."""
     if is_declaration(function):
         return None
     block = entry_block(function)

@@ -1,4 +1,4 @@
-"""`protect-inputs`: bufferisation never writes into what a caller has given only to be read."""
+"""`protect-inputs`: bufferisation does not write into read-only arguments of callers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ WRITABLE = "bufferization.writable"
 
 
 class ProtectInputs(ModulePass):
-    """Mark the tensors that callers pass in as not writable; the destinations of results, and donated ones, stay so.
+    """Mark tensor arguments as not writable, except destinations of results and donated tensors.
 
-    So it is with prim funcs that have entries: what calls those, on memory, relies on the arguments that they name.
+    This includes exposed prim funcs: their callers, which pass buffers, rely on the declared written arguments.
     """
 
     name: ClassVar[str] = "protect-inputs"

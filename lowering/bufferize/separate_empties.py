@@ -11,11 +11,11 @@ from relax_mlir.transform import ModulePass, PassContext
 
 
 class SeparateEmpties(ModulePass):
-    """Give each call that fills an uninitialised tensor one of its own.
+    """Give each call that fills an uninitialised tensor a `tensor.empty` op for it alone.
 
-    CSE merges those of equal size, and bufferisation then reuses their buffer wherever it can: `plan-memory`, which
-    shares memory by the lives of buffers, would see a single one that is live from the first to the last call. A
-    call in a loop keeps the tensor that is made outside of the loop.
+    CSE merges `tensor.empty` ops of equal size, and bufferisation then reuses their buffer. `plan-memory`, which shares
+    memory by live ranges, would see one buffer that is live from the first to the last call. A call in a loop keeps a
+    tensor that is created outside of the loop.
     """
 
     name: ClassVar[str] = "separate-empties"
@@ -37,7 +37,7 @@ class SeparateEmpties(ModulePass):
 
 
 def _in_loop(op: ir.Operation, outer: ir.Block) -> bool:
-    """Whether a loop lies between an operation and a block around it."""
+    """True if there is a loop between an operation and a block around it."""
     while op.block != outer:
         op = op.parent.operation
         if has_trait(op, IsLoop):

@@ -1,7 +1,7 @@
-"""The constant table of compiled code: arrays as they are, and matrices packed as panels of columns.
+"""The constant table of compiled code: plain arrays, and matrices packed as panels of columns.
 
-Packed matrices lie together in one block of memory, on huge pages where the system has them and the block is large
-enough: a product reads every panel in every call, and the hardware fetches ahead within a page only.
+All packed matrices are in one block of memory, on huge pages if the system has them and the block is large enough: a
+GEMM reads every panel in every call, and the hardware prefetcher stops at page boundaries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HUGE_PAGE = 1 << 21
 """Bytes of a huge page, on x86-64 and mostly on AArch64."""
 
 _ALIGNMENT = 64
-"""Bytes of a cache line, and of a vector of AVX-512: one that is not aligned so takes two lines to read."""
+"""Bytes of a cache line, and of an AVX-512 vector; an unaligned vector load touches two cache lines."""
 
 _MAX_COPIED = 1 << 20
 """Bytes of the largest constant that is copied for its alignment."""
@@ -31,9 +31,10 @@ _MAX_COPIED = 1 << 20
 
 @dataclass(frozen=True)
 class Layout:
-    """How compiled code reads a constant: as panels of `columns` columns (0: as it is), of its transpose or itself.
+    """The layout in which compiled code reads a constant: panels of `columns` columns (0: not packed).
 
-    In groups of `group` rows (missing ones are zeros) the elements of a column lie next to each other.
+    With `transposed`, the panels are of its transpose. In groups of `group` rows (padded with zeros) the elements of a
+    column are adjacent.
     """
 
     columns: int = 0
@@ -50,7 +51,7 @@ class TableEntry:
 
 
 def table_entries(module: ir.Module) -> list[TableEntry]:
-    """The entries behind the module's constant declarations, by index; packed where `pack-constants` says so."""
+    """The table entries of the module's constant declarations, by index; packed as set by `pack-constants`."""
     found: dict[int, TableEntry] = {}
     for op in module.body.operations:
         if CONSTANT in op.attributes:
@@ -74,8 +75,8 @@ def constant_table(entries: Sequence[TableEntry]) -> list[Array]:
 def in_layout(constants: Sequence[tuple[Array, Layout]]) -> list[Array]:
     """The arrays that compiled code reads for some constants.
 
-    Equal matrices are packed once per layout: models share weights, sometimes by copies of other names. Constants that
-    are not packed are only copied if they are small and do not begin on a cache line.
+    Equal matrices are packed once per layout: models share weights, sometimes as copies under other names. Constants
+    that are not packed are copied only if they are small and not aligned to a cache line.
     """
     first = _first_equals(constants)
     matrices = {
@@ -96,9 +97,9 @@ def in_layout(constants: Sequence[tuple[Array, Layout]]) -> list[Array]:
 
 
 def _first_equals(constants: Sequence[tuple[Array, Layout]]) -> list[int]:
-    """For each constant the position of the first one that holds the same bytes in the same layout.
+    """For each constant, the position of the first one with the same bytes in the same layout.
 
-    A constant that is not packed is its own first one: it takes no memory of the table, or little.
+    A constant that is not packed maps to itself: it takes little or no memory of the table.
     """
     alike: dict[tuple[object, ...], list[int]] = {}
     first = []
@@ -106,7 +107,7 @@ def _first_equals(constants: Sequence[tuple[Array, Layout]]) -> list[int]:
         if not layout.columns:
             first.append(index)
             continue
-        # A row as a sample: only those that agree in it are compared as a whole.
+        # Compare whole matrices only if their first and last rows agree.
         key = (layout, array.shape, array.dtype, array[:1].tobytes(), array[-1:].tobytes())
         others = alike.setdefault(key, [])
         found = next((other for other in others if _same_bytes(constants[other][0], array)), index)
@@ -119,17 +120,17 @@ def _first_equals(constants: Sequence[tuple[Array, Layout]]) -> list[int]:
 def _same_bytes(left: Array, right: Array) -> bool:
     if left.ctypes.data == right.ctypes.data and left.strides == right.strides:
         return True
-    words = f"u{left.itemsize}"  # NaNs and zeros of either sign are compared as what they are
+    words = f"u{left.itemsize}"  # NaNs and signed zeros compare by their bits
     return bool(np.array_equal(left.view(words), right.view(words)))
 
 
 def column_panels(matrix: Array, columns: int) -> Array:
-    """A matrix as panels of `columns` columns, each row by row, the last filled up with zeros; aligned to 64 bytes."""
+    """A matrix as panels of `columns` columns, each row-major, the last padded with zeros; aligned to 64 bytes."""
     return in_layout([(matrix, Layout(columns))])[0]
 
 
 def _aligned(array: Array) -> Array:
-    """The array, or a copy that begins on a cache line if it is small; an empty one has nothing to align."""
+    """The array, or a copy aligned to a cache line if it is small; empty arrays are returned unchanged."""
     if not 0 < array.nbytes <= _MAX_COPIED or array.ctypes.data % _ALIGNMENT == 0:
         return array
     memory = _zeroed(array.nbytes)
@@ -139,13 +140,13 @@ def _aligned(array: Array) -> Array:
 
 
 def _shape(matrix: Array, layout: Layout) -> tuple[int, int, int, int]:
-    """Panels, groups of rows, columns, rows of a group."""
+    """The numbers of panels, row groups, columns, and rows per group."""
     depth, width = matrix.shape
     return -(-width // layout.columns), -(-depth // layout.group), layout.columns, layout.group
 
 
 def _packed_bytes(matrix: Array, layout: Layout) -> int:
-    """Bytes of the panels, and of what is between them and the next constant."""
+    """The size of the panels in bytes, with the padding before the next constant."""
     size = int(np.prod(_shape(matrix, layout))) * matrix.itemsize
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
@@ -162,7 +163,7 @@ def _pack(matrix: Array, layout: Layout, memory: Array) -> Array:
 
 
 def _zeroed(size: int) -> Array:
-    """Bytes of zeros that begin on a cache line; a large block on huge pages, but for its end."""
+    """Zeroed memory aligned to a cache line; a large block is on huge pages, except for its end."""
     large = size // HUGE_PAGE * HUGE_PAGE
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     if not large or advice is None:
@@ -172,6 +173,6 @@ def _zeroed(size: int) -> Array:
     pages = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory = np.frombuffer(pages, np.uint8)
     start = -memory.ctypes.data % HUGE_PAGE
-    with contextlib.suppress(OSError):  # a kernel without huge pages: only slower
+    with contextlib.suppress(OSError):  # a kernel without huge pages is only slower
         pages.madvise(advice, start, large)
     return memory[start : start + size]

@@ -1,4 +1,4 @@
-"""`lower-constants`: calls of `@relax.constant.K` read pointer K of the table that the runtime fills."""
+"""`lower-constants`: calls of `@relax.constant.K` load pointer K of the table that the runtime fills."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POINTER_BYTES = 8
 
 
 class LowerConstants(ModulePass):
-    """Replace the calls of constant declarations by memrefs over the memory that `@__relax_constants` points to."""
+    """Replace calls of constant declarations by memrefs over the memory that `@__relax_constants` points to."""
 
     name: ClassVar[str] = "lower-constants"
 
@@ -48,7 +48,7 @@ def _calls(module: ir.Module, declarations: Container[str]) -> list[func.CallOp]
 
 
 def _replace(call: func.CallOp, position: int) -> None:
-    """Put a contiguous memref over entry `position` of the table in the place of a call."""
+    """Replace a call by a contiguous memref over entry `position` of the table."""
     type = ir.MemRefType(call.results[0].type)
     pointer = ir.Type.parse("!llvm.ptr")
     with ir.InsertionPoint(call), call.location:
@@ -61,7 +61,7 @@ def _replace(call: func.CallOp, position: int) -> None:
 
 
 def _address(base: ir.Value, offset: int) -> ir.Value:
-    """The address `offset` bytes behind `base`."""
+    """The address `base` + `offset` bytes."""
     attributes = {
         "rawConstantIndices": ir.DenseI32ArrayAttr.get([offset]),
         "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),

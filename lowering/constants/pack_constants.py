@@ -1,4 +1,4 @@
-"""The pass `pack-constants`: constant matrices are laid out for the matrix product once, when they are loaded."""
+"""The pass `pack-constants`: pack constant matrices for GEMMs once, at load time."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from relax_mlir.target import Target
 from relax_mlir.transform import ModulePass, PassContext
 
 _MAX_COPIES = 4
-"""Constants of so few columns that panels would take more than this many times their memory stay as they are."""
+"""Matrices with few columns stay unpacked if panels would take more than this many times their memory."""
 
 
 @dataclass(frozen=True)
 class PackConstants(ModulePass):
-    """Give prim funcs that multiply by a constant matrix the matrix packed in panels of columns.
+    """Pack constant matrices that prim funcs multiply by as panels of columns.
 
-    Taken are products of floats in a private prim func whose right operand is an argument, used by nothing
-    else there, that is the same kind of constant (`@relax.constant.K`) in every call. Such a constant gets a
-    declaration with `relax.constant_panels`, by which it is packed when the executable is loaded: one per constant
-    and layout, however many calls use it. The plain constant goes unless something else uses it.
+    Applies to floating-point GEMMs in a private prim func whose right operand is an argument that has no other use
+    there and is a constant (`@relax.constant.K`) of the same type in every call. Such a constant gets a declaration
+    with `relax.constant_panels`, so it is packed when the executable is loaded: once per constant and layout,
+    independent of the number of calls. The unpacked constant is removed unless it has other uses.
     """
 
     name: ClassVar[str] = "pack-constants"
@@ -82,7 +82,7 @@ def _calls(module: ir.Module) -> dict[str, list[ir.Operation]]:
 
 
 def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contraction, int] | None:
-    """A product in the function by an argument of static shape that is used there only, and which it is."""
+    """A GEMM in the function by an argument of static shape with no other use, and the index of the argument."""
     for op in function.entry_block.operations:
         contraction = match_contraction(op.operation)
         if (
@@ -108,7 +108,7 @@ def _product(function: func.FuncOp, target: Target) -> tuple[ir.Operation, Contr
 
 
 def _constant_read(value: ir.Value, declarations: set[str]) -> str | None:
-    """The constant declaration whose call gives a value."""
+    """The name of the constant declaration whose call returns a value."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "func.call":
         return None
@@ -136,7 +136,7 @@ def _rewrite(
     type_: ir.MemRefType,
     target: Target,
 ) -> None:
-    """Replace the product by a call of the kernel for packed operands; argument `position` becomes `type_`."""
+    """Replace the GEMM by a call of the kernel for packed operands; argument `position` becomes `type_`."""
     fill = None if contraction.sums_outside else fill_before(operation, 0.0)
     with ir.InsertionPoint(operation), operation.location:
         buffer = ir.BlockArgument(contraction.b.buffer)
@@ -154,7 +154,7 @@ def _rewrite(
 
 
 def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout: Layout) -> str:
-    """Declare the declaration of a packed constant beside that of the plain one."""
+    """Add the declaration of a packed constant next to that of the plain one."""
     pairs = f"x{layout.group}" if layout.group > 1 else ""
     name = f"{plain.name.value}.panels_{layout.columns}{pairs}{'_transposed' if layout.transposed else ''}"
     word = ir.IntegerType.get_signless(64)
@@ -170,7 +170,7 @@ def _declare(module: ir.Module, plain: func.FuncOp, type_: ir.MemRefType, layout
 def _drop_unused(
     module: ir.Module, plain: set[func.FuncOp], calls: Mapping[str, Sequence[ir.Operation]]
 ) -> None:
-    """Remove plain constants that nothing reads any more, and number the declarations from 0 on; `calls` reads them."""
+    """Remove plain constants without uses, and renumber the declarations from 0; `calls` are their calls."""
     for declaration in plain:
         reads = calls.get(declaration.name.value, [])
         if all(not is_used(read.results[0]) for read in reads):

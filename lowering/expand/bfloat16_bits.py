@@ -1,4 +1,4 @@
-"""Pass ``bfloat16-bits``: in the LLVM dialect bfloat16 values travel as 16-bit integers."""
+"""Pass ``bfloat16-bits``: in the LLVM dialect bfloat16 values are stored and moved as 16-bit integers."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ MOVES = frozenset(
         *("llvm.store", "llvm.switch"),
     }
 )
-"""Ops that move values without looking at what the bits mean."""
+"""Ops that move values without interpreting their bits."""
 TYPED = {
     "llvm.alloca": "elem_type",
     "llvm.func": "function_type",
     "llvm.getelementptr": "elem_type",
     "llvm.mlir.global": "global_type",
 }
-"""Ops that name types which none of their values need have, and the attribute that does."""
+"""Ops with a type attribute that their values need not have, and the name of the attribute."""
 
 
 class BFloat16Bits(ModulePass):
-    """Make bf16 i16 where it is only stored, loaded and moved, as `expand-floats` leaves it.
+    """Replace bf16 by i16 where it is only stored, loaded and moved, as `expand-floats` leaves it.
 
-    LLVM widens a scalar bf16 that lives across blocks, and narrows it again by a call of a runtime library that
-    is not there. A module that still computes in bf16, for a target that can, stays as it is.
+    LLVM widens a scalar bf16 that lives across blocks, and narrows it again with a call of a runtime library that is
+    not available. A module that still computes in bf16, for a target with such instructions, is unchanged.
     """
 
     name: ClassVar[str] = "bfloat16-bits"
@@ -69,7 +69,7 @@ class BFloat16Bits(ModulePass):
 
 
 def _ops_with(module: ir.Module) -> list[ir.Operation]:
-    """The ops of a module of level L that mention bf16: by a value that they define or use, or by an attribute."""
+    """The ops of a module of level L that mention bf16 in an operand, result or attribute."""
     ops = ops_of(module.operation)
     functions = [op for op in ops if op.name == "llvm.func"]
     arguments = {function: _block_arguments(function) for function in functions}
@@ -109,7 +109,7 @@ def _integers(type_: ir.Type, known: dict[ir.Type, ir.Type]) -> ir.Type:
 
 
 def _bits(attribute: ir.Attribute, known: dict[ir.Type, ir.Type]) -> ir.Attribute:
-    """The attribute with i16 for bf16: types, and constants by their bits."""
+    """The attribute with i16 for bf16: types are replaced, constants by their bits."""
     bfloat16 = dtypes.dtype("bfloat16")
     if isinstance(attribute, ir.TypeAttr):
         return ir.TypeAttr.get(_integers(attribute.value, known))

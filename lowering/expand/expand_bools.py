@@ -1,4 +1,4 @@
-"""Pass `expand-bools`: any byte but 0 is true."""
+"""Pass `expand-bools`: any byte other than 0 is true."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from relax_mlir.transform import ModulePass, PassContext
 class ExpandBools(ModulePass):
     """Read booleans as bytes that are not 0.
 
-    A boolean in memory takes a byte, of which LLVM's load of an `i1` looks at the lowest bit. NumPy and torch write 0
-    and 1 but take any byte that is not 0 for true, such as 255 in a mask read from a file. What is stored here is 0 or
-    1. Generated vector code reads bytes already, and kernels that modules share have no booleans.
+    A boolean takes a byte in memory, and LLVM's load of an `i1` reads its lowest bit. NumPy and torch write 0 and 1 but
+    treat any byte that is not 0 as true, such as 255 in a mask read from a file. Stores here write 0 or 1. Generated
+    vector code already reads bytes, and shared kernels have no booleans.
     """
 
     name: ClassVar[str] = "expand-bools"

@@ -1,4 +1,4 @@
-"""Pass `expand-floats`: f16 and bf16 without runtime library."""
+"""Pass `expand-floats`: f16 and bf16 without a runtime library."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ CONVERSIONS = frozenset(
 
 
 def mentions_low_precision(module: ir.Module) -> bool:
-    """Whether a module of level R0, which is valid, mentions f16 or bf16: such values come from nothing else."""
+    """True if a valid module of level R0 mentions f16 or bf16; values of these types have no other source."""
     text: str = module.operation.get_asm(large_resource_limit=0, use_local_scope=True, assume_verified=True)
     return "f16" in text or "float16" in text
 
 
 @dataclass(frozen=True)
 class ExpandFloats(ModulePass):
-    """Compute f16 and bf16 in f32, and expand their conversions where the target has no instructions.
+    """Compute f16 and bf16 in f32, and expand their conversions if the target has no instructions for them.
 
-    Every operation rounds its result, as in NumPy. Conversions round to nearest, ties to even, once: also
-    those from f64. Integers are converted by way of f32, as NumPy does.
+    Every operation rounds its result, as in NumPy. Conversions, including those from f64, round once, to nearest, ties
+    to even. Integers are converted through f32, as in NumPy.
     """
 
     name: ClassVar[str] = "expand-floats"
@@ -56,7 +56,7 @@ def _replace(operation: Operation, native_f16: bool) -> None:
     if not (_is_half(operand) or _is_half(result)):
         return
     if native_f16 and {str(element_of(v.type)) for v in (operand, result)} == {"f16", "f32"}:
-        # Upstream's flag would let pairs of conversions cancel, and intermediate results stay in f32.
+        # Upstream's flag would let pairs of conversions cancel, which leaves intermediate results in f32.
         operation.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<none>")
         return
     with ir.InsertionPoint(operation), operation.location:
@@ -71,7 +71,7 @@ def _is_half(value: Value) -> bool:
 
 
 def _to_single(value: Value, conversion: str, native_f16: bool) -> Value:
-    """The operand in f32; an f64 that will be rounded again is rounded to odd."""
+    """The operand in f32; an f64 that is rounded again later is rounded to odd."""
     element = element_of(value.type)
     single = same_shape(value.type, ir.F32Type.get())
     if isinstance(element, ir.BF16Type):
@@ -88,7 +88,7 @@ def _to_single(value: Value, conversion: str, native_f16: bool) -> Value:
 
 
 def _from_single(value: Value, operation: Operation, native_f16: bool) -> Value:
-    """From f32 to the result type of the conversion."""
+    """Convert from f32 to the result type of the conversion."""
     type_ = operation.results[0].type
     element = element_of(type_)
     if isinstance(element, ir.BF16Type):

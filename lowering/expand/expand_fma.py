@@ -19,11 +19,11 @@ SPLIT = 2.0**27 + 1
 
 @dataclass(frozen=True)
 class ExpandFma(ModulePass):
-    """Write `math.fma` as multiplications and additions where LLVM would call libm for each lane.
+    """Expand `math.fma` to multiplications and additions where LLVM would call libm for each lane.
 
-    That of f32 is computed in f64, where the product is exact and the sum is rounded 29 bits further down. That of
-    f64 becomes an exact product and an exact sum of two numbers each (T. Dekker, D. Knuth) in expansions of math
-    functions, which keep far from overflow; elsewhere it stays, and libm rounds it right.
+    An f32 FMA is computed in f64: its product is exact, and the sum is rounded 29 bits below f32 precision. An f64 FMA
+    becomes an exact product and an exact sum of two floats each (T. Dekker, D. Knuth), but only in expansions of math
+    functions, which stay far from overflow. Other f64 FMAs stay calls of libm, which rounds correctly.
     """
 
     name: ClassVar[str] = "expand-fma"
@@ -59,7 +59,7 @@ def _by_wider(a: Value, b: Value, c: Value) -> Value:
 
 
 def _by_parts(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
-    """The rounded product and sum, plus what both roundings have lost; that is NaN for infinite operands."""
+    """The rounded product and sum plus their rounding errors; NaN for infinite operands."""
     product = lanes.mul(a, b)
     (a_high, a_low), (b_high, b_low) = _halves(lanes, a), _halves(lanes, b)
     lost = lanes.sub(lanes.mul(a_high, b_high), product)
@@ -73,7 +73,7 @@ def _by_parts(lanes: Lanes, a: Value, b: Value, c: Value) -> Value:
 
 
 def _halves(lanes: Lanes, x: Value) -> tuple[Value, Value]:
-    """x as a sum of two numbers of 26 bits (G. Veltkamp)."""
+    """Split x into a sum of two floats of 26 bits (G. Veltkamp)."""
     scaled = lanes.scale(x, SPLIT)
     high = lanes.sub(scaled, lanes.sub(scaled, x))
     return high, lanes.sub(x, high)

@@ -1,4 +1,4 @@
-"""Pass `expand-math`: math functions become arithmetic that the vector units run."""
+"""Pass `expand-math`: expand math functions to arithmetic for the vector units."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ SINGLE: dict[str, Callable[..., Value]] = {**EXPANSIONS, **BINARY_EXPANSIONS}
 class ExpandMath(ModulePass):
     """Expand exponentials, logarithms, powers, trigonometric and hyperbolic functions, their inverses, erf and remf.
 
-    They become polynomials, for f32, and f16 and bf16 computed in f32, scalar or vector. In f64 so do exponentials,
-    logarithms, and hyperbolic functions, where `target` has a fused multiply-add; others are calls of libm (and
-    without it, expm1 and log1p are formed from libm's exp and log). Results differ from the correctly rounded ones by
-    a few ulp at most (each function in `relax_mlir.lowering.kernels.math.math_functions` states how many); NaN,
-    infinities, signed zeros, overflow and denormals come out as in libm. With `fast`, or the context's option
-    ``math.fast``, exp, exp2, tanh and erf of f32 have shorter polynomials, which are right to 1e-5.
+    They become polynomials for f32, and for f16 and bf16 computed in f32, scalar or vector. In f64, exponentials,
+    logarithms and hyperbolic functions do so if `target` has a fused multiply-add; others are calls of libm. Without
+    fused multiply-add, expm1 and log1p are computed from libm's exp and log. Results differ from the correctly rounded
+    ones by a few ulp at most (each function in `relax_mlir.lowering.kernels.math.math_functions` states its bound).
+    NaN, infinities, signed zeros, overflow and denormals match libm. With `fast`, or the context's option
+    ``math.fast``, exp, exp2, tanh and erf of f32 use shorter polynomials with an error of 1e-5.
 
-    An erf of f32 that is part of a gelu becomes that gelu. Where `target` has AVX-512, vectors of 16 have exp, exp2,
-    erf and gelu in fewer instructions.
+    An erf of f32 that is part of a gelu becomes that gelu. If `target` has AVX-512, exp, exp2, erf and gelu on vectors
+    of 16 take fewer instructions.
     """
 
     name: ClassVar[str] = "expand-math"
@@ -61,7 +61,7 @@ class ExpandMath(ModulePass):
 
 
 def _replace_gelu(operation: Operation, target: Target) -> bool:
-    """Replace a gelu of f32 as a whole, of which the operation is the erf; gives whether it did."""
+    """Replace the f32 gelu around an erf (the operation) as a whole; return True on success."""
     if operation.name != "math.erf" or not isinstance(element_of(operation.operands[0].type), ir.F32Type):
         return False
     written = written_with(operation)

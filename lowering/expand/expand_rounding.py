@@ -19,7 +19,7 @@ FRACTION_BITS = {32: 23, 64: 52}
 
 
 def _round_even(lanes: Lanes, x: Value) -> Value:
-    """Numbers below 2 to the number of fraction bits are rounded when that is added; all others are integers."""
+    """Round floats below 2 to the number of fraction bits by adding that power; larger ones are already integers."""
     magnitude, large = lanes.abs(x), lanes.const(2.0 ** FRACTION_BITS[lanes.width])
     rounded = lanes.sub(lanes.add(magnitude, large), large)
     return lanes.select(lanes.compare("olt", magnitude, large), lanes.copysign(rounded, x), x)
@@ -48,9 +48,9 @@ EXPANSIONS: dict[str, Callable[[Lanes, Value], Value]] = {
 
 @dataclass(frozen=True)
 class ExpandRounding(ModulePass):
-    """Write `math.roundeven`, `floor`, `ceil` and `trunc` as arithmetic where LLVM would call libm for each lane.
+    """Expand `math.roundeven`, `floor`, `ceil` and `trunc` to arithmetic where LLVM would call libm for each lane.
 
-    That is x86 before SSE 4.1. Results are libm's, with signed zeros; NaN stays NaN.
+    This applies to x86 before SSE 4.1. Results match libm's, including signed zeros; NaN stays NaN.
     """
 
     name: ClassVar[str] = "expand-rounding"

@@ -1,9 +1,9 @@
-"""`instrument-calls`: functions of level M write down when they and the prim and packed functions they call ran.
+"""`instrument-calls`: functions of level M record when they run, and when the prim and packed functions they call run.
 
-A record is a row of 64-bit words in a buffer of the runtime: the number of its site, from 1 on (written last; 0:
-incomplete), thread, start and end in nanoseconds, and the sizes that the site's formulas mention. The buffer's words 0
-and 1 are the number of words in use and the capacity; records beyond that are dropped. Sites are described by the
-module attribute `relax.profile_sites`.
+A record is a row of 64-bit words in a buffer of the runtime: the 1-based index of its site (written last; 0:
+incomplete), thread, start and end in nanoseconds, and the sizes that the site's formulas mention. Words 0 and 1 of the
+buffer are the number of words in use and the capacity; records beyond the capacity are dropped. The module attribute
+`relax.profile_sites` describes the sites.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ func.func private @{_RECORD}.{sizes}(%site: i64, %start: i64{parameters}){_SHARE
 
 @dataclass
 class _Sites:
-    """The sites found so far, and what writes their records."""
+    """The sites found so far; emits the code that writes their records."""
 
     fragment: Fragment = field(default_factory=Fragment)
     descriptions: list[ir.Attribute] = field(default_factory=list)
@@ -104,7 +104,7 @@ class _Sites:
 
 
 class InstrumentCalls(ModulePass):
-    """Record time and sizes of functions, and of the prim and packed functions that they call."""
+    """Record time and sizes of functions and of the prim and packed functions that they call."""
 
     name: ClassVar[str] = "instrument-calls"
 
@@ -159,7 +159,7 @@ def _instrument_call(call: func.CallOp, callee: func.FuncOp, sites: _Sites) -> N
 
 
 def _size(call: func.CallOp, atom: str) -> ir.Value:
-    """What an atom of a formula of the callee is at the call."""
+    """The value at the call of an atom in the callee's formula."""
     argument, _, position = atom[1:].partition("_")
     operand = call.operands[int(argument)]
     if not position:

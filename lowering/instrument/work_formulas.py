@@ -1,7 +1,7 @@
-"""How much a prim func does, as formulas of the sizes of its arguments: floating-point operations and bytes.
+"""Floating-point operations and bytes of a prim func, as formulas of the sizes of its arguments.
 
 Formulas are polynomials with integer coefficients over atoms such as ``a0_1``, which is size 1 of argument 0 (``a2`` is
-argument 2 itself, an index). What cannot be said in this form (a loop that ends on data) has no formula.
+argument 2 itself, an index). Work that has no such form (a loop that ends depending on data) has no formula.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Formula:
         return " + ".join(parts) or "0"
 
     def atoms(self) -> set[str]:
-        """All arguments and sizes that it mentions."""
+        """The arguments and sizes that it mentions."""
         return {name for key in self.terms for name in key}
 
 
@@ -84,7 +84,7 @@ class Work:
             return None
 
     def bytes(self) -> Formula | None:
-        """Bytes of the arguments, each once; of those that are only read element by element, what is read."""
+        """Bytes of the arguments, each counted once; for arguments only read element by element, the bytes read."""
         try:
             for number, argument in enumerate(self.entry.arguments):
                 if isinstance(argument.type, ir.MemRefType):
@@ -115,7 +115,7 @@ class Work:
                 self._whole.add(number)
 
     def _times(self, op: ir.Operation) -> Formula:
-        """How often an op runs in one call."""
+        """The number of executions of an op in one call."""
         times, parent = UNIT, op.parent
         while parent.name != "func.func":
             if parent.name.startswith("linalg."):
@@ -236,6 +236,6 @@ class Work:
             return left + right * Formula.number(-1)
         if op.name == "arith.select":
             size, otherwise = (self._index(v) for v in list(op.operands)[1:])
-            if not otherwise.terms:  # nothing to do in some case: what is counted is the other one
+            if not otherwise.terms:  # a case without operations: count the other case
                 return size
         raise Unknown
