@@ -1,4 +1,4 @@
-"""What each level of the lowering may contain, as data, and the pass ``check-legality`` that holds it."""
+"""The ops allowed at each level of the lowering, as data, and the pass ``check-legality`` that checks them."""
 
 from __future__ import annotations
 
@@ -178,18 +178,19 @@ PRIM_CONTROL = frozenset(
     }
 )
 PRIM_OPS = PRIM_ARITH | PRIM_MATH | PRIM_LINALG | PRIM_MEMORY | PRIM_CONTROL
-"""What prim funcs may hold when a module is built: ops that can be lowered for all `PRIM_TYPES` that they take, and of
-which it is known what keeps them within their buffers. The tests try each op on each type."""
+"""The ops allowed in prim funcs when a module is built. Each can be lowered for all `PRIM_TYPES` that it accepts, and
+its memory accesses are known to be in bounds or are checked. The tests try each op on each type.
+"""
 
 PRIM_TYPES = ("f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index")
-"""The types of numbers in prim funcs."""
+"""The element types in prim funcs."""
 
 NOT_ON = {
     "arith.fptosi": {"i1": "compare with zero"},
     "arith.fptoui": {"i1": "compare with zero"},
     "math.ipowi": {"i1": "write the condition", "index": "cast it to i64"},
 }
-"""Types on which ops of `PRIM_OPS` have no meaning, with what to write."""
+"""Types that ops of `PRIM_OPS` do not support, with alternatives."""
 
 INSTEAD = {
     "memref.dealloc": "buffers are freed when the function returns",
@@ -203,7 +204,7 @@ INSTEAD = {
     "tensor.scatter": "store the elements in a loop, on memrefs",
     "func.call_indirect": "call a prim func by its name",
 }
-"""What to write in the place of ops that prim funcs may not hold."""
+"""Alternatives to ops that are not allowed in prim funcs."""
 BY_DIALECT = {
     "vector": "write loops or linalg on elements: the compiler makes vectors of them",
     "affine": "write scf.for, memref.load and memref.store",
@@ -215,7 +216,7 @@ BY_DIALECT = {
 
 
 def instead_of(op_name: str) -> str:
-    """What to write in the place of an op that no prim func may hold."""
+    """The alternative to an op that is not allowed in prim funcs."""
     return INSTEAD.get(op_name) or BY_DIALECT.get(
         op_name.partition(".")[0], "a packed function can do what prim funcs cannot"
     )
@@ -223,15 +224,15 @@ def instead_of(op_name: str) -> str:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of the lowering: which dialects (``linalg``) and ops (``relax.call_tir``) may appear."""
+    """A level of the lowering, with the dialects (``linalg``) and ops (``relax.call_tir``) that may appear."""
 
     name: str
     title: str
     allowed: frozenset[str]
     in_prim_funcs: frozenset[str] | None = None
-    """What prim funcs may hold where that differs from Relax functions."""
+    """The ops allowed in prim funcs, if they differ from those in Relax functions."""
     encodings: bool = False
-    """Whether symbolic shapes may stand in types (which ops of the LLVM dialect do not take anyway)."""
+    """True if types may contain symbolic shapes, or if the ops of the level cannot have such types."""
     unranked: bool = False
 
     def __str__(self) -> str:
@@ -277,14 +278,14 @@ LEVELS: dict[str, Level] = {
 
 
 def level(name: str) -> Level:
-    """The level called `name`; raises `UnknownNameError`."""
+    """Return the level called `name`; raise `UnknownNameError` if there is none."""
     if name not in LEVELS:
         raise UnknownNameError("level", name, LEVELS)
     return LEVELS[name]
 
 
 def violations(module: ir.Module, name: str) -> Iterator[Diagnostic]:
-    """What in `module` the level called `name` does not allow."""
+    """Yield the violations of the level called `name` in `module`."""
     wanted = level(name)
     for top in module.body.operations:
         prim = PRIM_FUNC in top.attributes
@@ -313,7 +314,7 @@ def _mentions_symbols(op: ir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class CheckLegality(ModulePass):
-    """Fail, naming every op that is left over, unless the module is at the given level."""
+    """Fail unless the module is at the given level, naming the ops that are not allowed."""
 
     name: ClassVar[str] = "check-legality"
     always_verified: ClassVar[bool] = True
@@ -321,7 +322,7 @@ class CheckLegality(ModulePass):
     level: str
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `VerifyError`."""
+        """Raise `VerifyError` if an op is not allowed."""
         found = list(violations(module, self.level))
         if found:
             raise VerifyError(f"the module is not at level {level(self.level)}", found[:20])

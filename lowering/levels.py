@@ -1,4 +1,4 @@
-"""Optimisation levels: what each level of a `PassContext` runs in the lowering, and what none can leave out."""
+"""Optimisation levels: the lowering passes that each level of a `PassContext` runs, and those that are required."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MEANINGS = (
     "fused ops and attention, products by kernels made for the machine, constants laid out for them: the default",
     "what takes time to compile, and is seldom worth it",
 )
-"""What the levels are for, by number."""
+"""The purpose of each level, by number."""
 
 
 def leaves(passes: Iterable[Pass], level: int = 0) -> Iterator[tuple[str, int, bool]]:
-    """Name and effective level of each pass, those inside of others included; True for those that consist of others."""
+    """Yield (name, effective level, is composite) of each pass, including nested ones."""
     for each in passes:
         own = max(level, each.info.opt_level)
         parts = each.passes if isinstance(each, Sequential | MLIRPass) else ()
@@ -31,19 +31,19 @@ def leaves(passes: Iterable[Pass], level: int = 0) -> Iterator[tuple[str, int, b
 
 @functools.cache
 def needed_passes() -> frozenset[str]:
-    """The names of what no lowering can do without: passes of level 0, and the phases that they stand in.
+    """The names of passes that every lowering requires: those of level 0, and the phases that contain them.
 
-    MLIR's `canonicalize` and `cse` are among them, since passes below level R1 count on them.
+    MLIR's `canonicalize` and `cse` are among them, because passes below level R1 depend on them.
     """
     found = leaves(phase.as_pass() for phase in _all_phases())
     return frozenset(name for name, level, _ in found if level == 0)
 
 
 def with_needed(context: PassContext, opt_level: int | None = None) -> PassContext:
-    """The context for a compilation: instruments are not asked whether needed passes may run.
+    """The context of a compilation, in which instruments cannot skip required passes.
 
     Raises:
-        ArgumentError: the context disables a pass without which nothing can be compiled.
+        ArgumentError: the context disables a required pass.
     """
     disabled = sorted(context.disabled_pass & needed_passes())
     if disabled:
@@ -58,7 +58,7 @@ def with_needed(context: PassContext, opt_level: int | None = None) -> PassConte
 
 
 def optional_passes() -> list[str]:
-    """The names of the passes that levels and `disabled_pass` decide about, in order."""
+    """The names of the passes that levels and `disabled_pass` control, in order."""
     found = leaves(phase.as_pass() for phase in phases())
     return list(
         dict.fromkeys(
@@ -68,7 +68,7 @@ def optional_passes() -> list[str]:
 
 
 def level_table() -> list[tuple[int, str, str, str]]:
-    """Level, phase, pass and kind of each pass that is not of level 0: what the levels add, in order."""
+    """Level, phase, pass and kind of each pass above level 0, sorted by level."""
     rows = []
     for phase in phases():
         for name, level, is_composite in leaves(phase.passes):

@@ -1,4 +1,4 @@
-"""The named pipelines of `relax_mlir.lowering.pipeline` as passes, made from its table, for the registry."""
+"""The named pipelines of `relax_mlir.lowering.pipeline` as passes for the registry."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from relax_mlir.transform import Pass, PipelinePass
 class NamedPipeline(PipelinePass):
     """The phases up to and including one.
 
-    `target` describes the machine; `start` is the level of the module, where that is not Relax, for what leads on
-    from there.
+    `target` describes the machine. `start` is the level of the module if it is not Relax: only later phases run.
     """
 
     target: str = "cpu"
@@ -27,8 +26,8 @@ class NamedPipeline(PipelinePass):
         """The phases as passes.
 
         Raises:
-            UnknownNameError: `start` is no level from which phases of this pipeline lead on, or no such target.
-            ParseError: a target that is no description of one.
+            UnknownNameError: `start` is no level before the end of this pipeline, or the target is unknown.
+            ParseError: `target` is not a valid target description.
         """
         every = pipeline_phases(self.name, str(Target.parse(self.target)))
         if not self.start:

@@ -56,13 +56,13 @@ from relax_mlir.transform.upstream import known_passes
 
 @dataclass(frozen=True)
 class Phase:
-    """A step of the lowering: its passes, and its name, which is that of the level at which it leaves the module."""
+    """A step of the lowering: its passes, and the name of the level that it lowers the module to."""
 
     name: str
     passes: tuple[Pass, ...]
 
     def as_pass(self) -> Sequential:
-        """The passes, then the check that nothing illegal is left over."""
+        """The passes, followed by the legality check."""
         return Sequential((*self.passes, CheckLegality(self.name)), name=self.name)
 
 
@@ -76,11 +76,12 @@ def phases(
 
     Args:
         target: describes the machine (see `relax_mlir.target.Target`).
-        low_precision: false: the module has neither f16 nor bf16 (see `mentions_low_precision`), and nobody needs to
-            look for them at each level.
-        take_parts: gets what can be compiled apart, which is in no later phase then: kernels (see `CutKernels`) and
-            entry points (see `EmitFFIWrappers`); nor are the support functions that all modules need (`early_support`).
-        keep_closures: function values may be known only when the program runs: for the virtual machine.
+        low_precision: if False, the module has neither f16 nor bf16 (see `mentions_low_precision`), and no pass looks
+            for them.
+        take_parts: receives code that is compiled separately and skips the later phases: kernels (see `CutKernels`) and
+            entry points (see `EmitFFIWrappers`). The support functions common to all modules are then left out
+            (`early_support`).
+        keep_closures: support function values that are only known at run time, for the virtual machine.
     """
     cut = (CutKernels(take_parts),) if take_parts else ()
     lowered = (LowerClosures(),) if keep_closures else ()
@@ -166,7 +167,7 @@ def memory_phases() -> tuple[Phase, ...]:
 
 
 PREFIX = "relax-to-"
-"""What the name of a pipeline begins with; the rest is the name of the level to which it leads."""
+"""Prefix of a pipeline's name; the rest is the name of the level that it lowers to."""
 
 SUMMARIES = {
     "relax": "Relax-to-Relax passes",
@@ -179,14 +180,14 @@ SUMMARIES = {
     "flat": "down to functions of blocks and branches",
     "llvm": "down to the LLVM dialect",
 }
-"""A line of help for the pipeline to each level."""
+"""One-line help for the pipeline to each level."""
 
 PIPELINES = {f"{PREFIX}{level}": summary for level, summary in SUMMARIES.items()}
-"""Named pipelines: all phases up to and including that of a level, and a line of help."""
+"""Named pipelines: all phases up to and including that of a level, with one-line help."""
 
 
 def pipeline(name: str, target: str = "cpu") -> Sequential:
-    """The named pipeline; raises `UnknownNameError`."""
+    """Return the named pipeline; raise `UnknownNameError` if there is none."""
     if name not in PIPELINES:
         raise UnknownNameError("pipeline", name, PIPELINES)
     return Sequential([phase.as_pass() for phase in pipeline_phases(name, target)], name=name)

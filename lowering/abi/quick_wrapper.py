@@ -182,7 +182,7 @@ class QuickWrapper(Wrapper):
         return first, self.code.let(f"arith.addi {first}, {bytes} : i64")
 
     def apart(self, tensors: list[_Tensor], outs: list[Out], given: str) -> list[str]:
-        """Return an i1 per tensor, true if no result from the caller overlaps it. Two overlapping results are an error."""
+        """Return an i1 per tensor, true if it overlaps no result from the caller. Overlapping results are an error."""
         code = self.code
         flags = [code.fresh() for _ in tensors]
         types = ", ".join(["i1"] * len(flags))
@@ -212,6 +212,6 @@ class QuickWrapper(Wrapper):
         return flags
 
     def reasons_apart(self, a: tuple[str, str], b: tuple[str, str]) -> list[str]:
-        """The conditions (i1) under which two address ranges are disjoint: one ends before the other, or one is empty."""
+        """The conditions (i1) under which address ranges are disjoint: one ends before the other, or one is empty."""
         pairs = ((a[0], b[1]), (b[0], a[1]), a, b)
         return [self.code.let(f"arith.cmpi uge, {low}, {high} : i64") for low, high in pairs]

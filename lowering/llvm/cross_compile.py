@@ -1,7 +1,7 @@
-"""LLVM IR as assembly or as an object file, for any target: by the LLVM that comes with ``llvmlite``.
+"""Compile LLVM IR to assembly or object files for any target, with the LLVM of ``llvmlite``.
 
-This is for looking at code, and for machines other than the one at hand. What `relax_mlir.build` runs is compiled by
-the LLVM of MLIR's bindings, which knows the host only and may be a newer one.
+This serves inspection and cross-compilation. Code that `relax_mlir.build` runs is compiled by the LLVM of MLIR's
+bindings, which supports only the host and may be newer.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from relax_mlir.lowering.llvm.llvm_ir import with_exact_floats
 from relax_mlir.target import Target
 
 EXTRA = "asm"
-"""The extra of the package that brings ``llvmlite``."""
+"""The optional dependency that installs ``llvmlite``."""
 
 
 def assembly(text: str, target: Target, opt_level: int = 2) -> str:
-    """The LLVM IR `text` as assembly.
+    """Compile the LLVM IR `text` to assembly.
 
     Raises:
-        UnsupportedError: llvmlite is not installed, or knows no such target.
+        UnsupportedError: llvmlite is not installed, or does not support the target.
         CompileError: llvmlite's LLVM cannot read the IR.
     """
     machine, module = compiled(text, target, opt_level)
@@ -30,16 +30,16 @@ def assembly(text: str, target: Target, opt_level: int = 2) -> str:
 
 
 def object_file(text: str, target: Target, opt_level: int = 2) -> bytes:
-    """The LLVM IR `text` as a relocatable object of position-independent code; raises as `assembly` does."""
+    """Compile the LLVM IR `text` to a relocatable object of position-independent code; raises as `assembly` does."""
     machine, module = compiled(text, target, opt_level)
     return bytes(machine.emit_object(module))
 
 
 def compiled(text: str, target: Target, opt_level: int) -> tuple[Any, Any]:
-    """llvmlite's target machine, and its module of the LLVM IR `text`, optimised; raises as `assembly` does."""
+    """Return llvmlite's target machine, and its optimised module of the LLVM IR `text`; raises as `assembly` does."""
     binding = _binding()
     if any(name.startswith("amx") for name in target.features):
-        opt_level = max(opt_level, 1)  # at 0, LLVM's code generator stops the process on tiles
+        opt_level = max(opt_level, 1)  # at 0, LLVM's code generator aborts the process on AMX tiles
     machine = _machine(binding, target, opt_level)
     try:
         module = binding.parse_assembly(with_exact_floats(text))
@@ -73,7 +73,7 @@ def _machine(binding: Any, target: Target, opt_level: int) -> Any:  # noqa: ANN4
 @functools.cache
 def _binding() -> Any:  # noqa: ANN401 - llvmlite is untyped
     try:
-        import llvmlite.binding as binding  # an extra: needed for machine code that is not run here
+        import llvmlite.binding as binding  # optional: only for machine code that does not run in this process
     except ImportError:
         raise UnsupportedError(
             f"assembly and object files are made by llvmlite, which is not installed: "

@@ -1,4 +1,4 @@
-"""How LLVM is told for which CPU it compiles."""
+"""The CPU and features that LLVM compiles functions for."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ _NAMES = {"sse4_1": "sse4.1", "asimd": "neon", "asimdhp": "fullfp16", "asimddp":
 
 @dataclass(frozen=True)
 class FunctionCpu:
-    """The CPU that functions are compiled for, where it is not the host's: LLVM's name of it, and its features."""
+    """The CPU that functions are compiled for if it is not the host's: its LLVM name and features."""
 
     name: str
     features: str
 
     @staticmethod
     def of(target: Target) -> FunctionCpu | None:
-        """Of a target whose features the host has; None: the host's, or the nearest to it where it lacks some.
+        """Return the CPU of a target whose features the host has. None means the host's own CPU.
 
-        Code for the host alone uses all that LLVM finds there, also features that no target names.
+        Also None if the host lacks a feature of the target. Code for the host uses every feature that LLVM detects,
+        including those that no target names.
         """
         if target.cpu == "native" or not target.features <= Target.host().features:
             return None
@@ -28,14 +29,14 @@ class FunctionCpu:
 
 
 def feature_text(target: Target) -> str:
-    """What the target says about features, in LLVM's names: ``+avx2,-fma``; what is missing comes last and counts."""
+    """The target's features in LLVM's syntax: ``+avx2,-fma``; missing ones come last and take precedence."""
     wanted = [f"+{_llvm_name(name)}" for name in sorted(target.features)]
     masked = [f"-{_llvm_name(name)}" for name in sorted(target.known_features - target.features)]
     return ",".join([*wanted, *masked])
 
 
 def _llvm_name(feature: str) -> str:
-    """LLVM's name of a feature that Linux names ``avx512_bf16``, ``amx_tile`` or ``asimdhp``."""
+    """LLVM's name of a feature whose Linux name is ``avx512_bf16``, ``amx_tile`` or ``asimdhp``."""
     if feature.startswith("amx_"):
         return feature.replace("_", "-")
     return _NAMES.get(feature, feature.replace("_", ""))

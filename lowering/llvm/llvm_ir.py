@@ -1,4 +1,4 @@
-"""A module of level L as text of LLVM IR, also for LLVM libraries that are older than the one in MLIR's bindings."""
+"""A module of level L as LLVM IR text, which LLVM versions older than that of MLIR's bindings can also read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from relax_mlir.transform import PassContext
 
 
 def llvm_ir(module: ir.Module) -> str:
-    """The LLVM IR of a module, which is left as it is.
+    """The LLVM IR of a module, which is not modified.
 
-    It names no target: data layout and triple are set by whoever makes code of it.
+    It names no target: the code generator sets data layout and triple.
 
     Raises:
-        VerifyError: the module is not at level L (the message names an op that is not).
-        CompileError: MLIR cannot translate an op (the diagnostics say which).
+        VerifyError: the module is not at level L (the message names an op that is not allowed).
+        CompileError: MLIR cannot translate an op (the diagnostics name it).
     """
     CheckLegality("llvm").run(module, PassContext())
     diagnostics: list[Diagnostic] = []
@@ -52,10 +52,10 @@ _SOME_FLOAT = re.compile(r"\d\.\d|f0x|[+-](?:inf|[qs]?nan)")
 
 
 def with_exact_floats(text: str) -> str:
-    """LLVM IR whose float constants are written as every version of LLVM reads them.
+    """Rewrite the float constants of LLVM IR in a form that every version of LLVM reads.
 
-    Since LLVM 22 there are constants like ``f0x7F800000``, ``+inf`` and ``+nan(0x1)``, and decimal ones that are to be
-    rounded to their type. Here they become the hexadecimal form, which is exact; those of ``double`` in decimal stay.
+    Since LLVM 22 there are constants like ``f0x7F800000``, ``+inf`` and ``+nan(0x1)``, and decimal ones that must be
+    rounded to their type. They become the hexadecimal form, which is exact; decimal constants of type ``double`` stay.
     """
     return "\n".join(_exact_line(line) if _SOME_FLOAT.search(line) else line for line in text.split("\n"))
 
@@ -78,7 +78,7 @@ def _exact_line(line: str) -> str:
 
 
 def _bits(kind: str, match: re.Match[str]) -> int:
-    """The bits of a constant of the type that stands last before it in the line."""
+    """The bits of a constant; its type is the last one before it in the line."""
     if match["bits"]:
         return int(match["bits"], 16)
     dtype = np.dtype(_DTYPES[kind])
@@ -98,7 +98,7 @@ def _hexadecimal(kind: str, bits: int) -> str:
     if kind != "float":
         return f"0x{'H' if kind == 'half' else 'R'}{bits:04X}"
     sign, exponent, fraction = bits >> 31, bits >> 23 & 0xFF, bits & 0x7FFFFF
-    if exponent == 0xFF:  # by hand: a conversion would make a signalling NaN quiet
+    if exponent == 0xFF:  # without a float conversion, which would make a signalling NaN quiet
         return f"0x{sign << 63 | 0x7FF << 52 | fraction << 29:016X}"
     (value,) = struct.unpack("<f", struct.pack("<I", bits))
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

@@ -1,4 +1,4 @@
-"""From level V (kernels: vector, scf, memref) by way of level F (flat functions) to level L (LLVM dialect)."""
+"""From level V (kernels: vector, scf, memref) through level F (flat functions) to level L (LLVM dialect)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from relax_mlir.transform.upstream import MLIRPass, known_passes
 
 
 def boundary(hand_on: Callable[[list[Part]], None] | None = None) -> list[Pass]:
-    """Entry points and declarations get bodies, support functions, too, or `hand_on` takes what is compiled apart."""
+    """Define entry points, declarations and support functions; `hand_on` receives separately compiled ones."""
     return [
         PoolBuffers(),
         LowerCopies(),
@@ -39,7 +39,7 @@ def boundary(hand_on: Callable[[list[Part]], None] | None = None) -> list[Pass]:
 
 
 def flat_control_flow() -> list[MLIRPass]:
-    """Vectors of rank 1 or less, loops and branches as blocks, function by function."""
+    """Lower to vectors of rank at most 1, and loops to branches between blocks, one function at a time."""
     return [
         known_passes("fold-memref-alias-ops"),
         known_passes("expand-strided-metadata"),
@@ -51,17 +51,17 @@ def flat_control_flow() -> list[MLIRPass]:
 
 
 def kernels_to_flat() -> list[MLIRPass]:
-    """What is left to do until level F for kernels that leave a module within level V (`CutKernels`)."""
+    """The passes to level F for kernels that `CutKernels` moves out of a module at level V."""
     return [known_passes("canonicalize,cse"), *flat_control_flow()]
 
 
 def to_llvm_dialect(
     low_precision: bool = True, all_vectors: bool = True, has_math: bool = True
 ) -> list[Pass]:
-    """All of F → L, function by function.
+    """The passes F → L, which work on one function at a time.
 
-    Without `low_precision` there is no bf16; without `all_vectors`, only those ops of the vector dialect that
-    `convert-to-llvm` takes, and without `has_math` none of the math dialect (see `Part`).
+    Without `low_precision` there is no bf16. Without `all_vectors`, all vector ops are ones that `convert-to-llvm`
+    converts. Without `has_math` there are no ops of the math dialect (see `Part`).
     """
     maths = [
         known_passes("convert-math-to-llvm{approximate-log1p=false}"),
@@ -80,18 +80,18 @@ def to_llvm_dialect(
 
 
 def support_to_flat(is_hot: bool = False) -> list[Pass]:
-    """What is left to do until level F for support functions that are compiled apart (`SEPARATE_SUPPORT`).
+    """The passes to level F for support functions that are compiled separately (`SEPARATE_SUPPORT`).
 
-    The lines of their text are no places that a user knows.
+    Their locations are dropped, because they mean nothing to users.
     """
     return [known_passes("strip-debuginfo"), *kernels_to_flat(), LowerChecks(), Internalize(is_hot)]
 
 
 def flatten(target: str = "cpu", hand_on: Callable[[list[Part]], None] | None = None) -> list[Pass]:
-    """All of V → F, where the functions of a module no longer depend on each other's bodies.
+    """The passes V → F, where functions of a module no longer depend on each other's bodies.
 
-    If `hand_on` takes what is compiled apart, the module declares the support functions that all modules need, and the
-    entry points that go to it.
+    If `hand_on` receives the separately compiled code, the module declares the support functions common to all modules,
+    and the entry points in that code.
     """
     return [
         SkipEmptyResults(),
@@ -107,5 +107,5 @@ def flatten(target: str = "cpu", hand_on: Callable[[list[Part]], None] | None = 
 
 
 def lower_to_llvm(target: str = "cpu") -> list[Pass]:
-    """All of V → L."""
+    """The passes V → L."""
     return [*flatten(target), *to_llvm_dialect()]

@@ -1,4 +1,4 @@
-"""Which sizes are formulas of a function's arguments, and their code at its entry."""
+"""Buffer sizes that are formulas of a function's arguments, and code that computes them at its entry."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _DIVISIONS = frozenset(
     f"arith.{n}" for n in ["divsi", "divui", "floordivsi", "ceildivsi", "ceildivui", "remsi", "remui"]
 )
 
-# No memory is larger: sizes are capped here, so that sums of them cannot overflow and allocation fails cleanly.
+# An upper bound on memory. Sizes saturate here, so that their sums cannot overflow and allocation fails cleanly.
 TOO_LARGE = 1 << 47
 
 
 class EntrySizes:
-    """Formulas of integers, and their code at the start of `function`; an `Arithmetic` of workspaces, as code."""
+    """Formulas of integers, and their code at the entry of `function`; the `Arithmetic` of layouts as code."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.entry = function.body.blocks[0]
@@ -62,7 +62,7 @@ class EntrySizes:
         self._constants: dict[int, ir.Value] = {}
 
     def formula(self, value: ir.Value) -> Formula | None:
-        """What `value` is as a formula of the arguments, or None if it is not known at entry."""
+        """`value` as a formula of the arguments, or None if it is not known at entry."""
         if value not in self._formulas:
             self._formulas[value] = self._find(value)
         return self._formulas[value]
@@ -104,7 +104,7 @@ class EntrySizes:
         return None
 
     def emit(self, formula: Formula) -> ir.Value:
-        """Code for a formula at the insertion point (always the entry's start); each formula once."""
+        """Emit code for a formula at the insertion point (always the entry's start), once per formula."""
         if formula not in self._code:
             self._code[formula] = self._emit(formula)
         return self._code[formula]
@@ -125,7 +125,7 @@ class EntrySizes:
         return ir.Operation.create(formula.op, results=[type], operands=operands, attributes=parsed).result
 
     def bytes_of(self, type: ir.MemRefType, dynamic: Iterable[ir.Value]) -> Bytes | None:
-        """The size of a buffer with these dynamic sizes; None if it is not known at entry."""
+        """The size of a buffer with the given dynamic sizes; None if it is not known at entry."""
         sizes = _all_known(map(self.formula, dynamic))
         return None if sizes is None else Bytes(static_bytes(type), tuple(sorted(sizes, key=repr)))
 
@@ -137,7 +137,7 @@ class EntrySizes:
         return self._code[size]
 
     def _emit_size(self, formula: Formula) -> ir.Value:
-        """Code for a size. A negative one counts as 0: the check further down that refuses it says more."""
+        """Emit code for a size. A negative size counts as 0; a later check rejects it with a better message."""
         value = self.emit(formula)
         return value if isinstance(formula, DimOf | Constant) else arith.MaxSIOp(value, constant(0)).result
 
@@ -158,7 +158,7 @@ class EntrySizes:
         return arith.AddIOp(self.index(a), self.index(b)).result
 
     def index(self, value: ir.Value | int) -> ir.Value:
-        """`value` as an SSA value; each number once."""
+        """`value` as an SSA value; equal integers share a constant."""
         if not isinstance(value, int):
             return value
         if value not in self._constants:
@@ -167,7 +167,7 @@ class EntrySizes:
 
 
 def _all_known(formulas: Iterable[Formula | None]) -> list[Formula] | None:
-    """The formulas, unless one is not known."""
+    """The formulas, or None if one of them is None."""
     found = []
     for formula in formulas:
         if formula is None:
@@ -177,7 +177,7 @@ def _all_known(formulas: Iterable[Formula | None]) -> list[Formula] | None:
 
 
 def static_bytes(type: ir.MemRefType) -> int:
-    """The product of the static sizes and the size of an element, or TOO_LARGE if it is larger."""
+    """The product of the static sizes and the element size, capped at TOO_LARGE."""
     product = element_bytes(type.element_type)
     for i in range(type.rank):
         if not type.is_dynamic_dim(i):
@@ -202,7 +202,7 @@ def checked_product(factors: list[ir.Value]) -> ir.Value:
 
 
 def _not_zero(value: ir.Value) -> ir.Value:
-    """`value`, or 1 instead of 0: code moved to the entry must not trap where the original would not have run."""
+    """`value`, or 1 instead of 0: code hoisted to the entry must not trap where the original would not have run."""
     zero = arith.ConstantOp(value.type, ir.IntegerAttr.get(value.type, 0)).result
     one = arith.ConstantOp(value.type, ir.IntegerAttr.get(value.type, 1)).result
     is_zero = arith.CmpIOp(arith.CmpIPredicate.eq, value, zero).result

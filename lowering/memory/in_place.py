@@ -1,14 +1,14 @@
-"""Which prim funcs (level M) may write a result into the memory of an argument.
+"""Decide which prim funcs (level M) may write a result into the memory of an argument.
 
-The two buffers are the same memory then. That is safe where every element of the argument has been read for the last
-time when the element at its place is written, whichever way the function is lowered:
+The two buffers then share memory. That is safe if every element of the argument is read for the last time before the
+element at its position is written, for every lowering of the function:
 
-- its operations on buffers run in order, each by loops (`linalg-to-loops`). The first that writes the result must be
-  elementwise in both: it reads the argument at the place where it writes, if at all. Later ones do not read it.
-- A contraction and what is behind it run block by block: no part of its operands may be overwritten.
-- Kernels for functions with a known meaning (`select-kernels`) say themselves that they work in place. What is done
-  to an argument before (a prologue) they do row by row: it must read the argument at the place that it is for.
-- Scans are always replaced by their kernel, which reads what it is about to write; their body need not be safe.
+- Its operations on buffers run in order, each as loops (`linalg-to-loops`). The first that writes the result must be
+  elementwise in both: it reads the argument only at the position where it writes. Later ones do not read it.
+- A contraction and its epilogue run block by block: none of its operands may be overwritten.
+- Kernels with a `KernelSpec` (`select-kernels`) declare that they work in place. They apply a prologue row by row, so
+  it must read the argument at the position that it writes.
+- Scans are always replaced by their kernel, which reads each element before it writes it; their body need not be safe.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WITHOUT_BUFFERS = ("affine.", "arith.", "index.", "math.")
 
 
 Views = Mapping[ir.Value, tuple[str, ...]]
-"""A buffer, and views of it in other shapes that a function makes; equal keys have equal elements at equal places."""
+"""A buffer and its reshaped views in a function; views with equal keys have equal elements at equal positions."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class _Step:
         return _Step(operation, frozenset(value for op in ops_of(operation) for value in op.operands))
 
     def uses(self, buffer: Views) -> bool:
-        """Whether it has to do with a buffer."""
+        """True if it uses a view of the buffer."""
         return not self.values.isdisjoint(buffer)
 
 
 @dataclass(frozen=True)
 class _Body:
-    """What a function of one block does, in order, and the views of each argument that is a plain buffer."""
+    """The operations of a single-block function in order, and the views of each argument with identity layout."""
 
     steps: Sequence[_Step]
     views: Mapping[int, Views]
@@ -74,14 +74,14 @@ class _Body:
 
 @dataclass
 class InPlace:
-    """Answers for the functions of a module, each found once."""
+    """Memoised answers for the functions of a module."""
 
     functions: dict[str, func.FuncOp]
     _bodies: dict[str, _Body] = field(default_factory=dict)
     _known: dict[tuple[str, int, int], bool] = field(default_factory=dict)
 
     def may_share(self, name: str, given: int, out: int) -> bool:
-        """Whether argument `out` of a function, of which it needs no value, may be the same memory as `given`."""
+        """True if argument `out` of a function, whose initial value is not read, may share memory with `given`."""
         key = name, given, out
         if key not in self._known:
             function = self.functions.get(name)
@@ -89,7 +89,7 @@ class InPlace:
         return self._known[key]
 
     def allows(self, call: ir.Operation, given: Buffer, out: Buffer) -> bool:
-        """Whether two buffers of equal size, of which `given` dies at `call` and `out` is born, may be one memory."""
+        """True if two buffers of equal size may share memory; `given` dies at `call`, and `out` is first used there."""
         if call.name != "func.call":
             return False
         reads = [i for i, value in enumerate(call.operands) if value in given.aliases]
@@ -117,7 +117,7 @@ class InPlace:
 
 
 def _is_whole(value: ir.Value) -> bool:
-    """Whether a value is all of a buffer, and no other one under some condition."""
+    """True if a value is always a whole buffer: a chain of views of an allocation."""
     defining = value.owner
     while not isinstance(defining, ir.Block) and has_trait(defining, IsView):
         defining = defining.operands[0].owner
@@ -125,7 +125,7 @@ def _is_whole(value: ir.Value) -> bool:
 
 
 def _is_scan(function: func.FuncOp) -> bool:
-    """Whether the kernel takes a scan: its types are equal, without work put before it."""
+    """True if the scan kernel implements the function: equal types and no prologue."""
     types = list(function.type.inputs)
     same = len(types) == 2 and types[0] == types[1] and _is_plain(types[0])
     return same and is_scannable(types[0]) and KERNEL_INPUTS not in function.attributes
@@ -142,7 +142,7 @@ def _views(argument: ir.Value) -> Views:
 
 
 def _has_one_meaning(expand: ir.Operation) -> bool:
-    """Whether the sizes of the buffer tell those of the view: one at most is dynamic where a dimension is cut."""
+    """True if the buffer's sizes determine the view's: each expanded dimension has at most one dynamic size."""
     type_ = ir.MemRefType(expand.results[0].type)
     groups = (ir.ArrayAttr(group) for group in ir.ArrayAttr(expand.attributes["reassociation"]))
     return all(sum(type_.is_dynamic_dim(ir.IntegerAttr(i).value) for i in group) <= 1 for group in groups)
@@ -173,7 +173,7 @@ def _element_bytes(views: Views) -> int:
 
 
 def _stays_in_place(steps: Sequence[_Step], given: Views) -> bool:
-    """Whether all that reads an argument reads its elements once, at the places of the results or for a reduction."""
+    """True if each op that reads the argument uses identity maps; the output of a reduction may have another one."""
     for step in (step.operation for step in steps if step.uses(given)):
         kinds = [str(kind) for kind in step.attributes["iterator_types"]]
         identity = ir.AffineMap.get_identity(len(kinds))
@@ -193,14 +193,14 @@ def _only_reads(step: ir.Operation, given: Views) -> bool:
 
 
 def _runs_alone(step: ir.Operation) -> bool:
-    """Whether an operation is done before the next begins: all but contractions, which take what follows along."""
+    """True if an operation completes before the next begins. Contractions do not: they fuse with their epilogue."""
     if step.name == "linalg.generic":
         return match_contraction(step) is None
     return step.name in _SIMPLE or step.name.startswith(_WITHOUT_BUFFERS)
 
 
 def _is_elementwise(step: ir.Operation, given: Views, out: Views) -> bool:
-    """Whether an operation writes the output where it reads the argument, in loops that meet each place once."""
+    """True if an operation reads the argument only where it writes the output: parallel loops with identity maps."""
     if step.name != "linalg.generic" or any(value in out for value in step.opview.inputs):
         return False
     written = [out[value] for value in step.opview.outputs if value in out]

@@ -1,4 +1,4 @@
-"""Where the buffers of a function are live: alias closure and ranges over the operations of its entry block."""
+"""Liveness of buffers: alias closure, and live ranges over the operations of the function's entry block."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _POINTERS = frozenset({"memref.extract_aligned_pointer_as_index", "memref.extrac
 
 @dataclass
 class Buffer:
-    """A `memref.alloc` and what is known of its life.
+    """A `memref.alloc` and its live range.
 
     `first` and `last` are positions in the entry block between which its memory is read or written (inclusive).
-    `carried`: a loop around the allocation passes it on to its next round. `escapes`: it is returned. `freed`: the
-    deallocations it has. `aliases`: values that may be (views of) its memory.
+    `carried`: a loop around the allocation passes it on to its next iteration. `escapes`: it is returned. `freed`: its
+    deallocations. `aliases`: values that may be (views of) its memory.
     """
 
     alloc: ir.Operation
@@ -54,12 +54,12 @@ class Buffer:
         self.last = max(self.last, position)
 
     def meets(self, other: Buffer) -> bool:
-        """Whether both are live at some position."""
+        """True if both are live at some position."""
         return self.first <= other.last and other.first <= self.last
 
 
 class Liveness:
-    """The buffers of one function whose control flow is structured, and the operations that positions number."""
+    """The buffers of a function with structured control flow, and the operations that positions index."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.buffers: list[Buffer] = []
@@ -80,7 +80,7 @@ class Liveness:
             self.buffers.append(self._follow(alloc))
 
     def _follow(self, alloc: ir.Operation) -> Buffer:
-        """Visit every use of a buffer, and of whatever may share its memory."""
+        """Visit every use of a buffer and of its possible aliases."""
         buffer = Buffer(alloc, self._position[alloc])
         aliases: set[ir.Value] = {alloc.results[0]}
         todo: list[ir.Value] = [alloc.results[0]]
@@ -97,7 +97,7 @@ class Liveness:
         return buffer
 
     def _use(self, buffer: Buffer, op: ir.Operation, operand: int) -> list[ir.Value]:
-        """Record a use; the values that may now be the same memory."""
+        """Record a use; return the values that may now alias the buffer."""
         position = self._position[op]
         if op.name == "memref.dealloc":
             buffer.freed.append(op)
@@ -110,7 +110,7 @@ class Liveness:
             return []
         buffer.used(position)
         if op.name in _POINTERS:
-            # Whoever holds a bare pointer may use it as long as the function runs.
+            # A bare pointer may be used until the function returns.
             buffer.used(self.end)
         if op.name in ("scf.yield", "scf.condition"):
             parent = op.parent.operation
@@ -123,11 +123,11 @@ class Liveness:
 
 
 def _loop_values(loop: ir.Operation) -> list[ir.Value]:
-    """Everything that a loop may pass a buffer on as."""
+    """Every value through which a loop may pass on a buffer."""
     arguments = [a for region in loop.regions for block in region.blocks for a in block.arguments]
     return [*loop.results, *arguments]
 
 
 def is_nested(op: ir.Operation) -> bool:
-    """Whether `op` stands in an op of its function, not in the function's own blocks."""
+    """True if `op` is nested in another op of its function."""
     return op.parent is not None and op.parent.operation.name != FUNCTION

@@ -1,13 +1,13 @@
 """`plan-memory`: the temporaries of a Relax function share one workspace.
 
-Buffers that are never live together share a slot, and so do an argument that dies at a call and a result of equal
-size that the call may compute in its place (see `in_place`). The slots lie one behind the other in the workspace,
-each aligned to 64 bytes. Slots are as large as their largest buffer; sizes are formulas of the function's arguments,
-computed at its entry. The workspace is a block of the pool (see `lowering/runtime_lib/pool.py`), taken at the
-function's start and given back on every way out.
+Buffers with disjoint live ranges share a slot. So do an argument that dies at a call and a result of equal size that
+the call may compute in place (see `in_place`). The slots are consecutive in the workspace, each aligned to 64 bytes.
+A slot is as large as its largest buffer; sizes are formulas of the function's arguments, computed at its entry. The
+workspace is a block of the pool (see `lowering/runtime_lib/pool.py`), taken at the function's start and returned on
+every exit.
 
-What does not fit in: small buffers of static size go on the stack; buffers whose size is not known at entry, and
-those that a loop carries from one round to the next, are allocated where they are and freed when the function
+Other buffers are not in the workspace. Small buffers of static size are on the stack. Buffers whose size is not known
+at entry, and those that a loop carries to its next iteration, are allocated in place and freed when the function
 returns.
 """
 
@@ -40,16 +40,16 @@ NOT_RELAX = (PRIM_FUNC, KERNEL)
 
 @dataclass
 class Slot:
-    """A part of the workspace, and the buffers that use it one after the other; `over`: those that begin in place."""
+    """A part of the workspace, and the buffers that use it in sequence; `over`: those computed in place of another."""
 
     buffers: list[Buffer] = field(default_factory=list)
     sizes: list[Bytes] = field(default_factory=list)
     over: list[Buffer] = field(default_factory=list)
     lives: list[tuple[int, int]] = field(default_factory=list)
-    """From where to where each buffer lives, in order; they meet in a position at most, where one begins in place."""
+    """The live ranges of the buffers, sorted. Two of them overlap in at most the call that computes one in place."""
 
     def free_for(self, buffer: Buffer, dying: Buffer | None = None) -> bool:
-        """True if no buffer in the slot is live together with this one; `dying` may be where this one begins."""
+        """True if no buffer in the slot overlaps this one; `dying` may be the one that it is computed in place of."""
         index = bisect.bisect_left(self.lives, (buffer.last + 1, 0)) - 1
         if index >= 0 and dying is not None and self.lives[index] == (dying.first, dying.last):
             index -= 1
@@ -62,7 +62,7 @@ class Slot:
             self.sizes.append(size)
 
     def distance(self, size: Bytes) -> tuple[bool, int]:
-        """How far a size is from the slot's: whether there is none of its kind in it, and the difference of factors."""
+        """The distance of a size from the slot's: first, True if they differ in kind, then the factor difference."""
         kind = [other.factor for other in self.sizes if other.is_static == size.is_static]
         return not kind, abs(max(kind, default=0) - size.factor)
 
@@ -72,18 +72,18 @@ class Slot:
 
 
 Dying = Callable[[Buffer, Bytes], Sequence[Buffer]]
-"""The buffers of a size whose memory another one may take over at the call that begins it."""
+"""The buffers of a given size whose memory another buffer may take over at its first use."""
 
 
 def assign_slots(
     buffers: Sequence[tuple[Buffer, Bytes]], dying: Dying = lambda buffer, size: ()
 ) -> list[Slot]:
-    """Give every buffer a slot, large ones first (those of more symbols, then those of a larger factor).
+    """Assign every buffer to a slot, large ones first (those with more symbols, then those with a larger factor).
 
-    Among equal ones they come in the order in which they are first used. A buffer takes the slot of one of equal
-    size which dies where it begins, if `dying` gives one. Of the slots that are free it takes one that holds a buffer
-    of equal size; else the one whose size is nearest, static sizes with static ones and dynamic with dynamic ones
-    before mixing them. A larger slot is never worse than a new one.
+    Ties are in order of first use. A buffer takes the slot of a buffer of equal size that dies where it begins, if
+    `dying` returns one. Otherwise it takes a free slot that holds a buffer of equal size, otherwise the free slot of
+    the nearest size: static sizes prefer static slots, dynamic sizes dynamic ones. A larger slot is never worse than a
+    new one.
     """
 
     def order(item: tuple[Buffer, Bytes]) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ def assign_slots(
         return -len(size.sizes), -size.factor, buffer.first, buffer.position
 
     slots: list[Slot] = []
-    homes: dict[int, tuple[int, int]] = {}  # of buffers, by id: the slot and the place in it
+    homes: dict[int, tuple[int, int]] = {}  # buffer id -> (slot, index within it)
     for buffer, size in sorted(buffers, key=order):
         before = {id(other): other for other in dying(buffer, size)}
         ending = sorted((homes[key], key) for key in before if key in homes)
@@ -106,7 +106,7 @@ def assign_slots(
 
 
 def _nearest(slots: list[Slot], buffer: Buffer, size: Bytes) -> int:
-    """The position of the free slot whose size is nearest, of a new one if none is free."""
+    """The index of the free slot with the nearest size, or of a new one if none is free."""
     best, least = len(slots), None
     for number, slot in enumerate(slots):
         if not slot.free_for(buffer):
@@ -125,7 +125,7 @@ def _nearest(slots: list[Slot], buffer: Buffer, size: Bytes) -> int:
 class PlanMemory(ModulePass):
     """Replace the allocations of Relax functions by parts of one workspace per call.
 
-    `stack_bytes`: buffers of static size up to this go on the stack.
+    `stack_bytes`: maximum size of a buffer that is placed on the stack; its size must be static.
     """
 
     name: ClassVar[str] = "plan-memory"
@@ -196,7 +196,7 @@ class PlanMemory(ModulePass):
 
 
 def declare_allocation(module: ir.Module) -> None:
-    """Make the functions that take and give memory known to the module, which `emit-ffi-wrappers` defines."""
+    """Declare the functions that take and return memory; `emit-ffi-wrappers` defines them."""
     fragment = Fragment()
     fragment.declare("relax.rt.workspace_take", "(index) -> memref<?xi8>")
     fragment.declare("relax.rt.workspace_give", "(memref<?xi8>) -> ()")
@@ -209,14 +209,14 @@ def _bytes_type() -> ir.Type:
 
 
 def _view(buffer: Buffer, source: ir.Value, offset: ir.Value) -> None:
-    """Let a buffer be a part of `source`."""
+    """Replace a buffer by a view of `source`."""
     view = memref.ViewOp(buffer.type, source, offset, list(buffer.alloc.operands)).result
     buffer.alloc.results[0].replace_all_uses_with(view)
     buffer.alloc.erase()
 
 
 def allocate_in_frame(buffer: Buffer, frame: ir.Value) -> None:
-    """Replace an allocation by memory that lives until the function returns."""
+    """Replace an allocation by memory of the frame, which lives until the function returns."""
     with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
         size = checked_product([constant(static_bytes(buffer.type)), *buffer.alloc.operands])
         memory = func.CallOp([_bytes_type()], "relax.rt.frame_buffer", [frame, size]).results[0]
@@ -224,14 +224,14 @@ def allocate_in_frame(buffer: Buffer, frame: ir.Value) -> None:
 
 
 def allocate_in_pool(buffer: Buffer) -> None:
-    """Replace an allocation in a function's own block by memory that every later way out gives back."""
+    """Replace an allocation at a function's top level by pool memory, which every later exit returns."""
     with ir.InsertionPoint(buffer.alloc), buffer.alloc.location:
         size = checked_product([constant(static_bytes(buffer.type)), *buffer.alloc.operands])
         _view(buffer, _take(size), constant(0))
 
 
 def _take(size: ir.Value) -> ir.Value:
-    """Code that takes a block of the pool and gives it back on every later way out; in a function's own block."""
+    """Emit code that takes a block of the pool and returns it on every later exit; at a function's top level only."""
     memory = func.CallOp([_bytes_type()], "relax.rt.workspace_take", [size]).results[0]
     give = func.CallOp([], "relax.rt.workspace_give", [memory])
     give.operation.attributes[DEFER] = ir.StringAttr.get("always")

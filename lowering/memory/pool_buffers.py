@@ -1,9 +1,9 @@
-"""`pool-buffers`: the buffers of kernels and prim funcs are memory of the pool, and given back when nobody needs them.
+"""`pool-buffers`: allocate the buffers of kernels and prim funcs from the pool, and return them after their last use.
 
-Runs when loops have become jobs of threads (`outline-parallel-loops`). A buffer of a function's own block is a block of
-the pool that every way out gives back. One that is made deeper inside is on the function's frame, until its block ends;
-if a block may pass it on, until the function returns. Where there is no memory, the call fails with an error, from any
-thread (see `job_errors`).
+Runs after loops have become jobs of threads (`outline-parallel-loops`). A buffer at a function's top level is a block
+of the pool that every exit returns. A nested buffer is on the function's frame until the end of its block, or until the
+function returns if the block may yield it. If memory runs out, the call fails with an error, from any thread (see
+`job_errors`).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from relax_mlir.mlir_text import functions, is_declaration
 from relax_mlir.transform import ModulePass, PassContext
 
 _OWN_FRAME = (PRIM_FUNC, KERNEL, SHARED_GROUP, AS_GENERATED, JOB)
-"""Marks of functions on whose frames is nothing but their buffers."""
+"""Attributes of functions whose frames hold only their buffers."""
 
 
 class PoolBuffers(ModulePass):
     """Replace every `memref.alloc` whose buffer does not leave its function, and its `memref.dealloc`s.
 
-    Those that `stack-buffers` has chosen go on the stack, at the beginning of the function.
+    Buffers that `stack-buffers` has chosen are on the stack, allocated at function entry.
 
-    Raises `CompileError` for a buffer in a function that is called by its address and is no job of threads.
+    Raises `CompileError` for a buffer in a function that is called by its address and is not a job of threads.
     """
 
     name: ClassVar[str] = "pool-buffers"
@@ -56,14 +56,14 @@ class PoolBuffers(ModulePass):
 
 @dataclass(frozen=True)
 class _Uses:
-    """What a function calls, which functions it knows by their address, and whether it has buffers."""
+    """The functions that a function calls or takes the address of, and whether it has buffers."""
 
     function: func.FuncOp
     calls: set[str]
     addresses: set[str]
     allocates: bool
     on_stack: Sequence[ir.Operation]
-    """The buffers that are chosen to be on the stack."""
+    """The buffers that are chosen for the stack."""
 
     @classmethod
     def of(cls, function: func.FuncOp) -> _Uses:
@@ -76,7 +76,7 @@ class _Uses:
 
 
 def _taking(uses: dict[str, _Uses]) -> set[str]:
-    """The functions that take memory: those that have buffers, and all that call them or run them as jobs."""
+    """The functions that take memory: those with buffers, and all that call them or run them as jobs."""
     users: dict[str, set[str]] = {}
     for name, use in uses.items():
         for used in use.calls | use.addresses:
@@ -100,7 +100,7 @@ def _taking(uses: dict[str, _Uses]) -> set[str]:
 
 
 def _pool(function: func.FuncOp) -> None:
-    """Let the buffers of a function be memory of the pool."""
+    """Allocate the buffers of a function from the pool."""
     nested = []
     for buffer in Liveness(function).buffers:
         if buffer.escapes:
@@ -116,7 +116,7 @@ def _pool(function: func.FuncOp) -> None:
         return
     frame = frame_of(function)
     own = any(mark in function.attributes for mark in _OWN_FRAME)
-    # On the frame of a Relax function are objects, too, which others may still use.
+    # The frame of a Relax function also holds objects that others may still use.
     if own and not any(buffer.yielded for buffer in nested):
         for block in dict.fromkeys(buffer.alloc.block for buffer in nested):
             _release_at_end(block, next(b.alloc for b in nested if b.alloc.block == block), frame)
@@ -125,7 +125,7 @@ def _pool(function: func.FuncOp) -> None:
 
 
 def _release_at_end(block: ir.Block, first: ir.Operation, frame: ir.Value) -> None:
-    """Let what comes on the frame from `first` on be released at the end of its block."""
+    """Release what the frame acquires from `first` on at the end of its block."""
     with ir.InsertionPoint(first), first.location:
         mark = llvm.LoadOp(ir.Type.parse("!llvm.ptr"), frame).result
     with ir.InsertionPoint.at_block_terminator(block), first.location:

@@ -1,9 +1,8 @@
-"""What `plan-memory` has decided, as text that stays with the function: formulas of the symbols, slots, lifetimes.
+"""The report of `plan-memory`: formulas of the symbols, slots, and live ranges, as an attribute of the function.
 
 The attribute `relax.memory_plan` holds JSON, which `runtime/memory_plan.py` reads. Formulas are those of `symbolic`,
 over the symbols of the function's signature; functions without one have symbols named after their arguments
-(``arg0_1``: the size of dimension 1 of argument 0). A size that no such formula gives is a symbol of its own,
-``unnamed0``.
+(``arg0_1``: the size of dimension 1 of argument 0). A size without such a formula is a new symbol, ``unnamed0``.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _FORMULAS: dict[str, Callable[..., Dim]] = {
 
 
 def _dims_of(text: str) -> list[str]:
-    """The dimensions in the text of a type, ``Tensor((n, 2 * m), "float32")``; none if it names none."""
+    """The dimensions in the text of a type, ``Tensor((n, 2 * m), "float32")``; empty if it lists none."""
     try:
         call = ast.parse(text, mode="eval").body
     except SyntaxError:
@@ -67,7 +66,7 @@ def _dim(text: str, default: str) -> Dim:
 
 @dataclass
 class Formulas:
-    """The dimensions that formulas of one function are; an `Arithmetic` of workspaces, in dimensions."""
+    """Converts formulas of one function to dimensions; the `Arithmetic` that lays out workspaces in dimensions."""
 
     function: func.FuncOp
     _names: dict[Formula, Dim] = field(default_factory=dict)
@@ -81,7 +80,7 @@ class Formulas:
                     number = self._name(leaf, number)
 
     def _name(self, value: Value, number: int) -> int:
-        """Name what a parameter tells, whose first argument is `number`; the number behind its last."""
+        """Name the sizes of a parameter whose first argument is `number`; return the number after its last argument."""
         if value.is_handle:
             return number + 2
         texts = _dims_of(value.type)
@@ -98,7 +97,7 @@ class Formulas:
         return number + (value.ndim or 0)
 
     def dim(self, formula: Formula) -> Dim:
-        """What an integer is; a symbol of its own where `symbolic` has no such formula."""
+        """The dimension of an integer formula; a new symbol if `symbolic` has no such formula."""
         if formula in self._names:
             return self._names[formula]
         if isinstance(formula, Constant):
@@ -125,7 +124,7 @@ class Formulas:
 
 
 def _maker(buffer: Buffer) -> str:
-    """What first uses a buffer: the function that is called, or the operation."""
+    """The first user of a buffer: the called function, or the name of the operation."""
     uses = [use.owner.operation for use in buffer.alloc.results[0].uses]
     calls = [op for op in uses if op.name == "func.call"]
     return callee_of(calls[-1]) if calls else uses[-1].name if uses else ""
@@ -134,7 +133,7 @@ def _maker(buffer: Buffer) -> str:
 def describe(
     buffer: Buffer, kind: str, size: Dim | None, slot: int | None = None, in_place: bool = False
 ) -> dict[str, Any]:
-    """The entry of a buffer; called before the buffer is replaced. `kind`: workspace, stack or call."""
+    """The entry of a buffer; must be called before the buffer is replaced. `kind`: workspace, stack or call."""
     return {
         "kind": kind,
         "op": _maker(buffer),
@@ -154,7 +153,7 @@ def record(
     slots: Sequence[Sequence[Bytes]],
     formulas: Formulas,
 ) -> None:
-    """Write the plan on the function; `slots` are the sizes in each, in their order in the workspace."""
+    """Write the plan to the function; `slots` are the sizes in each slot, in workspace order."""
     places, end = lay_out(slots, formulas)
     plan = {
         "function": function.name.value,

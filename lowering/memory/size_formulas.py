@@ -1,7 +1,7 @@
-"""Sizes as formulas of a function's arguments, in the arithmetic of the machine.
+"""Sizes as formulas of a function's arguments, in machine arithmetic.
 
-Equal formulas have equal values. They are not dimensions of `symbolic`: what is computed here may wrap around, divide
-without a sign or choose, and is emitted again as it was. `report` says what it is as a dimension, where it is one.
+Equal formulas have equal values. They differ from dimensions of `symbolic`: their arithmetic may wrap around, divide
+unsigned or select, and is emitted again unchanged. `report` converts them to dimensions where that is possible.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Union
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of the function, an integer."""
+    """An integer argument of the function."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class DimOf:
-    """A dimension of an argument that is a memref."""
+    """A dimension of a memref argument."""
 
     argument: int
     axis: int
@@ -27,7 +27,7 @@ class DimOf:
 
 @dataclass(frozen=True)
 class Constant:
-    """An integer; `attribute` is the text of its attribute, which has the type."""
+    """An integer; `attribute` is the text of its typed attribute."""
 
     attribute: str
 
@@ -42,11 +42,11 @@ class Constant:
 
 @dataclass(frozen=True)
 class Computed:
-    """The result of a pure op of one result."""
+    """The result of a pure op with one result."""
 
     op: str
     attributes: tuple[tuple[str, str], ...]
-    """Names, and texts of the attributes."""
+    """Pairs of name and attribute text."""
     type: str
     operands: tuple[Formula, ...]
 
@@ -56,7 +56,7 @@ Formula = Union[Argument, DimOf, Constant, Computed]  # noqa: UP007 - evaluated 
 
 @dataclass(frozen=True)
 class Bytes:
-    """The size of a buffer: a number of bytes times the sizes that are not static."""
+    """The size of a buffer: a number of bytes times the dynamic sizes."""
 
     factor: int
     sizes: tuple[Formula, ...] = ()

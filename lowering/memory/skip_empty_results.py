@@ -1,6 +1,6 @@
 """Pass `skip-empty-results`: prim funcs whose results have no elements return at once (level V).
 
-Their loops might run over a dimension of billions around one of length 0.
+Otherwise their loops might run over a dimension of billions around one of length 0.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ASSERT = "cf.assert"
 
 
 class SkipEmptyResults(ModulePass):
-    """Let prim funcs return, before they take memory or run a loop, if all of their destinations are without elements.
+    """Make prim funcs return before they take memory or run a loop if all of their destinations are empty.
 
-    Functions on vectors have no dimension beside the one of length 0. Checks that stand before everything else still
-    run. A function that checks later on, or calls one that checks, stays as it is: an error is an error also where
-    there are no results. The calls of `@relax.leave_if` that do it become branches in `lower-checks`.
+    Functions whose buffers all have at most one long or dynamic dimension are unchanged. Checks at the top level run
+    first. A function that checks in nested code, or calls one that checks there, is unchanged: empty results do not
+    suppress errors. `lower-checks` lowers the emitted calls of `@relax.leave_if` to branches.
     """
 
     name: ClassVar[str] = "skip-empty-results"
@@ -43,7 +43,7 @@ class SkipEmptyResults(ModulePass):
 
 
 def _leave_early(function: func.FuncOp, table: Mapping[str, func.FuncOp]) -> bool:
-    """Write the call of `@relax.leave_if`; whether there was a reason and a place for it."""
+    """Emit the call of `@relax.leave_if`; return True if it is needed and possible."""
     results = [function.arguments[number] for number in function.attributes[DESTINATIONS]]
     if function.type.results or any(_never_empty(ir.MemRefType(result.type)) for result in results):
         return False
@@ -64,7 +64,7 @@ def _never_empty(type_: ir.MemRefType) -> bool:
 
 
 def _is_in_memory(type_: ir.Type) -> bool:
-    """Whether a parameter of the type cannot be long without elements: no loop along it is longer than the memory."""
+    """True if a parameter cannot be both long and empty, so that no loop along it exceeds the size of its memory."""
     if not isinstance(type_, ir.MemRefType):
         return False
     open_dims = [axis for axis, size in enumerate(type_.shape) if type_.is_dynamic_dim(axis) or size >= LONG]
@@ -72,7 +72,7 @@ def _is_in_memory(type_: ir.Type) -> bool:
 
 
 def _checks(root: ir.Operation, table: Mapping[str, func.FuncOp]) -> list[ir.Operation]:
-    """The ops in `root` that check something, themselves or in what they call."""
+    """The ops in `root` that check something, directly or in their callee."""
     return [op for op in ops_of(root, ASSERT, "func.call") if op.name == ASSERT or _checks_in(op, table)]
 
 
@@ -80,13 +80,13 @@ def _checks_in(call: ir.Operation, table: Mapping[str, func.FuncOp]) -> bool:
     if callee_of(call) == LEAVE:
         return False
     callee = table[callee_of(call)]
-    if is_declaration(callee) or SHARED_GROUP in callee.attributes:  # kernels check nothing
+    if is_declaration(callee) or SHARED_GROUP in callee.attributes:  # kernels have no checks
         return CHECK in callee.attributes
     return bool(_checks(callee.operation, table))
 
 
 def _is_empty(buffer: ir.Value) -> ir.Value:
-    """i1: whether a dimension is 0."""
+    """True (i1) if a dimension is 0."""
     type_ = ir.MemRefType(buffer.type)
     if 0 in type_.shape:
         return arith.constant(ir.IntegerType.get_signless(1), 1)

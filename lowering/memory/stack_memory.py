@@ -1,4 +1,4 @@
-"""Buffers on the stack: those that `stack-buffers` has chosen, at the beginning of their function."""
+"""Stack buffers: those that `stack-buffers` has chosen, allocated at the entry of their function."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ALIGNMENT = 64
 
 
 def is_on_stack(alloc: ir.Operation) -> bool:
-    """Whether a `memref.alloc` is to be on the stack."""
+    """True if a `memref.alloc` is chosen for the stack."""
     return ON_STACK in alloc.attributes
 
 
 def place_on_stack(alloc: ir.Operation) -> None:
-    """Make a buffer memory on the stack, of zeros: what LLVM knows to be undefined might be any two numbers at once.
+    """Allocate a buffer on the stack and zero it: LLVM may give two reads of undefined memory different values.
 
     A buffer in a loop is the same memory in each iteration.
     """

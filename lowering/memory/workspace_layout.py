@@ -1,4 +1,4 @@
-"""Where the slots of a workspace lie: computed once, as code for the function and as formulas for the report alike."""
+"""The offsets of the slots in a workspace, as code for the function or as formulas for the report."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Generic, Protocol, TypeVar
 from relax_mlir.lowering.memory.size_formulas import Bytes
 
 ALIGNMENT = 64
-"""Slots begin at multiples of that many bytes."""
+"""Slots are aligned to this number of bytes."""
 
 Size = TypeVar("Size")
 
 
 class Arithmetic(Protocol[Size]):
-    """What a layout is computed in; numbers known now are `int`."""
+    """The arithmetic of a layout; values known at compile time are `int`."""
 
     def bytes(self, size: Bytes) -> Size | int: ...
 
     def maximum(self, a: Size | int, b: Size | int) -> Size | int: ...
 
     def aligned(self, size: Size | int) -> Size | int:
-        """The least multiple of `ALIGNMENT` that is not less."""
+        """Round up to a multiple of `ALIGNMENT`."""
         ...
 
     def add(self, a: Size | int, b: Size | int) -> Size | int: ...
@@ -39,7 +39,7 @@ class Place(Generic[Size]):
 def lay_out(
     slots: Sequence[Sequence[Bytes]], arithmetic: Arithmetic[Size]
 ) -> tuple[list[Place[Size]], Size | int]:
-    """The place of each slot, and the size of the workspace; a slot is as large as the largest of its sizes."""
+    """The place of each slot, and the size of the workspace; a slot is as large as its largest size."""
     end: Size | int = 0
     places: list[Place[Size]] = []
     for sizes in slots:

@@ -1,4 +1,4 @@
-"""Kernels leave a module as soon as they are there: they are compiled while the rest is lowered further."""
+"""Outlines kernels into their own compilation units, so that they compile concurrently with the rest."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from relax_mlir.mlir_text import is_declaration
 from relax_mlir.transform import ModulePass, PassContext
 
 _DIALECTS = frozenset(("arith", "builtin", "func", "llvm", "memref", "scf", "vector"))
-"""What later passes of level V leave as it is, but for `canonicalize` and `cse`."""
+"""Dialects whose ops later passes of level V do not change, except `canonicalize` and `cse`."""
 
 _FAILING = "memref.alloc"
 
 
 class CutKernels(ModulePass):
-    """Take the kernels that are the same in all modules and cannot fail out of a module: they become parts of it.
+    """Outline kernels that are the same in all modules and cannot fail into separate compilation units.
 
-    Functions that take memory of the pool, call others than such kernels, or have ops that the rest of level V would
-    rewrite stay. The parts are modules within the module, each called as its group, unless somebody takes them: what
-    is compiled apart leaves the module.
+    Functions that take memory of the pool, call functions other than such kernels, or have ops that the rest of level V
+    would rewrite stay. The units are nested modules named after their groups, unless a callback takes them to compile
+    them separately.
     """
 
     name: ClassVar[str] = "cut-kernels"
@@ -46,9 +46,9 @@ class CutKernels(ModulePass):
 
 
 def cut_kernels(module: ir.Module) -> list[Part]:
-    """Take groups of functions out of a module (see `CutKernels`, `shared_group`), and give them as parts.
+    """Outline groups of functions of a module (see `CutKernels`, `shared_group`); return them as compilation units.
 
-    What the module uses of them it declares, with the attribute `SEPARATE`.
+    The module declares those that it uses, with the attribute `SEPARATE`.
     """
     if all(shared_group(op) is None or is_declaration(op) for op in module.body.operations):
         return []
@@ -72,7 +72,7 @@ def cut_kernels(module: ir.Module) -> list[Part]:
 
 
 def _independent_groups(graph: ModuleGraph) -> list[list[str]]:
-    """The functions of each group that needs nothing but others of these groups."""
+    """The functions of each group that uses only functions of these groups."""
     groups: dict[str, list[str]] = {}
     for name in graph.weights:
         if (group := shared_group(graph.ops[name])) is not None:

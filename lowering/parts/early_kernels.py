@@ -1,4 +1,4 @@
-"""Kernels that a module is going to need, before it is lowered: they are compiled meanwhile."""
+"""Kernels that a module will need, compiled while the module is lowered."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from relax_mlir.mlir_text import functions
 from relax_mlir.target import Target
 
 _WHOLE = {"f32": ir.F32Type, "f64": ir.F64Type}
-"""Element types of operands whose kernels are not rewritten before they leave a module (see `ExpandFloats`)."""
+"""Element types of operands whose kernels need no rewriting before they leave a module (see `ExpandFloats`)."""
 
 
 KEPT = 16
-"""For how many kinds of modules and targets a process keeps what was made."""
+"""Number of kinds of modules and targets whose kernels a process caches."""
 
 
 @dataclass(frozen=True)
 class EarlyKernels:
-    """The register tiles of products, and what all attentions share: the same in every module, and much work for LLVM.
+    """The register tiles of GEMMs and the common functions of attentions, which are slow to compile.
 
-    `declared` has the name and the type of each function that the parts define. An op that is folded or decomposed
-    later has had its kernels compiled for nothing.
+    They are the same in every module. `declared` has the name and type of each function that the units define. If an op
+    is folded or decomposed later, its kernels are compiled in vain.
     """
 
     declared: tuple[tuple[str, str], ...]
 
     @staticmethod
     def of(module: ir.Module, target: Target, hand_on: Callable[[list[Part]], None]) -> EarlyKernels:
-        """Those for a module at level R0; `hand_on` gets the tiles first, which take longest."""
+        """The kernels for a module at level R0; `hand_on` receives the tiles first, which take longest to compile."""
         with module.context, ir.Location.unknown():
             tiles = _tiles(_element_types(module, MultipliesMatrices), target)
             hand_on(list(tiles.parts))
@@ -47,21 +47,21 @@ class EarlyKernels:
         return EarlyKernels((*tiles.declared, *rest.declared))
 
     def declare(self, module: ir.Module) -> None:
-        """Declare them in a module, which has none of its kernels yet: it will not make these again."""
+        """Declare the kernels in a module that has none yet, so that it does not emit them again."""
         with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
             _declare(self.declared)
 
 
 @dataclass(frozen=True)
 class _Made:
-    """Parts, and the names and types of the functions that they define; both are of no context."""
+    """Compilation units, and the names and types of the functions that they define; independent of an MLIR context."""
 
     parts: tuple[Part, ...]
     declared: tuple[tuple[str, str], ...]
 
     @staticmethod
     def of(scratch: ir.Module, known: Sequence[tuple[str, str]] = ()) -> _Made:
-        """The kernels of a module, which it loses, but for those that are `known`."""
+        """Outline the kernels of a module, except those that are `known`."""
         parts = cut_kernels(scratch)
         found = [op for op in functions(scratch).values() if SEPARATE in op.attributes]
         declared = [(op.name.value, str(op.type)) for op in found]
@@ -70,7 +70,7 @@ class _Made:
 
 @functools.lru_cache(KEPT)
 def _tiles(names: tuple[str, ...], target: Target) -> _Made:
-    """The register tiles of products of some element types; made in the current context."""
+    """The register tiles of GEMMs for some element types; built in the current context."""
     scratch = ir.Module.create()
     with ir.InsertionPoint(scratch.body):
         for name in names:
@@ -80,7 +80,7 @@ def _tiles(names: tuple[str, ...], target: Target) -> _Made:
 
 @functools.lru_cache(KEPT)
 def _attentions(names: tuple[str, ...], target: Target, tiles: _Made) -> _Made:
-    """What attentions of some element types share, beside `tiles` that are there; made in the current context."""
+    """The functions common to attentions of some element types, without `tiles`; built in the current context."""
     scratch = ir.Module.create()
     with ir.InsertionPoint(scratch.body):
         _declare(tiles.declared)
@@ -91,14 +91,14 @@ def _attentions(names: tuple[str, ...], target: Target, tiles: _Made) -> _Made:
 
 
 def _declare(declared: Iterable[tuple[str, str]]) -> None:
-    """Declare functions of separate parts, where the insertion point is."""
+    """Declare functions of separate compilation units at the insertion point."""
     for name, type_ in declared:
         function = func.FuncOp(name, ir.FunctionType(ir.Type.parse(type_)), visibility="private")
         function.attributes[SEPARATE] = ir.UnitAttr.get()
 
 
 def _element_types(module: ir.Module, trait: type[OpTrait]) -> tuple[str, ...]:
-    """The element types of the ops of a trait that work on more than one row."""
+    """The element types of the ops with a trait that work on more than one row."""
     found: dict[str, None] = {}
     for op in ops_of(module.operation, *ops_with(trait)):
         type_ = op.operands[0].type
@@ -112,7 +112,7 @@ def _element_types(module: ir.Module, trait: type[OpTrait]) -> tuple[str, ...]:
 
 
 def _use(module: ir.Module, name: str) -> None:
-    """A public function that needs another one."""
+    """Add a public function that uses another one."""
     type_ = functions(module)[name].type
     user = func.FuncOp(f"uses.{name}", ([], [type_]))
     with ir.InsertionPoint(user.add_entry_block()):

@@ -1,4 +1,4 @@
-"""The support functions that all modules need: a part that is compiled apart, the first one, as its text is there."""
+"""The support functions that all modules need, as the first compilation unit; their source text is constant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.lowering.runtime_lib.support import CORE_NAMES, MEMORY_TABLE, SE
 
 @functools.cache
 def early_support() -> Part:
-    """The part; modules that go without declare its functions (see `EmitFFIWrappers`)."""
+    """The compilation unit; modules compiled without it declare its functions (see `EmitFFIWrappers`)."""
     return Part(
         source=SEPARATE_SUPPORT.encode(),
         exported=tuple(sorted(CORE_NAMES)),

@@ -1,7 +1,7 @@
-"""Entry points as parts: functions that take and give the same have the same code there, which is compiled once.
+"""Entry points as compilation units: functions with equal parameters and results share their code, compiled once.
 
-The code names the function by `_CALLEE`, and its texts by numbers (`OutsideTexts`): a part says which symbols of the
-module these stand for (`Part.renamed`), so that code that is there already is linked under other names.
+The code calls the function `_CALLEE` and refers to its strings by number (`OutsideTexts`). A unit maps its symbols to
+those of the module (`Part.renamed`), so that existing code is linked under other names.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _NAME = "relax.entry"
 """The name of the function in the code."""
 _CALLEE = "relax.entry.callee"
 _FLAT_PREFIX = "relax.flat."
-"""Before the name of a function, for one that calls it; no function of a user is called so (`mangle-names`)."""
+"""Prefix of a function that calls another one; `mangle-names` ensures that no user function has it."""
 _CONSTRUCTORS = ("relax.rt.construct", "relax.rt.global")
 
 _PLAIN = 'llvm.passthrough = ["optnone", "noinline"]'
 
 
 def shares_code(signature: Signature, callee: Callee) -> bool:
-    """Whether an entry point is compiled apart: it takes tensors, numbers and shapes, and makes all of its results."""
+    """True if an entry point is a separate unit: it takes tensors, integers and shapes, and allocates its results."""
     params = [leaf for param in signature.params for leaf in param.leaves()]
     results = [leaf for result in signature.results for leaf in result.leaves()]
     return (
@@ -52,10 +52,10 @@ def take_out(
     fragment: Fragment,
     marks: Sequence[str],
 ) -> Part:
-    """The entry point of a function that `shares_code`, as a part.
+    """Build the entry point of a function that `shares_code`, as a compilation unit.
 
-    The module keeps a declaration of it, with `marks`, and the texts (in `fragment`); the part calls the function and
-    `@f.shapes`, which both give a status.
+    The module keeps a declaration of it, with `marks`, and the strings (in `fragment`). The unit calls the function and
+    `@f.shapes`, which both return a status.
     """
     own = Fragment()
     texts = OutsideTexts(own)
@@ -95,7 +95,7 @@ def take_out(
 
 
 def show(part: Part, module: ir.Module) -> None:
-    """Put a part into a module as one within it, for people to look at: with the symbols that its own stand for."""
+    """Insert a compilation unit into a module as a nested module, for inspection, with its symbol mapping."""
     names = dict(part.renamed)
     with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
         nested = ir.Module.parse(part.source).operation.clone()
@@ -108,12 +108,12 @@ def show(part: Part, module: ir.Module) -> None:
 
 
 def _marks(says_place: bool) -> list[str]:
-    """The attributes of a function that gives a status to a part."""
+    """The attributes of a function that returns a status to a compilation unit."""
     return [MAY_FAIL, *([SAYS_PLACE] if says_place else [])]
 
 
 def _mark(function: func.FuncOp, marks: Sequence[str]) -> None:
-    """Let a function of the module give a status, and be seen by parts."""
+    """Make a function of the module return a status and visible to other units."""
     for mark in marks:
         function.attributes[mark] = ir.UnitAttr.get(function.context)
     if "sym_visibility" in function.attributes:
@@ -121,7 +121,7 @@ def _mark(function: func.FuncOp, marks: Sequence[str]) -> None:
 
 
 def _flat(function: func.FuncOp) -> list[str]:
-    """The types of a function's arguments, where a buffer is the address of its elements and its sizes."""
+    """The types of a function's arguments, with each buffer replaced by its data pointer and sizes."""
     types = []
     for type_ in function.type.inputs:
         types += flat_types(type_.rank) if isinstance(type_, ir.MemRefType) else [str(type_)]
@@ -129,9 +129,9 @@ def _flat(function: func.FuncOp) -> list[str]:
 
 
 def _with_flat_arguments(entry: str, function: func.FuncOp, fragment: Fragment, marks: Sequence[str]) -> str:
-    """Write a function that calls another one, which is inlined into it: fewer words go from the part to the module.
+    """Emit a function with flat arguments around another one, which is inlined: the unit passes fewer arguments.
 
-    Gives its name.
+    Returns its name.
     """
     code, name = Code(), f"{_FLAT_PREFIX}{entry}"
     words = iter(_flat(function))
@@ -157,14 +157,14 @@ def _with_flat_arguments(entry: str, function: func.FuncOp, fragment: Fragment, 
 
 
 def _without_sizes(type_: ir.Type) -> str:
-    """A type that has the same form in native code; the rank of a buffer is all that this depends on."""
+    """A type with the same native form; for a buffer it depends only on the rank."""
     if not isinstance(type_, ir.MemRefType):
         return str(type_)
     return f"memref<{'?x' * type_.rank}i8>"
 
 
 def _part(own: Fragment, names: Mapping[str, str], ops: int) -> Part:
-    """What `own` holds, whose symbols stand for others as `names` say, with declarations of what it calls."""
+    """The unit with the contents of `own` and the declarations that it needs; `names` maps its symbols."""
     entry = ENTRY_PREFIX + _NAME
     texts = [CORE_SEPARATE, own.text(known={*CORE_NAMES, *_CONSTRUCTORS})]
     if own.declared() & set(_CONSTRUCTORS):

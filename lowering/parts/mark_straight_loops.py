@@ -1,4 +1,4 @@
-"""Pass `mark-straight-loops`: functions whose loops LLVM is to keep as they are say so."""
+"""Pass `mark-straight-loops`: mark functions whose loops LLVM should not optimise."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LOOPS = ("scf.for", "scf.while", "scf.parallel", "scf.forall")
 
 
 class MarkStraightLoops(ModulePass):
-    """Mark prim funcs, and what threads run of them, whose innermost loops are straight code that LLVM is to keep.
+    """Mark prim funcs and thread jobs whose innermost loops are straight-line code that LLVM should not change.
 
-    They get `relax.straight_loops`: LLVM's own optimisations gain nothing there, and take as long as the rest of what
-    it does. Left to LLVM are loops that users wrote, those that no generator has on vectors or that it wants unrolled,
-    those with branches (its code generator sees one block at a time), those that compute addresses of several indices,
-    most of which does not change in the loop, and those that widen floats, which CPUs with f16 need not do.
+    They get `relax.straight_loops`: LLVM's optimisations gain nothing there and double its time. Other loops are left
+    to LLVM: those that users wrote, those that no generator has vectorised or that LLVM should unroll, those with
+    branches (its code generator sees one block at a time), those with addresses of several indices, which are mostly
+    loop-invariant, and those that widen floats, which is unnecessary on CPUs with f16.
     """
 
     name: ClassVar[str] = "mark-straight-loops"
@@ -42,7 +42,7 @@ class MarkStraightLoops(ModulePass):
 
 
 def _innermost_loops(function: ir.Operation) -> list[ir.Operation]:
-    """The loops of a function that have no loop in them."""
+    """The loops of a function that contain no loop."""
     found: list[ir.Operation] = []
     for loop in ops_of(function, *_LOOPS):
         if found and _is_inside(loop, found[-1]):
@@ -65,7 +65,7 @@ def _is_straight(loop: ir.Operation) -> bool:
 
 
 def _index_count(op: ir.Operation) -> int:
-    """How many indices the address of a load or store has."""
+    """The number of indices of a load or store; 0 for other ops."""
     if op.name not in _ACCESSES:
         return 0
     return sum(isinstance(operand.type, ir.IndexType) for operand in op.operands)

@@ -1,4 +1,4 @@
-"""Parts of a module that are compiled apart: each defines some functions and declares what it uses."""
+"""Compilation units: parts of a module, each of which defines some functions and declares those that it uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_mlir.spare_context import PART_DIALECTS
 from relax_mlir.transform.native_pipeline import run_native
 
 BRANCH_OPS = 15
-"""How many other ops a branch counts for: what takes LLVM's time is loops."""
+"""The number of ops that a branch counts for, because LLVM spends its time on loops."""
 
 _BRANCHES = ("cf.cond_br", "llvm.cond_br", "scf.for", "scf.if")
 _SYMBOLS = {
@@ -28,7 +28,7 @@ _SYMBOLS = {
     "llvm.mlir.addressof": "global_name",
     "memref.get_global": "name",
 }
-"""The ops that name symbols, and the attributes that do."""
+"""The ops that refer to symbols, and the attributes that do."""
 
 _LOOKED_AT = frozenset((*_BRANCHES, *_SYMBOLS))
 
@@ -49,10 +49,10 @@ _VECTOR_OPS = frozenset(
         "store",
     )
 )
-"""What `convert-to-llvm` takes of the dialect, as long as vectors have one axis; for others there is a pass before."""
+"""The vector ops that `convert-to-llvm` converts, if their vectors have one axis; others need a pass before it."""
 
 _VECTORS = ("vector.", "x86.")
-"""The dialects of which `convert-vector-to-llvm` converts ops."""
+"""The dialects whose ops `convert-vector-to-llvm` converts."""
 
 _FUNCTIONS = (func.FuncOp, llvm.LLVMFuncOp)
 _EXTERNAL = "#llvm.linkage<external>"
@@ -60,16 +60,20 @@ _EXTERNAL = "#llvm.linkage<external>"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a module, which needs no context.
+    """A compilation unit of a module; independent of an MLIR context.
 
-    `source`: MLIR bytecode or text, without locations; `exported`: the functions that it defines for others;
-    `used_within`: those of them that it uses itself; `external`: what other parts define for it; `group`: that of its
-    functions, if other modules have it, too (`shared_group`); `ops`: how large it is; `is_flat`: whether it is of level
-    F or L, else it is of level V; `all_vectors`: whether it has ops that only `convert-vector-to-llvm` converts;
-    `has_math`: whether it may have ops of the math dialect;
-    `optimised`: whether LLVM's own optimisations gain anything for it; `has_checks`: whether its functions, of level V,
-    have checks that may fail; `renamed`: pairs of symbols, of the code and of the module that uses it, as functions
-    share their code that are equal but for these.
+    - `source`: MLIR bytecode or text, without locations.
+    - `exported`: the functions that it defines for other units; `used_within`: those of them that it also uses itself.
+    - `external`: the symbols that other units define for it.
+    - `group`: the group of its functions, if other modules have it, too (`shared_group`).
+    - `ops`: its size.
+    - `is_flat`: it is at level F or L, otherwise at level V.
+    - `all_vectors`: it has ops that only `convert-vector-to-llvm` converts.
+    - `has_math`: it may have ops of the math dialect.
+    - `optimised`: LLVM's optimisations improve it.
+    - `has_checks`: its functions, of level V, have checks that may fail.
+    - `renamed`: pairs of symbols, in the code and in the module that uses it; functions that differ only in these share
+      their code.
     """
 
     source: bytes
@@ -88,10 +92,10 @@ class Part:
 
 @dataclass(frozen=True)
 class ModuleGraph:
-    """The ops at the top of a module by name, without those that nobody can reach, and what they use.
+    """The reachable top-level ops of a module by name, and the symbols that they use.
 
-    `references`: the symbols that each names; `contents`: the names of the ops in each; `weights`: how many ops each
-    function that is defined counts for.
+    `references`: the symbols that each uses; `contents`: the names of the ops in each; `weights`: the weighted number
+    of ops of each defined function.
     """
 
     module: ir.Module
@@ -102,7 +106,7 @@ class ModuleGraph:
 
     @staticmethod
     def of(module: ir.Module) -> ModuleGraph:
-        """Raises CompileError for ops at the top that no part can hold."""
+        """Build the graph; raise CompileError for top-level ops that a unit cannot contain."""
         ops: dict[str, ir.OpView] = {}
         references: dict[str, tuple[str, ...]] = {}
         contents: dict[str, frozenset[str]] = {}
@@ -126,7 +130,7 @@ class ModuleGraph:
         )
 
     def is_copied(self, name: str) -> bool:
-        """Whether every part that uses a global has it: constants whose address means nothing."""
+        """True if every unit that uses a global has a copy of it: constants whose address is irrelevant."""
         op = self.ops[name]
         return is_table(op) or (
             isinstance(op, llvm.GlobalOp)
@@ -136,7 +140,7 @@ class ModuleGraph:
         )
 
     def crossing(self, owners: Mapping[str, int]) -> set[str]:
-        """What is used by others than the part that owns it."""
+        """The symbols that are used by units other than the one that defines them."""
         return {
             name
             for user, used in self.references.items()
@@ -155,9 +159,9 @@ def make_part(
     optimised: bool = False,
     plain: Container[str] = (),
 ) -> Part:
-    """The part that owns what `owners` say; of that, it exports what is `crossing`, or public.
+    """Build unit `number`, which defines the symbols that `owners` assigns to it and exports those in `crossing`.
 
-    `plain`: functions that LLVM had better not optimise at all (see `leave_plain`).
+    `plain`: functions that LLVM should not optimise at all (see `leave_plain`).
 
     Raises CompileError for ops of other dialects than those of levels V, F and L.
     """
@@ -179,7 +183,7 @@ def make_part(
                 elif name in needed and (name in owners or SEPARATE in op.attributes):
                     external.append(name)
                     _declare(op)
-                elif name in needed:  # a constant, or what no part defines
+                elif name in needed:  # a constant, or a symbol that no unit defines
                     op.operation.clone()
         run_native("builtin.module(strip-debuginfo)", part, verify=False)
     bytecode = io.BytesIO()
@@ -212,22 +216,22 @@ def _refused(op: ir.Operation) -> CompileError:
 
 
 def _needs_conversion(op: str) -> bool:
-    """Whether `convert-vector-to-llvm` is needed for ops of that name."""
+    """True if ops of that name need `convert-vector-to-llvm`."""
     return op.startswith(_VECTORS) and op not in _VECTOR_OPS
 
 
 def is_table(op: ir.OpView) -> bool:
-    """Whether a global is a constant of level F."""
+    """True if a global is a constant of level F."""
     return (
         isinstance(op, memref.GlobalOp) and "constant" in op.attributes and "sym_visibility" in op.attributes
     )
 
 
 def _inside(top: ir.Operation) -> tuple[tuple[str, ...], frozenset[str], int]:
-    """The symbols that the ops of a function or global name, the names of these ops, and how many they count for."""
+    """The symbols used in a function or global, the names of its ops, and their weighted number."""
     names: list[str] = []
     found: list[tuple[str, ir.Operation]] = []
-    add, looked_at, go_on = names.append, _LOOKED_AT, ir.WalkResult.ADVANCE  # looked up once
+    add, looked_at, go_on = names.append, _LOOKED_AT, ir.WalkResult.ADVANCE  # bound to locals, for speed
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         name = op.name
@@ -242,13 +246,13 @@ def _inside(top: ir.Operation) -> tuple[tuple[str, ...], frozenset[str], int]:
     for name, op in found:
         if name in _BRANCHES:
             branches += 1
-        elif (attribute := _SYMBOLS[name]) in op.attributes:  # not in calls of pointers
+        elif (attribute := _SYMBOLS[name]) in op.attributes:  # absent in calls of pointers
             used[ir.FlatSymbolRefAttr(op.attributes[attribute]).value] = None
     return tuple(used), frozenset(names), len(names) + BRANCH_OPS * branches
 
 
 def _reachable(roots: Iterable[str], references: Mapping[str, Sequence[str]]) -> set[str]:
-    """The roots, and all that they use, and so on."""
+    """The roots and everything that they use, transitively."""
     found = set(roots)
     left = list(found)
     while left:
@@ -264,7 +268,7 @@ def _is_external(op: ir.OpView) -> bool:
 
 
 def _declare(op: ir.OpView) -> None:
-    """Declare what another part defines."""
+    """Declare a symbol that another unit defines."""
     if isinstance(op, func.FuncOp):
         func.FuncOp(op.name.value, op.type, visibility="private")
         return

@@ -1,10 +1,10 @@
-"""A module of level F or L as parts that are compiled apart.
+"""Split a module of level F or L into compilation units.
 
-Kernels whose code depends on the target alone, and support functions (`shared_group`), are parts of their own, equal in
-all modules that use them, so that their machine code can be kept; few support functions are not worth a part.
-Everything else is cut into parts of similar size, callees near their callers: loops that are not straight
-(`mark-straight-loops`), which LLVM optimises, and the rest: what is written as it is to run, short calls, which LLVM's
-own optimisations make no shorter, and what runs once per call of some length, whose code need not be good.
+Kernels whose code depends only on the target, and support functions (`shared_group`), are separate units. They are
+equal in all modules that use them, so their machine code can be cached; few support functions do not get a unit.
+Everything else is split into units of similar size, with callees near their callers. Functions whose loops are not
+marked by `mark-straight-loops` are optimised by LLVM. The rest is not: code that is generated in its final form, short
+calls, which LLVM's optimisations do not make shorter, and code that runs once per long call.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from relax_mlir.lowering.parts.shared_code import SUPPORT_GROUP, is_support, sha
 from relax_mlir.mlir import func, ir, llvm
 
 _FEW_OPS = 200
-"""Fewer ops than this are no part of their own."""
+"""Fewer ops than this do not get their own unit."""
 
 _LOOP = "cf.br"
 """An op that every loop has."""
 
 PART_OPS = 2000
-"""Ops of a part that is not shared, about. To start LLVM takes as long as to compile some 50 ops."""
+"""Approximate ops of a unit that is not shared. Starting LLVM takes as long as compiling about 50 ops."""
 
 
 def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
-    """The parts of a module of level F or L, which is left as it is; without functions that nobody can call.
+    """The compilation units of a module of level F or L, without unreachable functions; the module is not modified.
 
     Args:
-        module: of functions, globals of the LLVM dialect and constant ones of `memref`; what other modules use of it
-            is external.
-        part_ops: about how many ops a part has that is not shared.
+        module: contains functions, globals of the LLVM dialect, and constant globals of `memref`; symbols that other
+            modules use have external linkage.
+        part_ops: approximate number of ops in a unit that is not shared.
 
-    Raises CompileError for other ops at the top, and for ops of other dialects than those of levels V, F and L.
+    Raises CompileError for other top-level ops, and for ops of other dialects than those of levels V, F and L.
     """
     graph = ModuleGraph.of(module)
     groups: dict[str, list[str]] = {}
@@ -46,7 +46,7 @@ def split_module(module: ir.Module, part_ops: int = PART_OPS) -> list[Part]:
             groups.setdefault(group, []).append(name)
         else:
             (hot if _is_hot(graph, name) else rest).append(name)
-    if _weight(graph, groups.get(SUPPORT_GROUP, ())) < _FEW_OPS:  # what `early_support` does not have
+    if _weight(graph, groups.get(SUPPORT_GROUP, ())) < _FEW_OPS:  # only functions that `early_support` lacks
         rest += groups.pop(SUPPORT_GROUP, [])
     if hot and _weight(graph, rest) < _FEW_OPS:
         hot, rest = [*hot, *rest], []
@@ -68,7 +68,7 @@ def _weight(graph: ModuleGraph, names: Sequence[str]) -> int:
 
 
 def _is_hot(graph: ModuleGraph, name: str) -> bool:
-    """Whether LLVM saves time in a function that is not shared: in loops that are not written as they are to run."""
+    """True if LLVM should optimise a function that is not shared: it has loops that are not in their final form."""
     op = graph.ops[name]
     if _is_as_written(op) or _LOOP not in graph.contents[name]:
         return False
@@ -76,19 +76,19 @@ def _is_hot(graph: ModuleGraph, name: str) -> bool:
 
 
 def _is_short(op: ir.OpView) -> bool:
-    """Whether a function runs in calls that take microseconds: its code had better be good."""
+    """True if a function is part of calls that take microseconds, so that its code should be optimised."""
     return LATENCY_CRITICAL in op.attributes or not isinstance(op, func.FuncOp)
 
 
 def _is_as_written(op: ir.OpView) -> bool:
-    """Whether a function that is not shared is generated as it is to run."""
+    """True if a function that is not shared is generated in its final form."""
     spec = kernel_spec(op)
     has_mark = AS_GENERATED in op.attributes or STRAIGHT_LOOPS in op.attributes
     return has_mark or (spec is not None and not spec.optimise)
 
 
 def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:
-    """Functions behind those that call them first; support functions, which everybody calls, last."""
+    """Functions in depth-first order of calls, so that callees follow callers; support functions come last."""
     among = set(names)
     order: dict[str, None] = {}
     for root in names:
@@ -103,7 +103,7 @@ def _callees_near(graph: ModuleGraph, names: Sequence[str]) -> list[str]:
 
 
 def _cut(graph: ModuleGraph, names: Sequence[str], part_ops: int) -> list[list[str]]:
-    """Names in order as parts of about the same weight."""
+    """Split names, in order, into chunks of about the same weight."""
     if not names:
         return []
     total = _weight(graph, names)
@@ -120,7 +120,7 @@ def _cut(graph: ModuleGraph, names: Sequence[str], part_ops: int) -> list[list[s
 
 
 def _owners(graph: ModuleGraph, chunks: Sequence[Sequence[str]]) -> dict[str, int]:
-    """The part that defines each function and each global that is not copied."""
+    """The unit that defines each function and each global that is not copied."""
     owners = {name: number for number, names in enumerate(chunks) for name in names}
     for name in graph.ops:
         if isinstance(graph.ops[name], llvm.GlobalOp) and not graph.is_copied(name):

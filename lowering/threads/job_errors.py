@@ -1,8 +1,8 @@
-"""Errors of jobs of threads: a worker's error is raised again by the call that submitted the job.
+"""Errors of thread jobs: the call that submitted a job raises the errors of its workers again.
 
-The error of a failing function lies in a place of the thread that ran it. A job whose function may fail gets a context
-of its own, {error, context of the job}: the first error of its parts is moved there, and raised again by the thread
-that waits for them.
+The error of a failing function is in thread-local storage. A job whose function may fail gets a separate context,
+{error, context of the job}: the first error of its parts is moved there, and the thread that waits for them raises it
+again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from relax_mlir.mlir import func, ir, llvm
 from relax_mlir.mlir_text import Fragment, functions, symbol
 
 RUN = "relax.rt.parallel"
-"""`(function, context, count, cost, threads)`: runs `function(context, begin, end)` for parts of 0 to count."""
+"""`(function, context, count, cost, threads)`: runs `function(context, begin, end)` on parts of 0 to count."""
 
 _KEEP, _RAISE = "relax.rt.keep_error", "relax.rt.raise_kept"
 _WORDS = 2
@@ -26,19 +26,19 @@ _WORDS = 2
 
 @dataclass(frozen=True)
 class Job:
-    """A call of `relax.rt.parallel`, and the constant that is its function."""
+    """A call of `relax.rt.parallel`, and the `func.constant` of its function."""
 
     call: ir.Operation
     body: ir.Operation
 
 
 def pointed(constant: ir.Operation) -> str:
-    """The name of the function that a `func.constant` is."""
+    """The name of the function that a `func.constant` refers to."""
     return str(ir.FlatSymbolRefAttr(constant.attributes["value"]).value)
 
 
 def jobs_of(function: func.FuncOp) -> list[Job]:
-    """The jobs that a function has done."""
+    """The jobs that a function submits."""
     jobs = []
     for call in ops_of(function.operation, "func.call"):
         if callee_of(call) == RUN:
@@ -50,7 +50,7 @@ def jobs_of(function: func.FuncOp) -> list[Job]:
 
 
 def guard_jobs(module: ir.Module, callers: Sequence[func.FuncOp], failing: Container[str]) -> None:
-    """Let those jobs of `callers` whose functions are among `failing` pass their errors on."""
+    """Make the jobs of `callers` whose functions are among `failing` pass on their errors."""
     jobs = [job for function in callers for job in jobs_of(function) if pointed(job.body) in failing]
     if not jobs:
         return
@@ -73,7 +73,7 @@ def _guarded(name: str) -> str:
 
 
 def _guard(job: Job) -> None:
-    """Give a job its own context, and raise its error behind it."""
+    """Give a job a separate context, and raise its error after it."""
     job.body.attributes["value"] = ir.FlatSymbolRefAttr.get(_guarded(pointed(job.body)))
     pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
     with ir.InsertionPoint.at_block_begin(entry_block(function_of(job.call))):
@@ -87,7 +87,7 @@ def _guard(job: Job) -> None:
 
 
 def _define_guard(fragment: Fragment, name: str) -> None:
-    """Define what runs parts of the job @name, and keeps an error."""
+    """Define the function that runs parts of the job @name and stores its error."""
     attributes = f"{STATUS_OF} = {symbol(name)}"
     signature = "(!llvm.ptr, index, index) -> i32"
     status = fragment.declare(f"relax.status.{name}", signature, attributes)

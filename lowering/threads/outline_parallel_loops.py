@@ -1,4 +1,4 @@
-"""Pass `outline-parallel-loops`: marked loops become functions that the threads of the process run parts of."""
+"""Pass `outline-parallel-loops`: outline parallel loops into functions that run on the thread pool."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ RUN = "relax.rt.parallel"
 class OutlineParallelLoops(ModulePass):
     """Outline every `scf.for` with `relax.parallel` that begins with a call of `@relax.parallel_cost(index)`.
 
-    The loop becomes a function of a context (what it captures, in a struct on the stack), a first and a last
-    iteration. In its place stands a call of `@relax.rt.parallel`, which runs it on the threads of the process if
-    the cost is worth it, else on the thread that calls. For a `target` with one thread the marks are dropped, and
-    so they are for loops in which a check may fail (an error cannot leave another thread), and where the loop is gone.
+    The loop becomes a function of a context (captured values, in a struct on the stack), a first and a last iteration.
+    A call of `@relax.rt.parallel` replaces it, which runs it on the thread pool if the cost is worth it, otherwise on
+    the calling thread. The marks are dropped for a `target` with one thread, for loops in which a check may fail (an
+    error cannot leave another thread), and for loops that no longer exist.
 
     Raises `CompileError` for marked loops that carry values.
     """
@@ -56,7 +56,7 @@ class OutlineParallelLoops(ModulePass):
         numbers: Counter[str] = Counter()
         for mark in marks:
             loop, cost = _marked(mark), mark.operands[0]
-            # A loop in one that has become a function: nobody can call that function.
+            # This loop is in an outlined one: no function calls the function that contains it now.
             around = contents.get(symbol_name(function_of(mark)), _Contents(False, Counter(), []))
             mark.erase()
             around.calls[MARK] -= 1
@@ -76,7 +76,7 @@ class OutlineParallelLoops(ModulePass):
 
 
 def _marked(mark: ir.Operation) -> ir.Operation | None:
-    """The loop that a mark is for; None if it is no loop any more."""
+    """The loop of a mark; None if the loop no longer exists."""
     loop = mark.parent.operation
     if PARALLEL not in loop.attributes or entry_block(loop).operations[0].operation != mark:
         return None
@@ -88,14 +88,14 @@ def _marked(mark: ir.Operation) -> ir.Operation | None:
 
 
 def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
-    """Whether a value is not made in a loop."""
+    """True if a value is defined outside of a loop."""
     owner = owner_block(value).owner.operation
     return owner != loop and loop not in ancestors(owner)
 
 
 @dataclass(frozen=True)
 class _Contents:
-    """What a function or a loop holds: whether an assertion, which functions it calls how often, and marks of loops."""
+    """Facts about a function or loop: if it has asserts, its callees with call counts, and its loop marks."""
 
     asserts: bool
     calls: Counter[str]
@@ -112,7 +112,7 @@ class _Contents:
 def _may_fail(
     loop: ir.Operation, table: Mapping[str, func.FuncOp], contents: Mapping[str, _Contents]
 ) -> bool:
-    """Whether a check may fail in a loop, or in what it calls; `contents` of the functions that are defined."""
+    """True if a check may fail in a loop or its callees; `contents` describes the defined functions."""
     left, seen = [_Contents.of(loop)], set()
     while left:
         inside = left.pop()
@@ -133,7 +133,7 @@ def _may_fail(
 
 
 def _captured(loop: ir.Operation, inside: list[ir.Operation]) -> tuple[list[ir.Value], list[ir.Value]]:
-    """The values from outside that a loop and the ops in it use, bounds first: those to hand over, and constants."""
+    """The outside values that a loop and its ops use, bounds first: those to capture, and constants."""
     captured: list[ir.Value] = []
     constants: list[ir.Value] = []
     seen: set[ir.Value] = set()
@@ -152,7 +152,7 @@ def _is_constant(value: ir.Value) -> bool:
 
 
 def _stored_type(type_: ir.Type) -> ir.Type:
-    """The type of LLVM as which a value of a type is captured."""
+    """The LLVM type in which a value of a type is captured."""
     if isinstance(type_, ir.MemRefType):
         return ir.Type.parse(descriptor(type_.rank))
     if isinstance(type_, ir.IndexType):
@@ -170,7 +170,7 @@ def _stored_type(type_: ir.Type) -> ir.Type:
 
 
 def _convert(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """A value as one of the type by which it is captured, or back."""
+    """Convert a value to the type in which it is captured, or back."""
     if value.type == type_:
         return value
     if isinstance(value.type, ir.IndexType) or isinstance(type_, ir.IndexType):
@@ -224,14 +224,14 @@ def _outline(module: ir.Module, loop: ir.Operation, cost: ir.Value, name: str, t
 
 
 def _prefix(loop: ir.Operation) -> str:
-    """How the name of a loop's function begins: that of a kernel does not depend on the rest of the module."""
+    """Prefix of the name of a loop's function; for a kernel it does not depend on the rest of the module."""
     function = function_of(loop)
     generated = any(mark in function.attributes for mark in (SHARED_GROUP, AS_GENERATED))
     return f"{symbol_name(function)}.parallel" if generated else f"{OWN_PREFIX}parallel"
 
 
 def _inside(type_: ir.Type) -> str:
-    """The text of a type inside of one of LLVM."""
+    """The text of a type inside an LLVM type."""
     return str(type_).removeprefix("!llvm.")
 
 
@@ -246,7 +246,7 @@ def _field(base: ir.Value, struct: ir.Type, position: int) -> ir.Value:
 
 
 def _runtime() -> Fragment:
-    """`relax.rt.parallel(function, context, count, cost, threads)`, and the pointer to what runs jobs."""
+    """Declare `relax.rt.parallel(function, context, count, cost, threads)` and the pointer to the thread pool."""
     fragment = Fragment()
     fragment.define(
         f"llvm.mlir.global external @{THREADS_TABLE}() : !llvm.ptr {{\n"
