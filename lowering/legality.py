@@ -178,8 +178,10 @@ PRIM_CONTROL = frozenset(
     }
 )
 PRIM_OPS = PRIM_ARITH | PRIM_MATH | PRIM_LINALG | PRIM_MEMORY | PRIM_CONTROL
-"""The ops allowed in prim funcs when a module is built. Each can be lowered for all `PRIM_TYPES` that it accepts, and
-its memory accesses are known to be in bounds or are checked. The tests try each op on each type.
+"""The ops allowed in prim funcs when a module is built.
+
+Each can be lowered for all `PRIM_TYPES` that it accepts, and its bounds requirements are known. The tests try each op
+on each type.
 """
 
 PRIM_TYPES = ("f16", "bf16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "index")

@@ -1,13 +1,12 @@
-"""What entry points say of the tensors that they take, as data, and what `support_arguments` says of those it has read.
+"""Layout of the tables that describe an entry point's tensor parameters, and of records of tensors that were read.
 
-A table is a constant of a module: a row per tensor, then the texts of error messages. A row is {rank: i32, packed
-dtype: i32, bytes of an element: i64, and how far behind the beginning of the row there are, as i32: its role
-("main: parameter 'x'"), the role without the name of the function, what is expected ("x: Tensor((n,), "float32")"),
-and the kind of errors, 0 where it is the one that fits}.
+A table is a constant of a module: one row per tensor, then the strings of error messages. A row is {rank: i32, packed
+dtype: i32, bytes of an element: i64, and four offsets from the start of the row, as i32: of the role
+("main: parameter 'x'"), of the role without the function's name, of the expected type ("x: Tensor((n,), "float32")"),
+and of the kind of errors, 0 to choose the fitting kind}.
 
-A record of a tensor that has been read is {address of its elements, address of its DLTensor, address behind its
-elements (if they lie without gaps), i8: whether they lie in row-major order, i8: whether each is at a multiple of its
-size}.
+A record of a tensor that was read is {address of its elements, address of its DLTensor, end address of its elements (if
+they are dense), i8: row-major order, i8: elements aligned to their size}. `support_arguments` fills it in.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ LAYOUT = {
     "RECORD_CONTIGUOUS": 24,
     "RECORD_ALIGNED": 25,
 }
-"""Offsets and sizes in bytes, by the names that the code has for them."""
+"""Offsets and sizes in bytes, by the names in the code."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A tensor: its rank, packed dtype (see `DType`), the bytes of an element, and the texts of its errors.
+    """A tensor: its rank, packed dtype (see `DType`), element size in bytes, and the strings of its errors.
 
-    `prefix`: what the role begins with ("main: "), which is not a part of the name; `kind`: that of all errors, or "".
+    `prefix`: the start of the role ("main: "), which is not part of the name; `kind`: the kind of all errors, or "".
     """
 
     rank: int
@@ -55,7 +54,7 @@ class Row:
 
 
 def table_of(rows: Sequence[Row]) -> bytes:
-    """The contents of a table; equal texts are there once."""
+    """The contents of a table; equal strings are stored once."""
     texts = b""
     places: dict[bytes, int] = {}
     packed = []

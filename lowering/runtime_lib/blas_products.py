@@ -1,11 +1,10 @@
-"""A packed function that multiplies matrices by functions of BLAS, which it calls by their addresses: native code.
+"""A packed function in native code that multiplies matrices with BLAS functions, which it calls by their addresses.
 
-It takes ``(a, b, trans_a, trans_b, threads, out)``: tensors on the CPU of f32 or f64 and of rank 2 or 3, two truth
-values, and on how many threads the product runs at most (0: on as many as are set).
-The last two dimensions are the matrices; a tensor of rank 2, or with one matrix, stands beside all matrices of the
-others. `trans_a` says that the product takes the matrices of `a` transposed. Rows, or columns, must lie together in
-memory, with any distance from one to the next. Sums of nothing (k = 0) are zeros. Large products are cut up for the
-threads of compiled code; the library is called on one thread for each.
+It takes ``(a, b, trans_a, trans_b, threads, out)``: CPU tensors of f32 or f64 and rank 2 or 3, two booleans, and the
+maximum number of threads (0: the configured number). The last two dimensions are the matrices; a tensor of rank 2, or
+with one matrix, is broadcast over the matrices of the others. With `trans_a` the GEMM uses transposed matrices of `a`.
+Rows or columns must be contiguous; the leading dimension is arbitrary. Empty sums (k = 0) are zeros. Large GEMMs are
+split over the thread pool of compiled code; each thread calls the library single-threaded.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from relax_mlir.lowering.runtime_lib.vm_builtins.module import flaw_text
 from relax_mlir.mlir_text import Fragment, symbol, symbols_in
 
 TABLE = "__relax_blas"
-"""The global with the addresses of the functions for f32 and f64, of the team of threads, and their number."""
+"""The global with the addresses of the f32 and f64 functions and of the thread pool, and the number of threads."""
 
 ADDRESS = "relax.blas.table"
-"""The function that gives its address."""
+"""The function that returns its address."""
 
 ENTRY = "relax.blas.matmul"
-"""The function of the module with the signature of the FFI."""
+"""The function of the module with the FFI signature."""
 
 MIN_WORK = 2.0**18
-"""From how many multiplications on a product is cut up for threads: of fewer the parts take microseconds."""
+"""Minimum number of multiplications of a GEMM that is split; parts of smaller ones take only microseconds."""
 
 MIN_PART = 32
-"""How many rows, or columns, a part has at least."""
+"""Minimum number of rows or columns of a part."""
 
 F32, F64 = 2 | 32 << 8 | 1 << 16, 2 | 64 << 8 | 1 << 16
 TRANSPOSED, PLAIN = 112, 111
@@ -68,7 +67,7 @@ def wrapper_text() -> str:
 
 
 def _module_text() -> str:
-    """What the packed function calls."""
+    """The functions that the packed function calls."""
     common = {"TABLE": TABLE, "MIN_WORK": repr(MIN_WORK), "MIN_PART": MIN_PART}
     kinds = ({"float": "f32", "slot": 0, "bytes": 4}, {"float": "f64", "slot": 8, "bytes": 8})
     jobs = [fill_template("blas_products", {**common, **kind, "words": _load_words()}) for kind in kinds]
@@ -77,7 +76,7 @@ def _module_text() -> str:
 
 
 def _load_words() -> str:
-    """Loads of all words of a job, each a value of its name; unused ones go."""
+    """Loads of all fields of a job, one value per name; unused ones are eliminated."""
     lines = []
     for name, number in _WORDS.items():
         lines.append(f"%{name}_word = llvm.getelementptr %job[{8 * number}] : (!llvm.ptr) -> !llvm.ptr, i8")
@@ -86,7 +85,7 @@ def _load_words() -> str:
 
 
 class _Writer(BuiltinWriter):
-    """Writes the packed function: what its arguments are, and a job of them."""
+    """Emits the packed function: checks of its arguments, and a job for them."""
 
     def __init__(self, name: str, fragment: Fragment) -> None:
         super().__init__(name, fragment)
@@ -109,7 +108,7 @@ class _Writer(BuiltinWriter):
         self.nothing()
 
     def _common_dtype(self, a: str, b: str, out: str) -> str:
-        """The dtype of all tensors (i32), checked."""
+        """Check that all tensors have one dtype; return it (i32)."""
         code = self.code
         first = code.load(a, DL.DTYPE, "i32")
         self.check(
@@ -130,7 +129,7 @@ class _Writer(BuiltinWriter):
         return first
 
     def _matrices(self, tensor: str, name: str) -> str:
-        """How the matrices of a tensor lie: the words of `relax.blas.matrices`."""
+        """Fill in the layout of a tensor's matrices with `relax.blas.matrices`; return its address."""
         code = self.code
         rank = code.load(tensor, DL.NDIM, "i32")
         self.check(
@@ -152,14 +151,14 @@ class _Writer(BuiltinWriter):
         return place
 
     def _by_rows(self, place: str, fine: str) -> str:
-        """1 if the rows of the result lie together, or it has no elements."""
+        """1 if the rows of the result are contiguous, or it has no elements."""
         code = self.code
         size = code.let(f"arith.muli {code.load(place, 8, 'i64')}, {code.load(place, 16, 'i64')} : i64")
         rows = code.let(f"arith.subi {fine}, {code.load(place, 32, 'i64')} : i64")
         return code.let(f"arith.select {self.equal(size, 0, 'i64')}, {code.constant(1)}, {rows} : i64")
 
     def _job(self, places: Sequence[str], trans: Sequence[str], limit: str) -> str:
-        """A job of these matrices, checked for sizes that do not fit."""
+        """Build a job of these matrices, after checking that their sizes match."""
         code = self.code
         a, b, out = places
         m, k = self._sides(a, trans[0])
@@ -191,7 +190,7 @@ class _Writer(BuiltinWriter):
         return job
 
     def _sides(self, place: str, transposed: str) -> tuple[str, str]:
-        """Rows and columns of a matrix as the product takes it."""
+        """The rows and columns of an operand of the GEMM, after transposition."""
         code = self.code
         rows, columns = code.load(place, 8, "i64"), code.load(place, 16, "i64")
         return (
@@ -205,7 +204,7 @@ class _Writer(BuiltinWriter):
         self.check(same, "ShapeError", message, code.index(first), code.index(second))
 
     def _as_stored(self, place: str, transposed: str) -> str:
-        """What BLAS is told of an operand: whether the product takes what lies there transposed."""
+        """The transposition flag of an operand for BLAS, relative to its storage order."""
         code = self.code
         flipped = code.let(f"arith.trunci {code.load(place, 32, 'i64')} : i64 to i1")
         turned = code.let(f"arith.xori {transposed}, {flipped} : i1")

@@ -1,15 +1,15 @@
-"""A function of compiled code that reads the clock, as MLIR text."""
+"""A clock function for compiled code, as MLIR text."""
 
 from __future__ import annotations
 
 
 def clock_text(head: str, return_op: str, attributes: str = "") -> str:
-    """A function ``() -> i64`` that gives nanoseconds of a clock that only goes forward; it calls `clock_gettime`.
+    """A function ``() -> i64`` that returns nanoseconds of a monotonic clock; it calls `clock_gettime`.
 
     Args:
-        head: what stands before its type: ``func.func private @now``.
-        return_op: the op with which functions of this kind return.
-        attributes: what stands behind its type: `` attributes {…}``.
+        head: the text before its type: ``func.func private @now``.
+        return_op: the return op of functions of this kind.
+        attributes: the text after its type: `` attributes {…}``.
     """
     return f"""
 {head}() -> i64{attributes} {{

@@ -1,19 +1,20 @@
-"""Calls of compiled functions from Python without a detour: a C function of CPython in generated code.
+"""Direct calls of compiled functions from Python: a CPython C function in generated code.
 
 `call` is the method ``__call__`` of native functions (calling convention METH_FASTCALL: self, arguments, number).
-NumPy arrays, FFI tensors, torch tensors (`fast_call_torch.mlir`), numbers, None and shapes of the FFI
-(`fast_call_values.mlir`) become values of the FFI here, on the stack. Where the function may keep what it is given, as
-functions of virtual machines do, tensors become objects (`fast_call_objects.mlir`). Calls with other arguments, and
-with arrays that are not plain (other strides, byte orders, dtypes, read-only), go to the FFI's own function where this
-code has seen that no torch tensor among them needs care, else to the method `SLOW`.
-What a call gives back, an error too, goes to Python by `finish`, a function of the FFI that takes the address of the
-outcome and, where a torch tensor was given, that one, by which the FFI knows that results are to be torch tensors. None
-and single tensors are made here. Where a NumPy array was given, and no torch tensor, tensors become NumPy arrays
-(`fast_call_numpy.mlir`).
+It converts NumPy arrays, FFI tensors, torch tensors (`fast_call_torch.mlir`), numbers, None and FFI shapes
+(`fast_call_values.mlir`) to FFI values on the stack. For functions that may keep their arguments, such as those of
+virtual machines, tensors become objects (`fast_call_objects.mlir`). Other arguments, and arrays that are not plain
+(other strides, byte orders, dtypes, read-only), go to the FFI's own function if this code has verified that no torch
+tensor among them needs care, otherwise to the method `SLOW`.
 
-All that is used of CPython and NumPy is in their stable ABIs (PyObject, PyArrayObject, PyArray_Descr of 64-bit
-systems; `runtime/object_layouts.py` checks them), or is given by address in the state, which `runtime/fast_call.py`
-fills in. `probe` is an entry point that folds all it is given into one number: `runtime/fast_call_test.py` calls it.
+The FFI function `finish` converts results and errors to Python. It takes the address of the outcome and, if there was a
+torch tensor argument, that tensor, which makes the FFI return torch tensors. None and single tensors are converted
+here. If there was a NumPy array but no torch tensor, tensors become NumPy arrays (`fast_call_numpy.mlir`).
+
+The code uses only the stable ABIs of CPython and NumPy (PyObject, PyArrayObject, PyArray_Descr of 64-bit systems;
+`runtime/object_layouts.py` checks them), and functions whose addresses `runtime/fast_call.py` stores in the state.
+`probe` is an entry point that folds all of its arguments into one number, for the self-test in
+`runtime/fast_call_test.py`.
 """
 
 from __future__ import annotations
@@ -47,8 +48,11 @@ _PYTHON = {
     "ARRAY_BYTE_ORDER": 26,
     "ARRAY_TYPE_NUMBER": 28,
 }
-"""Offsets in the objects of CPython and NumPy. At the items' stand those of a tuple, the address of those of a list;
-byte order and type number are the descriptor's."""
+"""Offsets in CPython and NumPy objects.
+
+At SEQUENCE_ITEMS, a tuple has its items and a list the address of its items. Byte order and type number are fields of
+the descriptor.
+"""
 
 _PARTS = (
     *("fast_call", "fast_call_torch", "fast_call_values", "fast_call_objects", "fast_call_numpy"),
@@ -107,8 +111,10 @@ _ENTER_TORCH = {
     "made_result": "      scf.yield %made : !llvm.ptr\n",
     "inlining": "noinline",
 }
-"""What a call with tensors of torch does beside. As in calls by the FFI, packed functions that it calls make their
-tensors by torch, and so are results given."""
+"""Extra code for calls with torch tensors.
+
+As in calls through the FFI, packed functions allocate their tensors with torch, and results become torch tensors.
+"""
 
 
 def fast_call_text() -> str:

@@ -1,4 +1,4 @@
-"""What the code of `fast_call` and the runtime agree on: the words of its state, marks of entry points, names."""
+"""Constants shared by the code of `fast_call` and the runtime: fields of the state, flags of entry points, names."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ TORCH_FIELDS = (
     *("plain_keys", "inference_keys"),
     *("gradient_offset", "required_offset", "node_offset", "is_recording"),
 )
-"""Words of the state: types; functions of torch's DLPack interface, CPython and the FFI; offsets in objects of torch;
-the sets of dispatch keys of plain tensors; where the block of facts for gradients is, and the two facts in it; the
-function ``torch.is_grad_enabled``."""
+"""Fields of the state for torch.
+
+In order: types; functions of torch's DLPack interface, CPython and the FFI; offsets in torch objects; the dispatch key
+sets of plain tensors; offsets of the autograd metadata and of two of its fields; ``torch.is_grad_enabled``.
+"""
 
 KINDS = 10
 """The number of types besides tensors, tuples and lists that are known to hold no torch tensor."""
@@ -19,15 +21,20 @@ KINDS = 10
 STATE = "__relax_fast_call_state"
 
 ENTRY, FFI, SLOW, REFUSED = "_entry", "ffi", "_call_any", "_call_refused"
-"""Attributes of native functions: the address of the entry point, or of the descriptor of a
-function of a virtual machine, plus the bits below; the function of the FFI; a method that takes any arguments; one that
-gets what the FFI has raised, and the arguments."""
+"""Attributes of native functions.
+
+In order: the address of the entry point or of a virtual machine function's descriptor, plus the flags below; the FFI
+function; a method for any arguments; a method that receives an error raised by the FFI, with the arguments.
+"""
 
 SHORT_BIT, HANDLE_BIT, MACHINE_BIT = 1, 2, 1 << 62
-"""Of functions that are latency-critical; of those that take handles, to which a torch tensor goes as an object; of
-those of virtual machines, to which all tensors go as objects."""
+"""Flags of entry addresses.
+
+In order: latency-critical functions; functions that take handles, for which torch tensors become objects; functions of
+virtual machines, for which all tensors become objects.
+"""
 SHORT_ELEMENTS = 1024
-"""Latency-critical functions keep the GIL where their arguments have fewer elements than that, together."""
+"""Latency-critical functions keep the GIL if their arguments have fewer elements in total."""
 
 FIELDS = (
     *("call", "finish_code", "probe", "give"),
@@ -41,23 +48,31 @@ FIELDS = (
     *("int_type", "float_type", "bool_type", "shape_type", "true", "int_value", "float_value"),
     *TORCH_FIELDS,
 )
-"""Words of the state: what the code gives (the addresses of its functions), then what it needs; then the dtypes, then
-the kinds of arguments (`KINDS`)."""
+"""Fields of the state: function addresses that the code sets, then inputs of the code.
+
+The dtypes follow, then the kinds of arguments (`KINDS`).
+"""
 
 DTYPES = 24
-"""How many of NumPy's type numbers have a dtype (code, bits and lanes of DLPack, 0: none) in the state."""
+"""Number of NumPy type numbers that have a dtype (code, bits and lanes of DLPack, 0: none) in the state."""
 
 MAX_ARGUMENTS = 16
 MAX_RANK = 32
-"""Results of more dimensions become NumPy arrays in Python."""
+"""Results of more dimensions become NumPy arrays in Python code."""
 
 CARE, NO_CARE, DIRECT, DIRECT_TORCH = range(4)
-"""What is found of an argument: it may be, or hold, a torch tensor that needs care; it does not, but goes by the FFI;
-it goes to the entry point directly; so does this torch tensor."""
+"""Classes of an argument.
+
+In order: it may be or contain a torch tensor that needs care; it does not, but is passed through the FFI; it is passed
+to the entry point directly; it is a torch tensor that is passed directly.
+"""
 
 DEPTH = 4
-"""How deep tuples and lists are looked into for torch tensors."""
+"""Maximum depth to which tuples and lists are searched for torch tensors."""
 
 PROBE_FACTOR = 1_000_003
-"""The entry point `probe` multiplies what it has by this, and adds the next word: of each argument the kind, and of its
-tensor the address, device, rank, dtype and dimensions; of a shape the rank and the dimensions; of a number its bits."""
+"""Multiplier of the rolling hash that the entry point `probe` computes.
+
+It hashes the kind of each argument; address, device, rank, dtype and dimensions of tensors; rank and dimensions of
+shapes; the bits of numbers.
+"""

@@ -1,4 +1,4 @@
-"""The frame of a function written with builders (see `support`): where its calls leave what it must release."""
+"""The frame of a function emitted with builders (see `support`): the resources that its calls must release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEFER = "relax.defer"
 
 
 def declare_release(module: ir.Module) -> None:
-    """Make `relax.rt.release` and `relax.rt.release_to` known to the module, which `emit-ffi-wrappers` defines."""
+    """Declare `relax.rt.release` and `relax.rt.release_to` in the module; `emit-ffi-wrappers` defines them."""
     fragment = Fragment()
     fragment.declare("relax.rt.release", "(!llvm.ptr) -> ()")
     fragment.declare("relax.rt.release_to", "(!llvm.ptr, !llvm.ptr) -> ()")
@@ -21,7 +21,7 @@ def declare_release(module: ir.Module) -> None:
 
 
 def frame_of(function: func.FuncOp) -> ir.Value:
-    """The frame of `function` (created at its entry if it has none), released on every way out."""
+    """The frame of `function` (created at its entry if it has none), released on every exit."""
     entry = function.body.blocks[0]
     for op in entry.operations:
         if FRAME in op.attributes:

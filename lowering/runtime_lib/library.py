@@ -1,10 +1,9 @@
-"""What an exported library does when it is loaded: it fills the tables that else the runtime fills.
+"""Start-up code of an exported library, which fills the tables that the runtime fills otherwise.
 
-A library has code for one level of CPUs or several, the best first. The first one that the CPU can run is bound: its
-entry points, its pointers of constants, which point to the weights, the library's own pool of memory (`pool.py`), and
-a team of threads (`thread_pool.py`): the one that the process has, else the library's own. The variables
-RELAX_MLIR_MEMORY_LIMIT and RELAX_MLIR_BLOCKTIME mean what they mean there; a value that is no number is ignored, since
-nobody can be told.
+A library has code for one or more CPU levels, the best first. The first level that the CPU can run is bound: its entry
+points, its constant pointers into the weights, the library's own memory pool (`pool.py`), and a thread pool
+(`thread_pool.py`): that of the process, otherwise the library's own. The variables RELAX_MLIR_MEMORY_LIMIT and
+RELAX_MLIR_BLOCKTIME work as in the runtime; a malformed value is ignored, because there is no way to report it.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from relax_mlir.mlir_text import quoted, quoted_bytes, symbol
 
 START = "__relax_start"
 WEIGHTS = "__relax_weights"
-"""The weights; where they have a file of their own, its header."""
+"""The weights, or the header of their file if they are separate."""
 
 CPU_WORDS = "__relax_cpu_words"
-"""The function that writes what the CPU has to an array of words; it is assembly."""
+"""The assembly function that writes the CPU's features to an array of words."""
 
 PROFILE_FUNCTION = "__relax_profile"
-"""The function of the FFI, ``() -> opaque pointer``, of libraries that are profiled: where they look for records."""
+"""In profiled libraries, the FFI function ``() -> opaque pointer`` that returns where they look for records."""
 
 MAX_LEVELS = 100
-"""Of a library: the number of each has two digits in `code_prefix`."""
+"""Maximum number of levels of a library; a level's index has two digits in `code_prefix`."""
 
 _PAGE_SIZE_NAME, _PAGES_NAME, _HUGE_PAGES_ADVICE = 30, 85, 14
 """_SC_PAGESIZE, _SC_PHYS_PAGES and MADV_HUGEPAGE of Linux."""
@@ -47,13 +46,13 @@ _OPEN_FLAGS, _SEEK_END, _PROT_READ, _MAP_PRIVATE = 0x80000, 2, 1, 2
 _PATH_SIZE, _PROBLEM_SIZE = 4096, 4608
 
 _ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA = 158, 0x1023, 18
-"""The system call by which a process asks Linux for AMX tiles: ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA."""
+"""The system call that requests AMX tiles from Linux: ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA."""
 
 _OPAQUE_POINTER = 4
 """The FFI's type index of an opaque pointer."""
 
 _LOST_IN_A_CHILD = ("started", "sleepers", "open", "lock")
-"""Words of the team's state that a child of a fork must not believe."""
+"""Fields of the thread pool's state that are invalid in the child of a fork."""
 
 _FREE = "      %allowed = arith.constant true"
 _ASK = f"""\
@@ -103,8 +102,8 @@ llvm.func internal @find_weights() -> !llvm.ptr {{
 class LibraryLevel:
     """Code of a library for some target.
 
-    `places`: where its constants lie in the weights, in bytes, by their index; `needed`: the bits that each word of
-    `CPU_WORDS` must have; `tiles`: whether it uses AMX tiles, for which a process has to ask.
+    `places`: byte offsets of its constants in the weights, by index. `needed`: the bits required per word in
+    `CPU_WORDS`. `tiles`: it uses AMX tiles, which a process must request.
     """
 
     places: tuple[int, ...]
@@ -114,7 +113,7 @@ class LibraryLevel:
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """Weights in a file of their own: its name, its size, and how many bytes of it are the header."""
+    """A separate file of weights: its name, its size, and the size of its header, in bytes."""
 
     name: str
     size: int
@@ -123,7 +122,7 @@ class WeightsFile:
 
 @dataclass(frozen=True)
 class LibrarySettings:
-    """Environment variables, and what holds without them; of `runtime.memory` and `runtime.threads` (milliseconds)."""
+    """Environment variables and their defaults, for `runtime.memory` and `runtime.threads` (milliseconds)."""
 
     limit_variable: str
     default_limit: int
@@ -133,14 +132,14 @@ class LibrarySettings:
 
 
 def level_suffix(number: int) -> str:
-    """What follows the names of the functions of a level."""
+    """Suffix of the functions of a level."""
     return f".level{number}" if number else ""
 
 
 def code_prefix(level: int) -> str:
     """The prefix of functions whose code is compiled for the target, as long as `ENTRY_PREFIX`, which it replaces.
 
-    The entry point asks first whether the code may run. Names have no suffix: a function may be called ``f.level1``.
+    The entry point first checks that the code may run. Names have no suffix: a function may be called ``f.level1``.
     """
     return f"__relax{level:02}_"
 
@@ -165,15 +164,15 @@ def library_text(
     settings: LibrarySettings,
     is_profiled: bool = False,
 ) -> str:
-    """The module that starts a library, as MLIR text of level V.
+    """The start-up module of a library, as MLIR text of level V.
 
     Args:
         functions: names of the entry points, which all levels have.
         levels: the best first.
         machine: the architecture, as `platform.machine` names it.
-        missing: what calls fail with on a CPU that can run none of the levels.
-        weights: where they have a file of their own; None: they are linked beside this module.
-        is_profiled: whether all levels write records.
+        missing: the error message of calls on a CPU that can run none of the levels.
+        weights: the separate file of weights; None if they are linked with this module.
+        is_profiled: all levels write profile records.
     """
     state = {field: 8 * number for number, field in enumerate(pool.FIELDS)}
     forgotten = "".join(

@@ -1,4 +1,4 @@
-"""Modules of the runtime library, written as MLIR text in files beside this one, with ``${NAME}`` for numbers."""
+"""Modules of the runtime library, as MLIR templates in files next to this one, with ``${NAME}`` for values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from string import Template
 
 
 def fill_template(name: str, values: Mapping[str, object] | None = None, **more: object) -> str:
-    """The text of ``<name>.mlir`` with its placeholders replaced; raises `KeyError` for one without a value."""
+    """Return the text of ``<name>.mlir`` with its placeholders replaced; raise `KeyError` for one without a value."""
     text = Path(__file__).with_name(f"{name}.mlir").read_text(encoding="utf-8")
     return Template(text).substitute(values or {}, **more)

@@ -1,16 +1,16 @@
-"""The memory pool of a process: code that gives out blocks and keeps those that come back.
+"""The memory pool of a process: code that allocates blocks and caches freed ones.
 
 All compiled modules of a process share one pool: results, workspaces and the memory of calls are its blocks. The pool
-is a module of its own (`pool_text`, level V), whose code and state stay for good, so that a result may come back after
-the code that made it is gone. `runtime/memory.py` compiles it and tells modules where it is.
+is a separate module (`pool_text`, level V) that is never unloaded, so that a result may outlive the code that computed
+it. `runtime/memory.py` compiles it and passes its address to modules.
 
-A block begins with a head of 16 bytes: a word that belongs to the owner (the link of the list while the block is
-free), and the number of its size class. There are `PER_DOUBLING` classes between powers of two, so that a block is
-less than 25 % larger than what was asked for. Blocks of `PAGED_BYTES` and more begin with a page, those of `HUGE_BYTES`
-and more with a huge one, with the advice to the kernel to use such.
+A block begins with a header of 16 bytes: a word for the owner (the list link while the block is free), and the index of
+its size class. There are `PER_DOUBLING` classes between powers of two, so a block is less than 25 % larger than
+requested. Blocks of `PAGED_BYTES` and more are page-aligned; those of `HUGE_BYTES` and more are aligned to huge pages
+and advise the kernel to use them.
 
-One lock guards lists and counters; it is held for some ten instructions and never while the system is asked for memory.
-Whoever cannot get it (after a fork, its owner may be gone) goes to the system.
+One lock guards lists and counters. It is held for about ten instructions and never during a system allocation. A thread
+that cannot get it (after a fork its owner may not exist) allocates from the system.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ PAGED_BYTES = 256 << 10
 ATTEMPTS = 20_000
 
 HEAD_BYTES = 16
-"""What the owner of a block must leave alone: 8 bytes at offset 8; the first 8 are its own until it gives it back."""
+"""Header bytes of a block. The owner may write the first 8 until it frees the block, but not those at offset 8."""
 
 STATE = "__relax_pool_state"
 
 OPT_LEVEL = 0
-"""LLVM's for this code: what runs often is written such that it gains nothing, and every first build waits for it."""
+"""LLVM's level for this code: LLVM gains nothing in its hot code, and every first build waits for it."""
 
 FIELDS = (
     "take",
@@ -51,8 +51,10 @@ FIELDS = (
     "allocated",
     "freed",
 )
-"""The 64-bit words of the state, in order; the heads of the free lists follow. The first three are pointers to the
-functions: take(bytes) -> block or null, give(block), release() -> bytes freed."""
+"""The 64-bit words of the state, in order; the heads of the free lists follow.
+
+The first three are pointers to the functions take(bytes) -> block or null, give(block), release() -> bytes freed.
+"""
 
 
 def class_bytes(number: int) -> int:

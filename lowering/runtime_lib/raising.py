@@ -1,7 +1,7 @@
-"""Functions of compiled code that raise errors: of a kind and a format, and with a place added to the message.
+"""Functions of compiled code that raise errors of a given kind and format, and append a place to the message.
 
-Few of them are in the support functions that all modules share (`SHARED_RAISERS`); a module defines what it needs
-beyond these.
+A few of them are in the support functions that all modules share (`SHARED_RAISERS`); a module defines the others that
+it needs.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ from relax_mlir.lowering.runtime_lib.set_error import SET_ERROR_CALLS, set_error
 from relax_mlir.mlir_text import Code
 
 RAISER_PREFIX = "relax.rt.raise."
-"""How the names of all these functions begin."""
+"""Prefix of the names of all these functions."""
 ADD_PLACE = f"{RAISER_PREFIX}place"
 SET_ERROR = f"{RAISER_PREFIX}text"
 
 RAISER_CALLS = ("@snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32", *SET_ERROR_CALLS)
 ADD_PLACE_CALLS = ("@TVMFFIErrorMoveFromRaised(!llvm.ptr)", *SET_ERROR_CALLS)
-"""What the functions call."""
+"""The functions that they call."""
 
 SHARED_COUNT = 8
-"""For fewer values than this the functions are shared."""
+"""Functions for fewer values than this are shared."""
 
 COLD = 'passthrough = ["cold", "noinline"]'
 
 _KIND, _MESSAGE, _MESSAGE_SIZE = 24, 40, 48
-"""Where an FFI error has the pointers to its kind and to its message, and the size of the message."""
+"""Offsets in an FFI error of the pointers to its kind and message, and of the message's size."""
 
 
 def raiser(count: int) -> str:
-    """The name of the function that raises an error whose message shows so many values."""
+    """The name of the function that raises an error whose message shows `count` values."""
     return f"{RAISER_PREFIX}{count}"
 
 
 def set_error(mark: str) -> str:
-    """The function `SET_ERROR`, which raises an error; `mark`: an attribute that it has."""
+    """The function `SET_ERROR`, which raises an error; `mark` is an attribute for it."""
     return set_error_text(f"func.func private @{SET_ERROR}", "return", mark).lstrip()
 
 
 def raiser_text(count: int, mark: str) -> str:
-    """`@relax.rt.raise.COUNT(kind, format, count times i64)`; texts are passed as addresses."""
+    """The function `@relax.rt.raise.COUNT(kind, format, count times i64)`; strings are passed by address."""
     code = Code()
     values = [f"%a{i}" for i in range(count)]
     types = ["!llvm.ptr", "i64", "!llvm.ptr", *["i64"] * count]
@@ -62,7 +62,7 @@ def raiser_text(count: int, mark: str) -> str:
 
 
 def add_place_text(mark: str) -> str:
-    """The function `ADD_PLACE`, which adds a text to the message of the error that has been raised."""
+    """The function `ADD_PLACE`, which appends a string to the message of the current error."""
     return f"""
 func.func private @{ADD_PLACE}(%place: !llvm.ptr) attributes {{{COLD}, {mark}}} {{
   %one = arith.constant 1 : i64

@@ -1,8 +1,8 @@
-"""A function of compiled code that raises an error of the FFI, as MLIR text.
+"""A function of compiled code that raises an FFI error, as MLIR text.
 
-The FFI's own ``TVMFFIErrorSetRaisedFromCStr`` looks for the names of all frames on the C stack. For the first error of
-a process it reads the debug information of every library, which takes seconds, and finds nothing: compiled code has
-none.
+The FFI's own ``TVMFFIErrorSetRaisedFromCStr`` resolves the names of all frames on the C stack. For the first error of a
+process it reads the debug information of every library, which takes seconds, and finds nothing, because compiled code
+has none.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ SET_ERROR_CALLS = (
     "@TVMFFIErrorSetRaised(!llvm.ptr)",
     "@TVMFFIObjectDecRef(!llvm.ptr) -> i32",
 )
-"""What the function calls."""
+"""The functions that it calls."""
 
 
 def set_error_text(head: str, return_op: str, mark: str = "") -> str:
-    """A function ``(kind, message) -> ()`` of two texts that end with a zero byte; it calls `SET_ERROR_CALLS`.
+    """A function ``(kind, message) -> ()`` of two zero-terminated strings; it calls `SET_ERROR_CALLS`.
 
     Args:
-        head: what stands before its parameters: ``llvm.func internal @set_error``.
-        return_op: the op with which functions of this kind return.
-        mark: a unit attribute that it has.
+        head: the text before its parameters: ``llvm.func internal @set_error``.
+        return_op: the return op of functions of this kind.
+        mark: a unit attribute for it.
     """
     more = f", {mark}" if mark else ""
     return f"""

@@ -1,16 +1,16 @@
-"""The few functions that compiled code brings along: memory of one call, result tensors, contiguous copies.
+"""Support functions of compiled code: memory of one call, result tensors, contiguous copies.
 
-They are part of every module (unused ones are dropped again), so that compiled code needs libc and libtvm_ffi
-only. Like all code of this level they fail through the declarations `relax.check` and `relax.propagate`.
+They are part of every module (unused ones are dropped), so that compiled code needs only libc and libtvm_ffi. Like all
+code of this level they fail through the declarations `relax.check` and `relax.propagate`.
 
 All memory comes in blocks from the pool of the process (see `pool`): `@__relax_memory` holds its two functions, which
-the runtime fills in; without it they are those of the C library.
+the runtime fills in; the defaults are those of the C library.
 
 The *frame* of a call is the address of a list head on its stack: a chain of blocks {next, class of the block, object
 or null, padding to 64 bytes, memory}, released together when the function returns, with or without an error. A block
 is memory of the call, or holds a reference to an FFI object.
 
-What every module needs can be compiled separately (`SEPARATE_SUPPORT`); the module then has declarations.
+The functions that every module needs can be compiled separately (`SEPARATE_SUPPORT`); modules then declare them.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ _NULL_CHECK = attribute(
 )
 
 _DTYPE_CODES = ("int", "uint", "float", "handle", "bfloat", "complex", "bool", "code7+")
-"""DLPack's codes of types, from 0 on; the last stands for all others."""
+"""Names of DLPack's type codes 0 to 6; the last name represents all other codes."""
 
 DECLARED = fill_template("support_declarations", memory_check=_MEMORY_CHECK)
-"""What support functions call: the C library, the FFI, and the ways to fail."""
+"""Declarations for support functions: the C library, the FFI, and the failing functions."""
 _TABLE = fill_template("support_memory_table", MEMORY_TABLE=MEMORY_TABLE)
 CONSTRUCT = fill_template("support_construct")
-"""Functions that make objects of the FFI; they call what `DECLARED` does."""
+"""Functions that create FFI objects; they call those in `DECLARED`."""
 _OBJECTS = f"{CONSTRUCT}\n{fill_template('support_objects')}"
 
 _CORE = "\n".join(
@@ -84,24 +84,24 @@ _CORE = "\n".join(
         shared_raisers(f'{SHARED_GROUP} = "{SUPPORT_GROUP}"'),
     ]
 )
-"""What entry points with tensors need."""
+"""Support functions of entry points with tensors."""
 
 _CORE_HEADS = {match["name"][1:]: match[0] for match in _HEAD.finditer(_CORE)}
 
 CORE_MAY_FAIL = frozenset(name for name, head in _CORE_HEADS.items() if MAY_FAIL in head)
-"""Those functions of it that may fail."""
+"""Those that may fail."""
 
 SEPARATE_SUPPORT = "\n".join(
     [DECLARED, f"llvm.mlir.global external @{MEMORY_TABLE}() : !llvm.array<2 x ptr>", _CORE]
 )
-"""A module of level V with checks: what `define_support` leaves out, if it `is_separate`."""
+"""A module of level V with checks: the functions that `define_support` omits if `is_separate` is set."""
 
 CORE_NAMES = frozenset(_CORE_HEADS)
-"""The names of all functions of it."""
+"""The names of all of its functions."""
 
 
 def _marks(name: str) -> str:
-    """The attributes of a declaration in place of a function of it."""
+    """The attributes of the declaration that replaces a function."""
     return ", ".join(
         [SEPARATE, *(mark for mark in (MAY_FAIL, SAYS_PLACE, COLD) if mark in _CORE_HEADS[name])]
     )
@@ -110,19 +110,19 @@ def _marks(name: str) -> str:
 SEPARATE_DECLARATIONS = {
     name: f"{declared} attributes {{{_marks(name)}}}" for name, declared in _declarations(_CORE).items()
 }
-"""Declarations in their place, by name."""
+"""The declarations that replace the functions, by name."""
 
 ENTRY_CALLS = frozenset(name for name in CORE_NAMES if not name.startswith(RAISER_PREFIX))
-"""The names of those that entry points call: which errors are raised is known later (see `Raisers`)."""
+"""The names of those that entry points call; the raisers that a module needs are known later (see `Raisers`)."""
 
 CORE_SEPARATE = "\n".join(text for name, text in SEPARATE_DECLARATIONS.items() if name in ENTRY_CALLS)
-"""Declarations of these, as a text."""
+"""The declarations of these, as text."""
 
 _NULL_DECLARED = f"func.func private @relax.check.null(i1, index) attributes {{relax.check = {_NULL_CHECK}}}"
 
 
 def support_text() -> str:
-    """All support functions, as a module of level V with checks that stands alone but for the entry points."""
+    """All support functions, as a module of level V with checks that needs no entry points."""
     return "\n".join([DECLARED, _NULL_DECLARED, _TABLE, _CORE, _OBJECTS])
 
 
@@ -130,18 +130,18 @@ _OBJECT_NAMES = frozenset(_declarations(_OBJECTS))
 
 
 def has_separate_support(functions: Mapping[str, func.FuncOp]) -> bool:
-    """Whether a module, whose functions are given, goes without what all modules need."""
+    """True if a module declares the common support functions instead of defining them."""
     return any(SEPARATE in function.attributes for name, function in functions.items() if name in CORE_NAMES)
 
 
 def define_support(module: ir.Module, is_separate: bool) -> None:
-    """Define in a module what entry points with tensors need; if it `is_separate`, declare it."""
+    """Define the support functions of entry points with tensors in a module; with `is_separate`, declare them."""
     fragment = Fragment()
     fragment.define(DECLARED)
     fragment.define(_TABLE)
     if is_separate:
         for name, function in functions(module).items():
-            if name in CORE_NAMES:  # a declaration without the marks
+            if name in CORE_NAMES:  # a declaration without the attributes
                 function.operation.erase()
         fragment.define(CORE_SEPARATE)
     else:
@@ -150,7 +150,7 @@ def define_support(module: ir.Module, is_separate: bool) -> None:
 
 
 def define_object_support(module: ir.Module) -> None:
-    """Define the support functions that a module declares and `define_support` does not know."""
+    """Define the support functions that a module declares and `define_support` does not define."""
     if any(symbol_name(op) in _OBJECT_NAMES and is_declaration(op) for op in module.body.operations):
         fragment = Fragment()
         fragment.define(DECLARED)

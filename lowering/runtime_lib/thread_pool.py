@@ -1,16 +1,16 @@
-"""The threads of a process: code that runs the iterations of a loop on several of them.
+"""The thread pool of a process: code that runs the iterations of a loop on several threads.
 
-All compiled modules of a process share one team of threads. The team is a module of its own (`team_text`, level V),
-whose code and state stay for good; `runtime/threads.py` compiles it and tells modules where it is.
+All compiled modules of a process share one thread pool. It is a separate module (`team_text`, level V) that is never
+unloaded; `runtime/threads.py` compiles it and passes its address to modules.
 
 `parallel(function, context, count, threads)` calls ``function(context, begin, end)`` for parts of 0 to count. The
-caller publishes the job and takes parts like everybody else; a thread that wakes up in time joins, and the caller
-waits for those only that have joined. So nobody waits for a thread that the system does not run. There is one job at
-a time: who finds another one under way (a call from another thread, or from inside of a job) does all its parts
-itself. Threads look for the next job for a while (`blocktime`), and sleep then (futex).
+caller publishes the job and takes parts like every other thread. A thread that wakes up in time joins, and the caller
+waits only for threads that have joined, never for one that the system does not schedule. There is one job at a time:
+a caller that finds another job in progress (from another thread, or from inside of a job) runs all its parts itself.
+Threads poll for the next job for a while (`blocktime`), then sleep (futex).
 
-`limit` is for whoever starts several processes on a machine: where it is not 0, a job runs on at most so many threads,
-whatever the code was compiled for.
+`limit` is for several processes on one machine: if it is not 0, it bounds the threads of a job, whatever number the
+code was compiled for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ THREADS_TABLE = "__relax_threads"
 """The global of a compiled module that points to `parallel`."""
 
 PARTS_PER_THREAD = 4
-"""Into how many parts per thread a job with many iterations is cut: threads do not all run equally fast."""
+"""Number of parts per thread of a job with many iterations, because threads do not all run equally fast."""
 
 _OFFSETS = {
     "parallel": 0,
@@ -49,30 +49,31 @@ _OFFSETS = {
     "patience": 536,
     "ids": 576,
 }
-"""Where the words of the state lie, in bytes; what several threads write has a cache line of its own."""
+"""Byte offsets of the fields of the state; fields that several threads write have separate cache lines."""
 
 MAX_PLACED = 7
-"""Up to this many threads are told where to run: not on the CPU of the caller, where some systems leave a thread that
-it wakes. More threads are spread by the system."""
+"""Up to this many threads get an affinity that excludes the caller's CPU, where some systems leave woken threads.
+
+The system distributes larger numbers of threads.
+"""
 
 SHORT_BLOCKTIME = 50_000
-"""Nanoseconds for which threads look for a job where the affinity of the caller has fewer CPUs than there are threads:
-one that waits keeps another one from its work."""
+"""Nanoseconds of polling if the caller's affinity has fewer CPUs than there are threads, which then compete."""
 
 LOOKS = 64
-"""How often a thread looks for a job between two looks at the clock."""
+"""Number of polls for a job between two reads of the clock."""
 
 PATIENCE = 2000
-"""How often a caller looks whether the last part is done before it leaves its CPU to others."""
+"""Number of polls of a caller for the last part before it yields its CPU."""
 
 MASK_BYTES = 128
-"""Of a set of CPUs, as the C library has it."""
+"""Bytes of a CPU set in the C library."""
 
 _STATE_WORDS = _OFFSETS["ids"] // 8 + MAX_THREADS
 
 
 def offset(field: str) -> int:
-    """Where a word of the state lies."""
+    """The byte offset of a field of the state."""
     return _OFFSETS[field]
 
 
@@ -80,24 +81,24 @@ _MACHINES = {
     "x86_64": (202, 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()'),
     "aarch64": (98, 'llvm.call_intrinsic "llvm.aarch64.hint"(%some) : (i32) -> ()'),
 }
-"""Per machine (Linux): the number of the system call futex, and the instruction that a waiting thread executes."""
+"""Per machine (Linux): the number of the futex system call, and the instruction of a polling thread."""
 
 
 def supports(system: str, machine: str) -> bool:
-    """Whether there are threads for a system and a machine, as `platform` names them."""
+    """True if the thread pool supports a system and a machine, as named by `platform`."""
     return system == "Linux" and machine in _MACHINES
 
 
 def registry_name(machine: str) -> str:
-    """The name of the FFI's function ``() -> opaque pointer`` that gives the state of the team of the process.
+    """The name of the FFI function ``() -> opaque pointer`` that returns the thread pool state of the process.
 
-    It names the very code: libraries of another version, whose state has other words, have a team of their own.
+    It contains a hash of the code: libraries of another version, whose state has another layout, use a separate pool.
     """
     return f"{PREFIX}{hashlib.sha256(team_text(machine).encode()).hexdigest()[:16]}"
 
 
 def team_text(machine: str) -> str:
-    """The module of the team, as MLIR text of level V."""
+    """The module of the thread pool, as MLIR text of level V."""
     futex, pause = _MACHINES[machine]
     return fill_template(
         "thread_pool",

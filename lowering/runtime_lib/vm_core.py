@@ -1,16 +1,15 @@
 """The core of the virtual machine: a loop over instructions, in generated code.
 
-A *machine* is one piece of memory, which the core frees with the last reference to it: a head (`HEAD`), tables, code.
+A *machine* is one block of memory, which the core frees with the last reference to it: a header (`HEAD`), tables, code.
 The runtime (`relax_mlir.vm.machine`) fills it in. Functions of the machine have descriptors (`DESCRIPTOR`); the FFI
-function that is made for one holds a reference to the machine.
+function of a descriptor holds a reference to the machine.
 
-Registers, arguments and constants are values of the FFI (TVMFFIAny, 16 bytes). Arguments of calls are borrowed;
-parameters and results are counted. Frames lie in chunks of memory of the machine's own, so that calls of functions of
-the machine take nothing of the C stack; calls that come back from packed functions and closures do, and are counted
-per thread.
+Registers, arguments and constants are FFI values (TVMFFIAny, 16 bytes). Arguments of calls are borrowed; parameters and
+results are reference-counted. Frames are in heap chunks of the machine, so calls between its functions take no C stack.
+Calls that come back from packed functions and closures do, and are counted per thread.
 
-Instructions are those of `relax_mlir.vm.bytecode`, with offsets in words instead of instructions. Nothing is
-checked here that `relax_mlir.vm.verify` can check before.
+Instructions are those of `relax_mlir.vm.bytecode`, with offsets in words instead of instructions. The core checks
+nothing that `relax_mlir.vm.verify` can check earlier.
 """
 
 from __future__ import annotations
@@ -22,51 +21,56 @@ from relax_mlir.lowering.runtime_lib.set_error import set_error_text
 STATE = "__relax_vm_core"
 
 TABLE = ("create", "release", "make_function", "store_any", "retain", "observe", "enter")
-"""The functions of the core, as addresses in the table that `STATE` gives."""
+"""The functions of the core, as addresses in the table that `STATE` returns."""
 
 HEAD = (
     *("code", "functions", "constants", "descriptors", "stack", "max_depth", "max_args", "observer"),
     *("vm_state", "vm_state_payload", "values", "value_count", "references", "numbers", "names"),
     *("instrument", "instrument_payload", "profile", "max_frame_bytes"),
 )
-"""Words of a machine's head. `functions`, `constants` and `names` are tables of values, all within the `value_count`
-from `values` on, which go with the machine, as do `vm_state` and `instrument`; `descriptors`: by function, null for
-packed ones; `numbers`: the number of the instruction at a word; `observer`: null, or `observe`, through which calls
-go then."""
+"""Fields of a machine's header, one word each.
+
+`functions`, `constants` and `names` are tables of values, all within the `value_count` values at `values`. The machine
+owns these, `vm_state` and `instrument`. `descriptors`: by function, null for packed ones. `numbers`: maps a word of
+code to its instruction's index. `observer`: null, or `observe`, through which calls then go.
+"""
 
 DESCRIPTOR = ("machine", "start", "registers", "parameters", "name", "first", "takes")
-"""Words of the descriptor of a function: the word where it begins, how many registers and parameters it has, its
-name, the number of its first instruction, and the text of how many arguments it takes."""
+"""Fields of a function's descriptor, one word each.
+
+`start`: the word of its first instruction. `registers`, `parameters`: their numbers. `first`: the index of its first
+instruction. `takes`: a string with the number of arguments that it takes.
+"""
 
 FRAME_HEAD = 48
 CHUNK_BYTES = 1 << 16
 CHUNK_HEAD = 32
 
 COUNT_BITS = 16
-"""Bits of a thread's word that count how often it has entered machines; above are the bytes of their stacks."""
+"""Bits of a thread's word that count its entries into machines; the bits above are the bytes of their stacks."""
 
 SIGNAL_INSTRUCTIONS = 32
-"""How many instructions run between two looks at the clock, which tells whether to ask for signals (Ctrl-C)."""
+"""Number of instructions between two reads of the clock, which decides when to check for signals (Ctrl-C)."""
 
 SIGNAL_MILLISECONDS = 20
 
 MAX_TRACEBACK = 16
-"""How many functions of a machine, the innermost ones, are told in the traceback of an error."""
+"""Maximum number of functions of a machine, the innermost ones, in the traceback of an error."""
 
 PLACE_BYTES = 512
-"""Room for a line of a traceback."""
+"""Bytes for a line of a traceback."""
 
 NAME_CHARS = 4000
-"""How much of a function's name errors tell: their text is put together on the stack."""
+"""Maximum number of characters of a function's name in errors, whose text is formatted on the stack."""
 
 MAX_NESTING = 1000
-"""How often a thread may enter machines within each other, by way of packed functions and closures."""
+"""Maximum nesting depth of machines on a thread, through packed functions and closures."""
 
 STACK_RESERVE = 256 * 1024
-"""Bytes of the C stack that calls into machines leave for what they call."""
+"""Bytes of the C stack that calls into machines leave for their callees."""
 
 ENTER_BYTES = 4096
-"""Bytes of the C stack that a call into a machine takes, at most."""
+"""Maximum bytes of the C stack that a call into a machine takes."""
 
 CALL, RET, GOTO, IF = 1, 2, 3, 4
 VOID = 1 << 54
@@ -74,7 +78,7 @@ VM = VOID + 1
 
 
 def stack_text() -> str:
-    """The functions that tell how much of the C stack is left, as MLIR text of level V."""
+    """The functions that determine how much of the C stack is left, as MLIR text of level V."""
     return fill_template("vm_stack", STACK_RESERVE=STACK_RESERVE)
 
 

@@ -1,1 +1,1 @@
-"""Shape lowering (level R1 to T): symbols become ``index`` values, shapes of parameters are checked at entry."""
+"""Shape lowering (level R1 to T): symbols become ``index`` values, and shapes of parameters are checked at entry."""

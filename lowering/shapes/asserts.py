@@ -47,7 +47,7 @@ def _assert(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _number(op: ir.Operation, value: ir.Value, info: StructInfo) -> tuple[ir.Value, str]:
-    """A value as the index that a check takes, and how the message shows it."""
+    """A value as the index that a check takes, and its placeholder in the message."""
     index, word = ir.IndexType.get(), ir.IntegerType.get_signless(64)
     if not isinstance(info, Tensor):
         return value, ""

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from relax_mlir.lowering.shapes.headers import Header
 
 Lowered = Union[ir.Value, tuple["Lowered", ...], "ShapeValue", "Handle"]
-"""A tensor or integer is one SSA value, a shape its index values, a tuple its fields; what is not known well enough
-is a handle."""
+"""A tensor or integer is one SSA value, a shape its index values, a tuple its fields; other values are handles."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,14 @@ class ShapeValue:
 
 @dataclass(frozen=True)
 class Handle:
-    """A value that is known at run time only: the two words (i64) of a TVMFFIAny, borrowed from the frame."""
+    """A value only known at run time: the two words (i64) of a TVMFFIAny, borrowed from the frame."""
 
     kind: ir.Value
     payload: ir.Value
 
 
 def is_handle(info: StructInfo) -> bool:
-    """Whether a value described by `info` is a handle at level T: an object, or of unknown rank or dtype."""
+    """True if a value described by `info` is a handle at level T: an object, or of unknown rank or dtype."""
     if isinstance(info, Tensor):
         return info.shape is None or info.dtype is None
     return isinstance(info, Object) or (isinstance(info, Shape) and info.values is None)
@@ -56,7 +55,7 @@ def is_handle(info: StructInfo) -> bool:
 
 @dataclass(frozen=True)
 class Update:
-    """What a packed function may have changed: a buffer, or a handle. `kept`: it may still be in use elsewhere."""
+    """A buffer or handle that a packed function may have changed. `kept`: it may have other users."""
 
     value: ir.Value | Handle
     kept: bool = False
@@ -72,37 +71,39 @@ class BodyLowering:
     callees: dict[str, func.FuncOp]
     headers: dict[str, Header]
     stack: ir.Value | None = None
-    """In a recursive function: the address from which the stack is measured, for the functions that it calls."""
+    """In a recursive function, the address that stack depth is measured from; it is passed to recursive callees."""
 
     received: dict[ir.Value, Handle] = field(default_factory=dict)
-    """Tensors that called functions returned, with their objects, which nobody else has."""
+    """Tensors that called functions returned, with their objects, which have no other owner."""
 
     entry_checks: set[str] = field(default_factory=set)
-    """Functions whose arguments a caller has to check at run time."""
+    """Functions whose arguments a caller checks at run time."""
 
     checked: set[ir.Value] = field(default_factory=set)
-    """Tensors that must not be computed in a destination of the function: those whose size is right only if a
-    run-time check passes, as the destination has the size that the check has yet to confirm; and those of
-    conditionals, as a branch may yield a tensor that has other uses."""
+    """Tensors that must not be computed in a destination of the function.
+
+    The size of some is only correct if a run-time check passes, but the destination is allocated with the expected
+    size. Others are results of conditionals, whose branches may yield a tensor that has other uses.
+    """
 
     updates: dict[ir.Value, Update] = field(default_factory=dict)
-    """Tensors (of handles: the payload) that packed functions may have changed: where `relax.updated` finds them."""
+    """Where `relax.updated` reads the tensors (for handles: the payloads) that packed functions may have changed."""
 
     location: ir.Location | None = None
-    """That of the op which is being lowered, with its name, which goes to the memory of its result."""
+    """The location of the op that is being lowered, with its name; the memory of its result gets it."""
 
     def nested(self) -> BodyLowering:
-        """The lowering of a region: what it defines stays inside."""
+        """The lowering of a region; its definitions are local to it."""
         return replace(self, symbols=self.symbols.nested(), values=dict(self.values), received={})
 
     def mark(self, value: ir.Value, checked: bool, source: ir.Value) -> ir.Value:
-        """`value`, which is `source` seen differently, with what is known of the size of its memory."""
+        """Return `value`, a view of `source`; it is checked if `checked` is set or `source` is."""
         if checked or source in self.checked:
             self.checked.add(value)
         return value
 
     def lower_block(self, block: ir.Block) -> list[Lowered]:
-        """Lower all ops of `block`; returns the operands of its terminator."""
+        """Lower all ops of `block`; return the lowered operands of its terminator."""
         operations = [view.operation for view in block.operations]
         for op in operations[:-1]:
             self.location = op.location
@@ -111,7 +112,7 @@ class BodyLowering:
         return [self.values[operand] for operand in operations[-1].operands]
 
     def lower_op(self, op: ir.Operation) -> None:
-        """Lower one op; raises `UnsupportedError` for one that level R1 does not have."""
+        """Lower one op; raise `UnsupportedError` for an op that level R1 does not allow."""
         handler = _HANDLERS.get(op.name)
         if handler is None:
             raise UnsupportedError(
@@ -130,7 +131,7 @@ class BodyLowering:
     # -- values
 
     def tensor(self, value: ir.Value) -> ir.Value:
-        """The level-T tensor of a Relax value; raises `UnsupportedError` for one of unknown rank or dtype."""
+        """The level-T tensor of a Relax value; raise `UnsupportedError` if its rank or dtype is unknown."""
         lowered = self.values[value]
         if isinstance(lowered, Handle):
             raise UnsupportedError(
@@ -141,11 +142,11 @@ class BodyLowering:
         return lowered
 
     def flat(self, value: ir.Value) -> list[ir.Value]:
-        """A Relax value as the arguments that pass it."""
+        """The SSA values that pass a Relax value as an argument."""
         return flatten(self.values[value])
 
     def dims(self, value: ir.Value, info: Tensor) -> list[ir.Value]:
-        """Sizes of a tensor: from the symbols where they are known, else read off the tensor."""
+        """The sizes of a tensor: computed from the symbols if they are known, otherwise read from the tensor."""
         lowered = self.values[value]
         if isinstance(lowered, Handle):
             return object_sizes(self.declarations, lowered, len(info.shape or ()))
@@ -165,7 +166,7 @@ class BodyLowering:
 
 
 def object_sizes(declarations: RuntimeDeclarations, tensor_handle: Handle, rank: int) -> list[ir.Value]:
-    """Sizes of a tensor of known rank behind a handle."""
+    """The sizes of a tensor object of known rank, given by its handle."""
     index = ir.IndexType.get()
     return [
         declarations.object("size", [tensor_handle.payload, index_constant(axis)], [index])[0]
@@ -196,7 +197,7 @@ def unflatten(info: StructInfo, values: list[ir.Value]) -> Lowered:
 
 
 def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """`value` with another mix of static and dynamic sizes."""
+    """Cast `value` to a type with other static and dynamic sizes."""
     return value if value.type == type_ else tensor.cast(type_, value)
 
 
@@ -205,7 +206,7 @@ _HANDLERS: dict[str, Handler] = {}
 
 
 def memory_of(value: ir.Value) -> ir.Value:
-    """The tensor at level T that `value` is a view of."""
+    """The level-T tensor that `value` is a view of."""
     while not isinstance(value, ir.BlockArgument) and has_trait(value.owner.operation, IsView):
         value = value.owner.operation.operands[0]
     return value

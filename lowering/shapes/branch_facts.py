@@ -1,4 +1,4 @@
-"""What is known of index values inside the branches of ``scf.if``: the comparisons that lead there."""
+"""Facts about index values inside the branches of ``scf.if``, from the conditions that lead there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from relax_mlir.lowering.shapes.linear_forms import Linear
 
 EQ, NE, SLT, SLE, SGT, SGE = range(6)
-"""The predicates of ``arith.cmpi`` on signed numbers, as MLIR counts them."""
+"""Signed predicates of ``arith.cmpi``, by MLIR's enum value."""
 OPPOSITE = {EQ: NE, NE: EQ, SLT: SGE, SGE: SLT, SLE: SGT, SGT: SLE}
 
 
 def facts_at(op: ir.Operation, ranges: Ranges) -> Iterator[Linear]:
-    """Linear forms that are not negative wherever `op` is reached."""
+    """Yield linear forms that are not negative whenever `op` executes."""
     inner = op
     while True:
         outer = inner.parent
@@ -31,7 +31,7 @@ def facts_at(op: ir.Operation, ranges: Ranges) -> Iterator[Linear]:
 
 
 def _facts(condition: ir.Value, holds: bool, ranges: Ranges) -> Iterator[Linear]:
-    """What follows if a condition holds, or if it does not."""
+    """Yield the facts that follow if a condition holds, or if it does not."""
     op = defining_op(condition)
     if op is None:
         return

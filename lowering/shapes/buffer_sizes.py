@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def dimension(ranges: Ranges, buffer: ir.Value, axis: int) -> Dim | None:
-    """The size of a dimension; None if it is no expression of the symbols."""
+    """The size of a dimension; None if it is not an expression of the symbols."""
     if buffer in ranges.shapes:
         return ranges.shapes[buffer][axis] if axis < len(ranges.shapes[buffer]) else None
     type_ = ir.ShapedType(buffer.type)
@@ -51,7 +51,7 @@ def dimension(ranges: Ranges, buffer: ir.Value, axis: int) -> Dim | None:
 
 
 def _carried(ranges: Ranges, buffer: ir.Value, axis: int) -> Dim | None:
-    """The size of what a loop carries: that of what it begins with, if each round hands on the same."""
+    """The size of a loop-carried value: that of its initial value, if no iteration changes it."""
     block = buffer.owner
     loop = block.owner.operation if isinstance(block, ir.Block) else None
     if loop is None or loop.name != "scf.for":
@@ -71,7 +71,7 @@ def _carried(ranges: Ranges, buffer: ir.Value, axis: int) -> Dim | None:
 
 
 def own_shape(argument: ir.Value, number: int) -> tuple[Dim, ...]:
-    """A symbol for each dimension of an argument that its type does not tell."""
+    """The shape of an argument, with a new symbol for each dynamic dimension."""
     type_ = ir.ShapedType(argument.type)
     return tuple(
         symbolic.symbol(f"arg{number}_{axis}") if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
@@ -80,7 +80,7 @@ def own_shape(argument: ir.Value, number: int) -> tuple[Dim, ...]:
 
 
 def loop_size(ranges: Ranges, index: ir.Operation) -> Dim | None:
-    """The length of the loop of a ``linalg`` op along which ``linalg.index`` counts; None if it is not known."""
+    """The length of the loop of a ``linalg`` op that ``linalg.index`` counts; None if it is not known."""
     dim = int(ir.IntegerAttr(index.attributes["dim"]).value)
     loop = index.parent.operation
     while not loop.name.startswith("linalg."):

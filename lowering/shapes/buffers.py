@@ -1,4 +1,4 @@
-"""Tensors as buffers and back, for callees that work on memrefs."""
+"""Conversions between tensors and buffers, for callees that work on memrefs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def owned_tensor(type_: ir.Type, buffer: ir.Value) -> ir.Value:
 
 
 def memory_of_its_own(value: ir.Value) -> bool:
-    """See to it that what makes `value` fills memory that nothing else fills; False where that cannot be.
+    """Ensure that the producer of `value` fills memory that nothing else fills; return False if that is impossible.
 
-    The results of equal calls in destination-passing style start from equal ``tensor.empty``, which CSE merges; who
-    writes to the memory behind MLIR's back then writes to that of both.
+    The results of equal calls in destination-passing style start from equal ``tensor.empty`` ops, which CSE merges. A
+    write to that memory that MLIR cannot see would then change both results.
     """
     defining = defining_op(value)
     while defining is not None and defining.name == "tensor.cast":

@@ -58,7 +58,7 @@ def _call_tir(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def note_destinations(callee: func.FuncOp, numbers: Iterable[int]) -> None:
-    """Note on a prim func that a call takes the arguments of these numbers for destinations."""
+    """Record on a prim func that a call uses the arguments with these indices as destinations."""
     known = callee.attributes.get(DESTINATIONS, ())
     callee.attributes[DESTINATIONS] = ir.DenseI64ArrayAttr.get(sorted({*known, *numbers}))
 
@@ -83,7 +83,7 @@ def _call_memref_prim(
     arguments: Sequence[ir.Value],
     extra: Sequence[ir.Value],
 ) -> Sequence[Lowered]:
-    """Call of a user's prim func on memrefs: reads its inputs in place, fills fresh buffers."""
+    """Call a user's prim func on memrefs: it reads its inputs in place and fills fresh buffers."""
     ins = [read_buffer(a) if isinstance(a.type, ir.RankedTensorType) else a for a in arguments]
     infos = destination_infos(op)
     outs = [fresh_buffer(body, info) for info in infos]
@@ -99,17 +99,17 @@ def _call_memref_prim(
 
 
 def destination_infos(op: ir.Operation) -> list[Tensor]:
-    """The tensors that a destination-passing call fills."""
+    """The destinations of a destination-passing call."""
     return [info for info in destinations(struct_info(op.results[0].type)) if isinstance(info, Tensor)]
 
 
 def call_result(op: ir.Operation, tensors: Sequence[ir.Value]) -> Sequence[Lowered]:
-    """The result of a call: its tensor, or the tuple of them."""
+    """The result of a call: its tensor, or a tuple of its tensors."""
     return [tuple(tensors)] if isinstance(op.results[0].type, ir.TupleType) else list(tensors)
 
 
 def prim_callee(body: BodyLowering, op: ir.Operation, name: str) -> func.FuncOp:
-    """The prim func that `op` calls; raises `UnsupportedError` if there is none of this name."""
+    """Return the prim func that `op` calls; raise `UnsupportedError` if there is none of this name."""
     callee = _callee(body, op, name)
     if name in body.headers:
         raise UnsupportedError(
@@ -161,8 +161,11 @@ def _call(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _passed(body: BodyLowering, value: Lowered, info: StructInfo, wanted: StructInfo, site: str) -> Lowered:
-    """An argument as the callee takes it: a handle where it knows less than the caller, a tensor or numbers out of
-    a handle where it knows more (its dimensions are not checked yet)."""
+    """Convert an argument to the form that the callee takes.
+
+    It becomes a handle if the callee's type is less specific than the caller's. A handle is unpacked to a tensor or to
+    integers if the callee's type is more specific; its dimensions are checked later.
+    """
     if isinstance(wanted, Tuple) and isinstance(info, Tuple) and isinstance(value, tuple):
         fields = zip(value, info.fields, wanted.fields, strict=True)
         return tuple(_passed(body, *field, f"{site}[{index}]") for index, field in enumerate(fields))
@@ -181,7 +184,7 @@ def _passed(body: BodyLowering, value: Lowered, info: StructInfo, wanted: Struct
 
 
 def _checked_outs(body: BodyLowering, header: Header, passed: Sequence[ir.Value]) -> list[ir.Value]:
-    """Let the callee's entry check the arguments; destinations of the sizes that it finds."""
+    """Call the callee's shape function, which checks the arguments; return destinations of the sizes it returns."""
     body.entry_checks.add(header.name)
     sizes = [size for leaf in leaf_sizes(body.declarations, header.params, passed) for size in leaf]
     index = ir.IndexType.get()
@@ -200,7 +203,7 @@ def _checked_outs(body: BodyLowering, header: Header, passed: Sequence[ir.Value]
 
 
 def _destinations(info: StructInfo, header: Header) -> list[Tensor]:
-    """The results that the callee writes into tensors of the caller, as the caller knows them."""
+    """The results that the callee writes into tensors of the caller, with the caller's types."""
     infos = leaf_infos(info)
     return [
         leaf

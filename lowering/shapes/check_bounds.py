@@ -1,4 +1,4 @@
-"""Pass ``check-bounds``: prim funcs that would leave their buffers fail with an error (level T)."""
+"""Pass ``check-bounds``: prim funcs raise an error instead of accessing memory out of bounds (level T)."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ MODES = ("auto", "all", "none")
 
 
 def unproved(function: func.FuncOp, ranges: Ranges) -> Iterator[Requirement]:
-    """What the ops of a prim func need and nobody has proved, in the order of the program."""
+    """Yield the requirements of the ops of a prim func that are not proved, in program order."""
     for op in ops_of(function.operation):
         yield from (requirement for requirement in requirements(op) if not requirement.proved(ranges))
 
 
 @dataclass(frozen=True)
 class CheckBounds(ModulePass):
-    """Check at run time what keeps prim funcs within their buffers, where it is not proved: indices, sizes, steps.
+    """Insert run-time checks for the unproved bounds of prim funcs: indices, sizes, steps.
 
-    `mode`: ``auto`` is for the prim funcs that `check-prim-funcs` has marked, ``all`` for all of them; ``none`` checks
-    nothing. Empty: what the context's option ``tir.bounds_check`` says, which is ``auto`` by default.
+    `mode`: ``auto`` checks the prim funcs that `check-prim-funcs` has marked, ``all`` checks all of them, ``none``
+    checks nothing. Empty: the context's option ``tir.bounds_check``, which is ``auto`` by default.
     """
 
     name: ClassVar[str] = "check-bounds"
     mode: str = ""
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `ArgumentError` for an unknown mode."""
+        """Raise `ArgumentError` for an unknown mode."""
         mode = self.mode or bounds_mode(ctx)
         if mode not in MODES:
             raise ArgumentError(f"{BOUNDS_CHECK} is one of {', '.join(MODES)}, not '{mode}'")
@@ -60,7 +60,7 @@ class CheckBounds(ModulePass):
 
 
 def bounds_mode(ctx: PassContext) -> str:
-    """What the context says of checks in prim funcs; raises `ArgumentError` for an unknown mode."""
+    """The mode set in the context; raise `ArgumentError` for an unknown one."""
     mode = str(ctx.option(BOUNDS_CHECK))
     if mode not in MODES:
         raise ArgumentError(f"{BOUNDS_CHECK} is one of {', '.join(MODES)}, not '{mode}'")
@@ -88,7 +88,7 @@ def _check_function(function: func.FuncOp, declarations: RuntimeDeclarations, si
 
 
 def _names(function: func.FuncOp) -> dict[ir.Value, str]:
-    """Buffers by their names in messages."""
+    """The names of buffers in messages."""
     declared = prim_params(function)
     return {
         argument: f"'{declared[number].name}'" if declared is not None else f"argument {number}"

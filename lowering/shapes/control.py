@@ -46,7 +46,7 @@ def _if(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 @handles("arith.select")
 def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    """What canonicalisation makes of a conditional whose branches are empty."""
+    """Lower a conditional that canonicalisation has replaced by a select, because its branches are empty."""
     info = struct_info(op.results[0].type)
     new = scf.IfOp(body.tensor(op.operands[0]), leaf_types(op, info), has_else=True)
     for value, block in zip(list(op.operands)[1:], (new.then_block, new.else_block), strict=True):
@@ -60,16 +60,16 @@ def _select(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 @handles("arith.index_cast")
 def _index_cast(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    """An ``i64`` is an ``index`` from here on; raises `VerifyError` for integers that are no Relax values."""
+    """An ``i64`` is an ``index`` at level T; raise `VerifyError` for integers that are not Relax values."""
     for value in (op.operands[0], op.results[0]):
         struct_info(value.type)
     return [body.values[op.operands[0]]]
 
 
 def _own(value: ir.Value) -> ir.Value:
-    """`value`, or a copy of it where a loop carries it: its memory is written in the round that goes on with it.
+    """Return `value`, or a copy of it if a loop carries it: the same iteration writes its memory.
 
-    Bufferisation takes all that a conditional may yield for one memory.
+    Bufferisation uses one memory for all values that a conditional may yield.
     """
     base = memory_of(value)
     if isinstance(base, ir.BlockArgument) and base.owner.owner.operation.name in ("scf.for", "scf.while"):
@@ -78,7 +78,7 @@ def _own(value: ir.Value) -> ir.Value:
 
 
 def leaf_types(op: ir.Operation, info: StructInfo) -> list[ir.Type]:
-    """The types at level T of a result of control flow that `info` describes."""
+    """The types at level T of a control-flow result that `info` describes."""
     if isinstance(info, Tuple):
         return [t for item in info.fields for t in leaf_types(op, item)]
     if is_handle(info):

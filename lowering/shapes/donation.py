@@ -1,4 +1,4 @@
-"""Results in the memory of parameters, which callers have donated: which results take which."""
+"""Donation: results that are computed in the memory of a parameter."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def donated_results(
     op: func.FuncOp, name: str, params: Sequence[Leaf], results: Sequence[Result]
 ) -> list[Result]:
-    """`results`, those with the parameter whose memory they take.
+    """Return `results`, with the parameter whose memory each donated one takes.
 
     Raises:
-        UnsupportedError: a private function, whose callers are functions, or one that returns such a result itself.
-        VerifyError: an attribute that is no list of parameters of the types of the results, each for one result.
+        UnsupportedError: the function is private, so that the module may call it, or it returns such a result itself.
+        VerifyError: the attribute is not a list of different parameters that have the types of their results.
     """
     given = op.attributes[DONATED]
     names = [item.value for item in given] if _is_texts(given) else []

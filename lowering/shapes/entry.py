@@ -1,5 +1,8 @@
-"""Entry of a public function: ``f.shapes`` (checks of the arguments' dimensions, sizes of the results), and its
-signature as an attribute, from which the FFI wrapper is made."""
+"""Entry of a public function: the function ``f.shapes`` and the signature attribute.
+
+``f.shapes`` checks the dimensions of the arguments and computes the sizes of the results. The FFI wrapper is generated
+from the signature.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from relax_mlir.symbolic import Bounds, Dim
 def leaf_sizes(
     declarations: RuntimeDeclarations, params: Sequence[Leaf], given: Sequence[ir.Value]
 ) -> list[list[ir.Value]]:
-    """The ``index`` values that describe each parameter, read off the values that pass them."""
+    """The ``index`` values that describe each parameter, read from the values that pass them."""
     remaining = list(given)
     dims = []
     for leaf in params:
@@ -43,7 +46,7 @@ def build_shapes_function(
     bounds: Bounds,
     location: ir.Location,
 ) -> None:
-    """Emit ``f.shapes``: all dimensions of the parameters in, those of the results that the caller allocates out."""
+    """Emit ``f.shapes``: from the dimensions of all parameters to those of results that callers allocate."""
     index = ir.IndexType.get()
     inputs = [index] * sum(leaf.rank for leaf in params)
     outputs = [index] * sum(leaf.rank for leaf in results)
@@ -89,7 +92,7 @@ def _expectation(table: SymbolTable, leaf: Leaf, axis: int, dim: Dim) -> tuple[s
 
 
 DROPPED = None
-"""For a leaf of a result that callers do not get: it is in the memory of a parameter."""
+"""Marks a result leaf that callers do not receive, because it is in the memory of a parameter."""
 
 
 def signature(
@@ -101,10 +104,10 @@ def signature(
     exposed: ir.Attribute | None = None,
     written: Sequence[int] = (),
 ) -> ir.DictAttr:
-    """The attribute from which the FFI wrapper of `function` is made; `returned`: which leaves it gives back.
+    """The attribute from which the FFI wrapper of `function` is generated.
 
-    `exposed`: the function is the entry of a prim func, and this its attribute `EXPOSES`. `written`: the numbers of the
-    arguments that results are written into.
+    `returned`: per result leaf, True if the function returns it. `exposed`: the attribute `EXPOSES`, if the function is
+    the entry of a prim func. `written`: the indices of the arguments that results are written into.
     """
     is_tuple = isinstance(result, Tuple)
     fields = result.fields if isinstance(result, Tuple) else (result,)
@@ -127,7 +130,7 @@ def signature(
 def _described(
     name: str, infos: Sequence[StructInfo], returned: Iterator[bool | None] | None
 ) -> list[ir.Attribute]:
-    """Fields of a tuple, without those that are `DROPPED`."""
+    """The descriptions of the fields of a tuple, without those that are `DROPPED`."""
     found = [_describe_info(name.format(i), info, returned) for i, info in enumerate(infos)]
     return [item for item in found if item is not None]
 
@@ -135,7 +138,7 @@ def _described(
 def _describe_info(
     name: str, info: StructInfo, returned: Iterator[bool | None] | None = None
 ) -> ir.DictAttr | None:
-    """None: a leaf that is `DROPPED`."""
+    """Describe a value; None for a leaf that is `DROPPED`."""
     text: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(str(info))}
     if isinstance(info, Tuple):
         fields = _described(f"{name}[{{}}]", info.fields, returned)

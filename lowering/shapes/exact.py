@@ -1,7 +1,7 @@
-"""Arithmetic on ``index`` values that notices results of more than 64 bits.
+"""Overflow-checked arithmetic on ``index`` values.
 
-Every value carries the interval in which it is known to lie. An operation whose result cannot leave 64 bits is a plain
-one; any other adds a flag, which is true where it overflowed: one or two instructions each, off the critical path.
+Every value carries an interval that contains it. An operation whose result always fits in 64 bits is emitted without a
+check. Any other adds an overflow flag, which takes one or two instructions off the critical path.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def index_constant(value: int) -> ir.Value:
 
 @dataclass(frozen=True)
 class Ranged:
-    """An ``index`` value, and the bounds between which it lies where nothing has overflowed."""
+    """An ``index`` value, and its bounds if nothing has overflowed."""
 
     value: ir.Value
     low: int
@@ -31,15 +31,15 @@ class Ranged:
 
 @dataclass
 class ExactArithmetic:
-    """Computes expressions of symbols at the insertion point; `overflows` are the flags (i1) of what may overflow."""
+    """Computes expressions of symbols at the insertion point; `overflows` are the flags (i1) of possible overflows."""
 
     symbols: Mapping[str, ir.Value]
     bounds: Mapping[str, tuple[int, int]]
-    """What is known of symbols; those without an entry are zero or more."""
+    """Bounds of symbols; those without an entry are non-negative."""
     overflows: list[ir.Value] = field(default_factory=list)
 
     def compute(self, dim: Dim) -> Ranged:
-        """`dim`, in whose constants nothing has more than 64 bits (see `fits`)."""
+        """Emit `dim`; its constants must fit in 64 bits (see `fits`)."""
         return symbolic.lower(
             dim,
             symbol=self.symbol,
@@ -97,14 +97,14 @@ class ExactArithmetic:
         return _clamped(result, -size, size)
 
     def mod(self, a: Ranged, b: Ranged) -> Ranged:
-        """Python's %: the remainder has the divisor's sign, and is nearer to zero than it."""
+        """Python's %: the remainder has the divisor's sign and a smaller magnitude."""
         quotient = arith.floordivsi(a.value, b.value)
         result = arith.subi(a.value, arith.muli(quotient, b.value))
         return Ranged(result, min(b.low + 1, 0), max(b.high - 1, 0))
 
 
 def fits(dim: Dim) -> bool:
-    """Whether all constants of `dim` have at most 64 bits."""
+    """True if all constants of `dim` fit in 64 bits."""
     found: list[int] = []
     symbolic.lower(
         dim,

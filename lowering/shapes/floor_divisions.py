@@ -1,4 +1,4 @@
-"""Quotients and remainders of indices in the IR, as `relax_mlir.tir.expression_parts` writes them."""
+"""Match quotients and remainders of indices in the form that `relax_mlir.tir.expression_parts` emits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from relax_mlir.mlir import ir
 
 
 def quotient_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
-    """x and d of ``x // d``; d is as it is divided by, and perhaps the greater one of 1 and a size."""
+    """x and d of ``x // d``, or None. d is the divisor in the IR, which may be the maximum of 1 and a size."""
     op = defining_op(value)
     if op is not None and op.name == "arith.select":
         test, zero, quotient = op.operands
@@ -30,7 +30,7 @@ def quotient_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
 
 
 def remainder_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
-    """x and d of ``x % d``, which is ``x - x // d * d``."""
+    """x and d of ``x % d``, which is emitted as ``x - x // d * d``, or None."""
     op = defining_op(value)
     if op is None or op.name != "arith.subi":
         return None
@@ -48,7 +48,7 @@ def remainder_of(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
 
 
 def size_of(divisor: ir.Value) -> ir.Value:
-    """What a divisor was written as: the size of which it is the greater one with 1, or itself."""
+    """The size whose maximum with 1 is the divisor, or the divisor itself."""
     op = defining_op(divisor)
     if op is None or op.name != "arith.maxsi" or 1 not in map(number_of, op.operands):
         return divisor
@@ -56,7 +56,7 @@ def size_of(divisor: ir.Value) -> ir.Value:
 
 
 def number_of(value: ir.Value) -> int | None:
-    """The number that an index is, if it is a constant."""
+    """The value of a constant index, or None."""
     op = defining_op(value)
     if op is None or op.name != "arith.constant":
         return None

@@ -1,4 +1,4 @@
-"""Headers of Relax functions at level T: their types, what they return, and which of them may call themselves."""
+"""Headers of Relax functions at level T: their types, results, and recursion."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from relax_mlir.mlir import func, ir
 
 @dataclass(frozen=True)
 class Result:
-    """A leaf of a result. `returned`: the function gives it back; else it writes it into a tensor of its caller.
+    """A leaf of a result. `returned`: the function returns it; otherwise it writes it into a tensor of its caller.
 
-    `donated`: that tensor is the parameter whose leaf has this number, not one of its own.
+    `donated`: that tensor is the parameter leaf with this index, not a destination argument.
     """
 
     leaf: Leaf
@@ -32,7 +32,7 @@ class Result:
 
     @property
     def types(self) -> list[ir.Type]:
-        """Types of the values that stand for it among the results; a returned tensor is a handle."""
+        """The types of the values that represent it in the results; a returned tensor is a handle."""
         return handle_types() if self.returned and isinstance(self.leaf.info, Tensor) else self.leaf.types
 
 
@@ -51,11 +51,11 @@ class Header:
 
     @property
     def destinations(self) -> list[Leaf]:
-        """The results that are written into tensors of the caller that are no parameters."""
+        """The results that are written into tensors of the caller other than parameters."""
         return [r.leaf for r in self.results if not r.returned and r.donated is None]
 
     def places(self, given: Sequence[ir.Value], outs: Sequence[ir.Value]) -> list[ir.Value]:
-        """The tensor that each result which is not returned is written into: a parameter, or one of `outs`."""
+        """The tensor that each result not returned is written into: a parameter, or one of `outs`."""
         starts = [0, *itertools.accumulate(len(leaf.types) for leaf in self.params)]
         own = iter(outs)
         written = [result for result in self.results if not result.returned]
@@ -65,9 +65,9 @@ class Header:
 def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Header:
     """Add the function `name` of level T, without a body.
 
-    Its arguments are the parameters, the destinations of results, and, if it is `recursive`, the address from which
-    the stack is measured. What a function of a cycle of calls gives back has no size before the call. `short`: see
-    `is_latency_critical`.
+    Its arguments are the parameters, the destinations of results, and, if it is `recursive`, the address that stack
+    depth is measured from. A recursive function returns its results, because their sizes are not known before the call.
+    `short`: see `is_latency_critical`.
     """
     infos = [struct_info(t) for t in op.type.inputs]
     named = list(zip(parameter_names(op), infos, strict=True))
@@ -107,14 +107,14 @@ def make_header(op: func.FuncOp, name: str, recursive: bool, short: bool) -> Hea
 
 
 def _has_size(leaf: Leaf, known: set[str]) -> bool:
-    """Whether the size of a result is a formula of the parameters' symbols."""
+    """True if the size of a result is a formula of the parameters' symbols."""
     if not isinstance(leaf.info, Tensor) or is_handle(leaf.info) or leaf.info.known_shape is None:
         return False
     return known.issuperset(leaf.info.symbols())
 
 
 def recursive_functions(functions: Sequence[func.FuncOp]) -> set[str]:
-    """Names of the functions that call themselves, over others or not."""
+    """The names of functions that call themselves, directly or indirectly."""
     called = {
         op.name.value: {callee_of(call) for call in ops_of(op.operation, "relax.call")} for op in functions
     }

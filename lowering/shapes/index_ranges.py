@@ -1,4 +1,4 @@
-"""What is known of ``index`` values in a prim func: whether one lies within a dimension of a buffer."""
+"""Range analysis of ``index`` values in a prim func: proves that an index is within a dimension of a buffer."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.symbolic.division import exact_quotient
 
 MOST_FORMS = 64
-"""Forms that are tried to find the limits of a value: each argument of a minimum is a limit of its own."""
+"""Maximum number of forms tried to bound a value; each argument of a minimum is a separate bound."""
 
 
 @dataclass
 class Ranges:
-    """Ranges of the index values of one prim func, whose sizes are symbols: declared ones, else one per dimension.
+    """Ranges of the index values of one prim func; its sizes are symbols, either declared or one per dimension.
 
-    Index arithmetic wraps around, and what is proved of formulas holds for exact numbers: sums, differences and
-    products may wrap on the way, as their result is exact once it is proved to be in range; what compares or divides
-    needs operands that do not overflow.
+    Index arithmetic wraps around, but formulas are proved for exact integers. Sums, differences and products may wrap
+    in intermediate steps, because a result that is proved to be in range is exact. Comparisons and divisions need
+    operands that do not overflow.
     """
 
     function: func.FuncOp
     params: Sequence[PrimParam] | None = None
-    """What is known of the parameters, where the function does not declare them."""
+    """The parameters' shapes and names, if the function does not declare them."""
     shapes: dict[ir.Value, tuple[Dim, ...]] = field(default_factory=dict)
     values: dict[ir.Value, Linear | None] = field(default_factory=dict)
     spans: dict[ir.Value, tuple[tuple[Linear, ...], tuple[Linear, ...]]] = field(default_factory=dict)
-    """What results that are no linear forms are no less than, and what they are no greater than."""
+    """Lower and upper bounds of results that are not linear forms."""
 
     def __post_init__(self) -> None:
         arguments = list(self.function.arguments)
@@ -56,7 +56,7 @@ class Ranges:
                 self.shapes[argument] = shape if shape is not None else own_shape(argument, number)
 
     def is_small(self, dim: Dim) -> bool:
-        """Whether a formula cannot overflow: small numbers, and products of none but all sizes of a buffer."""
+        """True if a formula cannot overflow: small integers, and no products except the element count of a buffer."""
         if is_small(dim):
             return True
         text = str(dim)
@@ -66,16 +66,16 @@ class Ranges:
 
     @cached_property
     def _counts(self) -> list[str]:
-        """The numbers of elements of the arguments, which are in memory."""
+        """The element counts of the arguments, which fit in memory."""
         shapes = [shape for argument, shape in self.shapes.items() if isinstance(argument.owner, ir.Block)]
         return sorted({str(symbolic.product(shape)) for shape in shapes}, key=len, reverse=True)
 
     def _does_not_sink(self, dim: Dim) -> bool:
-        """Whether a formula is not less than the least integer, so that what overflows is less than it."""
+        """True if a formula is proved not to be below the minimum integer, so that a wrapped value is less than it."""
         return self.is_small(dim) or symbolic.prove_less_equal(0, dim)
 
     def within(self, index: ir.Value, buffer: ir.Value, axis: int, at: ir.Operation | None = None) -> bool:
-        """Whether it is proved that ``0 <= index < size`` of the dimension, wherever the access `at` is reached."""
+        """True if ``0 <= index < size`` of the dimension is proved whenever the access `at` executes."""
         size = self.size(buffer, axis)
         if size is None:
             return False
@@ -88,7 +88,7 @@ class Ranges:
         return all(self._follows(goal, facts) for goal in (value, Linear({}, size - 1).plus(value, -1)))
 
     def _follows(self, goal: Linear, facts: Sequence[Linear]) -> bool:
-        """Whether a form is proved not to be negative, alone or with one of the facts, which are not."""
+        """True if a form is proved to be non-negative, alone or with one of the non-negative facts."""
         return any(
             symbolic.prove_less_equal(0, low)
             for form in (goal, *(goal.plus(fact, -1) for fact in facts))
@@ -96,12 +96,12 @@ class Ranges:
         )
 
     def exact_form(self, value: ir.Value) -> Linear | None:
-        """`value` as a linear form that does not overflow; None if it is none."""
+        """`value` as a linear form that does not overflow, or None."""
         form = self.linear(value)
         return form if form is not None and is_small(form.rest) and self._cannot_overflow(form) else None
 
     def between(self, index: ir.Value, least: Dim, most: Dim) -> bool:
-        """Whether it is proved that ``least <= index <= most``."""
+        """True if `index` is proved to be between `least` and `most`, inclusive."""
         value = self.linear(index)
         return (
             value is not None
@@ -110,25 +110,25 @@ class Ranges:
         )
 
     def at_least(self, index: ir.Value, least: int) -> bool:
-        """Whether it is proved that ``least <= index``, which does not overflow."""
+        """True if `index` is proved to be at or above `least`, without overflow."""
         value = self.linear(index)
         if value is None or not is_small(value.rest) or not self._cannot_overflow(value):
             return False
         return any(symbolic.prove_less_equal(least, low) for low in self.extremes(value, greatest=False))
 
     def size(self, buffer: ir.Value, axis: int) -> Dim | None:
-        """The size of a dimension; None if it is no expression of the symbols."""
+        """The size of a dimension; None if it is not an expression of the symbols."""
         return dimension(self, buffer, axis)
 
     def exact(self, value: ir.Value) -> Dim | None:
-        """A number as an expression of the symbols; `check-bounds` sees to it that sizes do not overflow."""
+        """A value as an expression of the symbols; `check-bounds` ensures that sizes do not overflow."""
         found = self.linear(value)
         return found.rest if found is not None and not found.terms else None
 
     def extremes(self, value: Linear, *, greatest: bool) -> Iterator[Dim]:
-        """Expressions of the symbols that the value never exceeds (or never falls below), while all loops run.
+        """Yield upper (or lower) bounds of the value over all loop iterations, as expressions of the symbols.
 
-        What is defined last goes first: its limits name what is defined before it.
+        Variables are eliminated innermost first, because their bounds refer to outer ones.
         """
         waiting = [value]
         for _ in range(MOST_FORMS):
@@ -149,7 +149,7 @@ class Ranges:
         return next(self.extremes(value, greatest=greatest), None)
 
     def _place(self, variable: ir.Value) -> tuple[int, int]:
-        """Where a variable is defined: how deep, and before which others that are as deep."""
+        """Sort key of a variable: its nesting depth, then its order among variables of the same depth."""
         owner = variable.owner
         depth = sum(
             1 for _ in ancestors(owner.owner.operation if isinstance(owner, ir.Block) else owner.operation)
@@ -159,14 +159,14 @@ class Ranges:
         )
 
     def begins(self, variable: ir.Value) -> tuple[Linear, ...]:
-        """What a variable is no less than."""
+        """Lower bounds of a variable."""
         if variable in self.spans:
             return self.spans[variable][0]
         found = self.linear(variable.owner.owner.operands[0])
         return (found,) if found is not None and self.is_small(found.rest) and found.has_small_factors else ()
 
     def ends(self, variable: ir.Value) -> tuple[Linear, ...]:
-        """What a variable is no greater than."""
+        """Upper bounds of a variable."""
         if variable in self.spans:
             return self.spans[variable][1]
         stop = variable.owner.owner.operands[1]
@@ -178,10 +178,10 @@ class Ranges:
         )
 
     def _cannot_overflow(self, form: Linear) -> bool:
-        """Whether no multiple of a variable in a limit overflows.
+        """True if no multiple of a variable in a bound overflows.
 
-        Loops get to great numbers one by one, in more time than there is, unless they begin there; parallel ones, and
-        what is computed, may begin anywhere.
+        A sequential loop that starts at a small value cannot reach large ones in any realistic time. Parallel loops and
+        computed values may start anywhere.
         """
         for variable in form.terms:
             if not any(self.is_small(low.rest) for low in self.begins(variable)):
@@ -192,7 +192,7 @@ class Ranges:
         return form.has_small_factors
 
     def linear(self, value: ir.Value) -> Linear | None:
-        """`value` as a linear form of loop variables; None if it is none."""
+        """`value` as a linear form of loop variables, or None."""
         if value not in self.values:
             self.values[value] = None
             try:
@@ -223,13 +223,13 @@ class Ranges:
         return self.arithmetic(op) if op.name.startswith("arith.") else None
 
     def spanned(self, value: ir.Value, least: Dim | None, size: Dim | None) -> Linear | None:
-        """A value of which only the range is known: from `least` to ``size - 1``."""
+        """A value known only by its range, from `least` to ``size - 1``."""
         return self.limit(value, [least], [None if size is None else size - 1])
 
     def limit(
         self, value: ir.Value, lows: Sequence[Linear | Dim | None], highs: Sequence[Linear | Dim | None]
     ) -> Linear | None:
-        """A value that is no less than each of some, and no greater than each of others."""
+        """A value with the given lower and upper bounds."""
         least, most = (
             tuple(x if isinstance(x, Linear) else Linear({}, x) for x in side if x is not None)
             for side in (lows, highs)
@@ -270,7 +270,7 @@ class Ranges:
         return self.divided(op, left, number)
 
     def scaled(self, op: ir.Operation, value: Linear, size: Dim) -> Linear | None:
-        """A value that is not negative times a size: the first of a part of so many."""
+        """A non-negative value times a size, such as the start of a block of that size."""
         low, high = self.extreme(value, greatest=False), self.extreme(value, greatest=True)
         if low is None or high is None or not symbolic.prove_less_equal(0, low):
             return None
@@ -278,7 +278,7 @@ class Ranges:
         return self.limit(op.results[0], [0], [high * size]) if fits else None
 
     def limited(self, op: ir.Operation, left: Linear | None, right: Linear | None) -> Linear | None:
-        """The greater or the lesser of two values: one of them known is enough for a limit."""
+        """The maximum or minimum of two values; one known value is enough for a bound."""
         greater = op.name == "arith.maxsi"
         sides = [side for side in (left, right) if side is not None and self.is_small(side.rest)]
         combine = symbolic.maximum if greater else symbolic.minimum
@@ -292,7 +292,7 @@ class Ranges:
         return self.limit(op.results[0], [_of_both(lows, combine)], limits)
 
     def divided(self, op: ir.Operation, left: Linear, number: int | None) -> Linear | None:
-        """Quotients and remainders of what is not negative by a positive number."""
+        """Quotients and remainders of a non-negative value by a positive integer."""
         if number is None or number <= 0 or not self.is_small(left.rest):
             return None
         low, high = self.extreme(left, greatest=False), self.extreme(left, greatest=True)
@@ -306,7 +306,7 @@ class Ranges:
         return self.spanned(op.results[0], 0, size)
 
     def remainder(self, op: ir.Operation, dividend: ir.Value, divisor: ir.Value) -> Linear | None:
-        """``x % d``, which is not negative."""
+        """``x % d``, which is non-negative."""
         number = number_of(divisor)
         if number is not None:
             return self.spanned(op.results[0], 0, number) if number > 0 else None
@@ -322,12 +322,12 @@ class Ranges:
         return None if multiple is None else self.limit(op.results[0], [0], [multiple - 1])
 
     def divides(self, dividend: ir.Value, divisor: ir.Value) -> bool:
-        """Whether it is proved that a divisor is not 0 where it is reached."""
+        """True if a divisor is proved to be nonzero when it is used."""
         number = number_of(divisor)
         return number > 0 if number is not None else self._multiple(dividend, divisor) is not None
 
     def _multiple(self, dividend: ir.Value, divisor: ir.Value) -> Dim | None:
-        """m where ``0 <= x < m * d``: then neither m nor d is 0 where x is reached."""
+        """m such that ``0 <= x < m * d``; then m and d are nonzero whenever x is computed."""
         value, size = self.linear(dividend), self.exact(size_of(divisor))
         if value is None or size is None or isinstance(size, int):
             return None
@@ -342,12 +342,12 @@ class Ranges:
 
 
 def _of_both(found: Sequence[Dim], combine: Callable[..., Dim]) -> Dim | None:
-    """The limit of two values by those of each, if both are known."""
+    """The combined bound of two values, or None unless both are known."""
     return combine(*found) if len(found) == 2 else None
 
 
 def least_of(value: ir.Value) -> list[ir.Value]:
-    """The values of which one is the least, if it is that; else it alone."""
+    """The operands of a (nested) minimum, or the value itself."""
     op = defining_op(value)
     if op is None or op.name != "arith.minsi":
         return [value]
@@ -355,16 +355,16 @@ def least_of(value: ir.Value) -> list[ir.Value]:
 
 
 def is_parallel(loop: ir.Operation) -> bool:
-    """Whether a loop is written as one whose iterations may run in any order."""
+    """True if a loop is declared parallel, so that its iterations may run in any order."""
     kind = loop.attributes.get(LOOP_KIND)
     return isinstance(kind, ir.StringAttr) and kind.value == "parallel"
 
 
 def _by_sizes(params: Sequence[PrimParam]) -> tuple[list[PrimParam], dict[str, Dim]]:
-    """Parameters with formulas of what is known not to be negative, and the integers among them that are such, by name.
+    """Rewrite parameters so that their size formulas are non-negative; also return the non-negative integers, by name.
 
-    An integer may be negative, unless it is the size of a buffer. Where a size is more than an integer by a number,
-    ``n + 1``, it gets a symbol of its own, and the integer is less than that by the number.
+    An integer may be negative unless it is the size of a buffer. If a size is an integer plus a constant, ``n + 1``,
+    the size becomes a new symbol, and the integer is that symbol minus the constant.
     """
     sizes = {dim for param in params for dim in param.shape or ()}
     integers: dict[str, Dim] = {}
@@ -383,7 +383,7 @@ def _by_sizes(params: Sequence[PrimParam]) -> tuple[list[PrimParam], dict[str, D
 
 
 def _unused(name: str, sizes: Collection[Dim]) -> str:
-    """The name of a symbol that no size has."""
+    """A symbol name that no size uses."""
     taken = {symbol for size in sizes for symbol in symbolic.symbols(size)}
     while name in taken:
         name += "_"
@@ -391,7 +391,7 @@ def _unused(name: str, sizes: Collection[Dim]) -> str:
 
 
 def _moved(shape: tuple[Dim, ...] | None, symbol: Dim, value: Dim) -> tuple[Dim, ...] | None:
-    """A shape whose dimensions that are `symbol` and a number are `value` and that number."""
+    """A shape in which each dimension `symbol` + constant becomes `value` + constant."""
     if shape is None:
         return None
     apart = [dim - symbol for dim in shape]

@@ -1,4 +1,4 @@
-"""Calls of prim funcs that leave results in the memory of their arguments."""
+"""Calls of prim funcs that write results into the memory of their arguments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _on_tensors(
     infos: Sequence[Tensor],
     extra: Sequence[ir.Value],
 ) -> list[ir.Value]:
-    """Bufferisation copies the arguments that are read later, and those that nobody may write."""
+    """Call a prim func on tensors. Bufferisation copies arguments that are read later or are not writable."""
     arguments = [leaf for item in fields for leaf in flatten(item)]
     outs = [body.empty(info) for info, index in zip(infos, indices, strict=True) if index == FRESH]
     given = _fitting(op, callee, [*arguments, *outs, *extra])
@@ -105,14 +105,14 @@ def _on_memrefs(
 def _note_destinations(
     callee: func.FuncOp, fields: Sequence[Lowered], indices: Sequence[int], arguments: int, outs: int
 ) -> None:
-    """The arguments whose memory results take, and the outputs behind all arguments."""
+    """Record as destinations the arguments whose memory results take, and the outputs after all arguments."""
     ends = list(itertools.accumulate(len(flatten(item)) for item in fields))
     taken = [ends[index] - 1 for index in indices if index != FRESH]
     note_destinations(callee, [*taken, *range(arguments, arguments + outs)])
 
 
 def _fitting(op: ir.Operation, callee: func.FuncOp, given: list[ir.Value]) -> list[ir.Value]:
-    """`given`, which are as many as the prim func takes."""
+    """Return `given` if its length matches the prim func; otherwise raise `UnsupportedError`."""
     wanted = len(callee.type.inputs)
     if len(given) != wanted:
         raise UnsupportedError(
@@ -123,7 +123,7 @@ def _fitting(op: ir.Operation, callee: func.FuncOp, given: list[ir.Value]) -> li
 
 
 def _owned(call: ir.Operation) -> set[int]:
-    """Numbers of the arguments whose old elements nothing but `call` needs: it may have their memory."""
+    """Indices of the arguments whose old elements only `call` uses, so that it may take their memory."""
     defining = defining_op(call.operands[0])
     if (
         defining is None
@@ -142,7 +142,7 @@ def _owned(call: ir.Operation) -> set[int]:
 
 
 def _donated(call: ir.Operation) -> set[int]:
-    """Numbers of the arguments that are donated parameters whose old elements nothing but `call` needs."""
+    """Indices of the arguments that are donated parameters whose old elements only `call` uses."""
     defining, function = defining_op(call.operands[0]), call.block.owner
     if not isinstance(function.opview, func.FuncOp) or DONATED not in function.attributes:
         return set()

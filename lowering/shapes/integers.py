@@ -1,4 +1,4 @@
-"""Integers as values: ``index`` values at level T."""
+"""Integer values, which are ``index`` values at level T."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def as_index(value: ir.Value) -> ir.Value:
 
 
 def match_integer(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    """`match_shape` of an integer: its symbol gets a value, which is checked to be zero or positive."""
+    """Lower `match_shape` of an integer: its symbol gets a value, which is checked to be non-negative."""
     (dim,) = dims_from_attr(op.attributes["pattern"])
     assert dim is not None
     value = as_index(body.tensor(op.operands[0]))

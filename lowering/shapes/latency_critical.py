@@ -1,6 +1,6 @@
-"""Functions that are short: calls with small arguments take microseconds, whatever else is in the arguments.
+"""Latency-critical functions: calls with small arguments take microseconds, whatever the arguments contain.
 
-The GIL can be held during such calls: to release it and take it again costs a third of a small call.
+Such calls can hold the GIL: releasing and reacquiring it costs a third of a small call.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from relax_mlir.passes.fusion.prim_loops import AROUND, over_rows
 
 MAX_CALLS = 16
 MAX_STATIC = 1024
-"""How many elements a tensor may have besides: as many as one of the arguments."""
+"""Maximum number of elements of a static tensor whose size is not that of an argument."""
 
 _LINEAR = frozenset({"elementwise", "broadcast", "injective", "reduction"})
-"""Patterns of prim funcs that may take as long as their tensors are large; their loops tell."""
+"""Patterns of prim funcs whose time may be linear in their tensors; their loops decide."""
 
 _BESIDE_LOOPS = AROUND | {"linalg.fill"}
-"""Ops of prim funcs that take no longer than the loops; what a fill writes is read or added to by one of these."""
+"""Other ops of prim funcs, no slower than the loops; a linalg op reads or accumulates into the result of a fill."""
 
 
 def is_latency_critical(function: func.FuncOp, callees: Mapping[str, func.FuncOp]) -> bool:
-    """Whether a Relax function of level R1 does a few linear steps, on tensors no larger than its arguments.
+    """True if a Relax function of level R1 performs a few linear steps, on tensors no larger than its arguments.
 
-    Tensors are compared by their dimensions; one that could be larger than all arguments, or whose size is not known,
-    makes a function long. So do all other ops: loops, calls of functions, products.
+    Sizes are compared by their dimensions. A tensor that may be larger than all arguments, or whose size is unknown,
+    makes the function long. So do all other ops: loops, calls of functions, GEMMs.
     """
     params = [struct_info(type_) for type_ in function.type.inputs]
     allowed = {_size(info) for info in params if isinstance(info, Tensor)}
@@ -52,7 +52,7 @@ def is_latency_critical(function: func.FuncOp, callees: Mapping[str, func.FuncOp
 
 
 def _is_linear(prim: func.FuncOp) -> bool:
-    """Whether what is called as a prim func is one that takes as long as its arguments and results are large."""
+    """True if the run time of a prim func is linear in the size of its arguments and results."""
 
     if PRIM_FUNC not in prim.attributes or prim.is_external:
         return False
@@ -64,7 +64,7 @@ def _is_linear(prim: func.FuncOp) -> bool:
 
 
 def _is_over_argument(loop: ir.Operation) -> bool:
-    """Whether a loop runs once for each element of an argument of the prim func: sums over products may run longer."""
+    """True if a loop nest has one iteration per element of an argument; other reductions may have more."""
     maps = linalg.get_indexing_maps(loop) if loop.name.startswith("linalg.") else None
     return maps is not None and any(
         isinstance(value.owner, ir.Block) and map_.value.is_permutation
@@ -81,7 +81,7 @@ def _leaves(info: StructInfo) -> Iterator[StructInfo]:
 
 
 def _size(info: Tensor) -> tuple[int, tuple[str, ...]] | None:
-    """The number of elements as a number times dimensions; None if it is not known."""
+    """The number of elements as an integer and dynamic dimensions; None if it is not known."""
     if info.known_shape is None or info.dtype is None:
         return None
     static = [dim for dim in info.known_shape if isinstance(dim, int)]

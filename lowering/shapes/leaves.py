@@ -12,14 +12,14 @@ from relax_mlir.mlir import ir
 
 @dataclass(frozen=True)
 class Leaf:
-    """A parameter, or a field of one. `name` is how users know it: ``x``, or ``t[0]`` for a field of a tuple."""
+    """A parameter, or a field of one. `name` is the name shown to users: ``x``, or ``t[0]`` for a field of a tuple."""
 
     name: str
     info: Tensor | Shape | Prim | Object
 
     @property
     def rank(self) -> int:
-        """Number of ``index`` values that describe the leaf at entry: its dimensions, or 1 for an integer."""
+        """The number of ``index`` values that describe the leaf at entry: its dimensions, or 1 for an integer."""
         if isinstance(self.info, Prim):
             return 1
         if isinstance(self.info, Object):
@@ -28,7 +28,7 @@ class Leaf:
 
     @property
     def types(self) -> list[ir.Type]:
-        """Types of the arguments that pass the leaf at level T."""
+        """The types of the arguments that pass the leaf at level T."""
         if is_handle(self.info):
             return handle_types()
         if isinstance(self.info, Tensor):
@@ -37,12 +37,12 @@ class Leaf:
 
 
 def handle_types() -> list[ir.Type]:
-    """The two words of a handle."""
+    """The types of the two words of a handle."""
     return [ir.IntegerType.get_signless(64)] * 2
 
 
 def leaves(name: str, info: StructInfo) -> Iterator[Leaf]:
-    """The leaves of `info`."""
+    """Yield the leaves of `info`."""
     if isinstance(info, Tuple):
         for index, item in enumerate(info.fields):
             yield from leaves(f"{name}[{index}]", item)

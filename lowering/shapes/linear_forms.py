@@ -1,4 +1,4 @@
-"""Linear forms of loop variables over expressions of sizes, and which formulas of sizes cannot overflow."""
+"""Linear forms of loop variables over expressions of sizes, and a test that such expressions cannot overflow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
 SMALL = 1024
-"""Numbers up to which a formula of sizes is taken not to overflow: sizes are less than 2**48 each."""
+"""Bound on the integers in a size formula that cannot overflow; each size is less than 2**48."""
 _NUMBER, _PRODUCT = re.compile(r"\d+"), re.compile(r"[\w)]\s*\*\s*[A-Za-z_(]")
 
 
@@ -39,13 +39,13 @@ class Linear:
 
 
 def is_small(dim: Dim) -> bool:
-    """Whether a formula of sizes cannot overflow: its numbers are small, and it multiplies no two sizes."""
+    """True if a formula of sizes cannot overflow: its integers are small, and it multiplies no two sizes."""
     if isinstance(dim, int):
         return True
     return is_small_text(str(dim))
 
 
 def is_small_text(text: str) -> bool:
-    """The same of the text of a formula."""
+    """The same test for the text of a formula."""
     products = _PRODUCT.search(re.sub(r"\b\d+\*", "", text))
     return products is None and all(int(number) <= SMALL for number in _NUMBER.findall(text))

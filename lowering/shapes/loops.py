@@ -1,4 +1,4 @@
-"""Loops: carried tensors of sizes that stay have one buffer each, into which every round writes."""
+"""Loops: each carried tensor of constant size has one buffer, which every iteration writes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _for(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _check_end(body: BodyLowering, op: ir.Operation, upper: ir.Value, step: ir.Value) -> None:
-    """Check what is not known of the step and the last bound: a variable that stays, or wraps around, never ends."""
+    """Check the step and upper bound unless they are proved: a variable that never advances or wraps never ends."""
     if surely_ends(op):
         return
     where = f"{body.symbols.function}: {place(op)}: the loop"
@@ -94,7 +94,7 @@ def _while(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _inner(body: BodyLowering, old: ir.Block, arguments: Sequence[ir.Value]) -> BodyLowering:
-    """Lowers the ops of a region, whose arguments are flattened."""
+    """Lower the ops of a region whose arguments are flattened."""
     inner = body.nested()
     remaining = list(arguments)
     for argument in old.arguments:
@@ -116,9 +116,9 @@ def _fitted(value: ir.Value, type_: ir.Type) -> ir.Value:
 
 
 def _of_any_size(init: Sequence[ir.Value], known: Sequence[bool]) -> list[ir.Value]:
-    """`init`, with copies of the tensors that may change their size.
+    """Return `init`, with copies of the tensors that may change their size.
 
-    Upstream's canonicalisation gives what a loop carries the static type before a cast, as if it stayed that.
+    Upstream's canonicalisation gives a carried value the static type from before a cast, as if its size were constant.
     """
     return [
         value
@@ -129,7 +129,7 @@ def _of_any_size(init: Sequence[ir.Value], known: Sequence[bool]) -> list[ir.Val
 
 
 def _sizes_stay(info: StructInfo) -> list[bool]:
-    """Per leaf of a carried value, whether it is a tensor of the same size in every round."""
+    """Per leaf of a carried value, True if it is a tensor of the same size in every iteration."""
     fields = getattr(info, "fields", None)
     if fields is not None:
         return [known for field in fields for known in _sizes_stay(field)]
@@ -147,7 +147,7 @@ def _end(
     types: Sequence[ir.Type],
     targets: Sequence[ir.Value | None],
 ) -> None:
-    """End a region. A value with a target is written into the buffer of the target (see `protect-carried`)."""
+    """End a region; a value with a target is written into the target's buffer (see `protect-carried`)."""
     given = [_fitted(value, type_) for value, type_ in zip(values, types, strict=True)]
     ended = [
         value

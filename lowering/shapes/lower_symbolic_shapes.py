@@ -1,4 +1,4 @@
-"""Pass ``lower-symbolic-shapes``: Relax functions become functions on plain tensors (level R1 to T)."""
+"""Pass ``lower-symbolic-shapes``: Relax functions become functions on builtin tensors (level R1 to T)."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ HANDLERS = (
     "inplace",
     "asserts",
 )
-"""Modules of this package that say how ops are lowered."""
+"""Modules of this package that register lowerings of ops."""
 
 
 class LowerSymbolicShapes(ModulePass):
-    """Make symbols index values and shapes of parameters run-time checks.
+    """Replace symbols by index values, and shapes of parameters by run-time checks.
 
     Results whose size is a formula of the parameters become destination arguments; functions return the others.
     """
@@ -51,7 +51,7 @@ class LowerSymbolicShapes(ModulePass):
     name: ClassVar[str] = "lower-symbolic-shapes"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` or `ShapeError` for what native code cannot express."""
+        """Raise `UnsupportedError` or `ShapeError` for programs that native code cannot express."""
         for handlers in HANDLERS:
             importlib.import_module(f"relax_mlir.lowering.shapes.{handlers}")
         declarations = RuntimeDeclarations(module)
@@ -106,7 +106,7 @@ def _lower(
 
 
 def _argument_locations(header: Header) -> list[ir.Location]:
-    """Locations that name the arguments: parameters as users know them, destinations by the result."""
+    """Locations that name the arguments: parameters by their names, destinations by their results."""
     params = zip(header.old.arguments, header.param_infos, strict=True)
     flat = [
         *(leaf for old, (name, info) in params for leaf in leaves(name_of(old.location) or name, info)),

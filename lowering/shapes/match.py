@@ -1,4 +1,4 @@
-"""`match_shape`: symbols get values, and what the compiler cannot prove is checked at run time."""
+"""`match_shape`: bind symbols to values, and check at run time what the compiler cannot prove."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _match_shape(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 def _sizes(
     body: BodyLowering, op: ir.Operation, info: StructInfo, result: StructInfo, site: str
 ) -> tuple[list[ir.Value], Sequence[Dim | None]]:
-    """The dimensions of the value, after checks of its rank and dtype, and what is known of them."""
+    """Check the value's rank and dtype; return its dimensions, and the expressions known for them."""
     value = body.values[op.operands[0]]
     if isinstance(info, Object):
         assert isinstance(value, Handle)

@@ -1,4 +1,4 @@
-"""Handles at level T: taking known values out of them, with checks, and making them of known values."""
+"""Handles at level T: unpack values from them, with checks, and box values into them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _CPU = 1
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value comes from, for messages: ``main: match_shape at f.py:1:2: the value``, ``expected …``.
+    """The source of a value, for messages: ``main: match_shape at f.py:1:2: the value``, ``expected …``.
 
-    `kind` replaces the kinds of errors where it is set; `joint` stands between the value and what is said of it.
+    `kind`, if set, replaces the kinds of errors. `joint` is inserted between the value and the rest of the message.
     """
 
     text: str
@@ -104,7 +104,7 @@ class _Reader:
         return whole if info.values is None else ShapeValue(tuple(self.entries(whole, len(info.values))))
 
     def entries(self, handle: Handle, count: int) -> list[ir.Value]:
-        """The numbers of a Shape, which must be `count`, each zero or more."""
+        """The entries of a Shape, which must have `count` of them, all non-negative."""
         rank = self.number("shape_rank", handle.payload)
         self.check(self.is_one_of(rank, count), "ShapeError", f"has {{0}} entries, expected {count}", [rank])
         index = ir.IndexType.get()
@@ -139,7 +139,7 @@ class _Reader:
         return handle
 
     def dims(self, sizes: Sequence[ir.Value], dims: Sequence[Dim | None]) -> None:
-        """Check dimensions, or entries of a shape, against what is known of them."""
+        """Check dimensions, or entries of a shape, against their known expressions."""
         for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
             if dim is None:
                 continue
@@ -168,12 +168,12 @@ class _Reader:
 
 
 def unpack(body: BodyLowering, handle: Handle, info: StructInfo, origin: Origin) -> Lowered:
-    """The value behind a handle of which nothing is known, after checks of all that `info` says."""
+    """Unpack a handle of which nothing is known, after checking everything in `info`."""
     return _Reader(body, origin).any(handle, info)
 
 
 def refine(body: BodyLowering, handle: Handle, known: Tensor, info: Tensor, origin: Origin) -> None:
-    """Check the rank and the dtype that `info` says of a tensor, and `known` does not."""
+    """Check the rank and dtype of a tensor that `info` has and `known` lacks."""
     _Reader(body, origin).refine(handle, known, info)
 
 
@@ -183,12 +183,12 @@ def require_tensor(body: BodyLowering, handle: Handle, origin: Origin) -> None:
 
 
 def shape_entries(body: BodyLowering, handle: Handle, count: int, origin: Origin) -> list[ir.Value]:
-    """The numbers of a Shape behind a handle, after a check of how many there are."""
+    """The entries of a Shape given by its handle, after a check of their number."""
     return _Reader(body, origin).entries(handle, count)
 
 
 def type_index(handle: Handle) -> ir.Value:
-    """The FFI's type index of a value, which is the low half of its first word."""
+    """The FFI type index of a value, the low half of its first word."""
     return arith.index_cast(ir.IndexType.get(), arith.andi(handle.kind, _word(0xFFFFFFFF)))
 
 
@@ -197,8 +197,10 @@ def _word(value: int) -> ir.Value:
 
 
 def view(body: BodyLowering, handle: Handle, info: Tensor) -> Lowered:
-    """A tensor behind a handle whose rank, dtype and static dimensions have been checked: the handle itself, or, where
-    `info` says enough, a tensor over its memory (over a copy where its elements are not in row-major order)."""
+    """Convert the handle of a tensor whose rank, dtype and static dimensions have been checked.
+
+    Returns the handle itself, or, if `info` has enough, a tensor over its memory (copied if it is not row-major).
+    """
     if is_handle(info):
         return handle
     buffer = _memory(body, handle, info)
@@ -216,7 +218,7 @@ def _memory(body: BodyLowering, handle: Handle, info: Tensor) -> ir.Value:
 
 
 def box(body: BodyLowering, value: Lowered, info: StructInfo) -> Handle:
-    """A handle of a value described by `info`: objects are made, and owned by the frame; elements are copied."""
+    """Box a value described by `info` into a handle: creates objects, owned by the frame, and copies elements."""
     if isinstance(value, Handle):
         return value
     if isinstance(info, Tensor):
@@ -260,12 +262,12 @@ def new_tensor(body: BodyLowering, sizes: Sequence[ir.Value], info: Tensor) -> t
 
 
 def write(value: ir.Value, buffer: ir.Value) -> None:
-    """Copy the elements of a tensor into a buffer; nothing is copied where it has been computed there."""
+    """Copy the elements of a tensor into a buffer, unless they have been computed there."""
     bufferization.materialize_in_destination(None, value, buffer, restrict=True, writable=True)
 
 
 def copy_tensor(body: BodyLowering, handle: Handle) -> Handle:
-    """A new tensor object with the elements of one behind a handle."""
+    """A new tensor object with the elements of the tensor of a handle."""
     (payload,) = body.declarations.object("copy", [handle.payload], [ir.IntegerType.get_signless(64)])
     return Handle(_word(TENSOR), payload)
 
@@ -277,10 +279,10 @@ def tensor_shape(body: BodyLowering, handle: Handle) -> Handle:
 
 
 def own(body: BodyLowering, handle: Handle) -> None:
-    """Let the frame have the reference that a function gave back."""
+    """Move to the frame the reference that a function returned."""
     body.declarations.object("own", [handle.kind, handle.payload], [])
 
 
 def retain(body: BodyLowering, handle: Handle) -> None:
-    """A reference for the caller, to whom the handle is given back."""
+    """Add a reference for the caller, to which the handle is returned."""
     body.declarations.object("retain", [handle.kind, handle.payload], [])

@@ -1,4 +1,4 @@
-"""Calls of packed functions, and what they may have changed."""
+"""Calls of packed functions, and the tensors that they may have changed."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ from relax_mlir.symbolic import Dim
 class _Arguments:
     """Collects the arguments of a packed call.
 
-    `changes`: the callee may change the tensors that it is given. `keeps`: what it gives back may share the memory of
-    its arguments, so that they are tensor objects and not views of memory that ends with the call.
+    `changes`: the callee may change tensors that it receives. `keeps`: its result may share memory with its arguments,
+    so they are tensor objects, not views of memory that ends with the call.
     """
 
     body: BodyLowering
     changes: bool
     keeps: bool
     owned: set[ir.Value] = field(default_factory=set)
-    """Tensors whose old elements nobody needs."""
+    """Tensors whose old elements are not used later."""
     kinds: list[str] = field(default_factory=list)
     operands: list[ir.Value] = field(default_factory=list)
     dtypes: list[str] = field(default_factory=list)
     touched: dict[ir.Value, Update] = field(default_factory=dict)
-    """What the callee may have changed, by tensor (of a handle: the payload); one given twice is one buffer."""
+    """Updates from the callee, by tensor (for handles, by payload). A tensor passed twice has one buffer."""
     boxes: dict[ir.Value, Handle] = field(default_factory=dict)
 
     def collect(self, op: ir.Operation) -> None:
-        """All arguments of a call."""
+        """Collect all arguments of a call."""
         arguments, fields = struct_info(op.operands[0].type), self.body.values[op.operands[0]]
         assert isinstance(arguments, Tuple) and isinstance(fields, tuple)
         remaining = list(zip(fields, arguments.fields, strict=True))
@@ -87,7 +87,7 @@ class _Arguments:
             self.operands += [handle.kind, handle.payload]
 
     def buffer(self, value: ir.Value) -> ir.Value:
-        """The memory of a tensor, to be seen by the callee during the call."""
+        """The memory of a tensor, for the callee to access during the call."""
         if not self.changes:
             return read_buffer(value)
         if value not in self.touched:
@@ -99,7 +99,7 @@ class _Arguments:
         return buffer
 
     def handle(self, value: Lowered, info: StructInfo) -> Handle:
-        """An argument as an object; tensors in tuples are copies of which nobody sees what becomes of them."""
+        """An argument as an object; changes to tensors in tuples are not visible, because these are copies."""
         if isinstance(info, Tuple):
             assert isinstance(value, tuple)
             inner = _Arguments(self.body, self.changes, keeps=True)
@@ -141,7 +141,7 @@ def _call_dps_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 @handles("relax.call_packed", "relax.call_pure_packed")
 def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
-    """A callee with effects may change its tensors in place: `relax.updated` reads them from the same buffers."""
+    """Lower a packed call. If the callee has effects, `relax.updated` reads its tensors from the same buffers."""
     result = struct_info(op.results[0].type)
     is_plain = not isinstance(result, Tuple) and not is_handle(result)
     keeps = any(is_handle(leaf) for leaf in leaf_infos(result))
@@ -171,7 +171,7 @@ def _call_packed(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _own_tensors(value: Lowered, info: StructInfo, shares: bool) -> Lowered:
-    """Copies of the known tensors of a result, where they may be the memory of an argument."""
+    """Copy the known tensors of a result if they may share memory with an argument."""
     if isinstance(info, Tuple) and isinstance(value, tuple):
         return tuple(_own_tensors(v, i, shares) for v, i in zip(value, info.fields, strict=True))
     if shares and isinstance(info, Tensor) and isinstance(value, ir.Value):
@@ -180,7 +180,7 @@ def _own_tensors(value: Lowered, info: StructInfo, shares: bool) -> Lowered:
 
 
 def _owned_arguments(body: BodyLowering, call: ir.Operation) -> set[ir.Value]:
-    """Tensors of which nothing but `call` needs the old elements: it may have their memory."""
+    """Tensors whose old elements only `call` uses, so that it may take their memory."""
     defining = defining_op(call.operands[0])
     if defining is None or defining.name != TUPLE:
         return set()
@@ -239,9 +239,9 @@ def _cast_buffer(buffer: ir.Value, type_: ir.Type) -> ir.Value:
 def _received(
     body: BodyLowering, op: ir.Operation, info: StructInfo, results: list[ir.Value], shares: bool
 ) -> Lowered:
-    """What a packed function returned, once its dimensions have been checked against `info`.
+    """Convert the result of a packed function, after checking its dimensions against `info`.
 
-    `shares`: it may be the memory of an argument, which ends with the argument's last use.
+    `shares`: it may share memory with an argument, which ends with the argument's last use.
     """
     if isinstance(info, Prim):
         return results.pop(0)

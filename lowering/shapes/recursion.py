@@ -1,4 +1,4 @@
-"""Functions that call themselves: how deep they may go."""
+"""Recursive functions: a limit on their stack depth."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from relax_mlir.lowering.shapes.symbols import index_constant
 from relax_mlir.mlir import arith, ir
 
 STACK_BYTES = 2 << 20
-"""What calls of recursive functions may take of the stack, from the first one on; threads have 8 MiB as a rule."""
+"""Stack bytes available to a recursion, measured from its first call; threads usually have 8 MiB."""
 
 
 def check_stack(declarations: RuntimeDeclarations, name: str, base: ir.Value) -> ir.Value:
-    """Check at the entry of a recursive function that there is room; the address from which callees measure.
+    """Check stack space at the entry of a recursive function; return the base address for its callees.
 
-    `base`: the address that the caller gave, 0 from outside of the recursion.
+    `base`: the base address from the caller, 0 if it is outside of the recursion.
     """
     word = ir.IntegerType.get_signless(64)
     (here,) = declarations.object("stack", [], [word])

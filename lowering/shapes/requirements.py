@@ -1,4 +1,4 @@
-"""What each op of a prim func needs so that it stays within its buffers: relations of sizes and indices."""
+"""Bounds requirements of the ops in a prim func: relations between sizes and indices that keep accesses in bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir.mlir import arith, ir, linalg, math, memref, tensor
 from relax_mlir.symbolic import Dim, prove_equal, prove_less_equal
 
 MAX_BYTES = 1 << 47
-"""No buffer is larger: an address has as many bits."""
+"""Upper bound on the size of a buffer: addresses have 47 bits."""
 Value: TypeAlias = ir.Value
 BOUNDS_ERROR, SHAPE_ERROR = "BoundsError", "ShapeError"
 
@@ -40,7 +40,7 @@ Term: TypeAlias = "int | ir.Value | SizeOf"
 
 
 def emit(term: Term) -> Value:
-    """A term as a value, at the insertion point; integers of other types become ``index``."""
+    """Emit a term at the insertion point; integers of other types become ``index``."""
     if isinstance(term, int):
         return arith.constant(ir.IndexType.get(), term)
     if isinstance(term, SizeOf):
@@ -59,9 +59,9 @@ def known(ranges: Ranges, term: Term) -> Dim | None:
 
 @dataclass(frozen=True)
 class Requirement:
-    """Something that must hold when `op` is reached: `proved` tells whether it does anyway, `emit` gives an i1.
+    """A condition that must hold when `op` executes: `proved` decides it statically, `emit` returns an i1.
 
-    `message` names the numbers of `values` by ``{0}``, ``{1}``.
+    `message` shows the integers of `values` as ``{0}``, ``{1}``.
     """
 
     op: ir.Operation
@@ -71,7 +71,7 @@ class Requirement:
     proved: Callable[[Ranges], bool]
     emit: Callable[[Sequence[Value]], Value]
     buffer: ir.Value | None = None
-    """What the message is about, if it is a buffer."""
+    """The buffer that the message names, if any."""
 
 
 def _cmp(predicate: str) -> Callable[[Sequence[Value]], Value]:
@@ -110,7 +110,7 @@ def _equal(op: ir.Operation, left: Term, right: Term, message: str) -> Requireme
 
 
 def requirements(op: ir.Operation) -> Iterator[Requirement]:
-    """What `op` needs."""
+    """Yield the requirements of `op`."""
     rule = RULES.get(op.name)
     if rule is not None:
         yield from rule(op)
@@ -119,7 +119,7 @@ def requirements(op: ir.Operation) -> Iterator[Requirement]:
 
 
 def _access(buffer: int) -> Callable[[ir.Operation], Iterator[Requirement]]:
-    """Of an op whose operand `buffer` is accessed at the indices behind it."""
+    """The rule for an op that accesses operand `buffer` at the indices that follow it."""
 
     def rule(op: ir.Operation) -> Iterator[Requirement]:
         for axis, index in enumerate(list(op.operands)[buffer + 1 :]):
@@ -144,7 +144,7 @@ def _loop(op: ir.Operation) -> Iterator[Requirement]:
 
 
 def _allocation(op: ir.Operation) -> Iterator[Requirement]:
-    """Sizes are not negative, and their product is one of a buffer that there can be."""
+    """Sizes are non-negative, and their product is at most that of the largest possible buffer."""
     type_ = ir.ShapedType(op.results[0].type)
     sizes = list(op.operands)
     static = type_.element_type
@@ -180,7 +180,7 @@ def _allocation(op: ir.Operation) -> Iterator[Requirement]:
 
 
 def _is_shape(ranges: Ranges, dims: Sequence[Dim], bytes_: int) -> bool:
-    """Whether an argument has these sizes among its own, so that memory for them does not overflow."""
+    """True if these sizes are among those of an argument, so that a buffer of them cannot be too large."""
     wanted = Counter(map(str, dims))
     return bytes_ <= 1 << 16 and any(wanted <= Counter(map(str, shape)) for shape in ranges.shapes.values())
 
@@ -194,7 +194,7 @@ def _shape_text(type_: ir.ShapedType) -> str:
 
 
 def _exact(value: ir.Value) -> Value:
-    """An index as f64, whose sums and products do not wrap around."""
+    """An index as f64, in which sums and products do not wrap around."""
     double, op = ir.F64Type.get(), defining_op(value)
     emitters = {"arith.addi": arith.addf, "arith.subi": arith.subf, "arith.muli": arith.mulf}
     if op is not None and op.name in emitters:
@@ -222,7 +222,7 @@ def _same_shape(op: ir.Operation) -> Iterator[Requirement]:
 
 
 def _slice(op: ir.Operation) -> Iterator[Requirement]:
-    """The slice lies in the buffer; the inserted tensor has its sizes."""
+    """The slice is within the buffer; an inserted tensor has the sizes of the slice."""
     slices = Slices.of(op)
     whole = op.operands[1] if op.name == "tensor.insert_slice" else op.operands[0]
     for axis, (offset, size, stride) in enumerate(
@@ -243,7 +243,7 @@ def _slice_inside(
 ) -> Requirement:
     """``0 <= offset <= dim``, ``0 <= size <= ceil((dim - offset) / stride)``, which cannot overflow.
 
-    A slice without elements may begin behind the last element: nothing is read there.
+    An empty slice may begin after the last element, because it reads nothing.
     """
 
     def proved(ranges: Ranges) -> bool:
@@ -283,7 +283,7 @@ def _slice_inside(
 
 
 def _expand(op: ir.Operation) -> Iterator[Requirement]:
-    """Each dimension is the product of those that it becomes."""
+    """Each dimension is the product of the dimensions that it expands to."""
     dynamic = int(ir.ShapedType.get_dynamic_size())
     sizes = list(op.operands)[1:]
     shape: list[Term] = []
@@ -325,7 +325,7 @@ def _product(op: ir.Operation, axis: int, parts: Sequence[Term]) -> Requirement:
 
 
 def _loops(op: ir.Operation) -> Iterator[Requirement]:
-    """All operands of a ``linalg`` op agree about the length of each loop."""
+    """All operands of a ``linalg`` op have the same length for each loop."""
     maps = linalg.get_indexing_maps(op)
     if maps is None:
         return
@@ -352,7 +352,7 @@ def _loops(op: ir.Operation) -> Iterator[Requirement]:
 
 
 def is_rising_access(expr: ir.AffineExpr) -> bool:
-    """Whether an access is never negative, and never falls when a loop variable rises: ``i + k``, ``i floordiv 4``."""
+    """True if an index is non-negative and monotonic in all loop variables: ``i + k``, ``i floordiv 4``."""
     if isinstance(expr, ir.AffineConstantExpr):
         return int(ir.AffineConstantExpr(expr).value) >= 0
     if isinstance(expr, ir.AffineDimExpr):
@@ -381,7 +381,7 @@ def _loops_of(expr: ir.AffineExpr) -> list[int]:
 
 
 def _last_index(expr: ir.AffineExpr, sizes: dict[int, Dim]) -> Dim:
-    """The greatest index of a rising access in loops of these sizes."""
+    """The maximum index of a monotonic access in loops of these sizes."""
     if isinstance(expr, ir.AffineConstantExpr):
         return int(ir.AffineConstantExpr(expr).value)
     if isinstance(expr, ir.AffineDimExpr):
@@ -394,7 +394,7 @@ def _last_index(expr: ir.AffineExpr, sizes: dict[int, Dim]) -> Dim:
 
 
 def _emit_last_index(expr: ir.AffineExpr, sizes: dict[int, Value]) -> Value:
-    """`_last_index` as f64, whose sums and products do not wrap around."""
+    """`_last_index` as f64, in which sums and products do not wrap around."""
     double = ir.F64Type.get()
     if isinstance(expr, ir.AffineConstantExpr):
         return arith.constant(double, float(ir.AffineConstantExpr(expr).value))
@@ -412,7 +412,7 @@ def _emit_last_index(expr: ir.AffineExpr, sizes: dict[int, Value]) -> Value:
 def _last_access(
     op: ir.Operation, place: SizeOf, expr: ir.AffineExpr, first: dict[int, SizeOf]
 ) -> Requirement:
-    """The greatest index of an access such as ``i + k`` is in range, unless a loop of the op is empty."""
+    """The maximum index of an access such as ``i + k`` is in range, unless a loop of the op is empty."""
     assert is_rising_access(expr), "check-prim-funcs refuses other accesses"
     loops = _loops_of(expr)
 
@@ -475,4 +475,4 @@ RULES: dict[str, Callable[[ir.Operation], Iterator[Requirement]]] = {
     "scf.for": _loop,
     "func.return": _results,
 }
-"""Ops that need something, beside those of ``linalg``."""
+"""The rules of ops with requirements, except ``linalg`` ops."""

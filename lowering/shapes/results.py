@@ -1,4 +1,4 @@
-"""What a function gives to its caller: tensors written into destinations, and values returned."""
+"""Results of a function: tensors written into destinations, and returned values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from relax_mlir.mlir import bufferization, func, ir, tensor
 def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequence[ir.Value]) -> None:
     """Write each result into its destination or return it.
 
-    A tensor that is returned twice is computed in one destination only. All copies are made before the first
-    destination is written, which may hold what they read; parameters that results take the memory of are written last.
+    A tensor that is returned twice is computed in only one destination. All copies come before the first write of a
+    destination, because destinations may hold their sources. Results in the memory of parameters are written last.
     """
     items = _leaves(result)
     destinations = iter(outs)
@@ -55,7 +55,7 @@ def give_results(body: BodyLowering, header: Header, result: Lowered, outs: Sequ
 
 
 def _returned(body: BodyLowering, item: Lowered, info: StructInfo) -> Lowered:
-    """A result as the function returns it; a tensor that another function returned is passed on."""
+    """A result in the form that the function returns; a tensor object returned by a callee is passed on."""
     if not isinstance(info, Tensor) or not isinstance(item, ir.Value):
         return item
     base = _without_casts(item)
@@ -63,9 +63,9 @@ def _returned(body: BodyLowering, item: Lowered, info: StructInfo) -> Lowered:
 
 
 def _place(body: BodyLowering, value: ir.Value, info: Tensor) -> Handle | None:
-    """Let the call that makes a tensor compute it in a new tensor object, if it fills one of its own.
+    """Make the call that computes a tensor write it into a new tensor object, if it fills an uninitialised tensor.
 
-    As `place-results` does with destinations of the caller; here the size is known where the call stands.
+    Like `place-results` for destinations of the caller, but here the size is known at the call.
     """
     defining = defining_op(value)
     if defining is None or defining.name != "func.call" or defining.block != ir.InsertionPoint.current.block:
@@ -95,7 +95,7 @@ def _is_empty(value: ir.Value) -> bool:
 
 
 def receive(body: BodyLowering, header: Header, info: StructInfo, values: Sequence[ir.Value]) -> Lowered:
-    """The result of a call, described by `info`, from what the function gave back: the frame owns its objects."""
+    """Convert the returned values of a call to the result described by `info`; the frame takes its objects."""
     remaining = list(values)
     views: list[Lowered] = []
     for leaf, result in zip(leaf_infos(info), header.results, strict=True):
@@ -130,7 +130,7 @@ def leaf_infos(info: StructInfo) -> list[StructInfo]:
 
 
 def _nested(info: StructInfo, items: list[Lowered]) -> Lowered:
-    """Leaves as the value that `info` describes; takes them off the front of `items`."""
+    """Assemble the value that `info` describes from leaves; takes them off the front of `items`."""
     return tuple(_nested(field, items) for field in info.fields) if isinstance(info, Tuple) else items.pop(0)
 
 

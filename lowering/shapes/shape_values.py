@@ -1,4 +1,4 @@
-"""Shapes of known rank as tensors, and tensors of known length as shapes."""
+"""Conversions between shapes of known rank and tensors of known length."""
 
 from __future__ import annotations
 

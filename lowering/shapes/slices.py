@@ -1,4 +1,4 @@
-"""What a slice of a tensor or buffer takes: offsets, sizes and strides."""
+"""Offsets, sizes and strides of slices of tensors and buffers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.mlir import ir
 
 @dataclass(frozen=True)
 class Slices:
-    """Offsets, sizes and strides of a slice: numbers, or values."""
+    """Offsets, sizes and strides of a slice: ints, or SSA values."""
 
     offsets: tuple[int | ir.Value, ...]
     sizes: tuple[int | ir.Value, ...]
@@ -17,7 +17,7 @@ class Slices:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Slices:
-        """Those of a ``tensor.extract_slice``, ``tensor.insert_slice`` or ``memref.subview``."""
+        """Read the slice of a ``tensor.extract_slice``, ``tensor.insert_slice`` or ``memref.subview``."""
         segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
         dynamic = int(ir.ShapedType.get_dynamic_size())
         waiting = list(op.operands)[sum(segments[:-3]) :]
@@ -28,7 +28,7 @@ class Slices:
         return cls(*found)
 
     def kept_axes(self, rank: int) -> list[int] | None:
-        """The axes that the slice has, when it drops some of length 1; None if these are not told apart."""
+        """The axes that remain when a slice drops axes of length 1; None if they are ambiguous."""
         if rank == len(self.sizes):
             return list(range(rank))
         kept = [axis for axis, size in enumerate(self.sizes) if size != 1]

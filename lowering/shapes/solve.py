@@ -1,4 +1,4 @@
-"""Symbols of parameters at run time: their values, solved from dimensions that are expressions, and their bounds."""
+"""Symbols of parameters at run time: their values, solved from dimension expressions, and their bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.symbolic import Bounds, Definition, Dim
 
 
 def leaf_dims(leaf: Leaf) -> Sequence[Dim | None]:
-    """Dimensions of a tensor, values of a shape, the value of an integer."""
+    """The dimensions of a tensor, the values of a shape, or the value of an integer."""
     if isinstance(leaf.info, Tensor):
         return leaf.info.shape or ()
     if isinstance(leaf.info, Shape):
@@ -23,7 +23,7 @@ def leaf_dims(leaf: Leaf) -> Sequence[Dim | None]:
 
 
 def describe(leaf: Leaf, axis: int) -> str:
-    """How messages call entry `axis` of a leaf."""
+    """The name of entry `axis` of a leaf in messages."""
     what = "dimension" if isinstance(leaf.info, Tensor) else "value"
     return f"parameter '{verbatim(leaf.name)}' {what} {axis}"
 
@@ -31,7 +31,7 @@ def describe(leaf: Leaf, axis: int) -> str:
 def define_symbols(table: SymbolTable, params: Sequence[Leaf], dims: Sequence[Sequence[ir.Value]]) -> None:
     """Define every symbol of the parameters by the dimension that `symbolic.definitions` chooses.
 
-    A symbol of ``2*n`` is half the dimension; that it is a whole number, and not negative, is checked.
+    The symbol of ``2*n`` is half the dimension; a check ensures that it is an integer and non-negative.
     """
     places = [(leaf, axis, dim) for leaf in params for axis, dim in enumerate(leaf_dims(leaf))]
     values = [value for sizes in dims for value in sizes]
@@ -44,7 +44,7 @@ def define_symbols(table: SymbolTable, params: Sequence[Leaf], dims: Sequence[Se
 
 
 def _solved(table: SymbolTable, leaf: Leaf, axis: int, definition: Definition, size: ir.Value) -> ir.Value:
-    """``(size - offset) / scale``, checked to be a whole number that is not negative."""
+    """``(size - offset) / scale``, checked to be a non-negative integer."""
     what = f"{table.function}: {describe(leaf, axis)}"
     known = [name for name in symbolic.symbols(definition.dim) if name != definition.symbol]
     given = "".join(
@@ -71,7 +71,7 @@ def _solved(table: SymbolTable, leaf: Leaf, axis: int, definition: Definition, s
 
 
 def check_bounds(table: SymbolTable, bounds: Bounds) -> None:
-    """Check at run time that the symbols lie within the bounds that the user gave."""
+    """Check at run time that the symbols are within the bounds that the user gave."""
     for name, (low, high) in bounds.items():
         value = table.values[name]
         source = f"{table.function}: symbol '{name}' is {{0}}, taken from {table.origins[name]},"

@@ -1,4 +1,4 @@
-"""Constants, shapes, tuples, and upstream ops that stay as they are."""
+"""Constants, shapes, tuples, and upstream ops that are unchanged."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def _copy(body: BodyLowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 _MAX_SPLAT = 1 << 24
-"""Bytes up to which a constant whose elements are all the same is data of the code."""
+"""Maximum bytes of a constant with equal elements that is stored as data of the code."""
 
 
 def _dense_constant(value: ir.DenseElementsAttr, tensor_type: ir.RankedTensorType) -> ir.Value:
-    """A constant in the code, or one that is filled: of gigabytes, LLVM would end the process without memory for it."""
+    """A constant stored in the code, or filled at run time: LLVM would run out of memory on gigabytes of data."""
     element = dtypes.from_element_type(tensor_type.element_type)
     if value.is_splat and math.prod(tensor_type.shape) * element.itemsize > _MAX_SPLAT:
         scalar = ir.DenseElementsAttr.get_splat(

@@ -1,4 +1,4 @@
-"""The symbols of a function as ``index`` values, with where each got its value."""
+"""The symbols of a function as ``index`` values, and the source of each value."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["SymbolTable", "index_constant"]
 class SymbolTable:
     """Values of the symbols in scope.
 
-    `origins` says in words where each was defined; this and `function` are parts of run-time messages (see `verbatim`).
+    `origins` describes the definition of each; these strings and `function` appear in run-time messages (see
+    `verbatim`).
 
-    Symbols are zero or more. Formulas of them are exact: one whose value, or an intermediate result, does not fit into
-    64 bits is a `ShapeError` of the call, where the formula is first needed in a scope.
+    Symbols are non-negative. Formulas of them are exact: if a value or an intermediate result does not fit in 64 bits,
+    the call raises a `ShapeError` at the first use of the formula in a scope.
     """
 
     function: str
@@ -40,13 +41,13 @@ class SymbolTable:
         self.origins[symbol] = origin
 
     def assume(self, bounds: Bounds) -> None:
-        """From here on symbols lie within `bounds`: they have been checked."""
+        """Record that symbols are within `bounds`, which have been checked."""
         for name, (low, high) in bounds.items():
             if high is not None:
                 self.bounds[name] = (max(low, 0), high)
 
     def nested(self) -> SymbolTable:
-        """A table for a region: it sees the symbols of this one, and its own stay inside."""
+        """A table for a region: it sees the symbols of this one, and its own are local."""
         return SymbolTable(
             self.function,
             self.declarations,
@@ -65,7 +66,7 @@ class SymbolTable:
     def value(self, dim: Dim) -> ir.Value:
         """`dim` as an ``index`` value at the current insertion point, which may be negative.
 
-        Raises `ShapeError` for an undefined symbol, and for a number that has more than 64 bits.
+        Raises `ShapeError` for an undefined symbol, and for an integer that does not fit in 64 bits.
         """
         missing = self.undefined(dim)
         if missing:
@@ -87,7 +88,7 @@ class SymbolTable:
         return self._computed[dim].value
 
     def size(self, dim: Dim) -> ir.Value:
-        """`dim` as the size of something, at the current insertion point: a run-time check that it is not negative.
+        """`dim` as a size at the current insertion point, with a run-time check that it is non-negative.
 
         Raises `ShapeError` as `value` does.
         """
@@ -104,7 +105,7 @@ class SymbolTable:
         return value
 
     def _exact(self, dim: Dim) -> Ranged:
-        """The value of `dim`, after a run-time check that it fits into 64 bits where that is not known."""
+        """The value of `dim`, with a run-time check that it fits in 64 bits unless that is known."""
         arithmetic = ExactArithmetic(self.values, self.bounds)
         result = arithmetic.compute(dim)
         if arithmetic.overflows:
@@ -118,7 +119,7 @@ class SymbolTable:
         return result
 
     def _require_nonzero(self, divisor: Dim, dim: Dim) -> None:
-        """Check at run time, once per scope, that a divisor is not 0: the processor would fault."""
+        """Check at run time, once per scope, that a divisor is nonzero; otherwise the processor would trap."""
         if divisor in self._nonzero:
             return
         self._nonzero.add(divisor)
@@ -131,7 +132,7 @@ class SymbolTable:
         return [self.size(dim) for dim in dims]
 
     def explain(self, dim: Dim, first_value: int) -> tuple[str, list[ir.Value]]:
-        """Text that says what `dim` is and why, with placeholders from `first_value` on, and their values.
+        """Describe `dim` and its source: text with placeholders numbered from `first_value`, and their values.
 
         ``n = {1}, taken from parameter 'x' dimension 0`` or ``2*n = {1}, with n = {2} taken from …``.
         """

@@ -1,4 +1,4 @@
-"""Views: ops that see a tensor with another shape, without touching its elements."""
+"""Views: ops that reshape a tensor without copying its elements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _check_size(body: BodyLowering, op: ir.Operation, source: Tensor, target: Te
 
 
 def product(values: Sequence[ir.Value]) -> ir.Value:
-    """Product of the sizes of a tensor, whose elements 64 bits can count; 1 for none."""
+    """The product of the sizes of a tensor, whose element count fits in 64 bits; 1 without sizes."""
     total = index_constant(1)
     for value in values:
         total = arith.muli(total, value)
@@ -55,9 +55,9 @@ def product(values: Sequence[ir.Value]) -> ir.Value:
 
 
 def reshape(body: BodyLowering, source: ir.Value, target: Tensor) -> ir.Value:
-    """A contiguous tensor seen with another shape: collapsed to one dimension, then expanded.
+    """Reshape a contiguous tensor: collapse it to one dimension, then expand it.
 
-    One without elements is a new tensor: upstream's views do not join dimensions that are 0 with unknown ones.
+    An empty tensor is replaced by a new one: upstream's views do not join dimensions of size 0 with unknown ones.
     """
     target_type = target.storage_type()
     shape = target.known_shape

@@ -1,4 +1,4 @@
-"""Reading the arguments of a builtin, and giving its result: code that the builtins have in common."""
+"""Reading the arguments of a builtin and returning its result: code that all builtins share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from relax_mlir.mlir_text import Fragment
 
 BOOL, FLOAT, DTYPE, SMALL_STR, STR, FUNCTION = 2, 3, 5, 11, 65, 68
 MAX_RANK = 1024
-"""The rank up to which builtins make tensors: their shape and strides lie on the stack for a moment."""
+"""Maximum rank of tensors that builtins create: shape and strides are temporarily on the stack."""
 
 MAX_BYTES = (1 << 47) - 1
-"""The most bytes that a process has addresses for."""
+"""Maximum number of bytes in the address space of a process."""
 
 INT64 = 0 | 64 << 8 | 1 << 16
 UINT8 = 1 | 8 << 8 | 1 << 16
@@ -31,8 +31,7 @@ BOOL8 = 6 | 8 << 8 | 1 << 16
 
 
 class BuiltinWriter(ObjectWriter):
-    """Writes one builtin, by the convention of the FFI: its arguments lie at %args, %n of them; %ret takes the
-    result."""
+    """Emits one builtin with the FFI calling convention: %n arguments at %args, the result in %ret."""
 
     def __init__(self, name: str, fragment: Fragment) -> None:
         super().__init__(name, f"{name}: ", fragment)
@@ -50,7 +49,7 @@ class BuiltinWriter(ObjectWriter):
         return self.code.at("%args", ANY_BYTES * i)
 
     def take(self, exactly: int, *names: str) -> None:
-        """Check the number of arguments."""
+        """Check for exactly `exactly` arguments."""
         listed = f" ({', '.join(names)})" if names else ""
         self.check(
             self.equal("%n", exactly, "i32"),
@@ -60,7 +59,7 @@ class BuiltinWriter(ObjectWriter):
         )
 
     def take_from(self, least: int, *names: str) -> None:
-        """Check that there are `least` arguments or more."""
+        """Check for `least` or more arguments."""
         listed = f" ({', '.join(names)})" if names else ""
         enough = self.code.let(f"arith.cmpi sge, %n, {self.code.constant(least, 'i32')} : i32")
         self.check(
@@ -82,7 +81,7 @@ class BuiltinWriter(ObjectWriter):
         return self.code.load(slot, 8, "i64")
 
     def require_kind(self, slot: str, kinds: tuple[int, ...], role: str, expected: str) -> str:
-        """Check the type index of a value; gives it (i32)."""
+        """Check the type index of a value; return it (i32)."""
         kind = self.kind_of(slot)
         self.check(
             self.any_of(*(self.equal(kind, k, "i32") for k in kinds)),
@@ -93,7 +92,7 @@ class BuiltinWriter(ObjectWriter):
         return kind
 
     def number(self, slot: str, role: str) -> str:
-        """An integer or a truth value, as i64."""
+        """An integer or a boolean, as i64."""
         self.require_kind(slot, (INT, BOOL), role, "an integer")
         return self.payload(slot)
 
@@ -114,7 +113,7 @@ class BuiltinWriter(ObjectWriter):
         return word
 
     def dl_tensor(self, slot: str, role: str, is_read: bool = True) -> str:
-        """The address of the DLTensor of a tensor on the CPU; one that `is_read` has memory."""
+        """The address of the DLTensor of a CPU tensor; with `is_read`, its memory must not be null."""
         kind = self.require_kind(slot, (TENSOR, DLTENSOR), role, "a tensor")
         pointer, device = self._inside(slot, kind)
         self.check(
@@ -138,7 +137,7 @@ class BuiltinWriter(ObjectWriter):
         return pointer
 
     def keepable(self, values: str, count: str) -> None:
-        """Check that `count` (i64) values can be kept when the call is over: none is a bare DLTensor."""
+        """Check that `count` (i64) values may be kept after the call: none is a bare DLTensor."""
         i = self.loop(count)
         self._keepable(self.element(values, i, ANY_BYTES), i)
         self.code.do("}")
@@ -153,7 +152,7 @@ class BuiltinWriter(ObjectWriter):
         )
 
     def tensor_of(self, slot: str, context: str) -> str:
-        """Like `dl_tensor`; messages begin with a text that the builtin is given."""
+        """Like `dl_tensor`; messages begin with a string that is an argument of the builtin."""
         kind = self.kind_of(slot)
         self.check_as(
             self.any_of(self.equal(kind, TENSOR, "i32"), self.equal(kind, DLTENSOR, "i32")),
@@ -183,7 +182,7 @@ class BuiltinWriter(ObjectWriter):
         return pointer, code.load(pointer, DL.DEVICE, "i32")
 
     def elements(self, tensor: str) -> str:
-        """Where the elements of a DLTensor begin."""
+        """The address of the first element of a DLTensor."""
         data, offset = (
             self.code.load(tensor, DL.DATA, "!llvm.ptr"),
             self.code.load(tensor, DL.BYTE_OFFSET, "i64"),
@@ -195,7 +194,7 @@ class BuiltinWriter(ObjectWriter):
         return self.code.let(f"arith.extsi {self.code.load(tensor, DL.NDIM, 'i32')} : i32 to i64")
 
     def dims(self, slot: str, role: str) -> tuple[str, str]:
-        """How many numbers a shape has (i64), and where they lie; it may be an array of integers, too."""
+        """The number of dimensions of a shape (i64), and their address; an array of integers is also accepted."""
         code = self.code
         kind, payload = code.load(slot, 0, "i64"), self.payload(slot)
         self.define("as_shape", ["i64", "i64"], ["i64"])
@@ -219,7 +218,7 @@ class BuiltinWriter(ObjectWriter):
         return code.load(shape, OBJECT_BYTES + 8, "i64"), code.load(shape, OBJECT_BYTES, "!llvm.ptr")
 
     def natural_shape(self, slot: str, role: str) -> tuple[str, str, str]:
-        """A shape of numbers from zero on: its rank (i64), where it lies, and its number of elements.
+        """A shape of non-negative integers: its rank (i64), their address, and its number of elements.
 
         The number of elements is -1 beyond 64 bits.
         """
@@ -258,7 +257,7 @@ class BuiltinWriter(ObjectWriter):
         return rank, numbers, elements
 
     def bytes_of(self, elements: str, dtype: str) -> str:
-        """The bytes of elements of a dtype; -1 beyond 64 bits, as where `elements` is -1."""
+        """The size in bytes of elements of a dtype; -1 beyond 64 bits, or if `elements` is -1."""
         code = self.code
         low, high = code.fresh(), code.fresh()
         code.do(f"{low}, {high} = arith.mulsi_extended {elements}, {self.element_bytes(dtype)} : i64")
@@ -284,7 +283,7 @@ class BuiltinWriter(ObjectWriter):
         return code.index(code.let(f"llvm.ptrtoint {result} : !llvm.ptr to i64"))
 
     def heap(self, slot: str) -> tuple[str, str]:
-        """A shape heap: how many slots it has (i64), and where they lie."""
+        """The number of slots of a shape heap (i64), and their address."""
         code = self.code
         tensor = self.dl_tensor(slot, "argument 'heap'")
         dtype, rank = code.load(tensor, DL.DTYPE, "i32"), code.load(tensor, DL.NDIM, "i32")
@@ -300,7 +299,7 @@ class BuiltinWriter(ObjectWriter):
         return code.load(code.load(tensor, DL.SHAPE, "!llvm.ptr"), 0, "i64"), self.elements(tensor)
 
     def heap_slot(self, heap: tuple[str, str], index: str) -> str:
-        """The address of a slot of a heap, whose number (i64) is checked."""
+        """The address of a slot of a heap; its index (i64) is checked."""
         code, (size, data) = self.code, heap
         inside = code.let(f"arith.cmpi ult, {index}, {size} : i64")
         self.check(
@@ -313,26 +312,26 @@ class BuiltinWriter(ObjectWriter):
         return self.element(data, index, 8)
 
     def argument(self, position: str) -> str:
-        """The address of the argument at a position (i64) that only the call knows."""
+        """The address of the argument at a position (i64) that is only known at run time."""
         return self.element("%args", position, ANY_BYTES)
 
     # -- results
 
     def define(self, stem: str, inputs: list[str], results: list[str]) -> None:
-        """Let the module have the function `relax.object.<stem>`."""
+        """Define the function `relax.object.<stem>` in the module."""
         define_object_function(self.fragment, f"relax.object.{stem}", inputs, results)
 
     def result(self, kind: int, payload: str) -> None:
-        """Give a result whose reference, if it has one, is ours, and return."""
+        """Return a result and pass on the reference, if it has one."""
         self.store_any("%ret", 0, kind, payload)
         self.code.do("func.return")
 
     def nothing(self) -> None:
-        """Give None."""
+        """Return None."""
         self.result(NONE, self.code.constant(0))
 
     def any_result(self, slot: str) -> None:
-        """Give a value that somebody else holds."""
+        """Return a value that has another owner; adds a reference."""
         self._keepable(slot, self.code.constant(0))
         kind, payload = self.code.load(slot, 0, "i64"), self.payload(slot)
         self.retain(kind, payload)
@@ -341,7 +340,7 @@ class BuiltinWriter(ObjectWriter):
         self.code.do("func.return")
 
     def held(self, kind: int, handle: str) -> None:
-        """Give an object that the frame holds, too."""
+        """Return an object that the frame also holds; adds a reference."""
         self.fragment.external("@TVMFFIObjectIncRef(!llvm.ptr) -> i32")
         self.code.let(f"llvm.call @TVMFFIObjectIncRef({handle}) : (!llvm.ptr) -> i32")
         self.result(kind, handle)
@@ -352,7 +351,7 @@ class BuiltinWriter(ObjectWriter):
         return self.call("relax.vm.view", [source, data, rank, shape, dtype], types, "!llvm.ptr")
 
     def owned_tensor(self, shape: str, rank: str, dtype: str, bytes: str) -> str:
-        """A new tensor with memory of its own: `bytes` of it (i64; -1: more than there is); `rank` is i64."""
+        """A new tensor with separate memory: `bytes` of it (i64; -1: beyond 64 bits); `rank` is i64."""
         self.check(
             self.code.let(f"arith.cmpi ule, {bytes}, {self.code.constant(MAX_BYTES)} : i64"),
             "OutOfMemoryError",
@@ -363,12 +362,12 @@ class BuiltinWriter(ObjectWriter):
         return self.call("relax.vm.tensor", [shape, rank, dtype, bytes], types, "!llvm.ptr")
 
     def shape_result(self, count: str, numbers: str) -> None:
-        """Give a new shape of `count` numbers (i64), and return."""
+        """Return a new shape of `count` (i64) integers."""
         self.result(SHAPE, self.call("relax.vm.shape", [count, numbers], ["i64", "!llvm.ptr"], "!llvm.ptr"))
 
 
 Writer = Callable[[BuiltinWriter], None]
-"""Writes the body of a builtin."""
+"""Emits the body of a builtin."""
 
 Builtins = dict[str, Writer]
-"""Name in the FFI's registry → what writes it."""
+"""Maps a name in the FFI's registry to its emitter."""

@@ -13,14 +13,14 @@ CONTAINERS_CALL = (
     "@TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32",
     *SET_ERROR_CALLS,
 )
-"""What the templates of tuples and closures call."""
+"""Declarations for the templates of tuples and closures."""
 
 CALL_BYTES = 4096
-"""Bytes of the C stack that a call of a function value takes, at most, beside its arguments."""
+"""Maximum bytes of the C stack that a call of a function value takes, in addition to its arguments."""
 
 
 def _make_tuple(c: BuiltinWriter) -> None:
-    """(fields...): a tuple, which is an array of the FFI."""
+    """(fields...): a tuple, which is an FFI array."""
     code = c.code
     c.keepable("%args", c.count())
     made = c.call("relax.vm.tuple", [c.count()], ["i64"], "!llvm.ptr")
@@ -74,7 +74,7 @@ def _room_for_call(c: BuiltinWriter, bytes: str) -> None:
 
 
 def _call(c: BuiltinWriter, function: str, arguments: str, count: str) -> None:
-    """Call a function with `count` (i64) arguments; its result is that of the builtin."""
+    """Call a function with `count` (i64) arguments; the builtin returns its result."""
     code = c.code
     _room_for_call(c, code.constant(0))
     number = code.let(f"arith.trunci {count} : i64 to i32")
@@ -88,7 +88,7 @@ def _call(c: BuiltinWriter, function: str, arguments: str, count: str) -> None:
 
 
 def _make_closure(c: BuiltinWriter) -> None:
-    """(function, captured...): a function that gets the captured values behind its arguments."""
+    """(function, captured...): a function that appends the captured values to its arguments."""
     code = c.code
     c.take_from(1, "function", "captured...")
     _function(c, 0, "function")

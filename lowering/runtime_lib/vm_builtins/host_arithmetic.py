@@ -1,4 +1,4 @@
-"""Builtins on numbers, named like the ops of MLIR's arith dialect that they run; integers have 64 bits."""
+"""Scalar builtins, named like the ops of MLIR's arith dialect that they run; integers have 64 bits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import BOOL, Builtins
 
 PREFIX = "vm.builtin.arith."
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-"""Of `arith.cmpi`, by number."""
+"""Predicates of `arith.cmpi`, by enum value."""
 
 
 def _binary(text: Callable[[BuiltinWriter, str, str], str], kind: int = INT) -> Writer:
@@ -34,7 +34,7 @@ def _compare(predicate: str) -> Callable[[BuiltinWriter, str, str], str]:
 
 
 def _divide(name: str) -> Callable[[BuiltinWriter, str, str], str]:
-    """A division that has a value for all operands: by zero 0, of the least integer by -1 that integer."""
+    """A division defined for all operands: x / 0 is 0, and the minimum integer divided by -1 is itself."""
 
     def write(c: BuiltinWriter, a: str, b: str) -> str:
         code = c.code
@@ -51,7 +51,7 @@ def _divide(name: str) -> Callable[[BuiltinWriter, str, str], str]:
 
 
 def _shift(name: str) -> Callable[[BuiltinWriter, str, str], str]:
-    """A shift: by 64 or more it leaves nothing, or the sign."""
+    """A shift defined for all amounts: by 64 or more it returns 0, or the sign."""
 
     def write(c: BuiltinWriter, a: str, b: str) -> str:
         code = c.code
@@ -76,7 +76,7 @@ def _select(c: BuiltinWriter) -> None:
 
 
 def _extract(c: BuiltinWriter) -> None:
-    """(x, indices...): an element of a tensor of integers, truth values, float32 or float64."""
+    """(x, indices...): an element of a tensor of integers, booleans, float32 or float64."""
     code = c.code
     c.take_from(1, "x", "indices...")
     tensor = c.dl_tensor(c.slot(0), "argument 'x'")
@@ -125,7 +125,7 @@ def _extract(c: BuiltinWriter) -> None:
 
 
 def _element(c: BuiltinWriter, at: str, dtype: str) -> None:
-    """Give the element of a dtype (i32) at an address."""
+    """Return the element of a dtype (i32) at an address."""
     code = c.code
     known = code.constant(0, "i1")
     for kind, packed, conversion, type_ in _ELEMENTS:
@@ -147,7 +147,7 @@ def _element(c: BuiltinWriter, at: str, dtype: str) -> None:
 
 
 def _from_elements(c: BuiltinWriter) -> None:
-    """(dtype, shape, elements...): a tensor of numbers, in row-major order."""
+    """(dtype, shape, elements...): a tensor of scalars, in row-major order."""
     code = c.code
     c.take_from(2, "dtype", "shape", "elements...")
     dtype = c.dtype(c.slot(0), "argument 'dtype'")
@@ -207,7 +207,7 @@ _ELEMENTS: tuple[tuple[int, int, tuple[str, ...], str], ...] = (
     (FLOAT, _packed(2, 32), ("arith.extf {0} : f32 to f64", "arith.bitcast {0} : f64 to i64"), "f32"),
     (FLOAT, _packed(2, 64), ("arith.bitcast {0} : f64 to i64",), "f64"),
 )
-"""Kind of the FFI, dtype, conversions to 64 bits, and type in memory, of elements that are numbers."""
+"""FFI kind, dtype, conversions to 64 bits, and type in memory of scalar elements."""
 
 SCALARS: Builtins = {
     **{

@@ -20,10 +20,10 @@ from relax_mlir.lowering.runtime_lib.vm_core import stack_text
 from relax_mlir.mlir_text import Fragment, symbol, symbols_in
 
 MEMORY_ADDRESS = "__relax_vm_memory"
-"""The function that gives the address of the module's pointers to the pool."""
+"""The function that returns the address of the module's pointers to the pool."""
 
 BUILTINS: Builtins = {**MEMORY, **SHAPE_HEAP, **CHECKS, **CONTAINERS, **SCALARS}
-"""What the FFI's registry holds: name → what writes it."""
+"""Maps a name in the FFI's registry to its emitter."""
 
 ENTRIES = {name: ENTRY_PREFIX + name for name in BUILTINS}
 """The function of the module for each builtin."""
@@ -52,7 +52,7 @@ def builtins_text() -> str:
 
 
 def objects_text() -> str:
-    """The functions that make objects; offsets count from the beginning of an object."""
+    """The functions that create objects; offsets count from the start of an object."""
     dl_tensor = OBJECT_BYTES + DL.BYTES
     return fill_template(
         "vm_objects",
@@ -70,12 +70,12 @@ def objects_text() -> str:
 
 
 def flaw_text() -> str:
-    """The function that says what is wrong with a tensor."""
+    """The function that describes what is wrong with a tensor."""
     return fill_template("tensor_flaw", NDIM=DL.NDIM, SHAPE_AT=DL.SHAPE)
 
 
 def discard_text() -> str:
-    """The functions that make tuples, and end tuples and closures."""
+    """The functions that create tuples and destroy tuples and closures."""
     cell = 32
     return fill_template(
         "vm_discard",
@@ -86,6 +86,6 @@ def discard_text() -> str:
 
 
 def closures_text() -> str:
-    """The functions that make and run closures."""
+    """The functions that create and run closures."""
     set_error = set_error_text("llvm.func internal @relax.vm.set_error", "llvm.return")
     return fill_template("vm_closures", CALL_BYTES=CALL_BYTES, set_error=set_error)

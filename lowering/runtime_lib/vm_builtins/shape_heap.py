@@ -1,4 +1,4 @@
-"""Builtins of the shape heap, and of shapes."""
+"""Builtins of the shape heap and of shapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASSERT_IMMEDIATE, STORE, IGNORE, ASSERT_SLOT = 0, 1, 2, 3
 def _alloc_shape_heap(c: BuiltinWriter) -> None:
     """(vm, size): a heap of `size` slots."""
     code = c.code
-    # In the first design the machine is no argument, and sizes and slots are shapes.
+    # The first calling convention has no machine argument, and its sizes and slots are shapes.
     c.check(
         c.any_of(c.equal("%n", 1, "i32"), c.equal("%n", 2, "i32")),
         "ArgumentError",
@@ -54,7 +54,7 @@ def _is_number(c: BuiltinWriter, slot: str) -> str:
 
 
 def _size(c: BuiltinWriter, slot: str) -> str:
-    """A number (i64), which may be the one entry of a shape."""
+    """An integer (i64), which may be the only entry of a shape."""
     code, size = c.code, c.code.fresh()
     code.do(f"{size} = scf.if {_is_number(c, slot)} -> i64 {{")
     code.do(f"scf.yield {c.payload(slot)} : i64")
@@ -73,15 +73,15 @@ def _size(c: BuiltinWriter, slot: str) -> str:
 
 @dataclass(frozen=True)
 class _Slots:
-    """Numbers of slots: the last arguments of a call, or a shape that is the last one."""
+    """Slot indices: the last arguments of a call, or a shape that is the last argument."""
 
     c: BuiltinWriter
     first: int
-    """The argument where they begin."""
+    """The index of the first such argument."""
     count: str
-    """How many (i64)."""
+    """The number of slots (i64)."""
     numbers: str
-    """Where those of a shape lie; else null."""
+    """The address of the entries if they are a shape; otherwise null."""
 
     @staticmethod
     def of(c: BuiltinWriter, first: int) -> _Slots:
@@ -103,7 +103,7 @@ class _Slots:
         return _Slots(c, first, count, numbers)
 
     def number(self, i: str) -> str:
-        """Number `i` (i64)."""
+        """Slot index `i` (i64)."""
         c, code = self.c, self.c.code
         found = code.fresh()
         listed = code.let(f'llvm.icmp "ne" {self.numbers}, {code.null()} : !llvm.ptr')
@@ -117,7 +117,7 @@ class _Slots:
 
 
 def _shape_or_tensor(c: BuiltinWriter, slot: str) -> tuple[str, str]:
-    """The dimensions of a shape, or of a tensor: how many (i64), and where they lie."""
+    """The number of dimensions of a shape or tensor (i64), and their address."""
     code = c.code
     count, numbers = code.fresh(), code.fresh()
     kind = c.kind_of(slot)
@@ -140,7 +140,7 @@ def _shape_of(c: BuiltinWriter) -> None:
 
 
 def _store_shape(c: BuiltinWriter) -> None:
-    """(shape, heap, slots...): write the dimensions, which may be those of a tensor, into slots of the heap."""
+    """(shape, heap, slots...): write the dimensions of a shape or tensor into slots of the heap."""
     code = c.code
     c.take_from(2, "shape", "heap", "slots...")
     rank, numbers = _shape_or_tensor(c, c.slot(0))
@@ -161,7 +161,7 @@ def _store_shape(c: BuiltinWriter) -> None:
 
 
 def _load_shape(c: BuiltinWriter) -> None:
-    """(heap, slots...): the shape whose dimensions stand in slots of the heap."""
+    """(heap, slots...): the shape whose dimensions are in slots of the heap."""
     code = c.code
     c.take_from(1, "heap", "slots...")
     heap = c.heap(c.slot(0))
@@ -188,7 +188,7 @@ def _room(c: BuiltinWriter, rank: str) -> str:
 
 
 def _pairs(c: BuiltinWriter, before: int, after: int) -> str:
-    """How many pairs {code, value} stand behind argument `before`, whose number is said there; as i64."""
+    """The number of {code, value} pairs after argument `before`, which holds that number; as i64."""
     code = c.code
     rank = c.number(c.slot(before), "argument 'size'")
     twice = code.let(f"arith.muli {rank}, {code.constant(2)} : i64")
@@ -207,7 +207,7 @@ def _pairs(c: BuiltinWriter, before: int, after: int) -> str:
 
 
 def _pair(c: BuiltinWriter, i: str, first: int) -> tuple[str, str]:
-    """Code and value number `i` of the pairs that begin with argument `first`."""
+    """Code and value of pair `i`, if the pairs begin with argument `first`."""
     code = c.code
     twice = code.let(f"arith.muli {i}, {code.constant(2)} : i64")
     at = code.let(f"arith.addi {twice}, {code.constant(first)} : i64")
@@ -216,7 +216,7 @@ def _pair(c: BuiltinWriter, i: str, first: int) -> tuple[str, str]:
 
 
 def _slot_or_number(c: BuiltinWriter, heap_at: str, which: str, value: str) -> str:
-    """What stands in the slot `value` of the heap if `which` (i1), else `value` itself."""
+    """The contents of slot `value` of the heap if `which` (i1), otherwise `value` itself."""
     code = c.code
     result = code.fresh()
     code.do(f"{result} = scf.if {which} -> i64 {{")
@@ -227,7 +227,7 @@ def _slot_or_number(c: BuiltinWriter, heap_at: str, which: str, value: str) -> s
 
 
 def _make_shape(c: BuiltinWriter) -> None:
-    """(heap, size, (code, value)...): a shape of numbers (code 0) and of slots of the heap (code 1)."""
+    """(heap, size, (code, value)...): a shape of integers (code 0) and slots of the heap (code 1)."""
     code = c.code
     c.take_from(2, "heap", "size", "codes and values...")
     rank = _pairs(c, 1, 0)
@@ -241,7 +241,7 @@ def _make_shape(c: BuiltinWriter) -> None:
 
 
 def _match(c: BuiltinWriter, size: str, which: str, value: str, i: str, context: str, what: str) -> None:
-    """Do with one dimension what a code says."""
+    """Check or store one dimension according to a code."""
     code, heap_at = c.code, c.slot(1)
     code.do(f"scf.if {c.equal(which, STORE, 'i64')} {{")
     code.store(size, "i64", c.heap_slot(c.heap(heap_at), value))
@@ -264,7 +264,7 @@ def _match(c: BuiltinWriter, size: str, which: str, value: str, i: str, context:
 
 
 def _match_shape(c: BuiltinWriter) -> None:
-    """(shape, heap, size, (code, value)..., context): check and store the dimensions of a shape, or of a tensor."""
+    """(shape, heap, size, (code, value)..., context): check and store the dimensions of a shape or tensor."""
     code = c.code
     c.take_from(4, "shape", "heap", "size", "codes and values...", "context")
     rank, numbers = _shape_or_tensor(c, c.slot(0))
@@ -307,14 +307,14 @@ def _match_prim_value(c: BuiltinWriter) -> None:
 
 
 def _make_prim_value(c: BuiltinWriter) -> None:
-    """(heap, code, value): a number (code 0), or what stands in a slot of the heap (code 1)."""
+    """(heap, code, value): an integer (code 0), or the contents of a slot of the heap (code 1)."""
     c.take(3, "heap", "code", "value")
     which, value = c.number(c.slot(1), "argument 'code'"), c.number(c.slot(2), "argument 'value'")
     c.result(INT, _slot_or_number(c, c.slot(0), c.equal(which, SLOT, "i64"), value))
 
 
 def _tensor_to_shape(c: BuiltinWriter) -> None:
-    """(x): the shape whose dimensions are the elements of a tensor of rank 1 of int64."""
+    """(x): the shape whose dimensions are the elements of a rank-1 int64 tensor."""
     code = c.code
     c.take(1, "x")
     tensor = c.dl_tensor(c.slot(0), "argument 'x'")
@@ -342,7 +342,7 @@ def _tensor_to_shape(c: BuiltinWriter) -> None:
 
 
 def _shape_to_tensor(c: BuiltinWriter) -> None:
-    """(shape): a tensor of rank 1 of int64 with the dimensions of a shape."""
+    """(shape): a rank-1 int64 tensor with the dimensions of a shape."""
     code = c.code
     c.take(1, "shape")
     rank, numbers = c.dims(c.slot(0), "argument 'shape'")
@@ -358,7 +358,7 @@ def _shape_to_tensor(c: BuiltinWriter) -> None:
 
 
 def _shape_equal(c: BuiltinWriter) -> None:
-    """(a, b): whether two shapes have the same dimensions."""
+    """(a, b): true if two shapes have the same dimensions."""
     code = c.code
     c.take(2, "a", "b")
     (rank, first), (other, second) = (c.dims(c.slot(i), f"argument '{n}'") for i, n in enumerate("ab"))

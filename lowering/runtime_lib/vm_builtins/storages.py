@@ -1,4 +1,4 @@
-"""Builtins that make storages and tensors, and copy and reshape them."""
+"""Builtins that create storages and tensors, and copy and reshape them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import UINT8, Builtin
 
 
 def _alloc_storage(c: BuiltinWriter) -> None:
-    """(vm, shape, device, dtype[, scope]): a storage, which is a tensor of as many bytes as the shape has elements."""
+    """(vm, shape, device, dtype[, scope]): a storage, a tensor with one byte per element of the shape."""
     code = c.code
     c.take_from(4, "vm", "shape", "device", "dtype", "scope")
     _, _, size = c.natural_shape(c.slot(1), "argument 'shape'")
@@ -25,7 +25,7 @@ def _alloc_storage(c: BuiltinWriter) -> None:
 
 
 def _alloc_tensor(c: BuiltinWriter) -> None:
-    """(storage, offset, shape, dtype): a tensor in a storage, from byte `offset` on."""
+    """(storage, offset, shape, dtype): a tensor in a storage at byte `offset`."""
     code = c.code
     c.take(4, "storage", "offset", "shape", "dtype")
     role = "argument 'storage'"
@@ -64,7 +64,7 @@ def _alloc_tensor(c: BuiltinWriter) -> None:
 
 
 def _reshape(c: BuiltinWriter) -> None:
-    """(x, shape): the elements of a tensor under another shape: its own memory if that is row-major, else a copy."""
+    """(x, shape): the elements of a tensor in another shape: a view if it is row-major, otherwise a copy."""
     code = c.code
     c.take(2, "x", "shape")
     x = c.dl_tensor(c.slot(0), "argument 'x'")
@@ -93,7 +93,7 @@ def _reshape(c: BuiltinWriter) -> None:
 
 
 def _copy(c: BuiltinWriter) -> None:
-    """(x): the value itself, for a move from register to register."""
+    """(x): the value itself, for a move between registers."""
     c.take(1, "x")
     c.any_result(c.slot(0))
 
@@ -105,7 +105,7 @@ def _copy_tensor(c: BuiltinWriter) -> None:
 
 
 def _copy_into(c: BuiltinWriter) -> None:
-    """(source, destination): copy the elements of a tensor into another one of its shape and dtype."""
+    """(source, destination): copy the elements of a tensor into another one of the same shape and dtype."""
     code = c.code
     c.take(2, "source", "destination")
     source, target = (
@@ -148,7 +148,7 @@ def _copy_into(c: BuiltinWriter) -> None:
 
 
 def _null_value(c: BuiltinWriter) -> None:
-    """(): None, which ends the life of what its register held."""
+    """(): None; ends the lifetime of the register's previous value."""
     c.take(0)
     c.nothing()
 

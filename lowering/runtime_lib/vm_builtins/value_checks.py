@@ -1,4 +1,4 @@
-"""Builtins that check what a function is given, and what conditions are."""
+"""Builtins that check arguments of functions, and evaluate conditions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from relax_mlir.lowering.runtime_lib.vm_builtins.arguments import (
 
 
 def _known(c: BuiltinWriter, value: str) -> str:
-    """Whether a number is zero or more: -1 stands for "not known"."""
+    """True (i1) if an integer is known: non-negative; -1 represents "unknown"."""
     return c.code.let(f"arith.cmpi sge, {value}, {c.code.constant(0)} : i64")
 
 
 def _check_tensor_info(c: BuiltinWriter) -> None:
-    """(x, ndim, dtype, context): a tensor on the CPU with memory, of that rank and dtype; -1 and None: any."""
+    """(x, ndim, dtype, context): a CPU tensor with memory, of that rank and dtype; -1 and None: any."""
     code = c.code
     c.take(4, "x", "ndim", "dtype", "context")
     context = c.text(c.slot(3), "argument 'context'")
@@ -90,7 +90,7 @@ def _require(c: BuiltinWriter, kinds: tuple[int, ...], context: str, expected: s
 
 
 def _check_shape_info(c: BuiltinWriter) -> None:
-    """(shape, ndim, context): a shape of that many dimensions, zero or more each; -1: any."""
+    """(shape, ndim, context): a shape of `ndim` non-negative dimensions; -1: any number."""
     code = c.code
     c.take(3, "shape", "ndim", "context")
     context = c.text(c.slot(2), "argument 'context'")
@@ -122,7 +122,7 @@ def _check_shape_info(c: BuiltinWriter) -> None:
 
 
 def _check_prim_value_info(c: BuiltinWriter) -> None:
-    """(value, dtype, context): an integer, a truth value or a float, as the dtype says."""
+    """(value, dtype, context): an integer, a boolean or a float, according to the dtype."""
     code = c.code
     c.take(3, "value", "dtype", "context")
     context = c.text(c.slot(2), "argument 'context'")
@@ -142,7 +142,7 @@ def _check_prim_value_info(c: BuiltinWriter) -> None:
 
 
 def _check_tuple_info(c: BuiltinWriter) -> None:
-    """(value, size, context): a tuple (an array of the FFI) of so many fields."""
+    """(value, size, context): a tuple (an FFI array) of `size` fields."""
     code = c.code
     c.take(3, "value", "size", "context")
     context = c.text(c.slot(2), "argument 'context'")
@@ -169,7 +169,7 @@ def _check_func_info(c: BuiltinWriter) -> None:
 
 
 def _read_if_cond(c: BuiltinWriter) -> None:
-    """(condition): the truth value of a number, or of a tensor of rank 0 of bool, for `If`."""
+    """(condition): the boolean value of a number, or of a rank-0 bool tensor, for `If`."""
     code = c.code
     c.take(1, "condition")
     kind = c.kind_of(c.slot(0))
