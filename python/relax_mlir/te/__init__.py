@@ -1,7 +1,7 @@
-"""Tensor expressions: what each element of a tensor is, as a function of its indices.
+"""Tensor expressions: each element of a tensor is a function of its indices.
 
-A computation is written with `placeholder`, `compute` and reductions over a `reduce_axis`; `create_prim_func` makes a
-prim func of it, and `BlockBuilder.emit_te` a call. The names are those of TVM's `te`. Symbols (`var`) are those of
+A computation consists of `placeholder`, `compute` and reductions over a `reduce_axis`. `create_prim_func` builds a prim
+func from it, `BlockBuilder.emit_te` a call. The names are those of TVM's `te`. Symbols (`var`) are those of
 `relax_mlir.symbolic`; sizes and indices are exact integers, which mix with int64.
 """
 

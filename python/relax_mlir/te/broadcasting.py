@@ -1,4 +1,4 @@
-"""Operators on whole tensors: ``A + 1``, ``A * B``, element by element, with broadcasting."""
+"""Operators on whole tensors: ``A + 1``, ``A * B``, elementwise, with broadcasting."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ NAMES = {
     "<<": "T_left_shift",
     ">>": "T_right_shift",
 }
-"""What the results of the operators are called."""
+"""Names of the operators' results."""
 ELEMENTWISE, BROADCAST = "elemwise", "broadcast"
-"""The tags of what works element by element, without and with broadcasting."""
+"""The tags of elementwise computations, without and with broadcasting."""
 
 
 def broadcast_shape(what: str, shapes: Sequence[Sequence[Dim]]) -> tuple[Dim, ...]:
-    """The shape that shapes have in common, as for Relax's binary ops.
+    """The broadcast shape, as for Relax's binary ops.
 
     Raises:
         ShapeError: two sizes, neither 1, that are not known to be equal.
@@ -56,7 +56,7 @@ def element(tensor: Tensor, shape: Sequence[Dim], indices: Sequence[ExprLike]) -
 
 
 def broadcast_operator(operator: str, left: object, right: object) -> Tensor:
-    """The tensor of ``left operator right``: at least one of them is a tensor, the other a tensor or a number."""
+    """The tensor of ``left operator right``: at least one of them is a tensor, the other a tensor or a scalar."""
     what = f"'{operator}' of tensors"
     tensors = [item for item in (left, right) if isinstance(item, Tensor)]
     for item in (left, right):
@@ -86,7 +86,7 @@ def broadcast_operator(operator: str, left: object, right: object) -> Tensor:
 
 
 def mapped(tensor: Tensor, function: object, name: str) -> Tensor:
-    """`function` of every element."""
+    """Apply `function` to every element."""
     assert callable(function)
     return _made(tensor.shape, lambda *indices: function(tensor(*indices)), name, ELEMENTWISE)
 

@@ -1,4 +1,4 @@
-"""Tensors whose elements are a function of their indices."""
+"""Tensors whose elements are functions of their indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir.te.walk import loads_of, post_order
 
 
 class ComputeOp(Operation):
-    """A computation: `axis` are the axes of its outputs, `body` what each of them is there."""
+    """A computation: `axis` are the axes of its outputs, `body` has the value of each output at these."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class ComputeOp(Operation):
 
     @property
     def reduce_axis(self) -> list[IterVar]:
-        """The axes that the outputs are combined over, each once."""
+        """The axes that the outputs reduce over, without duplicates."""
         found = (axis for value in self.body if isinstance(value, Reduction) for axis in value.axis)
         return list(dict.fromkeys(found))
 
@@ -54,15 +54,15 @@ def compute(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:  # noqa: ANN401 - a tensor, or a tuple of tensors
-    """The tensor whose element at ``(i, j, …)`` is ``fcompute(i, j, …)``, a number, an expression, or a reduction.
+    """The tensor whose element at ``(i, j, …)`` is ``fcompute(i, j, …)``, a scalar, an expression, or a reduction.
 
-    A tuple of them gives a tuple of tensors. A Python number alone is a float32, int32 or bool. `tag` and `attrs` are
-    kept in the op for whoever looks for them.
+    A tuple of values returns a tuple of tensors. A Python scalar becomes a float32, int32 or bool. The op keeps `tag`
+    and `attrs` as metadata.
 
     Raises:
-        ArgumentError: `fcompute` takes another number of indices, or gives something else.
-        DTypeError: dtypes that do not go together.
-        ShapeError: an access of another rank.
+        ArgumentError: `fcompute` takes another number of indices, or returns something else.
+        DTypeError: incompatible dtypes.
+        ShapeError: an access with the wrong number of indices.
     """
     what = f"compute '{name}'"
     dims = shape_of(what, shape)
@@ -83,7 +83,7 @@ def compute(
 
 
 def _check(what: str, axes: Sequence[IterVar], body: Sequence[Expr]) -> None:
-    """Raise unless every variable is one of the computation's own."""
+    """Raise unless every variable belongs to the computation."""
     if not body:
         raise ArgumentError(f"{what}: 'fcompute' gives no value")
     for value in body:

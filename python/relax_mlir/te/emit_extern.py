@@ -1,4 +1,4 @@
-"""Calls of what `te.extern` says, between those of the prim funcs before and after."""
+"""Calls of `te.extern` operations, between calls of the prim funcs before and after them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.te.graph import operations_of
 from relax_mlir.te.tensors import Tensor
 
 Known = list[tuple[Tensor, Value]]
-"""Tensors whose values are there."""
+"""Tensors with known values."""
 
 
 def with_externs(
@@ -22,9 +22,9 @@ def with_externs(
     outputs: Sequence[Tensor],
     compute: Callable[[Known, Sequence[Tensor]], list[Value]],
 ) -> Known:
-    """Emit the calls of all extern operations that `outputs` need; the inputs, and their results beside them.
+    """Emit the calls of all extern operations that `outputs` need; return the inputs together with their results.
 
-    `compute` emits the call that computes tensors of those that are known.
+    `compute` emits the call that computes tensors from known ones.
     """
     known = list(inputs)
     for op in operations_of(outputs, [tensor for tensor, _ in inputs]):

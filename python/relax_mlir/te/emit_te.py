@@ -1,4 +1,4 @@
-"""`BlockBuilder.emit_te`: a call of the prim func that tensor expressions of Relax values make."""
+"""`BlockBuilder.emit_te`: call the prim func of tensor expressions over Relax values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from relax_mlir.te.schedule.scheduled_function import build_by_size
 from relax_mlir.te.tensors import PlaceholderOp, Tensor, placeholder
 
 DEFAULT_NAME = "te_func"
-"""The name of a prim func that nothing else names."""
+"""The name of a prim func without another name."""
 
 
 def emit(
@@ -58,15 +58,17 @@ def emit(
 
 
 _values: weakref.WeakKeyDictionary[Tensor, Value] = weakref.WeakKeyDictionary()
-"""The values of placeholders that `te_tensor` has made."""
+"""The values of placeholders created by `te_tensor`."""
 
 
 def te_tensor(value: Value) -> Tensor:
-    """A placeholder for a Relax value, for `te.compute`; `BlockBuilder.emit` of what is computed of it calls the
-    prim func.
+    """A placeholder for a Relax value, for `te.compute`.
+
+    `BlockBuilder.emit` of a tensor computed from it calls the prim func.
 
     Raises:
-        ArgumentError: `value` is no tensor. ShapeError, DTypeError: its shape or dtype is not known.
+        ArgumentError: `value` is not a tensor.
+        ShapeError, DTypeError: its shape or dtype is not known.
     """
     if not isinstance(value, Value) or not isinstance(value.struct_info, types.Tensor):
         raise ArgumentError(f"te_tensor: 'value' is {value!r}, expected a Relax tensor")
@@ -76,7 +78,7 @@ def te_tensor(value: Value) -> Tensor:
 
 
 def emit_computed(builder: BlockBuilder, computed: Any, name: str | None) -> Any:  # noqa: ANN401 - one or several
-    """Call the prim func of computed tensors, whose placeholders are those of `te_tensor`; see `BlockBuilder.emit`."""
+    """Call the prim func of tensors computed from placeholders of `te_tensor`; see `BlockBuilder.emit`."""
     outputs = list(computed) if isinstance(computed, list | tuple) else [computed]
     for output in outputs:
         if isinstance(output.op, PlaceholderOp):
@@ -100,9 +102,9 @@ def emit_tensors(
     name: str,
     finish: Callable[[func.FuncOp], None] = lambda _: None,
 ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
-    """Call the prim func that computes `result`, one tensor or several, of those of the inputs that it reads.
+    """Call the prim func that computes `result`, one or more tensors, from the inputs that it reads.
 
-    `finish` gets the prim func, to give it attributes.
+    `finish` receives the prim func, to add attributes.
     """
     several = isinstance(result, list | tuple)
     outputs = list(result) if several else [result]
@@ -127,7 +129,7 @@ def _computed(
     name: str,
     finish: Callable[[func.FuncOp], None],
 ) -> list[Value]:
-    """Call the prim func that computes `outputs` of those of the known tensors that it reads."""
+    """Call the prim func that computes `outputs` from the known tensors that it reads."""
     tensors = [tensor for tensor, _ in known]
     read = read_by(outputs, tensors)
     used = [(tensor, value) for tensor, value in known if tensor in read]
@@ -150,7 +152,7 @@ def emit_by_size(
     ways: Sequence[tuple[Condition | None, Schedule]],
     name: str,
 ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
-    """Call the prim func that runs one of some schedules of the same outputs, as `build_by_size` makes it."""
+    """Call the prim func that selects among schedules of the same outputs (see `build_by_size`)."""
     outputs = [tensor for op in ways[-1][1].outputs for tensor in op.outputs]
     read = read_by(outputs)
     used = [(tensor, value) for tensor, value in inputs if tensor in read]
@@ -165,7 +167,7 @@ def _call_made(
     used: Sequence[tuple[Tensor, Value]],
     outputs: Sequence[Tensor],
 ) -> list[Value]:
-    """Call a prim func of tensors with these values."""
+    """Call a prim func with the given values for its tensors."""
     callee = _add(builder, made)
     infos = [types.Tensor(output.shape, output.dtype) for output in outputs]
     called = calls.call_tir(
@@ -176,7 +178,7 @@ def _call_made(
 
 @dataclass
 class _Inputs:
-    """Makes placeholders of values; a value given twice is one input."""
+    """Creates placeholders for values; a repeated value is one input."""
 
     function: str
     tensors: list[tuple[Tensor, Value]] = field(default_factory=list)
@@ -225,7 +227,7 @@ class _Inputs:
 
 
 def _add(builder: BlockBuilder, made: TEFunction) -> str:
-    """The prim func's name in the module, where an equal one may be already."""
+    """The prim func's name in the module; an equal function that already exists is reused."""
     fresh = made.module[made.name]
     with builder.mod.context:
         wanted = _text(fresh)
@@ -238,7 +240,7 @@ def _add(builder: BlockBuilder, made: TEFunction) -> str:
 
 
 def _text(function: func.FuncOp) -> str:
-    """The function but for its name."""
+    """The function's text without its name."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     return str(function.operation.get_asm(print_generic_op_form=True, use_local_scope=True)).replace(
         f'sym_name = "{name}"', 'sym_name = ""'

@@ -1,4 +1,4 @@
-"""Scalar expressions of tensor expressions: trees of nodes that know their dtype and print as the T language."""
+"""Scalar expressions of tensor expressions: trees of typed nodes that print as the T language."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 INDEX = "index"
 """The dtype of index variables and sizes, which mixes with int64 and int32."""
 LITERAL = "literal"
-"""The dtype of a Python number, which takes that of the other operands."""
+"""The dtype of a Python number, which adopts that of the other operands."""
 Kind = DType | str
 """A dtype, `INDEX` or `LITERAL`."""
 BOOL = dtypes.dtype("bool")
 BESIDE_INDICES = ("int64", "int32")
-"""The dtypes that mix with indices, which take them."""
+"""The dtypes that indices mix with and convert to."""
 
 BITWISE = ("&", "|", "^", "<<", ">>")
-"""The operators on bits."""
+"""The bitwise operators."""
 
 Names = Mapping["Expr | Tensor", str]
-"""What tensors and variables are called in the text."""
+"""The names of tensors and variables in the text."""
 
 
 ExprLike: TypeAlias = "Expr | symbolic.Expr | np.generic | bool | int | float"
-"""What stands for an expression."""
+"""Types that convert to an expression."""
 
 
 class Expr:
-    """A scalar expression. Operators make expressions; comparisons, too, so that ``==`` compares no objects.
+    """A scalar expression. Operators build expressions; so do comparisons, therefore ``==`` does not compare objects.
 
-    Nodes do not change, and may be part of several trees. `relax_mlir.te.walk` visits and rebuilds them.
+    Nodes are immutable, and may be part of several trees. `relax_mlir.te.walk` visits and rebuilds them.
     """
 
     __array_ufunc__ = None  # NumPy scalars leave mixed operators to this class
@@ -58,15 +58,15 @@ class Expr:
         return str(self.kind)
 
     def format(self, names: Names, args: Sequence[str]) -> str:
-        """The node in the T language; `args` are the texts of its children."""
+        """Format the node in the T language; `args` are the texts of its children."""
         raise NotImplementedError  # abstract
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
-        """The same node of other children."""
+        """The same node with other children."""
         raise NotImplementedError  # abstract
 
     def astype(self, dtype: str) -> Expr:
-        """The value converted, as `op.astype` does: floats to integers saturate."""
+        """Convert the value, as `op.astype` does: floats to integers saturate."""
         return Cast(self, dtypes.dtype(dtype))
 
     def __repr__(self) -> str:
@@ -163,15 +163,15 @@ class Expr:
     def __ge__(self, other: ExprLike) -> Expr:
         return compare(">=", self, other)
 
-    def __eq__(self, other: object) -> Expr:  # type: ignore[override]  # as in TVM: an expression, no bool
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]  # as in TVM: an expression, not a bool
         return compare("==", self, as_expr(other))
 
-    def __ne__(self, other: object) -> Expr:  # type: ignore[override]  # likewise
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]  # as `__eq__`
         return compare("!=", self, as_expr(other))
 
 
 class Leaf(Expr):
-    """An expression without parts."""
+    """An expression without children."""
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
         return self
@@ -179,14 +179,14 @@ class Leaf(Expr):
 
 @dataclass(frozen=True)
 class Range:
-    """The integers from `begin` on, `extent` of them."""
+    """The integers from `begin`, `extent` of them."""
 
     begin: Dim
     extent: Dim
 
     @property
     def min(self) -> Dim:
-        """`begin`, as TVM calls it."""
+        """`begin`, by TVM's name."""
         return self.begin
 
 
@@ -196,7 +196,7 @@ REDUCTION: IterType = "reduction"
 
 
 class IterVar(Leaf):
-    """The variable of an axis: of an output (`DATA_PARALLEL`), or of what is combined (`REDUCTION`)."""
+    """The variable of an axis: of an output (`DATA_PARALLEL`), or of a reduction (`REDUCTION`)."""
 
     def __init__(self, name: str, dom: Range, iter_type: IterType) -> None:
         self.name, self.dom, self.iter_type = name, dom, iter_type
@@ -212,7 +212,7 @@ class IterVar(Leaf):
 
 
 class ScalarVar(Leaf):
-    """A variable that stands for a scalar: an operand of a combiner."""
+    """A variable for a scalar: an operand of a combiner."""
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.name = name
@@ -223,7 +223,7 @@ class ScalarVar(Leaf):
 
 
 class Size(Leaf):
-    """An expression of symbols."""
+    """A size: an expression of symbols."""
 
     def __init__(self, dim: Dim) -> None:
         self.dim = dim
@@ -234,7 +234,7 @@ class Size(Leaf):
 
 
 class Number(Leaf):
-    """A Python number; a bool has its dtype."""
+    """A Python number; a bool has dtype bool."""
 
     def __init__(self, value: bool | int | float) -> None:
         self.value = value
@@ -247,7 +247,7 @@ class Number(Leaf):
 
 
 class Limit(Leaf):
-    """The least or greatest value of a dtype, or infinity: `function` is min_value, max_value or infinity."""
+    """The minimum or maximum of a dtype, or infinity: `function` is min_value, max_value or infinity."""
 
     def __init__(self, function: str, dtype: DType) -> None:
         self.function = function
@@ -272,7 +272,7 @@ class Load(Expr):
 
 
 class Unary(Expr):
-    """``-x``, ``~x``, ``not x``."""
+    """A unary operation: ``-x``, ``~x``, ``not x``."""
 
     def __init__(self, operator: str, operand: Expr) -> None:
         self.operator = operator
@@ -288,7 +288,7 @@ class Unary(Expr):
 
 
 class Infix(Expr):
-    """What is written between two values."""
+    """An infix operation on two values."""
 
     def __init__(self, operator: str, left: Expr, right: Expr, kind: Kind) -> None:
         self.operator = operator
@@ -299,14 +299,14 @@ class Infix(Expr):
 
 
 class Binary(Infix):
-    """An arithmetic or bitwise operator on two values of one dtype; made by `binary`."""
+    """An arithmetic or bitwise operation on two values of one dtype; built by `binary`."""
 
     def rebuilt(self, children: Sequence[Expr]) -> Expr:
         return binary(self.operator, *children)
 
 
 class Compare(Infix):
-    """A comparison of two values of one dtype; made by `compare`."""
+    """A comparison of two values of one dtype; built by `compare`."""
 
     def __init__(self, operator: str, left: Expr, right: Expr) -> None:
         super().__init__(operator, left, right, BOOL)
@@ -316,7 +316,7 @@ class Compare(Infix):
 
 
 class Logical(Infix):
-    """``left and right``, ``left or right``: the second is not computed where the first decides."""
+    """``left and right``, ``left or right``: the second is not computed if the first decides."""
 
     def __init__(self, operator: str, left: Expr, right: Expr) -> None:
         super().__init__(operator, left, right, BOOL)
@@ -340,7 +340,7 @@ class Cast(Expr):
 
 
 class Call(Expr):
-    """A function of the T language on values of one dtype, which has the result, or bool (`test`)."""
+    """A function of the T language on values of one dtype; the result has that dtype, or bool for a `test`."""
 
     def __init__(self, function: str, args: Sequence[Expr], kind: Kind) -> None:
         self.function = function
@@ -355,7 +355,7 @@ class Call(Expr):
 
 
 class Choice(Expr):
-    """One of two values by a condition: `Select` computes both, `IfThenElse` the one that it gives."""
+    """One of two values by a condition: `Select` computes both, `IfThenElse` only the chosen one."""
 
     function: str
 
@@ -371,22 +371,22 @@ class Choice(Expr):
 
 
 class Select(Choice):
-    """One of two values, which are both computed."""
+    """One of two values; both are computed."""
 
     function = "Select"
 
 
 class IfThenElse(Choice):
-    """One of two values; the other is not computed, so that its accesses need not exist."""
+    """One of two values; the other is not computed, so its accesses may be out of bounds."""
 
     function = "if_then_else"
 
 
 def as_expr(value: object) -> Expr:
-    """A value as an expression: numbers, NumPy scalars and expressions of symbols.
+    """Convert a value to an expression: numbers, NumPy scalars and expressions of symbols.
 
     Raises:
-        ArgumentError: anything else. What is more than a scalar has the error to raise, as `refusal`.
+        ArgumentError: anything else. A value that is more than a scalar has its own error, in `refusal`.
     """
     if isinstance(value, Expr):
         refused = getattr(value, "refusal", None)
@@ -408,10 +408,10 @@ def as_expr(value: object) -> Expr:
 
 
 def common_kind(what: str, items: Sequence[Expr]) -> Kind:
-    """The dtype of operands, which must be one; literals take it, and indices that of int64 and int32.
+    """The common dtype of operands; literals adopt it, and indices adopt int64 and int32.
 
     Raises:
-        DTypeError: two dtypes.
+        DTypeError: two different dtypes.
     """
     kinds = [item.kind for item in items if item.kind != LITERAL]
     if not kinds:
@@ -429,7 +429,7 @@ def common_kind(what: str, items: Sequence[Expr]) -> Kind:
 
 
 def unified(what: str, items: Sequence[Expr]) -> tuple[Kind, list[Expr]]:
-    """The common dtype of operands, and the operands: indices beside int32 are converted to it."""
+    """The common dtype of operands, and the operands; indices are converted to int32 if they are mixed with it."""
     kind = common_kind(what, items)
     if str(kind) != "int32":
         return kind, list(items)
@@ -438,9 +438,9 @@ def unified(what: str, items: Sequence[Expr]) -> tuple[Kind, list[Expr]]:
 
 
 def binary(operator: str, left: ExprLike, right: ExprLike) -> Expr:
-    """An arithmetic or bitwise operator; NotImplemented where the other operand is a tensor."""
+    """An arithmetic or bitwise operation; NotImplemented if the other operand is a tensor."""
     if hasattr(left, "broadcast_operator") or hasattr(right, "broadcast_operator"):
-        return NotImplemented  # type: ignore[no-any-return]  # Python asks the tensor then
+        return NotImplemented  # type: ignore[no-any-return]  # Python then tries the tensor's operator
     kind, (a, b) = unified(f"'{operator}'", [as_expr(left), as_expr(right)])
     is_float = isinstance(kind, DType) and kind.is_float
     if operator in BITWISE and is_float:
@@ -453,7 +453,7 @@ def binary(operator: str, left: ExprLike, right: ExprLike) -> Expr:
 
 
 def compare(operator: str, left: ExprLike, right: ExprLike) -> Expr:
-    """A comparison; an int32 element beside an index is compared as int64."""
+    """A comparison; an int32 element is compared with an index as int64."""
     items = [as_expr(left), as_expr(right)]
     if any(item.kind == INDEX for item in items):
         items = [item.astype("int64") if item.dtype == "int32" else item for item in items]
@@ -462,7 +462,7 @@ def compare(operator: str, left: ExprLike, right: ExprLike) -> Expr:
 
 
 def condition(what: str, value: ExprLike) -> Expr:
-    """An expression that must be bool."""
+    """An expression, which must be bool."""
     item = as_expr(value)
     if item.kind != BOOL:
         raise DTypeError(f"{what}: the condition has dtype {item.dtype}, expected bool")

@@ -1,4 +1,4 @@
-"""Tensors that are filled by packed functions and prim funcs."""
+"""Tensors that packed functions and prim funcs compute."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from relax_mlir.te.tags import with_scope
 from relax_mlir.te.tensors import Operation, Tensor, shape_of
 
 Callee = str | IRModule | func.FuncOp
-"""The name of a registered function, or a prim func: a function of a module, or a module of one."""
+"""The name of a registered function, or a prim func: a function of a module, or a module with one function."""
 
 
 @dataclass(frozen=True)
 class ExternCall:
-    """A call that fills tensors: of `callee` with `args`, inputs and numbers, and the outputs behind them."""
+    """A call that fills tensors: of `callee` with `args`, inputs and scalars, followed by the outputs."""
 
     callee: Callee
     args: tuple[Any, ...]
 
 
 class ExternOp(Operation):
-    """Tensors that `call` fills, of `inputs`."""
+    """Tensors that `call` fills from `inputs`."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class ExternOp(Operation):
 
 
 def call_packed(function: str, *args: Any) -> ExternCall:  # noqa: ANN401 - tensors and literals
-    """In `extern`: a call of a registered function with inputs, literals, and, as last arguments, the outputs."""
+    """In `extern`: call a registered function with inputs, literals, and, as last arguments, the outputs."""
     expect("te.call_packed: 'function'", function, str, "the name of a registered function")
     return ExternCall(function, args)
 
 
 def call_prim(function: IRModule | func.FuncOp, *args: Tensor) -> ExternCall:
-    """In `extern`: a call of a prim func with inputs, and, as last arguments, the outputs."""
+    """In `extern`: call a prim func with inputs, and, as last arguments, the outputs."""
     expect(
         "te.call_prim: 'function'",
         function,
@@ -80,17 +80,17 @@ def extern(
     """Tensors that a packed function or a prim func fills.
 
     Args:
-        shape: the shape of the result; a list of shapes makes a list of tensors.
+        shape: the shape of the result; a list of shapes returns a list of tensors.
         inputs: the tensors that it reads.
-        fcompute: of the inputs and the outputs, a `call_packed` or `call_prim` of them, the outputs last.
-        dtype: of the results; None: the one that the inputs have.
+        fcompute: maps the inputs and the outputs to a `call_packed` or `call_prim` of them, the outputs last.
+        dtype: the dtypes of the results; None: that of the inputs.
         name, tag, attrs: as for `compute`.
 
-    `emit_te` and `BlockBuilder.emit` make a ``call_dps_packed`` or ``call_tir`` of it, between calls of what is
-    computed before and after. A prim func cannot call it, so that `create_prim_func` refuses it.
+    `emit_te` and `BlockBuilder.emit` emit a ``call_dps_packed`` or ``call_tir``, between the calls that compute its
+    inputs and its users. A prim func cannot call it, so `create_prim_func` rejects it.
 
     Raises:
-        ArgumentError: arguments that do not fit; dtypes that are not told.
+        ArgumentError: arguments that do not fit; dtypes that cannot be inferred.
     """
     what = f"extern '{name}'"
     expect(f"{what}: 'shape'", shape, list | tuple, "a shape, or a list of shapes")

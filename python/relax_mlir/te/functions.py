@@ -71,12 +71,12 @@ def _bits(name: str, x: ExprLike) -> Expr:
 
 
 def popcount(x: ExprLike) -> Expr:
-    """How many bits of an integer are set."""
+    """The number of bits set in an integer."""
     return _bits("popcount", x)
 
 
 def clz(x: ExprLike) -> Expr:
-    """How many bits of an integer above the first that is set are there; all of 0."""
+    """The number of leading zero bits of an integer; all bits for 0."""
     return _bits("clz", x)
 
 
@@ -101,24 +101,24 @@ def power(x: ExprLike, y: ExprLike) -> Expr:
 
 
 def maximum(x: ExprLike, y: ExprLike) -> Expr:
-    """The larger of two numbers; NaN if one is."""
+    """The larger of two numbers; NaN if one of them is NaN."""
     return _same("max", x, y)
 
 
 def minimum(x: ExprLike, y: ExprLike) -> Expr:
-    """The smaller of two numbers; NaN if one is."""
+    """The smaller of two numbers; NaN if one of them is NaN."""
     return _same("min", x, y)
 
 
 def floordiv(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x // y`, rounded down; a size of sizes, so that it may stand in shapes."""
+    """`x // y`, rounded down; sizes return a size, which may be used in shapes."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.floordiv(x, y)
     return as_expr(x) // y
 
 
 def floormod(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x % y` with the sign of `y`; a size of sizes, so that it may stand in shapes."""
+    """`x % y` with the sign of `y`; sizes return a size, which may be used in shapes."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.floormod(x, y)
     return as_expr(x) % y
@@ -138,14 +138,14 @@ indexdiv, indexmod = floordiv, floormod
 
 
 def ceildiv(x: ExprLike, y: ExprLike) -> Any:  # noqa: ANN401 - a size, or an expression
-    """`x / y`, rounded up; a size of sizes, so that it may stand in shapes."""
+    """`x / y`, rounded up; sizes return a size, which may be used in shapes."""
     if isinstance(x, int | symbolic.Expr) and isinstance(y, int | symbolic.Expr):
         return symbolic.ceildiv(x, y)
     return -((-as_expr(x)) // y)
 
 
 def div(x: ExprLike, y: ExprLike) -> Expr:
-    """The quotient: of floats as it is, of integers rounded towards zero."""
+    """The quotient: exact for floats, rounded towards zero for integers."""
     items = [as_expr(x), as_expr(y)]
     kind, items = unified("te.div", items)
     if kind not in (INDEX, LITERAL) and dtypes.dtype(str(kind)).is_float:
@@ -154,7 +154,7 @@ def div(x: ExprLike, y: ExprLike) -> Expr:
 
 
 def fmod(x: ExprLike, y: ExprLike) -> Expr:
-    """The remainder of floats, with the sign of `x`, as C's."""
+    """The remainder of floats with the sign of `x`, as in C."""
     items = [as_expr(x), as_expr(y)]
     kind, items = unified("te.fmod", items)
     if kind in (INDEX, LITERAL) or not dtypes.dtype(str(kind)).is_float:
@@ -180,7 +180,7 @@ def multiply(x: ExprLike, y: ExprLike) -> Expr:
 
 
 def cast(x: ExprLike | str, dtype: str | ExprLike) -> Expr:
-    """`x` converted, as `astype` does; also with the arguments in the order of TVM's ``tir.Cast(dtype, x)``."""
+    """Convert `x`, as `astype` does; also accepts the argument order of TVM's ``tir.Cast(dtype, x)``."""
     if isinstance(x, str):
         x, dtype = dtype, x
     if not isinstance(dtype, str):
@@ -189,12 +189,12 @@ def cast(x: ExprLike | str, dtype: str | ExprLike) -> Expr:
 
 
 def min_value(dtype: str) -> Expr:
-    """The least finite value of a dtype."""
+    """The minimum finite value of a dtype."""
     return Limit("min_value", dtypes.dtype(dtype))
 
 
 def max_value(dtype: str) -> Expr:
-    """The greatest finite value of a dtype."""
+    """The maximum finite value of a dtype."""
     return Limit("max_value", dtypes.dtype(dtype))
 
 
@@ -207,30 +207,30 @@ def infinity(dtype: str) -> Expr:
 
 
 def const(value: float, dtype: str) -> Expr:
-    """A constant of a dtype. Raises `DTypeError` for a number that an integer dtype does not hold."""
+    """A constant of a dtype. Raises `DTypeError` for a number that an integer dtype cannot represent."""
     dtypes.require_held("te.const: 'value'", value, dtypes.dtype(dtype))
     return Number(value).astype(dtype)
 
 
 def if_then_else(test: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
-    """`then` where `test` holds, else `otherwise`; the other is not computed, so that its accesses need not exist."""
+    """`then` if `test` holds, otherwise `otherwise`; the other is not computed, and may access out of bounds."""
     _, items = unified("te.if_then_else", [as_expr(then), as_expr(otherwise)])
     return IfThenElse(condition("te.if_then_else", test), *items)
 
 
 def select(test: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
-    """`then` where `test` holds, else `otherwise`; both are computed."""
+    """`then` if `test` holds, otherwise `otherwise`; both are computed."""
     _, items = unified("te.select", [as_expr(then), as_expr(otherwise)])
     return Select(condition("te.select", test), *items)
 
 
 def all(*tests: ExprLike) -> Expr:
-    """Whether all conditions hold."""
+    """True if all conditions hold."""
     return _joined("and", tests)
 
 
 def any(*tests: ExprLike) -> Expr:
-    """Whether one of the conditions holds."""
+    """True if at least one of the conditions holds."""
     return _joined("or", tests)
 
 

@@ -1,4 +1,4 @@
-"""The operations that tensors are computed by, and what these read."""
+"""The operations that compute tensors, and the tensors that these read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from relax_mlir.te.walk import post_order
 
 
 def operations_of(outputs: Sequence[Tensor], known: Sequence[Tensor] = ()) -> list[Operation]:
-    """The operations that `outputs` need but for placeholders, those that others read first.
+    """The operations that `outputs` need, except placeholders, in topological order.
 
-    The operations that make `known` are left out, and what only they read.
+    Excludes the operations of `known`, and those needed only by these.
     """
     ordered: dict[Operation, None] = {}
     entered: set[Operation] = {tensor.op for tensor in known}
@@ -32,7 +32,7 @@ def operations_of(outputs: Sequence[Tensor], known: Sequence[Tensor] = ()) -> li
 
 
 def read_by(outputs: Sequence[Tensor], known: Sequence[Tensor] = ()) -> list[Tensor]:
-    """The tensors whose elements `outputs`, and what they need but for `known`, are computed of."""
+    """The tensors that `outputs` and their operations, up to `known`, read."""
     return list(dict.fromkeys(t for op in operations_of(outputs, known) for t in op.input_tensors))
 
 

@@ -1,6 +1,6 @@
-"""The project's intrinsics, for `Stage.tensorize`: matrix products in registers, dot products, multiples added to rows.
+"""The project's intrinsics for `Stage.tensorize`: GEMM micro-kernels, dot products, axpy.
 
-Their names tell the dtype and the size: ``gemm_float32_8x32``, ``dot_float64``, ``axpy_float32``.
+Their names contain the dtype and the size: ``gemm_float32_8x32``, ``dot_float64``, ``axpy_float32``.
 """
 
 from relax_mlir.te.schedule.builtin_intrins import axpy, dot, gemm

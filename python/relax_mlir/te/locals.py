@@ -1,4 +1,4 @@
-"""Expressions as texts of bounded size: what is deep, or used often, is bound to a local scalar first."""
+"""Texts of expressions with bounded size: deep or shared parts are first bound to local scalars."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from relax_mlir.te.expressions import BOOL, INDEX, LITERAL, Expr, IfThenElse, Le
 from relax_mlir.te.walk import fold, post_order
 
 MAX_DEPTH = 30
-"""How deep the parentheses of a text may be nested."""
+"""Maximum nesting depth of parentheses in a text."""
 MAX_NODES = 400
-"""How many nodes the text of an expression may have before shared parts get names."""
+"""Maximum number of nodes in an expression's text before shared parts are bound to names."""
 SHARED_NODES = 4
-"""A part that is used more than once gets a name if it has at least so many nodes."""
+"""Minimum number of nodes of a shared part that is bound to a name."""
 MAX_TEXTS = 50_000
-"""How many parts one expression may have, with one that is used under two conditions counted twice."""
+"""Maximum number of parts of an expression; a part used under two conditions counts twice."""
 
 ALWAYS = ""
-"""The condition of what is computed in any case."""
+"""The condition of unconditional parts."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text, and how deep and large it is."""
+    """A text with its depth and number of nodes."""
 
     text: str
     depth: int = 1
@@ -33,9 +33,9 @@ class Text:
 
 @dataclass
 class Locals:
-    """Writes one expression as local scalars, in `lines`, and the text that is left.
+    """Splits one expression into assignments of local scalars, in `lines`, and a remaining text.
 
-    A part that reads elements under a condition is read under the same condition where it has a name of its own.
+    A part that reads elements under a condition keeps that condition if it is bound to a name.
     """
 
     names: Names
@@ -46,10 +46,10 @@ class Locals:
     texts: dict[tuple[int, str], Text] = field(default_factory=dict)
     """The text of each expression under each condition."""
     guards: dict[tuple[str, str], str] = field(default_factory=dict)
-    """The names of conditions that are two conditions."""
+    """The names of conjunctions of two conditions."""
 
     def text(self, root: Expr) -> str:
-        """The text of `root`; `lines` has the assignments that come first."""
+        """The text of `root`; `lines` receives the assignments before it."""
         depths: dict[int, int] = {}
         sizes: dict[int, int] = {}
         for item in post_order(root):
@@ -85,7 +85,7 @@ class Locals:
         return self.texts[id(root), ALWAYS].text
 
     def written(self, item: Expr, guard: str, is_root: bool) -> Text:
-        """An expression whose parts are written."""
+        """The text of an expression whose children have been formatted."""
         parts = [
             self.texts[id(child), self.guard(item, number, guard)]
             for number, child in enumerate(item.children)
@@ -101,10 +101,10 @@ class Locals:
         return self.bound(item, found.text, guard)
 
     def guard(self, item: Expr, number: int, guard: str) -> str:
-        """The condition under which the part `number` of `item` is computed, which is under `guard`."""
+        """The condition of child `number` of `item`, if `item` is computed under `guard`."""
         part = item.children[number]
         if not self.reads[id(part)] or (id(part), ALWAYS) in self.texts:
-            return ALWAYS  # it may be computed in any case, or is
+            return ALWAYS  # safe unconditionally, or already computed
         if not isinstance(item, IfThenElse | Logical) or number == 0:
             return guard
         first = item.children[0]
@@ -122,7 +122,7 @@ class Locals:
         return self.guards[guard, test]
 
     def bound(self, item: Expr, text: str, guard: str) -> Text:
-        """A local scalar with the value of `item` where `guard` holds."""
+        """Bind a local scalar to the value of `item` if `guard` holds, otherwise to zero."""
         if guard != ALWAYS:
             zero = (
                 "False"
@@ -138,7 +138,7 @@ class Locals:
 
 
 def _tests_index(root: Expr) -> bool:
-    """Whether a condition tests an index: both have to be one value, so that the access is proved."""
+    """True if a condition tests an index: both must be the same SSA value, so that the access can be proved."""
     items = list(post_order(root))
     indices = {id(index) for item in items if isinstance(item, Load) for index in item.children}
     return any(

@@ -1,4 +1,4 @@
-"""Long chains of computations made shorter: what is read once, element by element, becomes part of what reads it."""
+"""Shorten long chains of computations: inline those whose elements are each read once."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from relax_mlir.te.tensors import Operation, Tensor
 from relax_mlir.te.walk import loads_of, substitute
 
 MAX_COMPUTATIONS = 200
-"""How many computations are written as they are; upstream's bufferisation takes time with the cube of their number."""
+"""Maximum number of computations before inlining; upstream's bufferisation is cubic in their number."""
 GOAL = 100
-"""How many are aimed at where there are more."""
+"""Target number of computations after inlining."""
 
 Bodies = dict[Operation, tuple[Expr, ...]]
-"""What computations have become."""
+"""The new values of computations."""
 
 
 def merged(operations: Sequence[Operation], kept: Sequence[Tensor]) -> tuple[list[Operation], Bodies]:
-    """The computations that are left, and what they compute now; `kept` are parameters, which are.
+    """Return the remaining computations and their new values; `kept` are parameters, which remain.
 
-    A computation goes into the one that reads it if that reads each of its elements once. Nothing is computed more
-    often, or otherwise, than before.
+    A computation is inlined into its reader if that reads each of its elements once. No value is computed more often
+    than before, or differently.
     """
     if len(operations) <= MAX_COMPUTATIONS:
         return list(operations), {}
@@ -61,7 +61,7 @@ def merged(operations: Sequence[Operation], kept: Sequence[Tensor]) -> tuple[lis
 
 
 def _uses(operations: Sequence[Operation]) -> dict[Tensor, ComputeOp]:
-    """For each tensor that one computation reads at all of its own places, once each: that computation."""
+    """Map each tensor to its reader, if exactly one computation reads it, once, at a permutation of its axes."""
     counts: Counter[Tensor] = Counter()
     found: dict[Tensor, ComputeOp] = {}
     for op in operations:
@@ -76,7 +76,7 @@ def _uses(operations: Sequence[Operation]) -> dict[Tensor, ComputeOp]:
 
 
 def _is_one_to_one(op: ComputeOp, load: Load) -> bool:
-    """Whether a computation without reductions reads an element by its axes, each once."""
+    """True if a computation without reductions reads an element indexed by a permutation of its axes."""
     if any(isinstance(value, Reduction) for value in op.body):
         return False
     own, read = list(map(id, op.axis)), list(map(id, load.children))

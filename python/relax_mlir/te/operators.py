@@ -1,4 +1,4 @@
-"""Python's operators on tensors, and on slices, which refuse them."""
+"""Python's operators on tensors, and on slices, which reject them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 class Operators:
-    """Operators with a meaning that `broadcast_operator` gives them."""
+    """Operators that `broadcast_operator` implements."""
 
     __array_ufunc__ = None  # NumPy scalars leave mixed operators to this class
     __hash__ = object.__hash__
 
     def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
-        """What ``left operator right`` is."""
+        """Return ``left operator right``."""
         raise NotImplementedError  # abstract
 
     def __add__(self, other: object) -> Tensor:

@@ -1,4 +1,4 @@
-"""Tensors that loops fill which no expression says: an operation that writes its own statements."""
+"""Tensors filled by custom loops: an operation that writes its own statements."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te.tensors import Operation, Tensor
 
 Fresh = Callable[[str], str]
-"""Gives a name like the given one that nothing has yet."""
+"""Returns an unused name similar to the given one."""
 Body = Callable[[Sequence[str], Sequence[str], Fresh], list[str]]
-"""The statements, in the T language, of the names of the inputs and of the outputs."""
+"""Returns statements in the T language, from the names of the inputs and of the outputs."""
 
 
 class LoopOp(Operation):
-    """Tensors that `body` fills, of `inputs`. Schedules leave it as it is."""
+    """Tensors that `body` fills from `inputs`. Schedules do not change it."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class LoopOp(Operation):
 
 
 def grid(names: Sequence[str], extents: Sequence[Dim]) -> str:
-    """A loop over ranges from 0."""
+    """A loop nest over ranges from 0."""
     if not names:
         return "for _one in range(1):"
     return f"for {', '.join(names)} in T.grid({', '.join(map(str, extents))}):"

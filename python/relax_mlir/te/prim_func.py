@@ -1,4 +1,4 @@
-"""Prim funcs of tensor expressions."""
+"""Build prim funcs from tensor expressions."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ FILE = "<te>"
 
 @dataclass(frozen=True)
 class TEFunction:
-    """A prim func of tensor expressions: a module that has it alone, and what a call must pass."""
+    """A prim func of tensor expressions: a module that contains only it, and the integers that a call must pass."""
 
     name: str
     module: IRModule
     integers: tuple[str, ...]
-    """The symbols that no dimension of a parameter is alone: passed as integers, behind the outputs."""
+    """Symbols that are not by themselves a dimension of a parameter: passed as integers, after the outputs."""
 
 
 def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
-    """A module of one prim func `name` that computes tensors.
+    """Build a module with one prim func `name` that computes tensors.
 
     Args:
-        tensors: its parameters: the inputs (placeholders), then the outputs. Integer parameters follow for
-            symbols that no dimension of these is alone.
+        tensors: its parameters: the inputs (placeholders), then the outputs. An integer parameter follows for each
+            symbol that is not by itself a dimension of a tensor.
         name: an identifier.
 
-    Every computation becomes a linalg op where its accesses name axes alone, each as long as the dimensions that it
-    runs along, or are 0 along a dimension of 1; otherwise all become loops on memrefs. Tensors that are neither input
-    nor output are local buffers.
+    Every computation becomes a linalg op if its indices are single axes, each as long as the dimensions that it
+    indexes, or 0 along a dimension of size 1. Otherwise all computations become loops on memrefs. Tensors that are
+    neither input nor output are local buffers.
 
     Raises:
         ArgumentError: an input that is missing, an output that is an input, no output.
@@ -63,7 +63,7 @@ def create_prim_func(tensors: Sequence[Tensor], name: str = "main") -> IRModule:
 def build(
     inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str, context: ir.Context | None = None
 ) -> TEFunction:
-    """The prim func `name` of `inputs` and `outputs`, in a new context unless one is given."""
+    """Build the prim func `name` of `inputs` and `outputs`, in a new context unless one is given."""
     check_parameters("create_prim_func", inputs, outputs, name)
     operations = operations_of(outputs, inputs)
     parameters = [*inputs, *outputs]
@@ -72,14 +72,14 @@ def build(
     blocks = all(isinstance(op, ComputeOp) for op in operations)
     module, writer = _parsed(Writer(name, parameters, integers, blocks, bodies), operations, context)
     if blocks and any(isinstance(t, ir.MemRefType) for t in module[name].type.inputs):
-        # In a loop, T.init would leave out the elements of reductions over nothing.
+        # In a loop, T.init would not initialise elements whose reduction is empty.
         module, writer = _parsed(Writer(name, parameters, integers, False, bodies), operations, context)
     locate(module, name, writer)
     return TEFunction(name, module, integers)
 
 
 def integers_of(parameters: Sequence[Tensor], operations: Sequence[Operation]) -> tuple[str, ...]:
-    """The symbols that no dimension of a parameter is alone."""
+    """Symbols that are not by themselves a dimension of a parameter."""
     alone = {n for t in parameters for dim in t.shape if (n := linear_definition(dim)) is not None}
     return tuple(s for s in symbols_of(parameters, operations) if s not in alone)
 
@@ -113,7 +113,7 @@ def _parsed(
 
 
 def locate(module: IRModule, name: str, writer: Writer) -> None:
-    """Give the ops the user's lines in place of the text's."""
+    """Replace the ops' locations in the text by the user's locations."""
     starts = [start for start, _ in writer.starts]
     with module.context:
         for op in ops_of(module[name].operation):

@@ -1,4 +1,4 @@
-"""Tensors that are computed step by step along their first dimension, each step of the ones before."""
+"""Tensors that are computed step by step along their first dimension, each step from earlier ones."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from relax_mlir.te.walk import loads_of, to_dim
 
 
 class ScanOp(Operation):
-    """A recurrence: the outputs begin with `init`, and go on with `update`, which reads them as `state_placeholder`.
+    """A recurrence: the outputs start with `init` and continue with `update`, which reads them as `state_placeholder`.
 
-    `scan_axis` is the step; `steps` are the computations that are done in every step, `update` among them.
+    `scan_axis` is the step; `steps` are the computations of every step, including `update`.
     """
 
     def __init__(
@@ -66,20 +66,20 @@ def scan(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:  # noqa: ANN401 - a tensor, or a list of tensors
-    """The tensor that begins with `init` along its first dimension, and goes on with `update`.
+    """The tensor that starts with `init` along its first dimension and continues with `update`.
 
     Args:
         init: the first elements, a computed tensor.
-        update: a computed tensor of the whole shape: its elements at step ``t``, of those of the state before it.
+        update: a computed tensor of the whole shape: its elements at step ``t``, from the state of earlier steps.
         state_placeholder: a placeholder of the whole shape, by which `update` reads the result.
-        inputs: what else `update` reads; for users of TVM, and not needed.
+        inputs: other tensors that `update` reads; accepted for TVM compatibility, not needed.
         name, tag, attrs: as for `compute`.
 
-    Lists of them make as many tensors together. What `update` is computed of may be computes of their own: those that
-    read the state have the steps as first dimension, and are read at the step itself.
+    Lists of tensors define several results together. `update` may depend on other computes. Those that read the state
+    have the steps as first dimension, and are read at the current step.
 
     Raises:
-        ArgumentError: tensors of the wrong kind or number; a state that is read at the step itself, or after it.
+        ArgumentError: tensors of the wrong kind or number; a state that is read at the current step, or a later one.
         ShapeError: shapes that differ.
     """
     what = f"scan '{name}'"
@@ -126,7 +126,7 @@ def _check(
 
 
 def _steps(what: str, scanned: ScanOp) -> tuple[ComputeOp, ...]:
-    """The computations that read the state, in order, checked."""
+    """The computations that read the state, in order, after checks."""
     states = set(map(id, scanned.state_placeholder))
     depends: set[int] = set(states)
     own = {id(tensor.op) for tensor in scanned.update}
@@ -150,7 +150,7 @@ def _steps(what: str, scanned: ScanOp) -> tuple[ComputeOp, ...]:
 
 
 def _check_load(what: str, op: ComputeOp, load: Load, is_state: bool) -> None:
-    """A step reads the state of steps before, and what else a step computes at the step itself."""
+    """Check that a step reads the state of earlier steps, and other values at the current step."""
     step = symbolic.symbol("step_of_scan")
     known: dict[IterVar, Dim] = {axis: symbolic.symbol(f"axis_of_scan_{n}") for n, axis in enumerate(op.axis)}
     known[op.axis[0]] = step

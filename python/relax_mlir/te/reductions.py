@@ -1,4 +1,4 @@
-"""Reductions: what combines elements over axes, and what it begins with."""
+"""Reductions: combiners over axes, and their initial values."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ Axes: TypeAlias = "IterVar | Sequence[IterVar]"
 
 @dataclass(frozen=True, eq=False)
 class Combiner:
-    """How two tuples of values become one, and the tuple that changes nothing: ``result`` of `lhs` and `rhs`.
+    """Combines two tuples of values into one: ``result`` of `lhs` and `rhs`; `identity` is its neutral tuple.
 
-    `lhs` is what has been combined so far. The operation must be associative and commutative: elements are combined
-    in any order, unless it is `ordered`: then they are combined one after the other, beginning with `identity`.
+    `lhs` is the accumulator. The operation must be associative and commutative: elements are combined in any order. If
+    it is `ordered`, they are combined sequentially, starting with `identity`.
     """
 
     name: str
@@ -56,15 +56,15 @@ class Combiner:
 
 
 class Reduction(Expr):
-    """Elements of `source` combined over `axis`: the value number `value_index` of what the combiner gives.
+    """A reduction of `source` over `axis`: value `value_index` of the combiner's result.
 
-    It is the whole value of a `compute`, never part of an expression. `init`, if it is given, is what is combined with
-    the elements in the place of the identity.
+    It is the whole value of a `compute`, never part of an expression. `init`, if given, replaces the identity as the
+    initial value.
     """
 
     @property
     def refusal(self) -> ArgumentError:
-        """Why it is no part of an expression."""
+        """The error of using it as part of an expression."""
         return ArgumentError(
             f"a reduction ({self.combiner.name}) is the whole value of a compute: compute it first, then read its "
             "elements in another compute"
@@ -83,7 +83,7 @@ class Reduction(Expr):
 
     @property
     def source(self) -> tuple[Expr, ...]:
-        """The values that are combined, one for each operand of the combiner."""
+        """The values that are reduced, one for each operand of the combiner."""
         return self.children[: len(self.combiner.lhs)]
 
     @property
@@ -93,7 +93,7 @@ class Reduction(Expr):
 
     @property
     def initial(self) -> tuple[Expr, ...]:
-        """What the reduction begins with."""
+        """The initial values of the reduction."""
         return self.init or self.combiner.identity
 
     def format(self, names: Names, args: Sequence[str]) -> str:
@@ -106,7 +106,7 @@ class Reduction(Expr):
 
 
 def reduce_axis(dom: tuple[DimLike, DimLike], name: str = "k") -> IterVar:
-    """The range from ``dom[0]`` up to, without, ``dom[1]``."""
+    """The axis of the range ``dom[0]`` to ``dom[1]``, exclusive."""
     if not isinstance(dom, tuple | list) or len(dom) != 2:
         raise ArgumentError(f"reduce_axis '{name}': 'dom' is {dom!r}, expected a pair such as (0, n)")
     begin, end = (_position(f"reduce_axis '{name}'", item) for item in dom)
@@ -114,14 +114,14 @@ def reduce_axis(dom: tuple[DimLike, DimLike], name: str = "k") -> IterVar:
 
 
 def sum(expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None) -> Reduction:
-    """The sum over `axis`, one or several; 0 over nothing. `where`: only elements for which it holds."""
+    """The sum over `axis`, one or several axes; 0 if empty. `where`: only elements for which it holds."""
     return _named("sum", expr, axis, where, init)
 
 
 def prod(
     expr: ExprLike, axis: Axes, where: ExprLike | None = None, init: ExprLike | None = None
 ) -> Reduction:
-    """The product over `axis`; 1 over nothing."""
+    """The product over `axis`; 1 if empty."""
     return _named("prod", expr, axis, where, init)
 
 
@@ -140,10 +140,10 @@ def max(
     where: ExprLike | None = None,
     init: ExprLike | None = None,
 ) -> Any:
-    """The largest element over `axis`, or the largest of two values or more, as `maximum` computes it.
+    """The maximum over `axis`, or of two or more values, as `maximum` computes it.
 
-    ``max(x[i, k], axis=k)`` is a reduction: over nothing the lowest value of the dtype, of floats -inf.
-    ``max(x[i], 0)`` is an expression, and ``max(n, 4)`` of sizes is a size, which shapes may hold.
+    ``max(x[i, k], axis=k)`` is a reduction; if it is empty, the lowest value of the dtype, -inf for floats.
+    ``max(x[i], 0)`` is an expression, and ``max(n, 4)`` of sizes is a size, which may be used in shapes.
     """
     return _extreme("max", (expr, axis, *more), where, init)
 
@@ -163,10 +163,10 @@ def min(
     where: ExprLike | None = None,
     init: ExprLike | None = None,
 ) -> Any:
-    """The smallest element over `axis`, or the smallest of two values or more, as `minimum` computes it.
+    """The minimum over `axis`, or of two or more values, as `minimum` computes it.
 
-    ``min(x[i, k], axis=k)`` is a reduction: over nothing the highest value of the dtype, of floats inf.
-    ``min(x[i], 0)`` is an expression, and ``min(n, 4)`` of sizes is a size, which shapes may hold.
+    ``min(x[i, k], axis=k)`` is a reduction; if it is empty, the highest value of the dtype, inf for floats.
+    ``min(x[i], 0)`` is an expression, and ``min(n, 4)`` of sizes is a size, which may be used in shapes.
     """
     return _extreme("min", (expr, axis, *more), where, init)
 
@@ -174,22 +174,22 @@ def min(
 def comm_reducer(
     fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
 ) -> Callable[..., Any]:
-    """A reduction of your own: ``reducer(expr, axis, where=None, init=None)``.
+    """A custom reduction: ``reducer(expr, axis, where=None, init=None)``.
 
     Args:
-        fcombine: of two values, or two tuples of values, the combined one; associative and commutative.
-        fidentity: of the dtype of each value, as text, what changes nothing when it is combined.
-        name: what it is called.
+        fcombine: combines two values, or two tuples of values; associative and commutative.
+        fidentity: maps the dtype of each value, as a string, to the neutral value.
+        name: the name of the reduction.
 
-    With tuples the reducer takes a tuple of expressions, and gives a tuple of reductions, which is the value of a
-    `compute` of several outputs.
+    With tuples the reducer takes a tuple of expressions and returns a tuple of reductions, which is the value of a
+    `compute` with several outputs.
     """
 
     def reducer(
         expr: Any,  # noqa: ANN401 - an expression, or a tuple of them
         axis: Axes,
         where: ExprLike | None = None,
-        init: Any = None,  # noqa: ANN401 - likewise
+        init: Any = None,  # noqa: ANN401 - an expression, or a tuple of them
     ) -> Any:  # noqa: ANN401 - a reduction, or a tuple of them
         what = f"reducer '{name}'"
         several = isinstance(expr, tuple | list)
@@ -206,7 +206,7 @@ def comm_reducer(
 
 
 def identity(combiner: str, dtype: str) -> Expr:
-    """What a sum, prod, max or min begins with."""
+    """The identity of a sum, prod, max or min."""
     wanted = dtypes.dtype(dtype)
     if combiner in ("sum", "prod"):
         return typed(int(combiner == "prod"), wanted)
@@ -223,7 +223,7 @@ def typed(value: bool | int | float, dtype: DType) -> Expr:
 
 
 def as_kind(item: Expr) -> DType:
-    """The dtype that an expression has as an element: int64 of an index, of Python numbers as TVM takes them."""
+    """The dtype of an expression as an element: int64 for an index, TVM's default for a Python number."""
     if item.kind == INDEX:
         return dtypes.dtype("int64")
     if item.kind != LITERAL:
@@ -237,7 +237,7 @@ def as_kind(item: Expr) -> DType:
 
 
 def _extreme(name: str, given: tuple[Any, ...], where: ExprLike | None, init: ExprLike | None) -> Any:  # noqa: ANN401 - a reduction, an expression or a size
-    """The reduction of ``given[0]``, if the second value is an axis, else the extreme of all values."""
+    """The reduction of ``given[0]`` if the second value is an axis, otherwise the extreme of all values."""
     value, axis, *more = given
     if not isinstance(axis, list | tuple) and not is_reduce_axis(axis):
         if where is not None or init is not None:
@@ -268,7 +268,7 @@ def _smaller(x: ExprLike, y: ExprLike) -> Expr | Dim:
 
 
 def is_reduce_axis(item: object) -> bool:
-    """True for what `reduce_axis` gives."""
+    """True for results of `reduce_axis`."""
     return isinstance(item, IterVar) and item.iter_type == REDUCTION
 
 
@@ -341,7 +341,7 @@ def _combiner(
     kinds: Sequence[DType],
     several: bool,
 ) -> Combiner:
-    """The combiner that a user's functions make for values of these dtypes."""
+    """The combiner that a user's functions define for values of these dtypes."""
     for label, function in (("fcombine", fcombine), ("fidentity", fidentity)):
         if not callable(function):
             raise ArgumentError(f"{what}: '{label}' is {function!r}, expected a function")
@@ -368,7 +368,7 @@ def _combiner(
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Whether a function can be called with so many arguments."""
+    """True if a function can be called with `count` arguments."""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:

@@ -1,4 +1,4 @@
-"""The text of tensor expressions in the T language: one block per computation, or plain loops."""
+"""Print tensor expressions in the T language: one block per computation, or loops."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from relax_mlir.te.walk import variables_of
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range", *keyword.kwlist})
 
 TOGETHER = 8
-"""So many lines are added to a line at once, which is read and written once for all."""
+"""Number of rows that are added to a row in one pass, which loads and stores that row once."""
 
 
 @dataclass
 class Writer:
-    """Writes a prim func of the given parameters, and remembers which line each computation begins on."""
+    """Writes a prim func of the given parameters, and records the line where each computation begins."""
 
     name: str
     parameters: Sequence[Tensor]
     integers: Sequence[str]
     blocks: bool
-    """Blocks with `T.init`, which may become linalg; else plain loops, which begin every element of a reduction."""
+    """Write blocks with `T.init`, which may become linalg; otherwise loops, which also initialise empty reductions."""
 
     bodies: Mapping[Operation, Sequence[Expr]] = field(default_factory=dict)
-    """What some operations compute in the place of their own bodies."""
+    """Values that replace the bodies of some operations."""
 
     lines: list[str] = field(default_factory=list)
     starts: list[tuple[int, Operation]] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
-    """The number of the last name with each beginning."""
+    """The last number used per name prefix."""
     names: dict[Expr | Tensor, str] = field(default_factory=dict)
     depth: int = 1
-    """How deep the statements of a computation stand."""
+    """The indentation depth of a computation's statements."""
     fixed: dict[IterVar, str] = field(default_factory=dict)
-    """The axes for which loops around the computation have variables."""
+    """Axes of loops around the computation, with their variables."""
 
     def write(self, operations: Sequence[Operation]) -> str:
         """The text of the computations `operations`, in order."""
@@ -78,7 +78,7 @@ class Writer:
         self.lines.append("    " * depth + line)
 
     def fresh(self, base: str) -> str:
-        """A name like `base` that nothing has yet."""
+        """An unused name similar to `base`."""
         clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in base)
         clean = clean if clean[:1].isalpha() else f"t{clean}"
         name = clean
@@ -90,7 +90,7 @@ class Writer:
         return name
 
     def computation(self, op: ComputeOp) -> None:
-        """The loops that fill the outputs, one after the other; those of one reduction together."""
+        """Write the loops that fill the outputs, in order; outputs of one reduction share a loop nest."""
         done: set[int] = set()
         for tensor, value in zip(op.outputs, self.bodies.get(op, op.body), strict=True):
             if id(tensor) in done:
@@ -104,14 +104,14 @@ class Writer:
             self.reduction(op, value, together)
 
     def statements(self, op: LoopOp) -> None:
-        """The statements that an operation writes itself."""
+        """Write the statements of an operation that has its own."""
         self.starts.append((len(self.lines) + 1, op))
         read, written = ([self.names[tensor] for tensor in tensors] for tensors in (op.inputs, op.outputs))
         for line in op.body(read, written, self.fresh):
             self.add(self.depth, line)
 
     def recurrence(self, op: ScanOp) -> None:
-        """A scan: the first elements, then step by step what each step computes, and the state."""
+        """Write a scan: the initial elements, then, per step, its computations and the state."""
         self.starts.append((len(self.lines) + 1, op))
         begin, end = op.init[0].shape[0], op.outputs[0].shape[0]
         count = begin if symbolic.prove_less_equal(begin, end) else f"T.min({begin}, {end})"
@@ -142,7 +142,7 @@ class Writer:
         self.depth -= 1
 
     def together(self, op: ComputeOp, value: Reduction) -> list[Tensor]:
-        """The tensors that the results of one reduction are stored in: all of its results, in order."""
+        """The tensors of all results of one reduction, in order."""
         found: dict[int, Tensor] = {}
         for tensor, other in zip(op.outputs, self.bodies.get(op, op.body), strict=True):
             if isinstance(other, Reduction) and other.combiner is value.combiner:
@@ -150,12 +150,12 @@ class Writer:
         return [found[number] for number in sorted(found)]
 
     def elements(self, op: ComputeOp, target: Tensor, value: Expr) -> None:
-        """An output whose elements are expressions."""
+        """Write an output whose elements are expressions."""
         depth, places = self.block(op.axis, target) if self.blocks else self.independent_loops(op.axis)
         self.store(depth, [self.element(target, places)], [value])
 
     def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
-        """The outputs of a reduction."""
+        """Write the outputs of a reduction."""
         axes = [*op.axis, *value.axis]
         if self.blocks:
             depth, places = self.block(axes, targets[0])
@@ -175,7 +175,7 @@ class Writer:
     def combine(
         self, depth: int, combiner: Combiner, elements: Sequence[str], source: Sequence[Expr]
     ) -> None:
-        """Combine values with what elements have."""
+        """Combine values with the current elements."""
         for var, element in zip(combiner.lhs, elements, strict=True):
             self.names[var] = element
         for var, part in zip(combiner.rhs, source, strict=True):
@@ -187,7 +187,7 @@ class Writer:
         self.store(depth, elements, combiner.result)
 
     def written(self, depth: int, value: Expr) -> str:
-        """An expression as text, behind the local scalars that it is made of."""
+        """The text of an expression, after writing the local scalars that it uses."""
         cut = Locals(self.names, self.fresh)
         text = cut.text(value)
         for line in cut.lines:
@@ -195,7 +195,7 @@ class Writer:
         return text
 
     def store(self, depth: int, elements: Sequence[str], values: Sequence[Expr]) -> None:
-        """Store values in elements; several are all computed before the first is stored."""
+        """Store values in elements; several values are all computed before the first store."""
         texts = [self.written(depth, value) for value in values]
         if len(texts) > 1:
             names = [self.fresh("t") for _ in texts]
@@ -206,7 +206,7 @@ class Writer:
             self.add(depth, f"{element} = {text}")
 
     def loops(self, axes: Sequence[IterVar]) -> tuple[int, list[str]]:
-        """Loops over `axes`; the depth inside, and the index of the element that they are at."""
+        """Write loops over `axes`; return the depth inside, and the index of the current element."""
         own = [axis for axis in axes if axis not in self.fixed]
         variables = {axis: self.fresh(axis.name) for axis in own}
         if own:
@@ -216,10 +216,10 @@ class Writer:
         return self.depth + bool(own), places
 
     def reduced_by_lines(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> bool:
-        """A reduction along one axis in a step of a scan, whose last two dimensions stand inside; false: it is none.
+        """Write a reduction along one axis in a step of a scan, with the last two dimensions innermost.
 
-        Some lines at a time are added to a line, each as often as it is needed while it is in the caches. The order in
-        which an element is summed is that of the axis.
+        Returns False if it is not such a reduction. Several rows are added to a row in one pass, which reuses them
+        while they are cached. Each element is summed in the order of the axis.
         """
         own = [axis for axis in op.axis if axis not in self.fixed]
         if len(own) == len(op.axis) or len(own) < 2 or len(value.axis) != 1:
@@ -255,7 +255,7 @@ class Writer:
         inner: IterVar,
         places: Sequence[str],
     ) -> None:
-        """The loop over `inner` that combines an element with those at `places` of the reduced axis."""
+        """Write the loop over `inner` that combines an element with those at `places` of the reduced axis."""
         axes, tensor = target
         (along,), (lhs,), (rhs,) = value.axis, value.combiner.lhs, value.combiner.rhs
         parts: list[str] = []
@@ -274,7 +274,7 @@ class Writer:
         self.add(depth + 1, f"{own} = {text}")
 
     def factored(self, depth: int, source: Expr, inner: IterVar) -> Expr:
-        """A product whose factor is the same along `inner`, with a local scalar in its place."""
+        """Bind factors of a product that do not depend on `inner` to local scalars."""
         if not (isinstance(source, Binary) and source.operator == "*"):
             return source
         children = list(source.children)
@@ -287,14 +287,14 @@ class Writer:
         return source.rebuilt(children)
 
     def independent_loops(self, axes: Sequence[IterVar]) -> tuple[int, list[str]]:
-        """Loops of kinds over axes whose elements do not depend on each other: rows on threads, elements on vectors.
+        """Write annotated loops over independent elements: the outer loop parallel, the innermost vectorised.
 
-        What is not proved of them in the lowering runs as plain loops do.
+        If the lowering cannot prove them independent, it runs them as serial loops.
         """
         own = [axis for axis in axes if axis not in self.fixed]
         if not own:
             return self.loops(axes)
-        if len(own) < len(axes):  # a step of a scan: its rows are too few for threads
+        if len(own) < len(axes):  # a step of a scan has too few rows for threads
             return self.vector_loops(axes, own)
         variables = [self.fresh(axis.name) for axis in axes]
         ends = [f"{axis.dom.extent}" for axis in axes]
@@ -309,7 +309,7 @@ class Writer:
         return depth + 1, self.bind(axes, variables)
 
     def vector_loops(self, axes: Sequence[IterVar], own: Sequence[IterVar]) -> tuple[int, list[str]]:
-        """Loops over the axes that have none yet, the last one on vectors."""
+        """Write loops over the axes that have none yet, the last one vectorised."""
         variables = {axis: self.fresh(axis.name) for axis in own}
         names, ends = list(variables.values()), [f"{axis.dom.extent}" for axis in own]
         depth = self.depth
@@ -320,7 +320,7 @@ class Writer:
         return depth + 1, self.bind(axes, [variables.get(axis) or self.fixed[axis] for axis in axes])
 
     def block(self, axes: Sequence[IterVar], target: Tensor) -> tuple[int, list[str]]:
-        """Loops around a block, with what a reduction begins with."""
+        """Write loops around a block."""
         variables = [self.fresh(axis.name) for axis in axes]
         if variables:
             self.add(
@@ -339,7 +339,7 @@ class Writer:
         return depth + 1, self.bind(axes, bound)
 
     def bind(self, axes: Sequence[IterVar], variables: Sequence[str]) -> list[str]:
-        """Let index variables be called `variables`; returns the names of those of the outputs."""
+        """Name index variables `variables`; return the names of those of the outputs."""
         for axis, name in zip(axes, variables, strict=True):
             begin = axis.dom.begin
             self.names[axis] = name if begin == 0 else f"({begin} + {name})"
@@ -350,13 +350,13 @@ class Writer:
 
 
 def tensors_of(op: Operation) -> list[Tensor]:
-    """The tensors that an operation fills: its outputs, and what the steps of a scan compute."""
+    """The tensors that an operation fills: its outputs, and the intermediate tensors of a scan's steps."""
     inner = [tensor for step in op.steps for tensor in step.outputs] if isinstance(op, ScanOp) else []
     return [*inner, *op.outputs]
 
 
 def _is_one_operation(combiner: Combiner) -> bool:
-    """Whether the result is an operator or a function of the two values."""
+    """True if the result is a single operator or function of the two values."""
     result, operands = combiner.result[0], (*combiner.lhs, *combiner.rhs)
     return (
         len(combiner.result) == 1
@@ -367,6 +367,6 @@ def _is_one_operation(combiner: Combiner) -> bool:
 
 
 def shape_text(tensor: Tensor) -> str:
-    """The shape as the T language has it."""
+    """The shape in the T language."""
     dims = [str(dim) if isinstance(dim, int) else f'"{dim}"' for dim in tensor.shape]
     return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"

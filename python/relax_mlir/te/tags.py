@@ -1,4 +1,4 @@
-"""`tag_scope`: a tag for all computes inside."""
+"""`tag_scope`: set a tag for all computes in a scope."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _current = _Current()
 
 @contextlib.contextmanager
 def tag_scope(tag: str) -> Iterator[None]:
-    """Computes inside have `tag`: ``with te.tag_scope("conv2d"):``, or as a decorator of a function.
+    """Tag the computes in the scope: ``with te.tag_scope("conv2d"):``, or as a decorator of a function.
 
     Raises:
-        ArgumentError: a scope in a scope, or a compute inside that has a tag of its own.
+        ArgumentError: a nested scope, or a compute in the scope that already has a tag.
     """
     if not isinstance(tag, str) or not tag:
         raise ArgumentError(f"tag_scope: 'tag' is {tag!r}, expected text")
@@ -37,7 +37,7 @@ def tag_scope(tag: str) -> Iterator[None]:
 
 
 def with_scope(what: str, tag: str) -> str:
-    """The tag of a compute that is given `tag`."""
+    """The tag of a compute whose argument is `tag`."""
     if tag and _current.tag:
         raise ArgumentError(
             f"{what}: the tag '{tag}' inside tag_scope '{_current.tag}', but a compute has one tag"

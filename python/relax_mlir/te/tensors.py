@@ -1,4 +1,4 @@
-"""Tensors of tensor expressions, and the operations that they are outputs of."""
+"""Tensors of tensor expressions, and the operations that compute them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_mlir.te.operators import Operators
 
 
 def var(name: str) -> symbolic.Expr:
-    """The symbol `name`: a size, zero or positive, for shapes and index expressions."""
+    """The symbol `name`: a non-negative size, for shapes and index expressions."""
     return symbolic.symbol(name)
 
 
@@ -28,7 +28,7 @@ def size_var(name: str, dtype: str = "int64") -> symbolic.Expr:
 
 
 def thread_axis(*args: object, **kwargs: object) -> IterVar:
-    """Threads of a GPU, which is no target."""
+    """Raise an error: GPU threads are not supported."""
     raise UnsupportedError(
         "te.thread_axis: its threads are those of a GPU, and the target is a CPU, whose cores a parallel axis of a "
         "schedule uses"
@@ -36,9 +36,9 @@ def thread_axis(*args: object, **kwargs: object) -> IterVar:
 
 
 class Operation:
-    """What makes tensors: `PlaceholderOp`, `ComputeOp` and others.
+    """An operation that computes tensors: `PlaceholderOp`, `ComputeOp` and others.
 
-    `outputs` are the tensors, which share the op; `position` is the user's line; `attrs` and `tag` say what users want.
+    `outputs` are the tensors, which share the op; `position` is the user's source line; `attrs` and `tag` are metadata.
     """
 
     def __init__(self, name: str, tag: str = "", attrs: Mapping[str, Any] | None = None) -> None:
@@ -48,11 +48,11 @@ class Operation:
 
     @property
     def num_outputs(self) -> int:
-        """How many tensors it makes."""
+        """The number of outputs."""
         return len(self.outputs)
 
     def output(self, index: int) -> Tensor:
-        """The tensor number `index`."""
+        """Output `index`."""
         if not isinstance(index, int) or not 0 <= index < len(self.outputs):
             raise ArgumentError(
                 f"operation '{self.name}' has {len(self.outputs)} outputs, numbered from 0, and no {index!r}"
@@ -61,12 +61,12 @@ class Operation:
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        """The tensors that it reads, each once, in the order in which they are read first."""
+        """The tensors that it reads, without duplicates, in the order of first use."""
         return []
 
     @property
     def parts(self) -> Sequence[Operation]:
-        """The operations that it consists of, if it does."""
+        """The operations that it consists of, if any."""
         return ()
 
     def __repr__(self) -> str:
@@ -74,13 +74,13 @@ class Operation:
 
 
 class PlaceholderOp(Operation):
-    """An input."""
+    """An input tensor."""
 
 
 class Tensor(Operators):
     """A tensor of known shape (integers, symbols and expressions of them) and dtype; ``A[i, j]`` is an element.
 
-    It is the output number `value_index` of the operation `op`.
+    It is output `value_index` of the operation `op`.
     """
 
     def __init__(
@@ -94,30 +94,30 @@ class Tensor(Operators):
 
     @property
     def refusal(self) -> ArgumentError:
-        """Why it is no scalar expression."""
+        """The error of using it as a scalar expression."""
         place = ", ".join("ijklmn"[: self.ndim]) if self.ndim <= 6 else "…"
         return ArgumentError(
             f"the value is the tensor {self}, expected an element: {self.name}[{place or '()'}]"
         )
 
     def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
-        from relax_mlir.te import broadcasting  # made of computes, which are made of tensors
+        from relax_mlir.te import broadcasting  # broadcasting imports this module
 
         return broadcasting.broadcast_operator(operator, left, right)
 
     def __neg__(self) -> Tensor:
-        from relax_mlir.te import broadcasting  # likewise
+        from relax_mlir.te import broadcasting  # as above
 
         return broadcasting.mapped(self, lambda x: -x, "T_negative")
 
     def astype(self, dtype: str) -> Tensor:
         """The tensor with every element converted."""
-        from relax_mlir.te import broadcasting  # likewise
+        from relax_mlir.te import broadcasting  # as above
 
         return broadcasting.mapped(self, lambda x: x.astype(dtype), "T_cast")
 
     def __getitem__(self, indices: object) -> Any:  # noqa: ANN401 - an element, or a slice that needs more indices
-        """The element at `indices`, one integer expression per dimension; of fewer, a slice: ``A[i][j]``."""
+        """The element at `indices`, one integer expression per dimension; fewer return a slice: ``A[i][j]``."""
         return TensorSlice(self, ())[indices]
 
     def __call__(self, *indices: object) -> Expr:
@@ -137,7 +137,7 @@ class TensorSlice(Operators):
 
     @property
     def refusal(self) -> ShapeError:
-        """Why it is no scalar expression."""
+        """The error of using it as a scalar expression."""
         return _wrong_rank(self.tensor, len(self.indices))
 
     def broadcast_operator(self, operator: str, left: object, right: object) -> Tensor:
@@ -167,7 +167,7 @@ def _element(tensor: Tensor, indices: Sequence[object]) -> Expr:
 
 
 def placeholder(shape: Sequence[DimLike], dtype: str = "float32", name: str = "placeholder") -> Tensor:
-    """An input of shape `shape` (integers, texts, symbols and expressions of them)."""
+    """An input tensor of shape `shape` (integers, strings, symbols and expressions of them)."""
     op = PlaceholderOp(name)
     tensor = Tensor(shape_of(f"placeholder '{name}'", shape), dtypes.dtype(dtype).name, name, op)
     op.outputs.append(tensor)
@@ -175,10 +175,11 @@ def placeholder(shape: Sequence[DimLike], dtype: str = "float32", name: str = "p
 
 
 def shape_of(what: str, shape: Sequence[DimLike]) -> tuple[Dim, ...]:
-    """A shape as users give it.
+    """Convert a shape from the user.
 
     Raises:
-        ArgumentError: no list of dimensions. ShapeError: an unknown dimension.
+        ArgumentError: not a list of dimensions.
+        ShapeError: an unknown dimension.
     """
     expect(f"{what}: 'shape'", shape, list | tuple, "a list or tuple of dimensions")
     dims = []
@@ -191,5 +192,5 @@ def shape_of(what: str, shape: Sequence[DimLike]) -> tuple[Dim, ...]:
 
 
 def axes_of(names: Sequence[str], shape: Sequence[Dim]) -> tuple[IterVar, ...]:
-    """An axis for each dimension."""
+    """One axis per dimension."""
     return tuple(IterVar(name, Range(0, dim), DATA_PARALLEL) for name, dim in zip(names, shape, strict=True))

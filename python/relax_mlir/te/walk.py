@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 TEXT_LIMIT = 200
-"""How many characters of an expression `repr` shows."""
+"""Maximum number of characters that `repr` shows of an expression."""
 
 
 def post_order(*roots: Expr) -> list[Expr]:
-    """All expressions in `roots` and these, each once, parts before what they are parts of."""
+    """All expressions in `roots`, without duplicates, in post-order."""
     order: list[Expr] = []
     seen: set[int] = set()
     waiting: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
@@ -47,13 +47,13 @@ def post_order(*roots: Expr) -> list[Expr]:
 
 
 def visit(root: Expr, function: Callable[[Expr], object]) -> None:
-    """Call `function` with every expression in `root`, once each, parts first."""
+    """Call `function` with every expression in `root`, once each, in post-order."""
     for item in post_order(root):
         function(item)
 
 
 def fold(root: Expr, function: Callable[[Expr, list[Found]], Found]) -> Found:
-    """What `function` gives for `root`: it gets each expression, once, with what it gave for the parts."""
+    """The result of `function` for `root`; it is called once per expression, with the results for its children."""
     found: dict[int, Found] = {}
     for item in post_order(root):
         found[id(item)] = function(item, [found[id(child)] for child in item.children])
@@ -61,7 +61,7 @@ def fold(root: Expr, function: Callable[[Expr, list[Found]], Found]) -> Found:
 
 
 def substitute(root: Expr, values: Mapping[Expr, ExprLike]) -> Expr:
-    """`root` with the expressions of `values`, such as index variables, replaced. What stays the same is shared."""
+    """`root` with the expressions of `values`, such as index variables, replaced. Unchanged parts are shared."""
     given = {id(key): as_expr(value) for key, value in values.items()}
 
     def replaced(item: Expr, children: list[Expr]) -> Expr:
@@ -79,7 +79,7 @@ def loads_of(*roots: Expr) -> list[Load]:
 
 
 def variables_of(*roots: Expr) -> list[IterVar]:
-    """The axes that expressions mention."""
+    """The axes that expressions use."""
     return [item for item in post_order(*roots) if isinstance(item, IterVar)]
 
 
@@ -95,10 +95,10 @@ ON_DIMS: Mapping[str, Callable[[Dim, Dim], Dim]] = {
 def to_dim(
     root: Expr, variables: Mapping[IterVar, Dim], operators: Mapping[str, Callable[[Dim, Dim], Dim]] = ON_DIMS
 ) -> Dim | None:
-    """An index expression in the algebra of dimensions, with `variables` for the axes; None if it is none.
+    """Convert an index expression to a dimension, with `variables` for the axes; None if that is impossible.
 
-    The algebra takes symbols to be zero or positive, and divisors not to be zero. `operators`: what computes, for
-    callers who know more of the variables.
+    Dimension arithmetic assumes that symbols are non-negative, and divisors nonzero. `operators` replaces its
+    operations, for callers that know more about the variables.
     """
     known = {id(key): value for key, value in variables.items()}
 
@@ -122,14 +122,14 @@ def to_dim(
 
 
 class _PlainNames(dict["Expr | Tensor", str]):
-    """The own names of variables and tensors."""
+    """The original names of variables and tensors."""
 
     def __missing__(self, key: Expr | Tensor) -> str:
         return str(getattr(key, "name", key))
 
 
 def shown(root: Expr) -> str:
-    """The text of an expression with the names that its variables and tensors were given, cut off where it is long."""
+    """The text of an expression with the original names of its variables and tensors, truncated if it is long."""
     names = _PlainNames()
 
     def text(item: Expr, parts: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Schedules of tensor expressions: loops, where stages are computed, copies; made into prim funcs."""
+"""Schedules of tensor expressions: loops, compute locations and caches; lowered to prim funcs."""
 
 from relax_mlir.te.schedule.schedule import Schedule, create_schedule
 from relax_mlir.te.schedule.scheduled_function import lower

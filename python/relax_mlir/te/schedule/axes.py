@@ -1,16 +1,17 @@
-"""Axes of one stage, and how they are made of each other: splits, fusions, values and ranges.
+"""Axes of one stage, and the relations between them: splits, fusions, values and ranges.
 
-An axis that nothing was made of is a *leaf*: a loop. Each axis counts from 0; a root axis gets the beginning of its
-range added. While loops are opened one after the other, from the outermost on, an `AxisTree` says over what the next
-one runs, such that all of them together visit each value of the root axes once, without conditions inside:
+An axis from which no other is derived is a *leaf*: a loop. Each axis counts from 0; the start of the range is added to
+a root axis. Loops are opened one by one, outermost first. For each, an `AxisTree` computes the range, such that
+together they visit each value of the root axes once, without conditions inside:
 
-- of a split by f, ``parent = outer * f + inner``: inner runs over what is left of the parent behind outer, at most
-  f; outer, if it is opened behind inner, over the multiples of f that are left behind that.
-- of a fusion, ``outer = fused // n``, ``inner = fused % n``, n the length of inner when the first loop of it is opened.
+- Split by f, ``parent = outer * f + inner``: inner runs over the rest of the parent after outer, at most f values. If
+  outer is opened after inner, it runs over the remaining multiples of f.
+- Fusion, ``outer = fused // n``, ``inner = fused % n``: n is the length of inner when the fusion's first loop is
+  opened.
 
-In a tree of splits alone the range of a loop is exactly the values that it has for the loops opened already, whatever
-the order. A fusion of axes of one root, or one whose loops other loops of its roots stand between, needs conditions:
-`guards`.
+In a tree with only splits, the range of a loop contains exactly its values for the loops that are already opened, in
+any order. A fusion needs conditions (`guards`) if it joins axes of one root, or if other loops of its roots come
+between its loops.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from relax_mlir.te.schedule.facts import Facts
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """``parent = outer * factor + inner``; of `nparts`, the factor is the parent's length by that, rounded up."""
+    """``parent = outer * factor + inner``; with `nparts`, the factor is ceil(length of the parent / nparts)."""
 
     parent: IterVar
     outer: IterVar
@@ -50,7 +51,7 @@ Relation: TypeAlias = Split | Fuse
 
 @dataclass(frozen=True)
 class Span:
-    """Where values lie: `extent` of them from `low` on, of which there are never more than `most` (None: not known)."""
+    """A range of `extent` values from `low`; `most` is an upper bound on the extent (None: not known)."""
 
     low: Dim
     extent: Dim
@@ -60,13 +61,13 @@ class Span:
 
     @property
     def stop(self) -> Dim:
-        """The first value behind them."""
+        """The end of the range, exclusive."""
         return self.low + self.extent if self.end is None else self.end
 
 
 @dataclass
 class AxisTree:
-    """The axes of a stage over given ranges of its roots, with the loops that are opened."""
+    """The axes of a stage over given ranges of its roots, and its opened loops."""
 
     facts: Facts
     roots: Mapping[IterVar, Span]
@@ -74,8 +75,7 @@ class AxisTree:
     values: dict[IterVar, Dim] = field(default_factory=dict)
     """The opened loops: a variable, or 0 for a loop of one iteration."""
     frozen: dict[Relation, tuple[Dim, Dim]] = field(default_factory=dict)
-    """Lengths that are settled when the first loop is opened: of a fusion outer and inner, of a split factor and
-    parent."""
+    """Lengths fixed when the first loop is opened: outer and inner of a fusion, factor and parent of a split."""
 
     def __post_init__(self) -> None:
         self.splits: dict[IterVar, Split] = {}
@@ -83,9 +83,9 @@ class AxisTree:
         self.fusions: dict[IterVar, Fuse] = {}
         self.members: dict[IterVar, Fuse] = {}
         self.same: dict[IterVar, IterVar] = {}
-        """An axis whose two parts were fused again, and that fusion."""
+        """Maps an axis whose two parts were fused again to that fusion."""
         self.origins: dict[IterVar, IterVar] = {}
-        """The same the other way round."""
+        """The inverse of `same`."""
         for relation in self.relations:
             if isinstance(relation, Split):
                 self.splits[relation.parent] = relation
@@ -101,10 +101,10 @@ class AxisTree:
         self._loops: dict[IterVar, tuple[IterVar, ...]] = {}
 
     def copy(self) -> AxisTree:
-        """The same, to open other loops in."""
+        """A copy, in which other loops can be opened."""
         return AxisTree(self.facts, self.roots, self.relations, dict(self.values), dict(self.frozen))
 
-    # -- what axes are made of
+    # -- relations between axes
 
     def loops(self, axis: IterVar) -> tuple[IterVar, ...]:
         """The leaves that the value of an axis depends on."""
@@ -124,17 +124,17 @@ class AxisTree:
             yield axis
 
     def is_opened(self, axis: IterVar) -> bool:
-        """Whether all loops of an axis are opened."""
+        """True if all loops of an axis are opened."""
         return all(leaf in self.values for leaf in self.loops(axis))
 
     def is_untouched(self, axis: IterVar) -> bool:
-        """Whether none is."""
+        """True if no loop of an axis is opened."""
         return not any(leaf in self.values for leaf in self.loops(axis))
 
     # -- lengths and values
 
     def factor(self, split: Split) -> Dim:
-        """By what an axis is split."""
+        """The factor of a split."""
         if split.factor is not None:
             return split.factor
         if split not in self.frozen:
@@ -144,7 +144,7 @@ class AxisTree:
         return self.frozen[split][0]
 
     def full_length(self, axis: IterVar) -> Dim:
-        """A length that an axis never exceeds, whatever loops are opened."""
+        """An upper bound on the length of an axis, for all opened loops."""
         axis = self.origins.get(axis, axis)
         if axis in self.fusions:
             fusion = self.fusions[axis]
@@ -164,17 +164,17 @@ class AxisTree:
         return self.facts.ceildiv(whole, factor)
 
     def lengths(self, fusion: Fuse) -> tuple[Dim, Dim]:
-        """How long the two axes of a fusion are; asked for when its first loop is opened, and not before."""
+        """The lengths of the two axes of a fusion; must be called first when its first loop is opened."""
         if fusion not in self.frozen:
             outer, inner = self.length(fusion.outer), self.length(fusion.inner)
-            if not self._is_simple:  # where both are negative, the product is not
+            if not self._is_simple:  # a product of two negative lengths would be positive
                 outer, inner = self.facts.maximum(0, outer), self.facts.maximum(0, inner)
             self.frozen[fusion] = (outer, inner)
         return self.frozen[fusion]
 
     @property
     def _is_simple(self) -> bool:
-        """Whether no length that is asked for is negative."""
+        """True if no requested length is negative."""
         return (
             len(self.fusions) == 1
             and not any(self._counts(split) for split in self.parts.values())
@@ -182,17 +182,16 @@ class AxisTree:
         )
 
     def _counts(self, split: Split) -> bool:
-        """Whether the outer loop of a split has as many iterations as the user says, even if some are without inner
-        ones.
+        """True if the outer loop of a split has exactly `nparts` iterations, even if some have no inner ones.
 
-        In a fused axis there are none of these: its parts are quotients by lengths, which may be 0 then.
+        This excludes splits of fused axes: their parts are quotients by lengths, which may be 0 then.
         """
         return split.nparts is not None and not any(
             axis in self.fusions for axis in self._above(split.parent)
         )
 
     def length(self, axis: IterVar) -> Dim:
-        """How many values an axis has, for the opened loops; may be negative where it has none."""
+        """The number of values of an axis for the opened loops; may be negative if it has none."""
         axis = self.origins.get(axis, axis)
         if axis in self.fusions:
             outer, inner = self.lengths(self.fusions[axis])
@@ -207,12 +206,12 @@ class AxisTree:
             return self.facts.minimum(factor, self.facts.difference(whole, self.value(split.outer) * factor))
         if self._counts(split) and self.is_untouched(split.inner) and not isinstance(whole, int):
             return split.nparts or 0
-        if split.nparts is not None:  # of an axis without values the factor is 0
+        if split.nparts is not None:  # the factor of an empty axis is 0
             factor = self.facts.maximum(1, factor)
         return self.facts.ceildiv(self.facts.difference(whole, self.value(split.inner)), factor)
 
     def value(self, axis: IterVar) -> Dim:
-        """The value of an axis, with loops that are not opened at 0: the smallest that it may have."""
+        """The value of an axis with unopened loops at 0, which is its minimum."""
         if axis in self.same:
             return self.value(self.same[axis])
         if axis in self.splits:
@@ -229,11 +228,11 @@ class AxisTree:
         return _remainder(self.value(fusion.fused), length) if self.is_opened(axis) else 0
 
     def index(self, root: IterVar) -> Dim:
-        """The index that a root axis stands for, all of whose loops are opened."""
+        """The index of a root axis, all of whose loops are opened."""
         return self.roots[root].low + self.value(root)
 
     def span(self, axis: IterVar) -> Span:
-        """Between which values an axis lies, whatever the loops that are not opened do."""
+        """The range of an axis over all iterations of the unopened loops."""
         if axis in self.same:
             return self.span(self.same[axis])
         if self.is_untouched(axis):
@@ -257,14 +256,14 @@ class AxisTree:
         if outer.extent == 1:
             return Span(low, inner.extent, inner.most)
         rest = self.facts.difference(self.length(split.parent), low)
-        # Numbers, where they are known, give shorter forms than the extents that they bound.
+        # Constant upper bounds are shorter than the extents that they bound.
         count = outer.extent if outer.most is None else outer.most
         width = inner.extent if inner.most is None else inner.most
         extent = self.facts.minimum(rest, (count - 1) * factor + width)
         return Span(low, extent, self.facts.high(extent))
 
     def is_contiguous(self, axis: IterVar) -> bool:
-        """Whether the values that `span` gives are just those that the loops which are not opened visit."""
+        """True if the unopened loops visit every value in `span`."""
         if self.is_untouched(axis) or self.is_opened(axis):
             return True
         if axis in self.same:
@@ -277,8 +276,10 @@ class AxisTree:
         return self.is_untouched(inner) and self.is_contiguous(outer)
 
     def is_exact(self, axis: IterVar) -> bool:
-        """Whether `span` gives no other values than the loops visit; in outer parts that are cut up it may reach behind
-        the part that they are in."""
+        """True if `span` contains only values that the loops visit.
+
+        The span of several outer parts may extend beyond the current part.
+        """
         if self.is_untouched(axis) or self.is_opened(axis):
             return True
         if axis in self.same:
@@ -289,7 +290,7 @@ class AxisTree:
         return self.is_opened(outer) and self.is_exact(inner)
 
     def root_span(self, root: IterVar) -> Span:
-        """Between which indices a root axis lies."""
+        """The index range of a root axis."""
         span, whole = self.span(root), self.roots[root]
         most = whole.most if self.is_untouched(root) else span.most
         return Span(whole.low + span.low, span.extent, most)
@@ -297,7 +298,7 @@ class AxisTree:
     # -- conditions
 
     def guards(self, order: Sequence[IterVar]) -> list[tuple[Dim, Dim]]:
-        """Pairs (value, bound): what must be ``value < bound`` inside the loops, which are opened in this order."""
+        """Pairs (value, bound): the conditions ``value < bound`` inside the loops, opened in this order."""
         found: dict[tuple[Dim, Dim], None] = {}
         for root in self._disturbed(order):
             found[(self.value(root), self.length(root))] = None
@@ -307,11 +308,11 @@ class AxisTree:
         return [(value, bound) for value, bound in found if not self.facts.at_most(value + 1, bound)]
 
     def is_disturbed(self, order: Sequence[IterVar]) -> bool:
-        """Whether loops in this order may visit more than the values of a root."""
+        """True if loops in this order may visit more than the values of a root."""
         return bool(self._disturbed(order))
 
     def _disturbed(self, order: Sequence[IterVar]) -> list[IterVar]:
-        """The roots, and fused axes, whose loops may visit more than their values."""
+        """The roots and fused axes whose loops may visit more than their values."""
         found: dict[IterVar, None] = {}
         for fusion in self.fusions.values():
             outer, inner = self._above(fusion.outer), self._above(fusion.inner)
@@ -327,7 +328,7 @@ class AxisTree:
         return list(found)
 
     def _above(self, axis: IterVar) -> dict[IterVar, None]:
-        """The roots and fused axes that an axis is made of."""
+        """The roots and fused axes that an axis is derived from."""
         while True:
             axis = self.origins.get(axis, axis)
             if axis not in self.parts:
@@ -348,7 +349,7 @@ class AxisTree:
 
 
 def _quotient(value: Dim, length: Dim) -> Dim:
-    """``value // length``; a length that is 0 belongs to loops without iterations."""
+    """``value // length``; a length of 0 belongs to loops without iterations."""
     return 0 if length == 0 else symbolic.floordiv(value, length)
 
 

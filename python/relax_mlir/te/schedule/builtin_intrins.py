@@ -1,6 +1,6 @@
-"""The project's own intrinsics: matrix products in registers, dot products, multiples added to rows.
+"""The project's own intrinsics: GEMM micro-kernels, dot products, axpy.
 
-Their names tell the dtype and the size: ``gemm_float32_8x32``, ``dot_float64``, ``axpy_float32``.
+Their names contain the dtype and the size: ``gemm_float32_8x32``, ``dot_float64``, ``axpy_float32``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from relax_mlir.te.tensors import placeholder
 
 FILE = "<intrinsic>"
 PRODUCTS = ("float32", "float64")
-"""Dtypes of matrix products."""
+"""Dtypes of GEMM intrinsics."""
 OTHERS = ("float32", "float64", "int32", "int64")
 """Dtypes of the other intrinsics."""
 MAX_ROWS, MAX_COLUMNS = 64, 4096
 """Loops over rows are unrolled."""
 DOT_LANES = 64
-"""Sums that a dot product makes at a time."""
+"""Number of parallel accumulators of a dot product."""
 
 _GEMM = """
 @T.prim_func
@@ -72,12 +72,11 @@ def {name}(A: T.Buffer((1,), "{dtype}"), B: T.Buffer((1, "n"), "{dtype}"), C: T.
 def gemm(
     dtype: str = "float32", rows: int | None = None, columns: int | None = None, target: str | Target = "cpu"
 ) -> TensorIntrin:
-    """A tile of a matrix product, ``C[i, j] += A[i, k] * B[k, j]``, whose sums are in registers while k runs.
+    """A GEMM micro-kernel, ``C[i, j] += A[i, k] * B[k, j]``, whose accumulators stay in registers along k.
 
     Args:
         dtype: float32 or float64.
-        rows, columns: the size of the tile; None: that of the project's own matrix products on `target`. The depth is
-            any.
+        rows, columns: the size of the tile; None: that of the project's own GEMMs on `target`. The depth is arbitrary.
         target: as for `build`.
     """
     if dtype not in PRODUCTS:
@@ -91,12 +90,12 @@ def gemm(
 
 
 def dot(dtype: str = "float32") -> TensorIntrin:
-    """A dot product, ``c = sum(a[k] * b[k])``, of any length: many sums at a time, which are added at last."""
+    """A dot product, ``c = sum(a[k] * b[k])``, of any length, with many accumulators that are added at the end."""
     return TensorIntrin.get(f"dot_{_other('dot', dtype)}")
 
 
 def axpy(dtype: str = "float32") -> TensorIntrin:
-    """A multiple of a row, of any length, that is added to another one: ``c[j] += a * b[j]``."""
+    """An axpy of any length, which adds a multiple of a row to another row: ``c[j] += a * b[j]``."""
     return TensorIntrin.get(f"axpy_{_other('axpy', dtype)}")
 
 
@@ -107,7 +106,7 @@ def _other(what: str, dtype: str) -> str:
 
 
 def built_in_names() -> list[str]:
-    """The names of the project's intrinsics; any rows and columns will do."""
+    """The names of the project's intrinsics, as examples: other rows and columns are possible."""
     tiles = [(d, register_tile(Target.parse("cpu"), dtypes.dtype(d).bits)) for d in PRODUCTS]
     products = [f"gemm_{dtype}_{tile.rows}x{tile.columns}" for dtype, tile in tiles]
     return [*products, *(f"{kind}_{dtype}" for kind in ("dot", "axpy") for dtype in OTHERS)]
@@ -115,7 +114,7 @@ def built_in_names() -> list[str]:
 
 @lru_cache(maxsize=256)
 def built_in(name: str) -> TensorIntrin | None:
-    """The project's own intrinsic of a name; None if there is none."""
+    """The project's own intrinsic of a name, or None."""
     product = re.fullmatch(rf"gemm_({'|'.join(PRODUCTS)})_([1-9]\d{{0,3}})x([1-9]\d{{0,3}})", name)
     if product is not None:
         rows, columns = int(product[2]), int(product[3])

@@ -1,4 +1,4 @@
-"""Primitives that add stages: copies of what is read or written, and reductions in two parts."""
+"""Primitives that add stages: caches of inputs or outputs, and two-stage reductions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _is_output_of(schedule: Schedule, load: Load, stage: Stage) -> bool:
 
 
 def _redirect(schedule: Schedule, reader: Stage, stage: Stage, number: int, to: Tensor) -> None:
-    """Let a stage read another tensor."""
+    """Redirect a stage's reads to another tensor."""
 
     def replaced(item: Expr, children: list[Expr]) -> Expr:
         if (
@@ -98,7 +98,7 @@ def cache_write(schedule: Schedule, tensor: Tensor, scope: str) -> Tensor:
 
 
 def copied_output(schedule: Schedule, stage: Stage, scope: str) -> Stage:
-    """Let a stage compute into a buffer of its own, with the loops that it has; the new stage that copies it."""
+    """Make a stage compute into a separate buffer with its current loops; return the new stage that copies it."""
     what = f"s.cache_write({stage.name}, {scope!r})"
     schedule.check_scope(what, scope, stage.name)
     op = stage.op
@@ -168,7 +168,7 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int)
 
 
 class _Partial:
-    """The partial results of a reduction: its values over all loops but one, which is an axis of theirs."""
+    """The partial results of a reduction: reduced over all loops except one, which is an axis of the result."""
 
     def __init__(self, stage: Stage, op: ComputeOp, axis: IterVar) -> None:
         self.stage, self.of, self.axis = stage, op, axis
@@ -179,7 +179,7 @@ class _Partial:
         self.lengths = {leaf: tree.length(leaf) for leaf in leaves}
         split = tree.parts.get(axis)
         if split is not None and split.inner is axis and split.factor is not None:
-            # As long for short reductions, too, so that loops over it are of one length.
+            # Use the factor for short reductions, too, so that all loops over the axis have the same length.
             self.lengths[axis] = split.factor
         self.axes = {
             leaf: IterVar(
@@ -215,12 +215,12 @@ class _Partial:
         ]
 
     def _is_loop(self, value: Dim, bound: Dim) -> bool:
-        """Whether a value is that of a loop of this length."""
+        """True if a value is that of a loop of this length."""
         name = symbolic.linear_definition(value)
         return name in self._names and self._names[name].dom.extent == bound
 
     def expression(self, dim: Dim) -> Expr:
-        """A dimension in which symbols stand for loops as an expression."""
+        """Convert a dimension to an expression, with its loop symbols replaced by axes."""
         made: Expr = symbolic.lower(
             dim,
             symbol=lambda name: self._names[name] if name in self._names else Size(symbolic.symbol(name)),
@@ -235,7 +235,7 @@ class _Partial:
         return made
 
     def number(self, part: int, value: Reduction) -> int:
-        """Which output holds the part number `part` of a reduction."""
+        """The index of the output with value `part` of a reduction."""
         return next(
             number
             for number, other in enumerate(self.of.body)

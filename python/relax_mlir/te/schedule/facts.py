@@ -1,4 +1,4 @@
-"""What is known of loop variables, and arithmetic that uses it; dimensions as text of the T language."""
+"""Bounds of loop variables, arithmetic that uses them, and dimensions as text of the T language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_mlir.te.walk import ON_DIMS
 
 @dataclass
 class Facts:
-    """The bounds of loop variables, which are symbols beside those of sizes."""
+    """The bounds of loop variables, which are symbols in addition to those of sizes."""
 
     bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
 
@@ -25,15 +25,15 @@ class Facts:
         return {**ON_DIMS, "//": self.quotient, "%": self.remainder}
 
     def at_most(self, a: Dim, b: Dim) -> bool:
-        """Whether ``a <= b`` is proved."""
+        """True if ``a <= b`` is proved."""
         return prove_less_equal(a, b, self.bounds)
 
     def high(self, dim: Dim) -> int | None:
-        """A number that `dim` never exceeds, if one is known."""
+        """A constant upper bound of `dim`, if one is known."""
         return symbolic.bounds(dim, self.bounds)[1]
 
     def minimum(self, *dims: Dim) -> Dim:
-        """The smallest, as one ``min`` of sums, without those that are never the smallest."""
+        """The minimum, as one ``min`` of sums, without arguments that are never the smallest."""
         found = _parts(dims, Kind.MIN)
         kept = list(found)
         for item in found:
@@ -42,7 +42,7 @@ class Facts:
         return symbolic.minimum(*kept)
 
     def maximum(self, *dims: Dim) -> Dim:
-        """The largest, as one ``max`` of sums, without those that are never the largest."""
+        """The maximum, as one ``max`` of sums, without arguments that are never the largest."""
         found = _parts(dims, Kind.MAX)
         kept = list(found)
         for item in found:
@@ -61,8 +61,9 @@ class Facts:
         return symbolic.floormod(a, b) if digits is None else digits[1]
 
     def _digits(self, a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
-        """The quotient and the remainder where ``a = step * q + r``, step divides b, and r is proved to be in
-        ``[0, step)``: then they are ``q // (b // step)`` and ``q % (b // step) * step + r``.
+        """The quotient and remainder if ``a = step * q + r``, step divides b, and r is proved to be in ``[0, step)``.
+
+        They are ``q // (b // step)`` and ``q % (b // step) * step + r``. Otherwise None.
         """
         if not isinstance(a, Expr) or not isinstance(b, int) or b < 1:
             return None
@@ -83,23 +84,23 @@ class Facts:
         return None
 
     def ceildiv(self, a: Dim, b: Dim) -> Dim:
-        """``a / b`` rounded up, `b` positive: of a ``min`` the ``min`` of the quotients."""
+        """``a / b`` rounded up, for positive `b`; a ``min`` becomes the ``min`` of the quotients."""
         if b == 1:
             return a
         return self.minimum(*(symbolic.ceildiv(item, b) for item in _distributed(a, Kind.MIN)))
 
     def difference(self, a: Dim, b: Dim) -> Dim:
-        """``a - b``, with the difference inside where `a` is a ``min``."""
+        """``a - b``, with the difference inside if `a` is a ``min``."""
         return self.minimum(*(item - b for item in _distributed(a, Kind.MIN)))
 
 
 def distributed_minimum(dim: Dim) -> list[Dim]:
-    """What `dim` is the least of, if it is a ``min``, also one plus something; else it alone."""
+    """The arguments of `dim` if it is a ``min``, with any addend distributed; otherwise `dim` alone."""
     return _distributed(dim, Kind.MIN)
 
 
 def _is_whole(monomial: Monomial, factor: int, step: int) -> bool:
-    """Whether a term is a multiple of a number, or a constant, which has a part that is one."""
+    """True if a term is a multiple of `step`, or a constant, of which a part is."""
     return factor % step == 0 or not monomial
 
 
@@ -111,7 +112,7 @@ def _parts(dims: Sequence[Dim], kind: Kind) -> list[Dim]:
 
 
 def _distributed(dim: Dim, kind: Kind) -> list[Dim]:
-    """``min(a, b) + c`` as a + c and b + c; anything else as it is. Likewise for ``max``."""
+    """Distribute ``min(a, b) + c`` to a + c and b + c, or the same for ``max``; return anything else unchanged."""
     for monomial, factor in terms_of(dim):
         if factor == 1 and len(monomial) == 1 and monomial[0].kind is kind:
             rest = dim - from_terms({monomial: factor})
@@ -125,13 +126,13 @@ def dim_text(dim: Dim) -> str:
 
 
 def factor_text(dim: Dim) -> str:
-    """The same as a factor: in parentheses where it is a sum or a product."""
+    """A dimension as a factor: in parentheses if it is a sum or a product."""
     text, is_atom = _sum(dim)
     return text if is_atom else f"({text})"
 
 
 def _sum(dim: Dim) -> tuple[str, bool]:
-    """The text, and whether it binds like a name."""
+    """The text, and True if it is atomic (needs no parentheses)."""
     if not isinstance(dim, Expr):
         return str(dim), dim >= 0
     text = ""
@@ -167,7 +168,7 @@ def _product(monomial: Monomial, factor: int) -> str:
 
 
 def _extremum(function: str, args: tuple[Dim, ...]) -> str:
-    """A number, which normal forms have last, comes first."""
+    """Format ``min`` or ``max``; a number, which is last in normal form, comes first."""
     *others, last = args
     ordered = [last, *others] if isinstance(last, int) else list(args)
     text = dim_text(ordered[-1])

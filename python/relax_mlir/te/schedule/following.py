@@ -1,4 +1,4 @@
-"""Stages that follow the stage which they read, inside its loops: which of their elements read what a loop has made."""
+"""Stages computed inside the loops of the stage that they read, on the elements that a loop has just completed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from relax_mlir.te.walk import to_dim, variables_of
 
 @dataclass(frozen=True)
 class Mirror:
-    """What a follower reads along one dimension of its leader: the element at ``axis + distance``."""
+    """The access of a follower along one dimension of its leader: the element at ``axis + distance``."""
 
     axis: IterVar
     distance: Dim
 
 
 def mirrors(follower: Stage, loads: Sequence[Load]) -> list[Mirror | None]:
-    """For each dimension of the leader how the follower reads it, None if that is no axis of its own.
+    """The follower's access along each dimension of the leader; None if it is not along one of its axes.
 
     Raises:
-        ScheduleError: accesses of different places, or one that is not known to be inside the leader for all elements.
+        ScheduleError: accesses at different places, or one that is not known to be in bounds for all elements.
     """
     place, op = follower.place, follower.op
     assert isinstance(place, Following)
@@ -68,7 +68,7 @@ def _mirror(op: ComputeOp, load: Load, number: int) -> Mirror | None:
 
 
 def check_follower(follower: Stage, loads: Sequence[Load]) -> None:
-    """Raise unless each element of a follower reads what just one iteration of the leader's loop makes."""
+    """Raise unless each element of a follower reads elements of only one iteration of the leader's loop."""
     place = follower.place
     assert isinstance(place, Following)
     leader = place.stage
@@ -106,7 +106,7 @@ def check_follower(follower: Stage, loads: Sequence[Load]) -> None:
 
 
 def following_region(facts: Facts, follower: Stage, loads: Sequence[Load], tree: AxisTree) -> list[Span]:
-    """The elements of a follower that read what the loops of its leader which are not opened make."""
+    """The elements of a follower that read the elements computed by the unopened loops of its leader."""
     op = follower.op
     assert isinstance(op, ComputeOp)
     place = follower.place
@@ -124,7 +124,7 @@ def following_region(facts: Facts, follower: Stage, loads: Sequence[Load], tree:
 
 
 def _cut(facts: Facts, span: Span, mirror: Mirror, own: IterVar) -> Span:
-    """The part of a range that is in the domain of the follower, which may be smaller than the leader."""
+    """The part of a range in the domain of the follower, which may be smaller than the leader."""
     extent = mirror.axis.dom.extent
     if mirror.distance == 0 and extent == own.dom.extent:
         return span

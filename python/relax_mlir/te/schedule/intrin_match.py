@@ -1,4 +1,4 @@
-"""Whether loops compute what an intrinsic does: the same expressions of parts of tensors, of the sizes that it has."""
+"""Match loops with an intrinsic: the same expressions over parts of tensors of the required sizes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from relax_mlir.te.tensors import Tensor
 from relax_mlir.te.walk import post_order, to_dim
 
 STEP = "_tile{}"
-"""The symbols for how far an axis is behind the beginning of the tile."""
+"""Symbols of the offset of an axis from the start of the tile."""
 COMMUTATIVE = ("+", "*", "&", "|", "^", "==", "!=", "and", "or")
 MAX_ORDERS = 24
-"""Orders of axes of a reduction that are tried."""
+"""Maximum number of reduction axis orders that are tried."""
 MAX_COMPARISONS = 20_000
-"""How many expressions are compared with their operands in both orders."""
+"""Maximum number of comparisons, which try the operands in both orders."""
 
 
 class Different(Exception):
@@ -46,12 +46,12 @@ class Different(Exception):
 
 
 class Undecided(Exception):
-    """Lengths decide whether loops compute what an intrinsic does, and these are not known yet."""
+    """The match depends on lengths that are not known yet."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a tensor that is a buffer of an intrinsic: its first element, and along which axes it lies."""
+    """The part of a tensor that an intrinsic's buffer maps to: its first element, and the axes that it spans."""
 
     tensor: Tensor
     origin: tuple[Dim, ...]
@@ -60,20 +60,20 @@ class Part:
 
 @dataclass
 class Match:
-    """What a tile of loops is for an intrinsic."""
+    """The correspondence between a tile of loops and an intrinsic."""
 
     parts: dict[Tensor, Part] = field(default_factory=dict)
     sizes: dict[str, Dim] = field(default_factory=dict)
-    """What its symbols are."""
+    """The values of the intrinsic's symbols."""
     tests: list[tuple[Dim, int]] = field(default_factory=list)
-    """Pairs (a, b): the tile is full where ``a >= b`` for all of them."""
+    """Pairs (a, b): the tile is full if ``a >= b`` for all of them."""
 
 
 @dataclass
 class Tile:
-    """The loops of a stage that are left: what they compute, and over which values its axes run.
+    """The remaining loops of a stage: their computation, and the ranges of their axes.
 
-    `moving`: the axes that have loops among them, in order.
+    `moving`: the axes with loops in the tile, in order.
     """
 
     facts: Facts
@@ -83,17 +83,17 @@ class Tile:
     spans: Mapping[IterVar, Span]
     moving: Sequence[IterVar]
     later: bool = False
-    """Lengths may become others: only what is computed counts."""
+    """Lengths may still change, so compare only expressions."""
 
     def match(self, intrin: TensorIntrin) -> Match:
-        """Raises `Different`."""
+        """Match the tile with an intrinsic; raise `Different` if they differ."""
         for own, wanted in zip(self.body, intrin.op.body, strict=False):
             if isinstance(own, Reduction) != isinstance(wanted, Reduction):
                 raise Different(f"it computes `{own!r}` where the intrinsic computes `{wanted!r}`")
         return self._of_some_order(intrin, self.body, intrin.op.body)
 
     def match_outputs(self, intrin: TensorIntrin) -> Match:
-        """Where the outputs lie alone. Raises `Different`."""
+        """Match only the positions of the outputs; raise `Different` if they differ."""
         return self._of_some_order(intrin, [], [])
 
     def _of_some_order(self, intrin: TensorIntrin, own: Sequence[Expr], wanted: Sequence[Expr]) -> Match:
@@ -113,11 +113,11 @@ class Tile:
     def _pairs(
         self, what: str, wanted: Sequence[IterVar], own: Sequence[IterVar]
     ) -> list[tuple[IterVar, IterVar]]:
-        """Which axis of the intrinsic is which of the loops."""
+        """Pairs of corresponding axes of the intrinsic and the loops."""
         return list(zip(*self._left(what, wanted, own), strict=True))
 
     def _left(self, what: str, wanted: Sequence[IterVar], own: Sequence[IterVar]) -> list[list[IterVar]]:
-        """Axes of both without those that the others lack: of length 1, or of any in the intrinsic, which is 1 then."""
+        """The axes of both without unpaired ones: of length 1, or symbolic in the intrinsic, where they become 1."""
         theirs, ours = list(wanted), list(own)
         for axis in own:
             if len(ours) > len(theirs) and self.spans[axis].extent == 1:
@@ -160,7 +160,7 @@ class Tile:
         return match
 
     def _lengths(self, match: Match, pairs: Sequence[tuple[IterVar, IterVar]]) -> None:
-        """What symbols of the intrinsic are, and what says that a tile is full."""
+        """Set the values of the intrinsic's symbols, and the tests for a full tile."""
         for pattern, axis in pairs:
             extent = self.spans[axis].extent
             name = _any_length(pattern)
@@ -196,7 +196,7 @@ class Tile:
 
 @dataclass
 class _Comparison:
-    """Compares expressions of loops with those of an intrinsic, and finds its buffers."""
+    """Compares expressions of loops with those of an intrinsic, and locates its buffers."""
 
     tile: Tile
     match: Match
@@ -204,7 +204,7 @@ class _Comparison:
     progress: int = 0
     comparisons: int = 0
     difference: tuple[int, str] | None = None
-    """The difference that was found behind most of what is the same."""
+    """The difference with the longest match before it."""
     scalars: dict[ScalarVar, ScalarVar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -215,7 +215,7 @@ class _Comparison:
         self.theirs: dict[IterVar, Dim] = {pattern: steps[own] for pattern, own in self.pairs}
 
     def require(self, own: Expr, wanted: Expr) -> None:
-        """Raises `Different` unless an expression is that of the intrinsic."""
+        """Raise `Different` unless an expression equals that of the intrinsic."""
         if not self.same(own, wanted):
             assert self.difference is not None
             raise Different(self.difference[1])
@@ -279,7 +279,7 @@ class _Comparison:
         return all(self.same(x, y) for x, y in zip(own.source, wanted.source, strict=True))
 
     def pattern_dim(self, index: Expr) -> Dim | None:
-        """An index of the intrinsic, with the sizes that its symbols are."""
+        """An index of the intrinsic, with its symbols replaced by sizes."""
         values: dict[IterVar, Dim] = {
             item: self.theirs.get(item, 0) for item in post_order(index) if isinstance(item, IterVar)
         }
@@ -287,7 +287,7 @@ class _Comparison:
         return None if dim is None else symbolic.substitute(dim, self.match.sizes)
 
     def same_part(self, own: Load, wanted: Load) -> bool:
-        """An element at the same place of a part of a tensor, of which all accesses are."""
+        """Match an access; all accesses of a buffer must map to the same part of a tensor."""
         what = f"`{own!r}`"
         if own.tensor.dtype != wanted.tensor.dtype:
             return self.differs(
@@ -313,7 +313,7 @@ class _Comparison:
         return True
 
     def part(self, own: Load, wanted: Load) -> Part | None:
-        """The part of a tensor that makes an access that of the intrinsic; None if there is none."""
+        """The part of a tensor that maps an access to that of the intrinsic, or None."""
         first, moved, theirs = [], [], []
         for index in own.children:
             low, at = to_dim(index, self.first), to_dim(index, self.own)
@@ -346,13 +346,13 @@ class _Comparison:
 
 
 def _any_length(axis: IterVar) -> str | None:
-    """The symbol that is the length of an axis of an intrinsic, which may have any."""
+    """The symbol that is the length of an intrinsic's axis of arbitrary length, or None."""
     name = symbolic.linear_definition(axis.dom.extent)
     return name if name is not None and axis.dom.extent == symbolic.symbol(name) else None
 
 
 def _placements(rank: int, count: int) -> list[tuple[int, ...]]:
-    """Along which of `rank` dimensions `count` of an intrinsic lie: in order first, the last ones first."""
+    """Choices of `count` of `rank` dimensions for those of an intrinsic: first in order, from the last ones on."""
     ordered = sorted(itertools.combinations(range(rank), count), reverse=True)
     others = (
         [p for p in itertools.permutations(range(rank), count) if list(p) != sorted(p)] if rank <= 5 else []
@@ -365,7 +365,7 @@ def _same_shape(a: Combiner, b: Combiner) -> bool:
 
 
 def _bare(item: Expr) -> Expr:
-    """A number of a dtype as the number."""
+    """Strip the dtype of a number."""
     inner = item.children[0] if isinstance(item, Cast) else item
     if (
         isinstance(inner, Number)
@@ -377,7 +377,7 @@ def _bare(item: Expr) -> Expr:
 
 
 def _label(item: Expr) -> object:
-    """What tells nodes of one class apart, beside their dtypes and parts."""
+    """The attribute that distinguishes nodes of one class with equal dtypes and children."""
     if isinstance(item, Infix | Unary):
         return item.operator
     if isinstance(item, Number):

@@ -1,4 +1,4 @@
-"""Implementations of intrinsics: prim funcs whose statements are written in the place of loops."""
+"""Implementations of intrinsics: prim funcs whose statements replace loops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEPT = frozenset({"T", "range", "float", "min", "max", "True", "False"})
 
 @dataclass(frozen=True)
 class Place:
-    """Where the buffer of a parameter lies: in `buffer`, from the element at `origin` on, along its `axes`."""
+    """The location of a parameter's buffer: in `buffer`, from the element at `origin`, along its `axes`."""
 
     buffer: str
     origin: tuple[Dim, ...]
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Implementation:
-    """A prim func: its `parameters`, the sizes that its symbols stand for in the intrinsic, its statements.
+    """A prim func: its `parameters`, the sizes bound to its symbols in the intrinsic, its statements.
 
     `text` is the function as IR, for proofs about its accesses.
     """
@@ -45,10 +45,11 @@ class Implementation:
 
     @classmethod
     def of(cls, what: str, given: IRModule | func.FuncOp, tensors: Sequence[Tensor]) -> Implementation:
-        """That of a prim func whose parameters are these tensors.
+        """Read a prim func whose parameters are these tensors.
 
         Raises:
-            ArgumentError, DTypeError, ShapeError: other parameters. UnsupportedError: one without a script form.
+            ArgumentError, DTypeError, ShapeError: other parameters.
+            UnsupportedError: a prim func without a script form.
         """
         expect(what, given, IRModule | func.FuncOp, 'a prim func: a module of one, or mod["f"]')
         function = only_function(what, given) if isinstance(given, IRModule) else given
@@ -86,7 +87,7 @@ class Implementation:
     def lines(
         self, places: Mapping[Tensor, Place], sizes: Mapping[str, Dim], fresh: Callable[[str], str]
     ) -> list[str]:
-        """Its statements on parts of buffers; `sizes` are those of the symbols of the intrinsic."""
+        """Its statements on parts of buffers; `sizes` are the values of the intrinsic's symbols."""
         found = {name: symbolic.substitute(dim, sizes) for name, dim in self.symbols.items()}
         by_name = {name: places[tensor] for name, tensor in zip(self.parameters, self.tensors, strict=True)}
         own = _Renamed(by_name, found, fresh)
@@ -95,7 +96,7 @@ class Implementation:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Parameters become parts of buffers, symbols sizes, and own names new ones."""
+    """Replaces parameters by parts of buffers, symbols by sizes, and local names by new ones."""
 
     def __init__(
         self, places: Mapping[str, Place], sizes: Mapping[str, Dim], fresh: Callable[[str], str]
@@ -158,7 +159,7 @@ def _is_attribute(node: ast.stmt) -> bool:
 
 
 def only_function(what: str, module: IRModule) -> func.FuncOp:
-    """The prim func of a module that has no other."""
+    """The only prim func of a module."""
     found = [op for op in module.mlir.body.operations if isinstance(op, func.FuncOp)]
     if len(found) != 1:
         raise ArgumentError(f'{what}: the module has {len(found)} functions: give one of them, mod["f"]')

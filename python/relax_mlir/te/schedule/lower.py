@@ -1,4 +1,4 @@
-"""The loops of a schedule, as a prim func in the T language."""
+"""Lower a schedule to loops, as a prim func in the T language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from relax_mlir.te.walk import fold, to_dim
 
 INDENT = "    "
 MAX_DEPTH = 80
-"""How deep loops may be nested; Python reads a hundred levels of indentation."""
+"""Maximum nesting depth of loops; Python supports a hundred levels of indentation."""
 
 
 class LoopIndex(Size):
@@ -63,15 +63,15 @@ class ScheduledWriter(Writer):
     trees: dict[Stage, AxisTree] = field(default_factory=dict)
     """The stages whose loops are open."""
     origins: dict[Tensor, list[Dim]] = field(default_factory=dict)
-    """Of a buffer that holds a part of its tensor: where the part begins."""
+    """The start of the part that a buffer holds of its tensor."""
     regions: dict[Stage, list[Span]] = field(default_factory=dict)
-    """What has been found by `needed` for the loops that are open."""
+    """Results of `needed` for the open loops."""
     allocated: dict[Tensor, list[Dim]] = field(default_factory=dict)
-    """The sizes of buffers that are no parameters."""
+    """The sizes of buffers that are not parameters."""
     in_loops: set[Stage] = field(default_factory=set)
-    """The stages whose loops are written, although an intrinsic may take their place: where a tile is smaller."""
+    """Tensorised stages whose loops are being written, for tiles smaller than the intrinsic."""
     insides: dict[Load, list[bool]] = field(default_factory=dict)
-    """See `is_inside`."""
+    """Results of `is_inside`."""
 
     def write(self, operations: Sequence[Operation]) -> str:
         """The text of the whole prim func; `operations` are those of the plan."""
@@ -94,11 +94,11 @@ class ScheduledWriter(Writer):
         return "\n".join(self.lines) + "\n"
 
     def canonical(self, tensor: Tensor) -> Tensor:
-        """The tensor by which a stage is read."""
+        """The tensor that represents an output of a stage for its readers."""
         return self.plan.schedule.stage_of(tensor).tensors[tensor.value_index]
 
     def allocate(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
-        """The buffers of a stage, unless they are parameters."""
+        """Allocate the buffers of a stage, except parameters."""
         for tensor in stage.tensors:
             if tensor in self.names:
                 continue
@@ -113,13 +113,13 @@ class ScheduledWriter(Writer):
             self.add(depth, f'{name} = T.alloc_buffer({shape}, "{tensor.dtype}"{scope})')
 
     def allocate_steps(self, op: ScanOp) -> None:
-        """The buffers of what a recurrence computes in its steps."""
+        """Allocate the intermediate tensors of a recurrence."""
         for tensor in (tensor for step in op.steps for tensor in step.outputs):
             self.names[tensor] = self.fresh(tensor.name)
             self.add(1, f'{self.names[tensor]} = T.alloc_buffer({shape_text(tensor)}, "{tensor.dtype}")')
 
     def forget(self, stage: Stage) -> None:
-        """Behind the loop that the buffers of an attached stage live in."""
+        """Forget the buffers of an attached stage after the loop that contains them."""
         for tensor in stage.tensors:
             self.names.pop(tensor, None)
             self.origins.pop(tensor, None)
@@ -127,7 +127,7 @@ class ScheduledWriter(Writer):
     # -- loops
 
     def stage(self, depth: int, stage: Stage, region: Sequence[Span]) -> None:
-        """The loops that compute a stage over a box of its elements."""
+        """Write the loops that compute a stage over a box of its elements."""
         op = stage.op
         if isinstance(op, ScanOp):
             self.depth = depth
@@ -148,7 +148,7 @@ class ScheduledWriter(Writer):
         del self.trees[stage]
 
     def nest(self, depth: int, stage: Stage, number: int) -> None:
-        """The loops from `number` on, inside of the others."""
+        """Write the loops from `number` on, inside the others."""
         order = stage.leaf_iter_vars
         if stage.tensorized is not None and stage not in self.in_loops and place_of(stage)[1] == number:
             self.tensorized(depth, stage, number)
@@ -167,7 +167,7 @@ class ScheduledWriter(Writer):
         followers = self.plan.followers.get((stage, leaf), [])
         tree = self.trees[stage]
         opened, frozen = dict(tree.values), dict(tree.frozen)
-        for other in reversed(inside):  # readers first, whose boxes those of what they read are made of
+        for other in reversed(inside):  # readers first: the boxes of their inputs depend on theirs
             self.needed(other)
         for other in inside:
             region = self.needed(other)
@@ -188,7 +188,7 @@ class ScheduledWriter(Writer):
         self.regions = outer
 
     def loop(self, depth: int, stage: Stage, tree: AxisTree, leaf: IterVar, suffix: str = "") -> int:
-        """Open a loop; the depth inside. A loop of one iteration is none."""
+        """Open a loop; return the depth inside. A loop of one iteration is omitted."""
         extent = tree.length(leaf)
         if extent == 1:
             tree.values[leaf] = 0
@@ -210,7 +210,7 @@ class ScheduledWriter(Writer):
         return depth + 1
 
     def guarded(self, depth: int, tree: AxisTree, order: Sequence[IterVar]) -> int:
-        """The depth inside the conditions that bounds of loops cannot say."""
+        """Write conditions that loop bounds cannot express; return the depth inside."""
         guards = tree.guards(order)
         if not guards:
             return depth
@@ -221,7 +221,7 @@ class ScheduledWriter(Writer):
     # -- intrinsics
 
     def tensorized(self, depth: int, stage: Stage, number: int) -> None:
-        """An intrinsic in the place of the loops from `number` on, and the loops, where the tile is smaller than it."""
+        """Write an intrinsic for the loops from `number` on, and loops for tiles smaller than it."""
         check_parts(stage, number)
         place, order = place_of(stage)[0], stage.leaf_iter_vars
         intrin, tree = place.intrin, self.trees[stage]
@@ -248,11 +248,11 @@ class ScheduledWriter(Writer):
             self.in_loops.remove(stage)
 
     def has_init(self, stage: Stage) -> bool:
-        """Whether a reduction begins with something else than the identity."""
+        """True if a reduction has an initial value other than the identity."""
         return any(value.init for value, _ in self.reductions(stage))
 
     def is_reset(self, stage: Stage, leaf: IterVar) -> bool:
-        """Whether a loop is the first that an intrinsic takes the place of, when the elements of a reduction begin."""
+        """True if a loop belongs to a tensorised tile whose reduction the intrinsic's `reset` initialises."""
         if stage.tensorized is None or stage.tensorized.intrin.reset is None:
             return False
         if stage in self.in_loops or self.has_init(stage):
@@ -260,7 +260,7 @@ class ScheduledWriter(Writer):
         return any(leaf is inner for inner in stage.leaf_iter_vars[place_of(stage)[1] :])
 
     def reset(self, depth: int, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
-        """What an intrinsic begins a reduction with, and the loops `leaves`, where the tile is smaller than it."""
+        """Write an intrinsic's `reset`, and the loops `leaves` for tiles smaller than it."""
         place, number = place_of(stage)
         assert place.intrin.reset is not None
         tile = tile_of(stage, tree.copy(), number, self.plan.bodies[stage])
@@ -274,7 +274,7 @@ class ScheduledWriter(Writer):
             self.begin(inside, stage, tree, leaves)
 
     def tested(self, depth: int, match: Match) -> int:
-        """The depth inside the condition that a tile is full."""
+        """Write the condition that a tile is full; return the depth inside."""
         if not match.tests:
             return depth
         tests = dict.fromkeys(f"{dim_text(value)} >= {size}" for value, size in match.tests)
@@ -282,7 +282,7 @@ class ScheduledWriter(Writer):
         return depth + 1
 
     def implementation(self, depth: int, stage: Stage, given: Implementation, match: Match) -> None:
-        """The statements of an intrinsic on the parts that it is for."""
+        """Write the statements of an intrinsic on the matched parts."""
         places = {}
         for pattern, part in match.parts.items():
             tensor = self.canonical(part.tensor)
@@ -303,7 +303,7 @@ class ScheduledWriter(Writer):
     # -- elements
 
     def initial(self, depth: int, stage: Stage, leaves: Sequence[IterVar]) -> None:
-        """What begins the elements of reductions, over what is left of the axes of the outputs."""
+        """Initialise the elements of reductions over the remaining output axes."""
         tree = self.trees[stage].copy()
         for number, leaf in enumerate(leaves):
             if self.is_reset(stage, leaf):
@@ -313,7 +313,7 @@ class ScheduledWriter(Writer):
         self.begin(depth, stage, tree, leaves)
 
     def begin(self, depth: int, stage: Stage, tree: AxisTree, leaves: Sequence[IterVar]) -> None:
-        """Store what reductions begin with in the element of the loops, the innermost of which are `leaves`."""
+        """Store the initial values of reductions in the current element; `leaves` are the innermost loops."""
         op, opened = stage.op, [leaf for leaf in stage.leaf_iter_vars if leaf in self.trees[stage].values]
         assert isinstance(op, ComputeOp)
         depth = self.guarded(depth, tree, [*opened, *leaves])
@@ -322,7 +322,7 @@ class ScheduledWriter(Writer):
             self.store(depth, [self.place(target, op, tree) for target in targets], values)
 
     def update(self, depth: int, stage: Stage) -> None:
-        """What is done for one value of all axes."""
+        """Write the computation for one value of all axes."""
         op, tree = stage.op, self.trees[stage]
         assert isinstance(op, ComputeOp)
         for target, value in zip(stage.tensors, self.plan.bodies[stage], strict=True):
@@ -351,7 +351,7 @@ class ScheduledWriter(Writer):
         return self.element(target, [dim_text(index) for index in indices])
 
     def localized(self, value: Expr, op: ComputeOp, tree: AxisTree) -> Expr:
-        """A value with loop variables in the place of axes, and indices into the buffers that there are."""
+        """An expression with loop variables instead of axes, and indices relative to the buffers."""
         axes = {axis: tree.index(axis) for axis in (*op.axis, *op.reduce_axis)}
 
         def replaced(item: Expr, children: list[Expr]) -> Expr:
@@ -386,7 +386,7 @@ class ScheduledWriter(Writer):
     # -- regions
 
     def needed(self, stage: Stage) -> list[Span]:
-        """The box of elements of an attached stage that its readers read, for the loops that are open."""
+        """The box of elements of an attached stage that its readers read in the open loops."""
         if stage not in self.regions:
             self.regions[stage] = self.find_needed(stage)
         return self.regions[stage]
@@ -408,7 +408,7 @@ class ScheduledWriter(Writer):
         return found
 
     def follow(self, stage: Stage) -> list[Span]:
-        """The box of elements of a stage that read what its leader makes in the loops that are open."""
+        """The box of elements of a stage that read elements computed by its leader in the open loops."""
         place = stage.place
         assert isinstance(place, Following)
         return following_region(
@@ -416,7 +416,7 @@ class ScheduledWriter(Writer):
         )
 
     def is_inside(self, reader: Stage, load: Load) -> list[bool]:
-        """For each dimension of a tensor whether an access is in it for all elements of its reader."""
+        """Per dimension of a tensor, True if an access is in bounds for all elements of its reader."""
         if reader in self.trees and self.trees[reader].is_disturbed(reader.leaf_iter_vars):
             return [False] * load.tensor.ndim
         if load not in self.insides:
@@ -433,7 +433,7 @@ class ScheduledWriter(Writer):
         return self.insides[load]
 
     def spans(self, stage: Stage) -> dict[IterVar, Span]:
-        """Between which values the axes of a stage are, for the loops that are open."""
+        """The ranges of the axes of a stage in the open loops."""
         op = stage.op
         assert isinstance(op, ComputeOp)
         if stage in self.trees:

@@ -1,4 +1,4 @@
-"""Where stages are computed, and what takes the place of their loops."""
+"""The locations where stages are computed, and intrinsics that replace their loops."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Root:
-    """Computed on its own, before what reads it."""
+    """Computed in a separate loop nest, before its readers."""
 
 
 @dataclass(frozen=True)
 class Inlined:
-    """Computed wherever an element is read."""
+    """Computed at each read of an element."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """What a call said of the stage `owner`, at the loop `axis`; `position`: file and line of the call."""
+    """A scheduling call for the stage `owner` at the loop `axis`; `position`: file and line of the call."""
 
     axis: IterVar
     owner: Stage
@@ -37,13 +37,13 @@ class _Step:
         raise NotImplementedError  # abstract
 
     def refused(self, reason: str) -> ScheduleError:
-        """The error of a call that does not work out when the loops are made."""
+        """The error of a call that proves invalid when the loops are generated."""
         return ScheduleError(self.call, reason, self.owner.name, self.axis.name, self.position)
 
 
 @dataclass(frozen=True, eq=False)
 class AttachedAt(_Step):
-    """Computed inside the loop `axis` of `stage`, as much as is read there."""
+    """Computed inside the loop `axis` of `stage`, exactly the elements that are read there."""
 
     stage: Stage
 
@@ -54,7 +54,7 @@ class AttachedAt(_Step):
 
 @dataclass(frozen=True, eq=False)
 class Following(_Step):
-    """Computed inside the loop `axis` of `stage`, which it reads, behind what that computes there, and of just that."""
+    """Computed inside the loop `axis` of `stage`, which it reads, after and from the elements computed there."""
 
     stage: Stage
 
@@ -65,7 +65,7 @@ class Following(_Step):
 
 @dataclass(frozen=True, eq=False)
 class Tensorized(_Step):
-    """The loop `axis` and those inside are what `intrin` computes."""
+    """The intrinsic `intrin` replaces the loop `axis` and those inside."""
 
     intrin: TensorIntrin
 

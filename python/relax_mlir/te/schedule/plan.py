@@ -1,4 +1,4 @@
-"""What is computed where: the stages of a schedule in order, their values after inlining, and who reads whom."""
+"""The plan of a schedule: the stages in order, their values after inlining, and their readers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Plan:
-    """The stages that have loops, those that others read first."""
+    """The stages that have loops, in topological order."""
 
     schedule: Schedule
     stages: list[Stage] = field(default_factory=list)
     bodies: dict[Stage, tuple[Expr, ...]] = field(default_factory=dict)
-    """The values of each stage, with inlined tensors as what they are."""
+    """The values of each stage, with inlined tensors replaced by their expressions."""
     readers: dict[Stage, list[tuple[Stage, Load]]] = field(default_factory=dict)
-    """The stages that read the tensors of a stage, each with one of its accesses."""
+    """The readers of each stage, with one of their accesses each."""
     attached: dict[tuple[Stage, IterVar], list[Stage]] = field(default_factory=dict)
     """The stages that are computed at the beginning of a loop's body."""
     followers: dict[tuple[Stage, IterVar], list[Stage]] = field(default_factory=dict)
@@ -38,8 +38,7 @@ class Plan:
 
     @classmethod
     def of(cls, schedule: Schedule) -> Plan:
-        """The plan of a schedule; raises `ScheduleError` where a stage is computed in a place that others do not
-        reach."""
+        """The plan of a schedule; raise `ScheduleError` if a reader cannot access a stage where it is computed."""
         plan = cls(schedule)
         for stage in schedule.stages:
             if stage.is_placeholder:
@@ -76,10 +75,10 @@ class Plan:
         return [stage for stage in self.stages if not isinstance(stage.place, AttachedAt)]
 
     def roots(self) -> list[Stage]:
-        """The stages with loops of their own, those that others wait for first.
+        """The stages with separate loop nests, in topological order.
 
         Raises:
-            ScheduleError: two nests that wait for each other.
+            ScheduleError: two nests that depend on each other.
         """
         waits: dict[Stage, dict[Stage, None]] = {
             stage: {} for stage in self.stages if isinstance(stage.place, Root)
@@ -99,7 +98,7 @@ class Plan:
         return ordered
 
     def _circle(self, stages: list[Stage]) -> ScheduleError:
-        """The error of nests that wait for each other, which stages inside of them make."""
+        """The error of nests that depend on each other through the stages inside them."""
         for stage in self.stages:
             place = stage.place
             if isinstance(place, Following) and self.nest_of(stage) in stages:
@@ -110,7 +109,7 @@ class Plan:
         raise AssertionError("only followers read what is behind their nest")
 
     def nest_of(self, stage: Stage) -> Stage:
-        """The stage in whose loops one is computed, or itself."""
+        """The stage in whose loop nest a stage is computed, or itself."""
         while isinstance(stage.place, AttachedAt | Following):
             stage = stage.place.stage
         return stage
@@ -120,7 +119,7 @@ class Plan:
         return [load for other, load in self.readers[producer] if other is reader]
 
     def _inlined(self, value: Expr) -> Expr:
-        """`value` with the elements of inlined tensors as expressions."""
+        """`value` with the elements of inlined tensors replaced by expressions."""
 
         def replaced(item: Expr, children: list[Expr]) -> Expr:
             is_same = all(old is new for old, new in zip(item.children, children, strict=True))
@@ -137,7 +136,7 @@ class Plan:
         return fold(value, replaced)
 
     def outward(self, stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
-        """The loops that a stage is computed in: the nearest, the one that its stage is in, and so on."""
+        """Yield the loops that a stage is computed in, innermost stage first."""
         while isinstance(stage.place, AttachedAt | Following):
             yield stage.place.stage, stage.place.axis
             stage = stage.place.stage
@@ -186,7 +185,7 @@ class Plan:
         check_follower(stage, self.loads(stage, place.stage))
 
     def _check_order(self, reader: Stage, producer: Stage) -> None:
-        """Raise if a stage reads a buffer that the loops around both have filled in part only."""
+        """Raise if a stage reads a buffer that the loops around both have filled only partially."""
         place = reader.place
         if isinstance(producer.place, AttachedAt) or self.nest_of(producer) is not self.nest_of(reader):
             return
@@ -208,12 +207,12 @@ class Plan:
 
 
 def whole_reads(op: Operation) -> list[Load]:
-    """What a recurrence reads: any element of its inputs."""
+    """The reads of a recurrence: any element of its inputs."""
     return [Load(tensor, [Size(0)] * tensor.ndim) for tensor in op.input_tensors]
 
 
 def as_index(item: Expr) -> Expr:
-    """An index expression in the place of an axis: an integer from data is one of 64 bits."""
+    """An index expression that replaces an axis; an integer from data is converted to int64."""
     if isinstance(item, Number) and isinstance(item.value, int):
         return Size(item.value)
     return item if item.kind in (INDEX, LITERAL) or item.dtype == "int64" else item.astype("int64")
@@ -224,5 +223,5 @@ def _position(order: list[IterVar], axis: IterVar) -> int | None:
 
 
 def _first_reduction(order: list[IterVar]) -> int:
-    """How many loops stand before the first one of a reduction."""
+    """The number of loops before the first reduction loop."""
     return next((number for number, item in enumerate(order) if item.iter_type == "reduction"), len(order))

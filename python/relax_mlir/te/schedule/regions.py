@@ -1,5 +1,7 @@
-"""Which elements of a tensor are read while axes run over ranges: a box, with bounds that are expressions of sizes and
-loops."""
+"""Regions: the box of elements of a tensor that is read while axes run over ranges.
+
+The bounds are expressions of sizes and loops.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from relax_mlir.te.schedule.facts import Facts
 from relax_mlir.te.walk import to_dim, variables_of
 
 STEP = "_step{}"
-"""The symbols for how far an axis is behind its beginning."""
+"""Symbols of the offset of an axis from its start."""
 
 
 @dataclass(frozen=True)
 class Hull:
-    """The least and the greatest value; never more than `most` values in between."""
+    """The minimum and maximum of a value; `most` bounds the number of values between them."""
 
     low: Dim
     high: Dim
@@ -28,9 +30,9 @@ class Hull:
 
 
 def read_region(facts: Facts, load: Load, axes: Mapping[IterVar, Span]) -> list[Span | None]:
-    """For each dimension of the tensor what `load` reads, None for what is not known: then it may be all of it.
+    """The region that `load` reads per dimension of the tensor; None if it is unknown, and may be the whole dimension.
 
-    `axes` are the ranges of the axes that the indices mention. The box may reach beyond the tensor.
+    `axes` are the ranges of the axes that the indices use. The box may extend beyond the tensor.
     """
     found: list[Span | None] = []
     for index in load.children:
@@ -48,13 +50,13 @@ def read_region(facts: Facts, load: Load, axes: Mapping[IterVar, Span]) -> list[
         if hull is None:
             found.append(None)
             continue
-        high = facts.minimum(hull.high)  # bounds of bounds stay as short, since sums go into minima
+        high = facts.minimum(hull.high)  # nested bounds stay short, because sums are distributed into minima
         found.append(Span(hull.low, facts.difference(high, hull.low - 1), hull.most, high + 1))
     return found
 
 
 def united(facts: Facts, spans: Sequence[Span]) -> Span:
-    """The smallest range that holds several."""
+    """The smallest range that contains several ranges."""
     first, *others = spans
     if not others:
         return first
@@ -65,7 +67,7 @@ def united(facts: Facts, spans: Sequence[Span]) -> Span:
 
 
 def _most_of(spans: Iterable[Span]) -> int | None:
-    """The length of a union of ranges whose beginnings are constant distances apart."""
+    """A constant bound on the length of a union of ranges whose starts differ by constants."""
     items = list(spans)
     offsets = [item.low - items[0].low for item in items]
     ends = [
@@ -80,7 +82,7 @@ def _most_of(spans: Iterable[Span]) -> int | None:
 
 
 def clamped(facts: Facts, span: Span | None, size: Dim) -> Span:
-    """The part of a range that is in ``[0, size)``; all of that if nothing is known."""
+    """The part of a range in ``[0, size)``; all of that for an unknown range."""
     whole = Span(0, size, facts.high(size))
     if span is None:
         return whole
@@ -99,7 +101,7 @@ def _least(*numbers: int | None) -> int | None:
 
 
 def _hull(facts: Facts, dim: Dim, steps: Mapping[str, Span]) -> Hull | None:
-    """The hull of an index in terms of how far axes are; None where it is not known."""
+    """The hull of an index in terms of axis offsets; None if it is not known."""
     low: Dim = 0
     high: Dim = 0
     most: int | None = 1

@@ -1,4 +1,4 @@
-"""Schedules: how the tensors of a computation are computed, stage by stage."""
+"""Schedules: the loops, locations and buffers of a computation's tensors, stage by stage."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
 
 @dataclass
 class Step:
-    """A primitive that is being done."""
+    """A primitive in progress."""
 
     results: tuple[Any, ...] = ()
 
     def gives(self, *results: Any) -> None:  # noqa: ANN401 - axes and tensors
-        """What it returns."""
+        """Record the primitive's results."""
         self.results = results
 
 
 @dataclass(eq=False)
 class Schedule:
-    """How `outputs` are computed. ``s[C]`` is the stage of a tensor (or its op, or its name); `stages` are all of them.
+    """A schedule of `outputs`. ``s[C]`` is the stage of a tensor (or its op, or its name); `stages` are all of them.
 
-    A schedule prints as the Python that makes it: `trace`.
+    A schedule prints as the Python code that builds it: `trace`.
     """
 
     outputs: list[Operation]
@@ -60,7 +60,7 @@ class Schedule:
         self._recorder = Recorder(self, Trace(tuple(stage_name(self[op]) for op in self.outputs)))
 
     def __getitem__(self, key: Tensor | Operation | Stage | str) -> Stage:
-        """The stage of a tensor. UnknownNameError, ScheduleError: there is none."""
+        """Return the stage of a tensor; raise UnknownNameError or ScheduleError if there is none."""
         if isinstance(key, str):
             if key not in self.names:
                 raise UnknownNameError("stage", key, self.names)
@@ -86,7 +86,7 @@ class Schedule:
 
     @property
     def trace(self) -> Trace:
-        """The primitives that have been done."""
+        """The primitives that have been applied."""
         return self._recorder.trace
 
     @property
@@ -95,7 +95,7 @@ class Schedule:
         return dict(self._of_op)
 
     def normalize(self) -> Schedule:
-        """This schedule: ranges are computed when loops are made. TVM rebases them."""
+        """This schedule: ranges are computed when loops are generated. TVM rebases them."""
         return self
 
     # -- primitives
@@ -103,7 +103,7 @@ class Schedule:
     def cache_read(
         self, tensor: Tensor, scope: str, readers: Sequence[Tensor | Operation] | Tensor | Operation
     ) -> Tensor:
-        """Make a copy of a tensor, which `readers` read in its place; a stage of its own, for `compute_at`.
+        """Make a copy of a tensor that `readers` read instead; it is a new stage, which supports `compute_at`.
 
         Raises:
             ScheduleError: no reader, or one that does not read it.
@@ -116,11 +116,12 @@ class Schedule:
         return found
 
     def cache_write(self, tensor: Tensor, scope: str) -> Tensor:
-        """Compute a tensor into a buffer of its own, from which it is copied: the stage of what is returned computes,
-        that of `tensor` copies.
+        """Compute a tensor into a new buffer, then copy it from there.
+
+        The stage of the returned tensor computes, that of `tensor` copies.
 
         Raises:
-            ScheduleError: an input, or a stage with loops or a place of its own already.
+            ScheduleError: an input, or a stage that already has loops or a place.
         """
         with self.step(None, "cache_write", [tensor, scope]) as step:
             found = dataflow.cache_write(self, tensor, scope)
@@ -128,21 +129,22 @@ class Schedule:
         return found
 
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Tensor:
-        """Split a reduction in two: the loop `axis` of it becomes a dimension, number `factor_axis`, of a tensor of
-        partial results, which is returned; `tensor` combines these.
+        """Factor a reduction into two stages; return the tensor of partial results, which `tensor` combines.
+
+        The reduction loop `axis` becomes dimension `factor_axis` of the partial results.
 
         Raises:
-            ScheduleError: no loop of the tensor's reduction.
+            ScheduleError: not a loop of the tensor's reduction.
         """
         with self.step(None, "rfactor", [tensor, axis], {"factor_axis": factor_axis or None}) as step:
             found = dataflow.rfactor(self, tensor, axis, factor_axis)
             step.gives(found)
         return found
 
-    # -- what stages and primitives use
+    # -- helpers of stages and primitives
 
     def add(self, op: Operation, place: int, is_output: bool = False) -> Stage:
-        """A stage for an op, at a place in the list of stages."""
+        """Create a stage for an op, at position `place` in the list of stages."""
         stage = Stage(self, op, self._fresh(op.name), is_output)
         self.stages.insert(place, stage)
         self.names[stage.name] = stage
@@ -150,7 +152,10 @@ class Schedule:
         return stage
 
     def insert_copy(self, stage: Stage, cached: ComputeOp, copy: ComputeOp, scope: str) -> Stage:
-        """Let `stage` fill the tensor of `cached`, and a new one behind it, which is returned, its own by `copy`."""
+        """Make `stage` fill the tensor of `cached`, and insert a new stage after it that computes its tensor by `copy`.
+
+        Returns the new stage.
+        """
         made = self.add(copy, self.stages.index(stage) + 1, stage.is_output)
         made.tensors, made.origin_op = stage.tensors, stage.origin_op
         for op, owner in self._of_op.items():
@@ -168,7 +173,7 @@ class Schedule:
         return made
 
     def replace(self, stage: Stage, op: ComputeOp) -> None:
-        """Let a stage compute otherwise, at the user's line of the op that it had."""
+        """Replace the op of a stage, keeping the user's source line of the old op."""
         op.position = stage.op.position
         stage.op = op
         self._of_op[op] = stage
@@ -178,7 +183,7 @@ class Schedule:
         return self._of_op[tensor.op]
 
     def readers_of(self, stage: Stage, transitively: bool = False) -> list[Stage]:
-        """The stages that read a stage, or also those that read these."""
+        """The stages that read a stage, directly or (with `transitively`) indirectly."""
         found: dict[Stage, None] = {}
         reached = {stage}
         for other in self.stages:
@@ -190,7 +195,7 @@ class Schedule:
         return list(found)
 
     def check_scope(self, what: str, scope: str, name: str) -> None:
-        """Raise unless buffers may live in `scope`."""
+        """Raise unless buffers can be in `scope`."""
         if scope not in SCOPES:
             raise ScheduleError(
                 what,
@@ -204,7 +209,7 @@ class Schedule:
     def step(
         self, stage: Stage | None, method: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None
     ) -> Iterator[Step]:
-        """Around a primitive: it is recorded when it is done, unless it is part of another one."""
+        """Context of a primitive: records it on completion, unless it is part of another one."""
         recorder = self._recorder
         recorder.depth += 1
         done = Step()
@@ -219,7 +224,7 @@ class Schedule:
             recorder.record(stage, method, args, kwargs or {}, done.results)
 
     def _fresh(self, name: str) -> str:
-        """A name for a stage that no other has."""
+        """A stage name that no other stage has."""
         clean = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "t"
         clean = clean if clean.isidentifier() and not keyword.iskeyword(clean) else f"t_{clean}"
         found, number = clean, 0
@@ -230,7 +235,7 @@ class Schedule:
 
 
 def _require_one_nest(op: Operation) -> None:
-    """Raise unless one nest of loops computes all outputs of an op."""
+    """Raise unless one loop nest computes all outputs of an op."""
     if isinstance(op, ExternOp):
         raise UnsupportedError(
             f"create_schedule: '{op.name}' is a te.extern, which has no loops and cannot be called from a prim func: "
@@ -246,7 +251,7 @@ def _require_one_nest(op: Operation) -> None:
 
 
 def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> Schedule:
-    """The schedule of operations (``C.op``) and of all that they read: each is computed in loops of its own.
+    """Create the schedule of operations (``C.op``) and of all that they read, each in a separate loop nest.
 
     Raises:
         ArgumentError: no operation, or an input.

@@ -1,4 +1,4 @@
-"""Prim funcs of schedules."""
+"""Build prim funcs from schedules."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from relax_mlir.te.source import Writer
 from relax_mlir.te.tensors import Operation, PlaceholderOp, Tensor
 
 PLAIN = "plain"
-"""What the computation without a schedule is called."""
+"""Name of the unscheduled computation."""
 INTRINSIC = "intrinsic"
-"""What prim funcs that take the place of loops are called, with a number."""
+"""Name prefix of prim funcs that replace loops; a number follows."""
 _NAME = re.compile(r'sym_name = "[^"]*"')
 
 
@@ -40,19 +40,18 @@ def lower(
 def lower(
     inp: Schedule, args: Sequence[Tensor], name: str = "main", *, simple_mode: bool = False
 ) -> IRModule | str:
-    """The module of the prim func `name` that computes the outputs of a schedule, or its loops as text.
+    """Build a module with the prim func `name` that computes the outputs of a schedule, or its loops as text.
 
     Args:
         inp: the schedule.
-        args: the parameters: the inputs (placeholders), then the outputs of the schedule. Integer parameters follow for
-            symbols that no dimension of these is alone.
+        args: the parameters: the inputs (placeholders), then the outputs of the schedule. An integer parameter follows
+            for each symbol that is not by itself a dimension of a tensor.
         name: an identifier.
-        simple_mode: give the loops as a script, to look at.
+        simple_mode: return the loops as a script, for inspection.
 
     Raises:
-        ArgumentError: an input or output that is missing. ScheduleError: a stage is computed inside a loop that not
-        all of
-            its readers are in.
+        ArgumentError: an input or output that is missing.
+        ScheduleError: a stage is computed inside a loop that not all of its readers are in.
     """
     expect("lower: 'inp'", inp, Schedule, "a te.Schedule (te.create_schedule gives one)")
     if simple_mode:
@@ -67,12 +66,15 @@ def build_scheduled(
     integers: Sequence[str] | None = None,
     context: ir.Context | None = None,
 ) -> TEFunction:
-    """The prim func `name` of the loops of a schedule; `integers` are its parameters behind the tensors, if they are
-    given, and `context` is that of its module, if it is not to be a new one."""
+    """Build the prim func `name` with the loops of a schedule.
+
+    `integers` are its parameters after the tensors; None: the symbols that need one. `context` is that of its module;
+    None: a new one.
+    """
     writer, text = _writer(schedule, args, name, integers)
     module = parse(text, name=FILE, context=context)
     locate(module, name, writer)
-    if not writer.integers:  # an integer may be negative, which the bounds of loops do not expect of sizes
+    if not writer.integers:  # an integer parameter may be negative, and loop bounds assume non-negative sizes
         _claim(module, name, args, [writer.plan])
     return TEFunction(name, module, tuple(writer.integers))
 
@@ -83,12 +85,12 @@ def build_by_size(
     name: str,
     context: ir.Context | None = None,
 ) -> TEFunction:
-    """The prim func `name` that runs the loops of the first of some schedules whose condition holds.
+    """Build the prim func `name` that runs the loops of the first schedule whose condition holds.
 
     Args:
         ways: conditions on symbols of `args`, with schedules of the same outputs; the last one has no condition.
         args: the parameters, as for `lower`.
-        context: that of its module, if it is not to be a new one.
+        context: that of its module; None: a new one.
     """
     *_, (_, last) = ways
     if len(ways) == 1:
@@ -114,7 +116,7 @@ def build_by_size(
 
 
 HEAD = 2
-"""The lines of a prim func before its body: the decorator, and the parameters."""
+"""The number of lines before the body of a prim func: the decorator, and the parameters."""
 
 
 def _text(condition: Condition) -> str:
@@ -122,9 +124,9 @@ def _text(condition: Condition) -> str:
 
 
 def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[Plan]) -> None:
-    """Say of what computation without a schedule the prim func is one, and which prim funcs take the place of loops.
+    """Record the unscheduled computation of the prim func, and the prim funcs that replace loops.
 
-    An intrinsic that may access what the loops do not is claimed nothing of.
+    Nothing is recorded if an intrinsic may access elements that the loops do not.
     """
     intrins = [
         stage.tensorized.intrin for plan in plans for stage in plan.stages if stage.tensorized is not None
@@ -143,7 +145,7 @@ def _claim(module: IRModule, name: str, args: Sequence[Tensor], plans: Sequence[
 
 
 def arguments(schedule: Schedule) -> list[Tensor]:
-    """The tensors that a schedule reads and gives: inputs, in the order in which they are read first, and outputs."""
+    """The parameters of a schedule: inputs, in the order of first use, then outputs."""
     inputs = [stage.tensors[0] for stage in schedule.stages if stage.is_placeholder]
     return [*inputs, *(tensor for op in schedule.outputs for tensor in op.outputs)]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_FACTOR = 2**31
 SCOPES = ("global", "local", "")
-"""Where buffers may live; "shared" and others are those of GPUs."""
+"""Memory scopes of buffers; "shared" and others are GPU scopes."""
 HINTS = (
     "auto_unroll_max_step",
     "unroll_explicit",
@@ -32,15 +32,15 @@ HINTS = (
     "parallel_stride_pattern",
     "debug_skip_region",
 )
-"""Pragmas that say how to compile, and change nothing here."""
+"""Pragmas about compilation, which are accepted and ignored."""
 
 
 @dataclass(eq=False)
 class Stage:
     """One computation of a schedule; `s[C]` is the one of the tensor C.
 
-    `op` is what it computes, which `cache_write`, `cache_read` and `rfactor` change; `origin_op` what it was at first.
-    `leaf_iter_vars` are its loops, from the outermost on.
+    `op` is its current computation, which `cache_write`, `cache_read` and `rfactor` change; `origin_op` is the original
+    one. `leaf_iter_vars` are its loops, outermost first.
     """
 
     schedule: Schedule
@@ -49,7 +49,7 @@ class Stage:
     is_output: bool = False
     origin_op: Operation = field(init=False)
     tensors: list[Tensor] = field(init=False)
-    """The tensors that others read it by; outputs of `origin_op`."""
+    """The tensors by which others read it; outputs of `origin_op`."""
     relations: list[Relation] = field(default_factory=list)
     leaf_iter_vars: list[IterVar] = field(default_factory=list)
     kinds: dict[IterVar, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Stage:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all loops: those of the op are left."""
+        """Reset the loops to those of the op."""
         self.relations, self.kinds, self.tensorized = [], {}, None
         self.leaf_iter_vars = [*self.op.axis, *self.op.reduce_axis] if isinstance(self.op, ComputeOp) else []
 
@@ -72,17 +72,17 @@ class Stage:
 
     @property
     def is_placeholder(self) -> bool:
-        """Whether it is an input, without loops."""
+        """True for an input, which has no loops."""
         return isinstance(self.op, PlaceholderOp)
 
     @property
     def is_inlined(self) -> bool:
-        """Whether its elements are computed where they are read."""
+        """True if its elements are computed at each read."""
         return isinstance(self.place, Inlined)
 
     @property
     def body(self) -> tuple[Expr, ...]:
-        """What is computed, one value for each tensor."""
+        """The values that are computed, one for each tensor."""
         return self.op.body if isinstance(self.op, ComputeOp) else ()
 
     @property
@@ -92,7 +92,7 @@ class Stage:
 
     @property
     def all_iter_vars(self) -> list[IterVar]:
-        """Its axes, those that loops were made of included."""
+        """Its axes, including those that loops were derived from."""
         found = [*self.op.axis, *self.op.reduce_axis] if isinstance(self.op, ComputeOp) else []
         for relation in self.relations:
             found += [relation.outer, relation.inner] if isinstance(relation, Split) else [relation.fused]
@@ -103,12 +103,12 @@ class Stage:
     def split(
         self, parent: IterVar, factor: int | None = None, nparts: int | None = None
     ) -> tuple[IterVar, IterVar]:
-        """Make two loops of one: an inner one of `factor` iterations, or an outer one of `nparts`.
+        """Split a loop in two: an inner one of `factor` iterations, or an outer one of `nparts`.
 
-        Where the length does not divide, the last iterations of the outer loop have shorter inner ones.
+        If the factor does not divide the length, the last outer iterations have shorter inner loops.
 
         Raises:
-            ScheduleError: no loop of this stage, both or none of factor and nparts, less than 1.
+            ScheduleError: not a loop of this stage, both or none of factor and nparts, less than 1.
         """
         with self.schedule.step(self, "split", [parent], {"factor": factor, "nparts": nparts}) as step:
             what = self._call("split", parent)
@@ -148,10 +148,10 @@ class Stage:
         return x_outer, y_outer, x_inner, y_inner
 
     def fuse(self, *args: IterVar) -> IterVar:
-        """Make one loop of several that follow each other, from the outermost on.
+        """Fuse consecutive loops, outermost first, into one.
 
         Raises:
-            ScheduleError: loops that do not follow each other, or a reduction's with another.
+            ScheduleError: loops that are not consecutive, or a reduction loop with another one.
         """
         with self.schedule.step(self, "fuse", list(args)) as step:
             what = self._call("fuse", *args)
@@ -177,9 +177,9 @@ class Stage:
         return fused
 
     def reorder(self, *args: IterVar) -> None:
-        """Put loops into this order, in the places that they have together.
+        """Permute loops into this order, within the positions that they occupy together.
 
-        Loops of a reduction may stand outside of others: the elements begin before the outermost of these.
+        Reduction loops may be outside of others: the elements are initialised before the outermost reduction loop.
         """
         with self.schedule.step(self, "reorder", list(args)):
             what = self._call("reorder", *args)
@@ -192,19 +192,19 @@ class Stage:
             self.leaf_iter_vars = wanted
 
     def vectorize(self, var: IterVar) -> None:
-        """Compute the iterations of a loop in the lanes of vectors."""
+        """Compute the iterations of a loop in vector lanes."""
         self._kind("vectorize", "vectorized", var)
 
     def unroll(self, var: IterVar) -> None:
-        """Write the iterations of a loop one after the other."""
+        """Unroll a loop."""
         self._kind("unroll", "unroll", var)
 
     def parallel(self, var: IterVar) -> None:
-        """Let threads share the iterations of a loop."""
+        """Distribute the iterations of a loop over threads."""
         self._kind("parallel", "parallel", var)
 
     def bind(self, ivar: IterVar, thread_ivar: object) -> NoReturn:
-        """Raises `ScheduleError`: there are no threads of a GPU; `parallel` is for those of a CPU."""
+        """Raise `ScheduleError`: GPU threads are not supported; `parallel` is for CPU threads."""
         self._refuse(
             self._call("bind", ivar),
             "there are no GPUs, whose threads loops are bound to: use parallel",
@@ -212,11 +212,11 @@ class Stage:
         )
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute inside the loop `scope` of the stage `parent`, as much as is read there, into a buffer of its own.
+        """Compute inside the loop `scope` of the stage `parent`, exactly what is read there, into a separate buffer.
 
         Raises:
-            ScheduleError: an output, an input, or a loop that not all readers can be in. What others of the schedule
-                decide later is checked when the loops are made.
+            ScheduleError: an output, an input, or a loop that not all readers can be in. Conditions that later
+                primitives may change are checked when the loops are generated.
         """
         with self.schedule.step(self, "compute_at", [parent, scope]):
             what = self._call("compute_at", parent, scope)
@@ -239,14 +239,14 @@ class Stage:
             self.place = AttachedAt(scope, self, user_frame_position(), parent)
 
     def reverse_compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute inside the loop `scope` of the stage `parent`, which this one reads, as soon as that has computed
-        what is read: each iteration computes the elements that read what it has made.
+        """Compute inside the loop `scope` of the stage `parent`, which this one reads, once its inputs are computed.
 
-        Unlike `compute_at` it is for outputs, too, and changes no buffer. TVM has it for prim funcs alone.
+        Each iteration computes the elements that read what it has just computed. Unlike `compute_at` it also applies to
+        outputs, and changes no buffer. TVM has it only for prim funcs.
 
         Raises:
-            ScheduleError: a loop inside of the parent's reduction, or accesses that are not those of the element at
-                the same place, up to a constant distance.
+            ScheduleError: a loop inside of the parent's reduction, or accesses that are not at the element's own
+                position plus a constant distance.
         """
         with self.schedule.step(self, "reverse_compute_at", [parent, scope]):
             what = self._call("reverse_compute_at", parent, scope)
@@ -262,7 +262,7 @@ class Stage:
             self.place = Following(scope, self, user_frame_position(), parent)
 
     def compute_inline(self) -> None:
-        """Compute each element where it is read, without a buffer.
+        """Compute each element at its reads, without a buffer.
 
         Raises:
             ScheduleError: an output, an input, or a reduction.
@@ -279,17 +279,17 @@ class Stage:
             self.place = Inlined()
 
     def compute_root(self) -> None:
-        """Compute in loops of its own, before what reads it; this undoes compute_at and compute_inline."""
+        """Compute in a separate loop nest, before its readers; undoes compute_at and compute_inline."""
         with self.schedule.step(self, "compute_root", []):
             if self.is_placeholder:
                 self._refuse(self._call("compute_root"), "it is an input, which is not computed")
             self.place = Root()
 
     def set_scope(self, scope: str) -> None:
-        """Say where the buffer of a tensor lives: "global", or "local", which is for small ones inside of loops.
+        """Set the memory scope of a tensor's buffer: "global", or "local" for small ones inside of loops.
 
         Raises:
-            ScheduleError: an input or output, or the memory of a GPU.
+            ScheduleError: an input or output, or a GPU memory scope.
         """
         with self.schedule.step(self, "set_scope", [scope]):
             what = f"s[{self.name}].set_scope({scope!r})"
@@ -300,7 +300,7 @@ class Stage:
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: object = None) -> None:
         """Give a hint to the compiler.
 
-        "vectorize", "unroll" and "parallel" are the primitives; those of TVM that say how to compile change nothing.
+        "vectorize", "unroll" and "parallel" are the primitives; TVM's pragmas about compilation have no effect.
         """
         if pragma_type in ("vectorize", "unroll", "parallel"):
             getattr(self, pragma_type)(var)
@@ -314,11 +314,11 @@ class Stage:
                 )
 
     def prefetch(self, tensor: Tensor, var: IterVar, offset: int) -> NoReturn:
-        """Raises `ScheduleError`: the processor prefetches what is read in order; cache_read copies what is not."""
+        """Raise `ScheduleError`: the CPU prefetches sequential reads; cache_read copies others."""
         self._refuse(self._call("prefetch", var), "there is no prefetch: use cache_read and compute_at", var)
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> NoReturn:
-        """Raises `ScheduleError`: buffers are dense."""
+        """Raise `ScheduleError`: buffers are dense."""
         self._refuse(
             self._call("storage_align", axis),
             "buffers are dense: pad the tensor's shape in the compute",
@@ -326,20 +326,20 @@ class Stage:
         )
 
     def double_buffer(self) -> NoReturn:
-        """Raises `ScheduleError`: that hides the latency of a GPU's memory."""
+        """Raise `ScheduleError`: double buffering hides the latency of GPU memory."""
         self._refuse(
             self._call("double_buffer"), "it hides the latency of a GPU's memory, and there is none here"
         )
 
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin | str) -> None:
-        """Let an intrinsic compute what the loop `var` and those inside of it do.
+        """Replace the loop `var` and those inside it by an intrinsic.
 
-        Where the tile is as large as the intrinsic, that is written in their place; what is shorter stays in loops,
-        which may have kinds. `tensor_intrin` is what `decl_tensor_intrin` gives, or the name of a registered one.
+        Full tiles run the intrinsic; smaller ones run the loops, which may have annotations. `tensor_intrin` is the
+        result of `decl_tensor_intrin`, or the name of a registered one.
 
         Raises:
-            ScheduleError: what the loops compute is not what the intrinsic does: the first difference. Lengths are
-                compared when the loops are made.
+            ScheduleError: the loops compute something else than the intrinsic; names the first difference. Lengths are
+                compared when the loops are generated.
         """
         intrin = TensorIntrin.get(tensor_intrin) if isinstance(tensor_intrin, str) else tensor_intrin
         expect(
@@ -375,7 +375,7 @@ class Stage:
             self.kinds[var] = kind
 
     def _keep_order(self, what: str, wanted: Sequence[IterVar]) -> None:
-        """Raise if a reduction whose order counts would combine elements in another one."""
+        """Raise if an ordered reduction would combine elements in another order."""
         if not any(value.combiner.ordered for value in self.reductions):
             return
         before, after = (
@@ -398,7 +398,7 @@ class Stage:
         raise ScheduleError(what, reason, self.name, name, user_frame_position())
 
     def _positive(self, what: str, label: str, number: object, axis: IterVar) -> None:
-        """Raise unless `number` is the size of a loop, which sums of indices hold."""
+        """Raise unless `number` is a valid loop size, such that sums of indices cannot overflow."""
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MAX_FACTOR:
             self._refuse(what, f"{label} is {number!r}, expected a positive integer up to 2**31", axis)
 

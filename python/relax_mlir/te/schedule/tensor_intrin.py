@@ -1,4 +1,4 @@
-"""Intrinsics that take the place of loops: what they compute as a tensor expression, and prim funcs that do it."""
+"""Intrinsics that replace loops: a tensor expression that specifies them, and prim funcs that implement it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from relax_mlir.te.tensors import Tensor, shape_of
 from relax_mlir.te.walk import loads_of, names_used, post_order
 
 PrimFunc: TypeAlias = IRModule | func.FuncOp
-"""A prim func: a module of it alone, or ``mod["f"]``."""
+"""A prim func: a module with only it, or ``mod["f"]``."""
 MAX_NODES = 150
-"""How many nodes the expressions of an intrinsic may have."""
+"""Maximum number of nodes in the expressions of an intrinsic."""
 
 
 @dataclass(frozen=True)
 class BufferPattern:
-    """What an intrinsic asks of the memory of a tensor; made by `decl_buffer`.
+    """The memory layout that an intrinsic requires of a tensor; built by `decl_buffer`.
 
-    `strides`: for each dimension how many elements apart its places are: a number, or None for any.
+    `strides`: the distance of consecutive elements along each dimension: an integer, or None for any.
     """
 
     shape: tuple[Dim, ...]
@@ -51,16 +51,15 @@ def decl_buffer(
     offset_factor: int = 1,
     scope: str = "",
 ) -> BufferPattern:
-    """How the memory of a tensor of an intrinsic lies, for `decl_tensor_intrin(binds=…)`.
+    """Declare the memory layout of an intrinsic's tensor, for `decl_tensor_intrin(binds=…)`.
 
     Args:
         shape, dtype: those of the tensor.
-        name: what messages call it.
-        strides: how many elements apart the places along each dimension are: a number must be so, a symbol or None
-            may be anything. Without it, elements along the last dimension are side by side, and all else may be
-            anything.
+        name: its name in messages.
+        strides: the distance of consecutive elements along each dimension: an integer is required exactly, a symbol or
+            None matches anything. By default, the last dimension is contiguous, and other strides are arbitrary.
         offset_factor: 1: parts of tensors begin anywhere.
-        scope: accepted as TVM writes it.
+        scope: accepted in TVM's syntax.
 
     Raises:
         ArgumentError: another number of strides than dimensions, or an `offset_factor`.
@@ -80,16 +79,16 @@ def decl_buffer(
 
 
 def default_strides(rank: int) -> tuple[int | None, ...]:
-    """Elements along the last dimension are side by side."""
+    """The default strides: the last dimension is contiguous, others are arbitrary."""
     return (*[None] * (rank - 1), 1) if rank else ()
 
 
 @dataclass(frozen=True, eq=False)
 class TensorIntrin:
-    """What can take the place of loops that compute the same: `op` says what, of which tensors.
+    """An intrinsic, which can replace loops that compute the same as `op`.
 
-    `body` computes it; `update` combines it with what is there already, and `reset` is what the first update finds.
-    Of an `op` that is no reduction there is a body alone.
+    `body` computes it. `update` combines it with the current elements, and `reset` initialises them for the first
+    update. If `op` is not a reduction, there is only a body.
     """
 
     name: str
@@ -104,14 +103,14 @@ class TensorIntrin:
 
     @property
     def implementations(self) -> list[Implementation]:
-        """Those that there are."""
+        """The implementations that it has."""
         return [item for item in (self.body, self.reset, self.update) if item is not None]
 
     @property
     def covers(self) -> bool:
-        """Whether `op` reads and writes every element of its tensors, so that an implementation may do so."""
+        """True if `op` reads and writes every element of its tensors, so that an implementation may do so."""
         if any(isinstance(item, IfThenElse | Logical) for item in post_order(*self.op.body)):
-            return False  # not all that it mentions is read
+            return False  # not all accesses in it are executed
         facts = Facts()
         domain = {axis: Span(0, axis.dom.extent, None) for axis in (*self.op.axis, *self.op.reduce_axis)}
         whole: set[Tensor] = set()
@@ -127,7 +126,7 @@ class TensorIntrin:
 
     @staticmethod
     def register(name: str, intrin: TensorIntrin, override: bool = False) -> TensorIntrin:
-        """Let schedules find an intrinsic by a name.
+        """Register an intrinsic under a name.
 
         Raises:
             ArgumentError: the name is taken, and `override` is False.
@@ -169,21 +168,21 @@ def decl_tensor_intrin(
     """Declare an intrinsic, for `Stage.tensorize`.
 
     Args:
-        op: what it computes: the op (or the tensor) of a `compute` of placeholders. Sizes that are symbols may be
-            anything; others must be just that, and what is shorter runs in plain loops.
-        fcompute: how: a prim func of the inputs, in the order in which `op` reads them, and the outputs. Of a
-            reduction also ``(body, reset, update)``, each a prim func or None: `body` computes all, `update` combines
-            with what the outputs have, `reset`, of the outputs alone, stores what updates begin with (None: plain
-            loops do). Or a function that gives these, of the buffers of the inputs and of the outputs.
-        name: what messages and traces call it.
-        binds: how the memory of tensors lies, by `decl_buffer`, where it is not `default_strides`.
+        op: specifies the computation: the op (or the tensor) of a `compute` of placeholders. Symbolic sizes match any
+            size; others must match exactly, and smaller tiles run in loops.
+        fcompute: the implementation: a prim func of the inputs, in the order in which `op` reads them, and the outputs.
+            For a reduction also ``(body, reset, update)``, each a prim func or None: `body` computes all, `update`
+            combines with the current outputs, `reset` takes only the outputs and stores the initial values (None: loops
+            do so). Or a function that maps the buffers of the inputs and outputs to these.
+        name: its name in messages and traces.
+        binds: the memory layouts of tensors, by `decl_buffer`, if they are not `default_strides`.
 
-    The prim func gets the part of the tensors that the loops compute with; it is written in the place of the loops.
-    That it computes what `op` says is not checked. Where its accesses are proved to be inside of its buffers, and `op`
-    reads all of them, nothing is checked at run time; else its indices are.
+    The prim func receives the parts of the tensors that the loops access; its statements replace the loops. Its
+    equivalence to `op` is not checked. If its accesses are proved to be in bounds, and `op` reads all elements, nothing
+    is checked at run time; otherwise its indices are.
 
     Raises:
-        ArgumentError, DTypeError, ShapeError: an op that is no such compute, or prim funcs of other parameters.
+        ArgumentError, DTypeError, ShapeError: an op that is not such a compute, or prim funcs of other parameters.
     """
     what = f"decl_tensor_intrin '{name}'"
     found = op.op if isinstance(op, Tensor) else op
@@ -247,7 +246,7 @@ def declare(
 
 
 def _check_op(what: str, op: ComputeOp) -> None:
-    """Raise unless an op can say what an intrinsic computes."""
+    """Raise unless an op can specify an intrinsic."""
     if len(post_order(*op.body)) > MAX_NODES:
         raise ArgumentError(
             f"{what}: {op.name} has more than {MAX_NODES} parts, which is no small computation"

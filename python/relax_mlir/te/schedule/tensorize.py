@@ -1,4 +1,4 @@
-"""Loops of a stage that an intrinsic takes the place of: whether they compute what it does, and of which parts."""
+"""Checks that an intrinsic computes the same as the loops that it replaces, and the tensor parts that it uses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def place_of(stage: Stage) -> tuple[Tensorized, int]:
-    """What takes the place of loops of a stage, and the number of the first of these.
+    """The intrinsic that replaces loops of a stage, and the index of the first such loop.
 
     Raises:
-        ScheduleError: the loop is none any more.
+        ScheduleError: the loop no longer exists.
     """
     place = stage.tensorized
     assert place is not None
@@ -36,7 +36,7 @@ def place_of(stage: Stage) -> tuple[Tensorized, int]:
 
 
 def check_loops(stage: Stage, inside: Sequence[IterVar]) -> None:
-    """Raise `ScheduleError` where other stages are computed inside of loops that are replaced: in those of `inside`."""
+    """Raise `ScheduleError` if other stages are computed inside the loops `inside`, which are replaced."""
     place, number = place_of(stage)
     for axis in stage.leaf_iter_vars[number:]:
         if any(axis is other for other in inside):
@@ -46,13 +46,13 @@ def check_loops(stage: Stage, inside: Sequence[IterVar]) -> None:
 
 
 def check_tensorized(stage: Stage) -> None:
-    """Raise `ScheduleError` where it does not depend on lengths that the loops compute something else."""
+    """Raise `ScheduleError` if the loops compute something else, whatever their lengths."""
     place, number = place_of(stage)
     op, facts = stage.op, Facts()
     assert isinstance(op, ComputeOp)
     check_parts(stage, number)
     if any(stage.schedule.stage_of(tensor).is_inlined for tensor in op.input_tensors):
-        return  # what is computed is known when the loops are made
+        return  # the computation is only known when the loops are generated
     axes = (*op.axis, *op.reduce_axis)
     tree = AxisTree(facts, {axis: Span(axis.dom.begin, axis.dom.extent) for axis in axes}, stage.relations)
     for position, leaf in enumerate(stage.leaf_iter_vars[:number]):
@@ -67,7 +67,7 @@ def check_tensorized(stage: Stage) -> None:
 
 
 def check_parts(stage: Stage, number: int) -> None:
-    """Raise `ScheduleError` unless the intrinsic has a part for a reduction that begins outside of the loops."""
+    """Raise `ScheduleError` unless the intrinsic can update a reduction that is initialised outside of the loops."""
     place, order = stage.tensorized, stage.leaf_iter_vars
     assert place is not None
     outside = [axis for axis in order[:number] if axis.iter_type == REDUCTION]
@@ -79,10 +79,10 @@ def check_parts(stage: Stage, number: int) -> None:
 
 
 def tile_of(stage: Stage, tree: AxisTree, number: int, body: Sequence[Expr], later: bool = False) -> Tile:
-    """The loops from `number` on, inside of the others, which are opened in `tree`.
+    """The loops from `number` on, inside the others, which are opened in `tree`.
 
     Raises:
-        ScheduleError: they visit something else than a box of the axes.
+        ScheduleError: they do not visit a box of the axes.
     """
     place, op = stage.tensorized, stage.op
     assert place is not None
@@ -109,7 +109,7 @@ def tile_of(stage: Stage, tree: AxisTree, number: int, body: Sequence[Expr], lat
 
 
 def check_strides(stage: Stage, part: Part, pattern: Tensor, sizes: Sequence[Dim]) -> None:
-    """Raise `ScheduleError` unless a part of a buffer of these sizes lies as the intrinsic has it."""
+    """Raise `ScheduleError` unless a part of a buffer of these sizes has the layout that the intrinsic requires."""
     place = stage.tensorized
     assert place is not None
     wanted = place.intrin.strides[pattern]
@@ -123,7 +123,7 @@ def check_strides(stage: Stage, part: Part, pattern: Tensor, sizes: Sequence[Dim
 
 
 def matched(stage: Stage, tile: Tile, outputs_only: bool = False) -> Match:
-    """The parts that the intrinsic computes with. Raises `ScheduleError`: the first difference."""
+    """The parts that the intrinsic accesses; raise `ScheduleError` with the first difference."""
     place = stage.tensorized
     assert place is not None
     try:

@@ -1,4 +1,4 @@
-"""What was done to a schedule, as the Python that does it: it prints, differs as text, and runs on another schedule."""
+"""The trace of a schedule as Python code: it can be printed, compared as text, and applied to another schedule."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class AxisName:
 
 @dataclass(frozen=True)
 class StageName:
-    """A stage, by the name of its tensor; of several tensors, which are a tuple, by the first."""
+    """A stage, by the name of its tensor; for several tensors, which are a tuple, by the first."""
 
     name: str
     several: bool = False
 
     @property
     def tensor(self) -> str:
-        """Its first tensor as Python."""
+        """Its first tensor as Python code."""
         return f"{self.name}[0]" if self.several else self.name
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class StageName:
 
 @dataclass(frozen=True)
 class TensorName:
-    """A tensor; of several of one stage, that number `index`."""
+    """A tensor; for a stage with several, output `index`."""
 
     name: str
     index: int | None = None
@@ -56,7 +56,7 @@ class TensorName:
 
 @dataclass(frozen=True)
 class AxesOf:
-    """``i, j = s[C].op.axis``."""
+    """The unpacking of axes: ``i, j = s[C].op.axis``."""
 
     targets: tuple[str, ...]
     stage: StageName
@@ -92,7 +92,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - an argument
 
 @dataclass
 class Trace:
-    """The primitives of a schedule in order. ``str`` is Python; ``==`` compares it; `apply` repeats it."""
+    """The primitives of a schedule in order. ``str`` returns Python code; ``==`` compares it; `apply` repeats it."""
 
     outputs: tuple[StageName, ...]
     lines: list[AxesOf | Call] = field(default_factory=list)
@@ -107,17 +107,16 @@ class Trace:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Trace) and str(self) == str(other)
 
-    __hash__ = None  # type: ignore[assignment]  # it grows
+    __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __len__(self) -> int:
         return sum(isinstance(line, Call) for line in self.lines)
 
     def apply(self, schedule: Schedule) -> None:
-        """Repeat the primitives on the schedule of another computation whose stages and axes have these names and
-        numbers.
+        """Repeat the primitives on the schedule of another computation with the same stage names and axis numbers.
 
         Raises:
-            ScheduleError: a stage or axis is missing, or a primitive is not valid there; what came before it is done.
+            ScheduleError: a stage or axis is missing, or a primitive is not valid there; earlier primitives remain.
         """
         names: dict[str, Any] = {}
 
@@ -153,7 +152,7 @@ class Trace:
 
 @dataclass
 class Recorder:
-    """Writes the trace of a schedule while its primitives run."""
+    """Records the trace of a schedule while its primitives run."""
 
     schedule: Schedule
     trace: Trace
@@ -169,7 +168,7 @@ class Recorder:
         kwargs: Mapping[str, Any],
         results: Iterable[Any],
     ) -> None:
-        """Add one primitive that has been done."""
+        """Add one primitive that has been applied."""
         given = tuple(self.argument(value) for value in args)
         named = tuple((name, self.argument(value)) for name, value in kwargs.items() if value is not None)
         targets = tuple(self.result(value) for value in results)
@@ -179,7 +178,7 @@ class Recorder:
 
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
-        """Inside, an error takes back what has been written."""
+        """Context that discards what has been recorded in it if an error is raised."""
         lines, axes, taken = len(self.trace.lines), dict(self.axes), set(self.taken)
         try:
             yield
@@ -189,7 +188,7 @@ class Recorder:
             raise
 
     def prepare(self, args: Iterable[Any]) -> None:
-        """Name the axes of computations that a primitive is given: before it may change them."""
+        """Name the axes of computations among a primitive's arguments, before it may change them."""
         for value in args:
             if isinstance(value, IterVar) and value not in self.axes:
                 self._introduce(value)
@@ -215,7 +214,7 @@ class Recorder:
         return self.schedule[value].name
 
     def _introduce(self, axis: IterVar) -> None:
-        """Write the line that names the axes of a computation."""
+        """Add the line that names the axes of a computation."""
         for stage in self.schedule.stages:
             if not isinstance(stage.op, ComputeOp):
                 continue
@@ -238,7 +237,7 @@ class Recorder:
 
 
 def stage_name(stage: Stage) -> StageName:
-    """What a stage is called in a trace."""
+    """The name of a stage in a trace."""
     return StageName(stage.name, len(stage.tensors) > 1)
 
 
