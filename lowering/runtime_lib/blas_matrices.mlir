@@ -1,6 +1,6 @@
 // Matrices for functions of BLAS (level V with checks); see blas_products.py for the values of its placeholders.
 
-// The functions for f32 and f64, that of the team that runs jobs on threads, and on how many they may run.
+// The functions for f32 and f64, that of the thread pool which runs jobs, and the number of threads.
 llvm.mlir.global internal @${TABLE}() {alignment = 64 : i64} : !llvm.array<4 x i64> {
   %0 = llvm.mlir.zero : !llvm.array<4 x i64>
   llvm.return %0 : !llvm.array<4 x i64>
@@ -11,8 +11,9 @@ func.func @${ADDRESS}() -> !llvm.ptr {
   return %0 : !llvm.ptr
 }
 
-// How the matrices of a DLTensor of rank 2 or 3 lie: {data, rows, columns, leading dimension, 1 if columns are what lies
-// together, number of matrices, elements from one to the next}. Gives 0 if neither rows nor columns do.
+// Fill in the layout of the matrices of a DLTensor of rank 2 or 3: {data, rows, columns, leading dimension, 1 if
+// columns are contiguous, number of matrices, elements from one to the next}. Returns 0 if neither rows nor columns are
+// contiguous.
 func.func private @relax.blas.matrices(%tensor: !llvm.ptr, %to: !llvm.ptr) -> i64 {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -70,7 +71,7 @@ func.func private @relax.blas.matrices(%tensor: !llvm.ptr, %to: !llvm.ptr) -> i6
   %flipped1 = arith.xori %by_rows, %true : i1
   %flipped = arith.extui %flipped1 : i1 to i64
   %fine1 = arith.ori %by_rows, %by_columns : i1
-  // Matrices without elements have no order.
+  // Empty matrices fit any order.
   %none = arith.cmpi eq, %size, %zero : i64
   %fine2 = arith.ori %fine1, %none : i1
   %fine = arith.extui %fine2 : i1 to i64

@@ -1,7 +1,7 @@
-// Products of ${float} matrices, on threads if they are large (level V); see blas_products.py. A job is described by words:
-// 0 a, 1 b, 2 c, 3 to 5 leading dimensions, 6 to 8 elements from one matrix to the next, 9 and 10 whether a and b are
-// transposed (as BLAS says it), 11 m, 12 n, 13 k, 14 number of products, 15 into how many parts they are cut, 16 by what:
-// 0 by products, 1 by rows, 2 by columns, 17 on how many threads at most, 0 for as many as are set.
+// GEMMs of ${float} matrices, on threads if they are large (level V); see blas_products.py. A job consists of words: 0
+// a, 1 b, 2 c, 3 to 5 leading dimensions, 6 to 8 elements from one matrix to the next, 9 and 10 BLAS transposition
+// flags of a and b, 11 m, 12 n, 13 k, 14 number of GEMMs, 15 number of parts, 16 the dimension that is split: 0 GEMMs,
+// 1 rows, 2 columns, 17 maximum number of threads, 0 for the configured number.
 
 llvm.func internal @relax.blas.part.${float}(%job: !llvm.ptr, %begin: i64, %end: i64) {
   %zero = arith.constant 0 : i64
@@ -67,7 +67,7 @@ llvm.func internal @relax.blas.part.${float}(%job: !llvm.ptr, %begin: i64, %end:
   llvm.return
 }
 
-// All products of a job whose parts have not been cut yet: %job has the words up to 14, and 17.
+// Run all GEMMs of a job that has not been split yet: %job has the words up to 14, and 17.
 func.func private @relax.blas.products.${float}(%job: !llvm.ptr) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -124,7 +124,7 @@ func.func private @relax.blas.products.${float}(%job: !llvm.ptr) {
   return
 }
 
-// Sums of nothing: BLAS does not write them.
+// Write zeros for empty sums, which BLAS does not write.
 func.func private @relax.blas.zeros.${float}(%job: !llvm.ptr) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64

@@ -24,7 +24,7 @@ llvm.func @${STATE}() -> !llvm.ptr {
   llvm.return %state : !llvm.ptr
 }
 
-// Hand the outcome of a call, (result, status), whose address is the argument, to the FFI.
+// Pass the outcome of a call, (result, status), whose address is the argument, to the FFI.
 llvm.func internal @finish(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
   %at_outcome = llvm.getelementptr %args[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %outcome = llvm.load %at_outcome : !llvm.ptr -> !llvm.ptr
@@ -40,7 +40,7 @@ llvm.func internal @finish(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %res
   llvm.return %status : i32
 }
 
-// Make a value of the FFI of an array or an FFI tensor; false if that is not possible here.
+// Convert an array or an FFI tensor to an FFI value; false if that is not possible here.
 llvm.func internal @convert(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.ptr) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -126,8 +126,8 @@ llvm.func internal @convert(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.pt
   llvm.return %done : i1
 }
 
-// What is found of an argument (`fast_call_torch`); its value of the FFI, if it can be made here. `object_slot` gets the
-// object that is made for it, if there is one.
+// Classify an argument (`fast_call_torch`) and store its FFI value, if it can be built here. `object_slot` receives the
+// object that is created for it, if any.
 llvm.func internal @examine(%object: !llvm.ptr, %any: !llvm.ptr, %view: !llvm.ptr, %object_slot: !llvm.ptr) -> i32 {
   %care = arith.constant ${CARE} : i32
   %no_care = arith.constant ${NO_CARE} : i32
@@ -229,8 +229,8 @@ llvm.func internal @call(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !ll
   llvm.return %result : !llvm.ptr
 }
 
-// A call with arguments that are not all arrays and FFI tensors; `number` holds the address of the entry point, or is
-// null.
+// A call with arguments that are not all arrays and FFI tensors; `number` contains the address of the entry point, or
+// is null.
 llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64, %number: !llvm.ptr,
                                 %anys: !llvm.ptr, %views: !llvm.ptr) -> !llvm.ptr
     attributes {passthrough = ["noinline"]} {
@@ -311,7 +311,7 @@ llvm.func internal @call_others(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64,
   llvm.return %result : !llvm.ptr
 }
 
-// What the method of `self` for any arguments gives.
+// Call the method of `self` for any arguments.
 llvm.func internal @call_slow(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -336,7 +336,7 @@ llvm.func internal @call_slow(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -
   llvm.return %value : !llvm.ptr
 }
 
-// The number of elements of the tensors among the arguments, which are values of the FFI.
+// The total number of elements of the tensors among the arguments, which are FFI values.
 llvm.func internal @elements(%anys: !llvm.ptr, %count: i64) -> i64 {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64

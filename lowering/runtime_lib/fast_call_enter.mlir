@@ -1,6 +1,6 @@
-// Call an FFI entry point; the result as a Python object, null with an exception set. There are
-// two such functions: `before`, `after` and `second` are what the one for arguments with tensors of torch does beside; the
-// other one makes NumPy arrays of tensors where `arrays` says that an argument was one.
+// Call an FFI entry point; return the result as a Python object, or null with an exception set. There are two such
+// functions. `before`, `after` and `second` are the extra code of the one for torch tensor arguments. The other one
+// converts tensors to NumPy arrays if `arrays` is true, because an argument was one.
 llvm.func internal @${name}(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64${parameter}) -> !llvm.ptr
     attributes {passthrough = ["${inlining}"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr

@@ -1,8 +1,8 @@
-// The part of `fast_call` that makes NumPy arrays of results, where an argument was one.
+// The part of `fast_call` that converts results to NumPy arrays if an argument was one.
 
-// The NumPy array of Python for a tensor, whose reference it takes; null with an exception set. The array is over the
-// memory of the tensor, and holds the FFI tensor of Python as its base. What NumPy has no plain type for, other devices and
-// higher ranks go to the function `numpy_results`.
+// Convert a tensor to a NumPy array; takes its reference; returns null with an exception set on failure. The array
+// views the memory of the tensor, and its base is the FFI tensor's Python object. Dtypes without a plain NumPy type,
+// other devices and higher ranks go to the function `numpy_results`.
 llvm.func internal @numpy_result(%handle: !llvm.ptr) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -57,7 +57,7 @@ llvm.func internal @numpy_result(%handle: !llvm.ptr) -> !llvm.ptr {
         llvm.store %step, %p_step : i64, !llvm.ptr
       }
       %given_steps = llvm.select %with_strides, %steps, %null : i1, !llvm.ptr
-      // A null pointer is that of no elements: NumPy makes memory of its own for them.
+      // A null pointer means no elements: NumPy allocates memory for them.
       %first = llvm.getelementptr %data[%byte_offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
       %elements = llvm.select %has_data, %first, %null : i1, !llvm.ptr
       %array = llvm.call @array_over(%elements, %ndim, %shape, %number, %given_steps, %tensor)
@@ -74,7 +74,7 @@ llvm.func internal @numpy_result(%handle: !llvm.ptr) -> !llvm.ptr {
   llvm.return %result : !llvm.ptr
 }
 
-// NumPy's number for a dtype (code, bits and lanes of DLPack); DTYPES if it has none.
+// The NumPy type number of a dtype (code, bits and lanes of DLPack); DTYPES if it has none.
 llvm.func internal @type_number(%dtype: i32) -> i32 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -95,7 +95,8 @@ llvm.func internal @type_number(%dtype: i32) -> i32 {
   llvm.return %number : i32
 }
 
-// An array over `data` whose base is `tensor`, a reference to which it takes; null with an exception set.
+// Create an array over `data` whose base is `tensor`; takes its reference; returns null with an exception set on
+// failure.
 llvm.func internal @array_over(%data: !llvm.ptr, %ndim: i32, %shape: !llvm.ptr, %number: i32, %strides: !llvm.ptr,
                                %tensor: !llvm.ptr) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
@@ -130,7 +131,7 @@ llvm.func internal @array_over(%data: !llvm.ptr, %ndim: i32, %shape: !llvm.ptr, 
   llvm.return %result : !llvm.ptr
 }
 
-// What the function `numpy_results` makes of a Python object, a reference to which is taken.
+// Call the function `numpy_results` on a Python object; takes its reference.
 llvm.func internal @numpy_of(%object: !llvm.ptr) -> !llvm.ptr attributes {passthrough = ["noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -149,8 +150,8 @@ llvm.func internal @numpy_of(%object: !llvm.ptr) -> !llvm.ptr attributes {passth
   llvm.return %value : !llvm.ptr
 }
 
-// What a call gives that is no single tensor, or comes from the FFI; a reference to it is taken. Where `arrays` says so,
-// the FFI's tensors in it become NumPy arrays.
+// Convert a result that is not a single tensor, or comes from the FFI; takes its reference. If `arrays` is true, FFI
+// tensors in it become NumPy arrays.
 llvm.func internal @numpy_made(%value: !llvm.ptr, %arrays: i1) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -180,7 +181,7 @@ llvm.func internal @numpy_made(%value: !llvm.ptr, %arrays: i1) -> !llvm.ptr {
   llvm.return %result : !llvm.ptr
 }
 
-// Whether an argument is a NumPy array, or holds one; tuples and lists are looked into `depth` deep.
+// True if an argument is or contains a NumPy array; tuples and lists are searched to a depth of `depth`.
 llvm.func internal @holds_array(%object: !llvm.ptr, %depth: i64) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64

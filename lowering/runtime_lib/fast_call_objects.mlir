@@ -1,12 +1,12 @@
-// The part of `fast_call` that makes objects of the FFI of arguments: tensors for functions that may keep what they are
-// given, and shapes. An object of a tensor holds the array whose memory it shows. Who calls has one reference to each
-// object, and gives it up after the call, with the GIL; whoever else has got one gives it up at any time.
+// The part of `fast_call` that creates FFI objects from arguments: shapes, and tensors for functions that may keep
+// them. A tensor object holds a reference to the array whose memory it views. The caller has one reference to each
+// object, and drops it after the call, with the GIL; other owners may drop theirs at any time.
 
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 llvm.func @TVMFFIObjectDecRef(!llvm.ptr) -> i32
 
-// The deleter of shapes: `flags` has bit 0 when the last strong reference goes, bit 1 with the last weak one.
+// The deleter of shapes: `flags` has bit 0 set for the last strong reference, bit 1 for the last weak one.
 llvm.func internal @delete_object(%object: !llvm.ptr, %flags: i32) {
   %two = arith.constant 2 : i32
   %zero = arith.constant 0 : i32
@@ -18,7 +18,7 @@ llvm.func internal @delete_object(%object: !llvm.ptr, %flags: i32) {
   llvm.return
 }
 
-// The deleter of tensors: the array goes with the last strong reference, unless the interpreter has ended.
+// The deleter of tensors: releases the array with the last strong reference, unless the interpreter has ended.
 llvm.func internal @delete_tensor(%object: !llvm.ptr, %flags: i32) {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %one = arith.constant 1 : i32
@@ -48,7 +48,7 @@ llvm.func internal @delete_tensor(%object: !llvm.ptr, %flags: i32) {
   llvm.return
 }
 
-// The head of an object with one reference.
+// Fill in the header of an object with one reference.
 llvm.func internal @object_head(%object: !llvm.ptr, %kind: i64, %deleter: !llvm.ptr) {
   %references = arith.constant ${ONE_REFERENCE} : i64
   llvm.store %references, %object : i64, !llvm.ptr
@@ -59,7 +59,7 @@ llvm.func internal @object_head(%object: !llvm.ptr, %kind: i64, %deleter: !llvm.
   llvm.return
 }
 
-// A tensor over the memory of the array or torch tensor `source`, which `view` describes; null if there is no memory.
+// A tensor over the memory of the array or torch tensor `source`, described by `view`; null if out of memory.
 llvm.func internal @tensor_object(%source: !llvm.ptr, %view: !llvm.ptr) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -115,7 +115,7 @@ llvm.func internal @tensor_object(%source: !llvm.ptr, %view: !llvm.ptr) -> !llvm
   llvm.return %object : !llvm.ptr
 }
 
-// An object for the shape `tuple`, of Python; null for numbers beyond 64 bits, or if there is no memory.
+// A shape object from the Python tuple `tuple`; null for integers beyond 64 bits, or if out of memory.
 llvm.func internal @shape_object(%tuple: !llvm.ptr) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -179,7 +179,7 @@ llvm.func internal @shape_object(%tuple: !llvm.ptr) -> !llvm.ptr {
   llvm.return %made : !llvm.ptr
 }
 
-// The FFI tensor of Python for a tensor, whose reference it takes; null with an exception set.
+// Convert a tensor to a Python FFI tensor; takes its reference; returns null with an exception set on failure.
 llvm.func internal @tensor_result(%handle: !llvm.ptr) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -207,7 +207,7 @@ llvm.func internal @tensor_result(%handle: !llvm.ptr) -> !llvm.ptr {
   llvm.return %tensor : !llvm.ptr
 }
 
-// Make objects of the arguments that are views, DLTensors on the stack; false if there is no memory. `objects` gets them.
+// Create objects for the arguments that are views, DLTensors on the stack, in `objects`; false if out of memory.
 llvm.func internal @own_views(%anys: !llvm.ptr, %args: !llvm.ptr, %count: i64, %objects: !llvm.ptr) -> i1 {
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -240,7 +240,7 @@ llvm.func internal @own_views(%anys: !llvm.ptr, %args: !llvm.ptr, %count: i64, %
   llvm.return %all : i1
 }
 
-// Give up the objects that were made for a call; the GIL is held.
+// Drop the objects that were created for a call; the GIL is held.
 llvm.func internal @drop_objects(%objects: !llvm.ptr, %count: i64) {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -275,7 +275,7 @@ llvm.func internal @drop_objects(%objects: !llvm.ptr, %count: i64) {
   llvm.return
 }
 
-// A call with arguments that are values of the FFI, for a function that gets tensors as objects.
+// A call with arguments that are FFI values, for a function that takes tensors as objects.
 llvm.func internal @enter_objects(%tagged: !llvm.ptr, %anys: !llvm.ptr, %args: !llvm.ptr, %count: i64, %torch: !llvm.ptr,
                                   %objects: !llvm.ptr, %arrays: i1) -> !llvm.ptr attributes {passthrough = ["noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
@@ -294,7 +294,7 @@ llvm.func internal @enter_objects(%tagged: !llvm.ptr, %anys: !llvm.ptr, %args: !
   llvm.return %result : !llvm.ptr
 }
 
-// The same for any function; `torch`: a tensor of torch among the arguments, or null; `arrays`: NumPy arrays are among them.
+// The same for any function; `torch`: a torch tensor argument, or null; `arrays`: NumPy arrays are among the arguments.
 llvm.func internal @enter_either(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i64, %torch: !llvm.ptr, %arrays: i1)
     -> !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
@@ -309,7 +309,7 @@ llvm.func internal @enter_either(%tagged: !llvm.ptr, %anys: !llvm.ptr, %count: i
   llvm.return %result : !llvm.ptr
 }
 
-// A call of a function of a machine with arrays and FFI tensors.
+// A call of a virtual machine's function with arrays and FFI tensors.
 llvm.func internal @enter_machine(%tagged: !llvm.ptr, %anys: !llvm.ptr, %args: !llvm.ptr, %count: i64, %arrays: i1)
     -> !llvm.ptr attributes {passthrough = ["noinline"]} {
   %null = llvm.mlir.zero : !llvm.ptr

@@ -1,5 +1,5 @@
-// The part of `fast_call` by which its self-test sees what calls are given: an entry point, which gives None without
-// arguments, else the number that all of them make (see `PROBE_FACTOR`).
+// The part of `fast_call` whose self-test observes the arguments of calls: an entry point that returns None without
+// arguments, otherwise a hash of them (see `PROBE_FACTOR`).
 
 llvm.func @TVMFFIAnyViewToOwnedAny(!llvm.ptr, !llvm.ptr) -> i32
 
@@ -79,13 +79,13 @@ llvm.func internal @probe(%self: !llvm.ptr, %anys: !llvm.ptr, %narrow: i32, %res
   llvm.return %good : i32
 }
 
-// Another entry point of the self-test: it gives its only argument back.
+// Another entry point of the self-test: it returns its only argument.
 llvm.func internal @give(%self: !llvm.ptr, %anys: !llvm.ptr, %narrow: i32, %result: !llvm.ptr) -> i32 {
   %status = llvm.call @TVMFFIAnyViewToOwnedAny(%anys, %result) : (!llvm.ptr, !llvm.ptr) -> i32
   llvm.return %status : i32
 }
 
-// The number that more words make of one (see `PROBE_FACTOR`).
+// Add words to a hash (see `PROBE_FACTOR`).
 llvm.func internal @fold(%start: i64, %words: !llvm.ptr, %count: i64) -> i64 {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64

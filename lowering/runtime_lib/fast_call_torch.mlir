@@ -1,9 +1,10 @@
-// The part of `fast_call` that looks at torch tensors.
+// The part of `fast_call` that reads torch tensors.
 //
-// DLPack says where the elements of a tensor are. It says neither that they count with another sign than the one in
-// memory (torch's negative and conjugate bits), nor how large the storage is, which may have been resized under the
-// tensor, nor whether torch records what becomes of it for a gradient. All are read where torch keeps them. runtime/torch_layouts.py finds the places in this process and tests what
-// this code sees there; without it, and for all tensors that are not plain, runtime/torch_tensors.py asks torch.
+// DLPack describes the memory of a tensor. It lacks torch's negative and conjugate bits, which change the values in
+// memory, the size of the storage, which may have been resized under the tensor, and the autograd state. This code
+// reads all of them from torch's own data structures. runtime/torch_layouts.py finds their offsets in this process and
+// tests the values that this code reads. Without it, and for tensors that are not plain, runtime/torch_tensors.py asks
+// torch.
 
 llvm.func @TVMFFITensorToDLPackVersioned(!llvm.ptr, !llvm.ptr) -> i32
 
@@ -19,7 +20,7 @@ llvm.func internal @is_torch(%type: !llvm.ptr) -> i1 {
   llvm.return %result : i1
 }
 
-// Fill in the DLTensor `view` of a torch tensor; whether its elements are what memory says, and all inside its storage.
+// Fill in the DLTensor `view` of a torch tensor; false if its values differ from memory or exceed its storage.
 llvm.func internal @torch_view(%object: !llvm.ptr, %view: !llvm.ptr) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %false = arith.constant false
@@ -79,8 +80,8 @@ llvm.func internal @torch_view(%object: !llvm.ptr, %view: !llvm.ptr) -> i1 {
   llvm.return %result : i1
 }
 
-// Whether torch would record for a gradient what becomes of a tensor: it, or what it was computed from, requires one, and
-// torch records at present. Tensors that nothing has ever been recorded of have no block of facts for gradients.
+// True if torch would record operations on a tensor for a gradient: it requires one, directly or through its history,
+// and recording is enabled. Tensors without any recorded operation have no autograd metadata.
 llvm.func internal @is_tracked(%impl: !llvm.ptr) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -138,7 +139,7 @@ llvm.func internal @is_tracked(%impl: !llvm.ptr) -> i1 {
   llvm.return %result : i1
 }
 
-// Whether all elements of a DLTensor lie inside a storage of torch.
+// True if all elements of a DLTensor are inside a torch storage.
 llvm.func internal @fits(%view: !llvm.ptr, %storage: !llvm.ptr) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -200,8 +201,8 @@ llvm.func internal @fits(%view: !llvm.ptr, %storage: !llvm.ptr) -> i1 {
   llvm.return %result : i1
 }
 
-// The torch tensor of Python for a tensor, whose reference it takes; that of the FFI where torch cannot take it; null with
-// an exception set.
+// Convert a tensor to a Python torch tensor; takes its reference. Returns an FFI tensor if torch cannot take it, or
+// null with an exception set.
 llvm.func internal @torch_result(%handle: !llvm.ptr) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %one = arith.constant 1 : i64
@@ -238,7 +239,7 @@ llvm.func internal @torch_result(%handle: !llvm.ptr) -> !llvm.ptr {
   llvm.return %result : !llvm.ptr
 }
 
-// Whether an argument is no torch tensor that needs care, nor holds one; tuples and lists are looked into `depth` deep.
+// True if an argument neither is nor contains a torch tensor that needs care; tuples and lists are searched to `depth`.
 llvm.func internal @needs_no_care(%object: !llvm.ptr, %depth: i64) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64

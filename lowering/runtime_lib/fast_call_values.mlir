@@ -1,7 +1,7 @@
-// The part of `fast_call` that looks at arguments which are no arrays: numbers, None and shapes become values of the FFI.
+// The part of `fast_call` that converts other arguments: numbers, None and shapes become FFI values.
 
-// Make a value of the FFI of a number, None or a shape of the FFI; false for anything else. The object of a shape also
-// goes to `object_slot`; who calls gives it up.
+// Convert a number, None or an FFI shape to an FFI value; false for anything else. The object of a shape is also stored
+// in `object_slot`; the caller drops it.
 llvm.func internal @convert_value(%object: !llvm.ptr, %any: !llvm.ptr, %object_slot: !llvm.ptr) -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -75,7 +75,7 @@ llvm.func internal @convert_value(%object: !llvm.ptr, %any: !llvm.ptr, %object_s
   llvm.return %done : i1
 }
 
-// What the FFI gives when it calls the function of `self` itself.
+// Call the FFI's own function of `self`.
 llvm.func internal @call_ffi(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -92,8 +92,8 @@ llvm.func internal @call_ffi(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) ->
   llvm.return %result : !llvm.ptr
 }
 
-// What a call gives; where it has raised, what a method of `self` makes of that: it may be that the FFI cannot convert an
-// argument, or that the exception was made for that of a packed function.
+// The result of a call. If it has raised, a method of `self` handles the error: the FFI may be unable to convert an
+// argument, or the exception may wrap that of a packed function.
 llvm.func internal @or_refused(%value: !llvm.ptr, %self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr
     attributes {passthrough = ["alwaysinline"]} {
   %null = llvm.mlir.zero : !llvm.ptr
@@ -107,7 +107,7 @@ llvm.func internal @or_refused(%value: !llvm.ptr, %self: !llvm.ptr, %args: !llvm
   llvm.return %result : !llvm.ptr
 }
 
-// Give the exception that is set, and the arguments, to the method for what the FFI has raised.
+// Pass the current exception and the arguments to the method that handles FFI errors.
 llvm.func internal @call_refused(%self: !llvm.ptr, %args: !llvm.ptr, %count: i64) -> !llvm.ptr
     attributes {passthrough = ["cold", "noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr

@@ -1,4 +1,4 @@
-// What an exported library does when it is loaded (level V); see library.py for the values of its placeholders.
+// Start-up code of an exported library (level V); see library.py for the values of its placeholders.
 
 llvm.func @getenv(!llvm.ptr) -> !llvm.ptr
 llvm.func @strtod(!llvm.ptr, !llvm.ptr) -> f64
@@ -24,13 +24,14 @@ llvm.mlir.global internal constant @team_name(${team_name})
 llvm.mlir.global internal constant @kind("RuntimeError\00")
 llvm.mlir.global internal constant @missing(${missing})
 
-// Why calls fail, or null.
+// The error message of calls, or null.
 llvm.mlir.global internal @problem() : !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
   llvm.return %null : !llvm.ptr
 }
 
-// The number that an environment variable gives, the default if it is not set, is no number, or is not within 0 and the largest.
+// Read an integer from an environment variable; return the default if it is unset, malformed, or outside 0 to the
+// maximum.
 llvm.func internal @setting(%name: !llvm.ptr, %default: f64, %largest: f64) -> f64 {
   %null = llvm.mlir.zero : !llvm.ptr
   %two = arith.constant 1 : i64
@@ -58,7 +59,7 @@ llvm.func internal @setting(%name: !llvm.ptr, %default: f64, %largest: f64) -> f
   llvm.return %found : f64
 }
 
-// In the child of a fork the threads are gone, and so is whoever held the lock.
+// In the child of a fork the threads no longer exist, and the owner of the lock may not either.
 llvm.func internal @forget_threads() {
   %team = llvm.call @${TEAM_STATE}() : () -> !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -95,7 +96,7 @@ llvm.func internal @bind_memory(%table: !llvm.ptr) {
   llvm.return
 }
 
-// The function in the FFI's registry through which all code of a process finds the one team of threads.
+// The function in the FFI's registry through which all code of a process finds its only thread pool.
 llvm.func internal @give_team(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {
   %team = llvm.call @${TEAM_STATE}() : () -> !llvm.ptr
   %good = arith.constant 0 : i32
@@ -106,7 +107,7 @@ llvm.func internal @give_team(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %
   llvm.return %good : i32
 }
 
-// Let the child of a fork call a function. What glibc calls pthread_atfork is no symbol of its shared library.
+// Call a function in the child of a fork. glibc's shared library does not export pthread_atfork.
 llvm.func internal @after_fork(%child: !llvm.ptr) {
   %null = llvm.mlir.zero : !llvm.ptr
   %glibc = llvm.mlir.addressof @__register_atfork : !llvm.ptr
@@ -119,7 +120,7 @@ llvm.func internal @after_fork(%child: !llvm.ptr) {
   llvm.return
 }
 
-// The library's own team, which others may use from now on.
+// Register the library's own thread pool, for use by others.
 llvm.func internal @start_team(%key: !llvm.ptr) -> !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
   %no = arith.constant 0 : i32
@@ -143,7 +144,7 @@ llvm.func internal @start_team(%key: !llvm.ptr) -> !llvm.ptr {
   %function = llvm.load %out : !llvm.ptr -> !llvm.ptr
   %known = llvm.call @TVMFFIFunctionSetGlobal(%key, %function, %no) : (!llvm.ptr, !llvm.ptr, i32) -> i32
   %fails = arith.cmpi ne, %known, %no : i32
-  scf.if %fails {  // another thread has been faster: two teams, then
+  scf.if %fails {  // another thread has been faster: the process has two pools
     llvm.call @TVMFFIErrorMoveFromRaised(%out) : (!llvm.ptr) -> ()
     %error = llvm.load %out : !llvm.ptr -> !llvm.ptr
     %dropped = llvm.call @TVMFFIObjectDecRef(%error) : (!llvm.ptr) -> i32
@@ -152,7 +153,7 @@ llvm.func internal @start_team(%key: !llvm.ptr) -> !llvm.ptr {
   llvm.return %team : !llvm.ptr
 }
 
-// The team of the process: what is registered, else the library's own.
+// The thread pool of the process: the registered one, otherwise the library's own.
 llvm.func internal @find_team() -> !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -194,7 +195,7 @@ llvm.func internal @bind_threads(%table: !llvm.ptr) {
   llvm.return
 }
 
-// Let a table of pointers point to constants, which begin at these places of the weights.
+// Point a table of pointers to constants, which begin at these offsets in the weights.
 llvm.func internal @bind_constants(%table: !llvm.ptr, %weights: !llvm.ptr, %places: !llvm.ptr, %count: i64) {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
@@ -208,7 +209,7 @@ llvm.func internal @bind_constants(%table: !llvm.ptr, %weights: !llvm.ptr, %plac
   llvm.return
 }
 
-// Whether the CPU has all that code uses.
+// True if the CPU has all features that the code uses.
 llvm.func internal @has(%found: !llvm.ptr, %needed: !llvm.ptr) -> i1 {
   %true = arith.constant true
   %zero = arith.constant 0 : i64
@@ -228,7 +229,7 @@ llvm.func internal @has(%found: !llvm.ptr, %needed: !llvm.ptr) -> i1 {
 }
 
 ${set_error}
-// What an entry point returns where no code of the library can run.
+// The result of an entry point if the CPU can run no code of the library.
 llvm.func internal @refuse() -> i32 {
   %kind = llvm.mlir.addressof @kind : !llvm.ptr
   %p_problem = llvm.mlir.addressof @problem : !llvm.ptr

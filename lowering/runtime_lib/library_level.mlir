@@ -5,7 +5,7 @@ llvm.func @${MEMORY_ADDRESS}() -> !llvm.ptr
 llvm.func @${THREADS_ADDRESS}() -> !llvm.ptr
 llvm.mlir.global internal constant @places${level}(dense<[${places}]> : tensor<${count}xi64>) : !llvm.array<${count} x i64>
 
-// What the CPU must have: per word of ${CPU_WORDS}, the bits of features that the code uses.
+// Required CPU features: per word of ${CPU_WORDS}, the bits of features that the code uses.
 llvm.mlir.global internal constant @needed${level}(dense<[${needed}]> : tensor<${words}xi32>) : !llvm.array<${words} x i32>
 
 ${functions}
@@ -31,7 +31,7 @@ llvm.func internal @bind${level}(%weights: !llvm.ptr) {
 ${bindings}  llvm.return
 }
 
-// Bind this level, unless another one is or the CPU lacks something; whether one is bound now.
+// Bind this level, unless another one is bound or the CPU lacks a feature; true if a level is bound now.
 llvm.func internal @try${level}(%done: i1, %found: !llvm.ptr, %weights: !llvm.ptr) -> i1 {
   %true = arith.constant true
   %false = arith.constant false

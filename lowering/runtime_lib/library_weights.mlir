@@ -1,4 +1,4 @@
-// Weights in a file beside the library, or beside the program that it is linked into: it is mapped, not read.
+// Weights in a file next to the library, or next to the program that it is linked into: the file is mapped, not read.
 
 llvm.func @dladdr(!llvm.ptr, !llvm.ptr) -> i32
 llvm.func @readlink(!llvm.ptr, !llvm.ptr, i64) -> i64
@@ -20,7 +20,7 @@ llvm.mlir.global internal @weights_path() : !llvm.array<${PATH_SIZE} x i8>
 llvm.mlir.global internal @program_path() : !llvm.array<${PATH_SIZE} x i8>
 llvm.mlir.global internal @weights_problem() : !llvm.array<${PROBLEM_SIZE} x i8>
 
-// Write the path of the file of weights.
+// Write the path of the weights file.
 llvm.func internal @find_path(%path: !llvm.ptr) {
   %four = arith.constant 4 : i64
   %one = arith.constant 1 : i64
@@ -41,7 +41,7 @@ llvm.func internal @find_path(%path: !llvm.ptr) {
     scf.yield %null : !llvm.ptr
   }
   %has_folder = llvm.icmp "ne" %end, %null : !llvm.ptr
-  // A name without a folder is that of a program that has been found along PATH.
+  // A name without a folder belongs to a program that was found through PATH.
   %name, %last = scf.if %has_folder -> (!llvm.ptr, !llvm.ptr) {
     scf.yield %known, %end : !llvm.ptr, !llvm.ptr
   } else {
@@ -66,7 +66,7 @@ llvm.func internal @find_path(%path: !llvm.ptr) {
   llvm.return
 }
 
-// Say why there are no weights.
+// Report why the weights are missing.
 llvm.func internal @without_weights(%format: !llvm.ptr, %path: !llvm.ptr) {
   %size = arith.constant ${PROBLEM_SIZE} : i64
   %text = llvm.mlir.addressof @weights_problem : !llvm.ptr
@@ -77,7 +77,7 @@ llvm.func internal @without_weights(%format: !llvm.ptr, %path: !llvm.ptr) {
   llvm.return
 }
 
-// Map an open file if it has the right size and header; else null.
+// Map an open file if it has the right size and header; otherwise return null.
 llvm.func internal @map_weights(%file: i32) -> !llvm.ptr {
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = arith.constant 0 : i64

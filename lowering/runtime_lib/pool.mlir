@@ -21,7 +21,7 @@ llvm.func @${STATE}() -> !llvm.ptr {
   llvm.return %state : !llvm.ptr
 }
 
-// Whether the lock is held now; it is not where its owner keeps it for ever.
+// Acquire the lock; false if its owner never releases it.
 llvm.func internal @lock() -> i1 attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -39,7 +39,7 @@ llvm.func internal @lock() -> i1 attributes {passthrough = ["alwaysinline"]} {
   llvm.return %held : i1
 }
 
-// The lock is somebody else's: try again, but not for ever.
+// The lock is taken: retry a bounded number of times.
 llvm.func internal @wait() -> i1 attributes {passthrough = ["optnone", "noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -70,7 +70,7 @@ llvm.func internal @unlock() attributes {passthrough = ["alwaysinline"]} {
   llvm.return
 }
 
-// The class of ${PER_DOUBLING} per doubling that holds `bytes`, and the size of its blocks.
+// The size class that holds `bytes`, ${PER_DOUBLING} per power of two, and the size of its blocks.
 llvm.func internal @class_of(%bytes: i64) -> i64 attributes {passthrough = ["alwaysinline"]} {
   %one = arith.constant 1 : i64
   %two = arith.constant 2 : i64
@@ -102,7 +102,7 @@ llvm.func internal @bytes_of(%class: i64) -> i64 attributes {passthrough = ["alw
   llvm.return %bytes : i64
 }
 
-// A block of the system, or null.
+// A block from the system, or null.
 llvm.func internal @system(%size: i64) -> !llvm.ptr attributes {passthrough = ["optnone", "noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -137,7 +137,7 @@ llvm.func internal @system(%size: i64) -> !llvm.ptr attributes {passthrough = ["
   llvm.return %result : !llvm.ptr
 }
 
-// With `poison`, everything behind the head becomes NaN (and -1).
+// With `poison`, fill the block after its header with NaN (and -1).
 llvm.func internal @spoil(%block: !llvm.ptr, %size: i64) attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -154,7 +154,7 @@ llvm.func internal @spoil(%block: !llvm.ptr, %size: i64) attributes {passthrough
   llvm.return
 }
 
-// A block for `bytes` (which must include its head, and be at most 2^47), or null if there is no memory.
+// A block for `bytes` (which must include its header, and be at most 2^47), or null if out of memory.
 llvm.func internal @take(%bytes: i64) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -214,7 +214,7 @@ llvm.func internal @take(%bytes: i64) -> !llvm.ptr {
   llvm.return %block : !llvm.ptr
 }
 
-// A new block; where the system has none left, what is kept goes first.
+// Allocate a new block; if the system has no memory, free all cached blocks first.
 llvm.func internal @fresh(%class: i64, %size: i64) -> !llvm.ptr attributes {passthrough = ["optnone", "noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -260,7 +260,7 @@ llvm.func internal @fresh(%class: i64, %size: i64) -> !llvm.ptr attributes {pass
   llvm.return %block : !llvm.ptr
 }
 
-// Keep a block, as long as the limit allows: what is kept makes room for it. Also the deleter of results.
+// Cache a block, within the limit; older cached blocks are freed to make room. Also the deleter of results.
 llvm.func internal @give(%block: !llvm.ptr) {
   %one = arith.constant 1 : i64
   %at = llvm.getelementptr %block[8] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -275,7 +275,7 @@ llvm.func internal @give(%block: !llvm.ptr) {
   llvm.return
 }
 
-// Put a block on its list, if it fits into the limit; `used` is 1 if it counts as used so far.
+// Add a block to its free list, if it is within the limit; `used` is 1 if the block has counted as used.
 llvm.func internal @keep(%block: !llvm.ptr, %class: i64, %size: i64, %used: i64) -> i1 attributes {passthrough = ["alwaysinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %one = arith.constant 1 : i64
@@ -320,7 +320,7 @@ llvm.func internal @keep(%block: !llvm.ptr, %class: i64, %size: i64, %used: i64)
   llvm.return %done : i1
 }
 
-// A block for which there is no room: keep it instead of all others, or free it if it is larger than the limit.
+// No room for a block: free all other cached blocks to keep it, or free it if it is larger than the limit.
 llvm.func internal @surplus(%block: !llvm.ptr, %class: i64, %size: i64) attributes {passthrough = ["optnone", "noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -351,7 +351,7 @@ llvm.func internal @surplus(%block: !llvm.ptr, %class: i64, %size: i64) attribut
   llvm.return
 }
 
-// Free all that is kept; the bytes of it.
+// Free all cached blocks; return their bytes.
 llvm.func internal @release() -> i64 attributes {passthrough = ["optnone", "noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr

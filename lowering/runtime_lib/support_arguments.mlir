@@ -1,11 +1,12 @@
-// The part of `support` that reads tensors among the arguments of a call; see `argument_tables.py` for the layouts of tables and records.
+// The part of `support` that reads tensor arguments of a call; see `argument_tables.py` for the layouts of tables and
+// records.
 
 llvm.mlir.global internal constant @relax.rt.flaw_overlap("%s overlaps %s: each needs memory of its own\00")
 
-// Read the tensor in the TVMFFIAny at `slot`, as its row of a table says, into its `record`; an error if it is not what the
-// row says. Gives whether it is plain: its elements lie in row-major order (the steps of dimensions of size 1 do not
-// matter), at multiples of their size. If `sizes` is not null, it is to be written to: an error if it has not the sizes
-// there, or is not plain.
+// Read the tensor in the TVMFFIAny at `slot` into its `record`, and check it against its table row; raises an error if
+// it does not match. Returns true if it is plain: its elements are in row-major order (strides of dimensions of size 1
+// do not matter) and aligned to their size. If `sizes` is not null, the tensor is an output: an error if it does not
+// have these sizes, or is not plain.
 func.func private @relax.rt.take(%slot: !llvm.ptr, %row: !llvm.ptr, %record: !llvm.ptr, %sizes: !llvm.ptr) -> i1
     attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
@@ -115,8 +116,8 @@ func.func private @relax.rt.take(%slot: !llvm.ptr, %row: !llvm.ptr, %record: !ll
   return %own : i1
 }
 
-// Results that the caller gave: whether none of the `inputs` tensors whose records lie before `records` overlaps one of
-// them; in the records of those that do it says so. An error if two of the results overlap.
+// Results from the caller: true if none of the `inputs` tensors, whose records precede `records`, overlaps one of them;
+// marks the records of those that do. Raises an error if two of the results overlap.
 func.func private @relax.rt.apart(%table: !llvm.ptr, %records: !llvm.ptr, %count: i64, %inputs: i64) -> i1
     attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
@@ -159,7 +160,7 @@ func.func private @relax.rt.apart(%table: !llvm.ptr, %records: !llvm.ptr, %count
   %is_input = arith.cmpi slt, %n, %zero : i64
   cf.cond_br %is_input, ^mark, ^error
 ^mark:
-  // A copy is made of it, as if its elements were in another order.
+  // Mark it as non-contiguous, so that it is copied.
   %order_at_n = llvm.getelementptr %record_n[${RECORD_CONTIGUOUS}] : (!llvm.ptr) -> !llvm.ptr, i8
   llvm.store %no, %order_at_n : i8, !llvm.ptr
   cf.br ^against(%n1, %false : i64, i1)
@@ -170,7 +171,7 @@ func.func private @relax.rt.apart(%table: !llvm.ptr, %records: !llvm.ptr, %count
   return %result : i1
 }
 
-// Raise the error of two results that the caller gave, of these rows of a table: they overlap.
+// Raise the error of two overlapping results from the caller, with these table rows.
 func.func private @relax.rt.overlap(%table: !llvm.ptr, %a: i64, %b: i64)
     attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
   %failed = arith.constant -1 : i32
@@ -191,7 +192,7 @@ func.func private @relax.rt.overlap(%table: !llvm.ptr, %a: i64, %b: i64)
   return
 }
 
-// Raise the error of the TVMFFIAny at `slot`, which should be what a row of a table says; maybe nothing is wrong.
+// Raise the error of the TVMFFIAny at `slot`, if it does not match its table row.
 func.func private @relax.rt.flaw_of(%slot: !llvm.ptr, %row: !llvm.ptr)
     attributes {relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
   %rank_dtype = llvm.load %row : !llvm.ptr -> i64
@@ -217,7 +218,7 @@ func.func private @relax.rt.flaw_of(%slot: !llvm.ptr, %row: !llvm.ptr)
   return
 }
 
-// Let those of `count` records whose elements are not plain hold the addresses of plain copies, in memory of the frame.
+// Replace the addresses in those of `count` records that are not plain by plain copies, in memory of the frame.
 func.func private @relax.rt.settle(%frame: !llvm.ptr, %count: i64, %table: !llvm.ptr, %records: !llvm.ptr)
     attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64

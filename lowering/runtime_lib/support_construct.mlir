@@ -31,7 +31,7 @@ func.func private @relax.rt.global(%cache: !llvm.ptr, %name: !llvm.ptr, %length:
   return %f : !llvm.ptr
 }
 
-// Call a constructor such as ffi.Array; the object it gives back (type index stored by the caller of this).
+// Call a constructor such as ffi.Array; return the new object (the caller of this stores its type index).
 func.func private @relax.rt.construct(%cache: !llvm.ptr, %name: !llvm.ptr, %length: i64, %args: !llvm.ptr, %n: i32)
     -> !llvm.ptr attributes {relax.shared_group = "relax.rt"} {
   %two = arith.constant 2 : i64

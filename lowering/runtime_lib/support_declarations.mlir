@@ -1,4 +1,4 @@
-// What `support` calls: the C library, the FFI, and the ways to fail.
+// Declarations for `support`: the C library, the FFI, and the failing functions.
 
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)

@@ -1,6 +1,7 @@
-// The part of `support` that says what is wrong with a tensor. Entry points only find out that something is.
+// The part of `support` that reports argument errors of tensors. Entry points only detect that there is an error.
 //
-// `kind`: the kind of the error, or null: the one that fits; `role`: "main: parameter 'x'"; `expected`: what it should be.
+// `kind`: the kind of the error, or null to choose the fitting one; `role`: "main: parameter 'x'"; `expected`: the
+// type.
 
 llvm.mlir.global internal constant @relax.rt.kind_argument("ArgumentError\00")
 llvm.mlir.global internal constant @relax.rt.kind_device("DeviceError\00")
@@ -16,8 +17,8 @@ llvm.mlir.global internal constant @relax.rt.flaw_given("%s has dimension %lld o
 llvm.mlir.global internal constant @relax.rt.flaw_dense("%s is not contiguous, so it cannot be written to\00")
 llvm.mlir.global internal constant @relax.rt.flaw_aligned("%s is not aligned to its elements, so it cannot be written to\00")
 
-// Raise the error of the TVMFFIAny at `slot`, which should hold a tensor on the CPU of a dtype (packed; -1: any) and a
-// rank (-1: any), with sizes of zero or more, and with memory if it has elements. It may be that nothing is wrong.
+// Raise the error of the TVMFFIAny at `slot`, if it is not a CPU tensor of a dtype (packed; -1: any) and a rank (-1:
+// any), with non-negative sizes, and with memory if it has elements.
 func.func private @relax.rt.tensor_flaw(%slot: !llvm.ptr, %kind: !llvm.ptr, %role: !llvm.ptr, %expected: !llvm.ptr, %dtype: i64, %rank: i64)
     attributes {passthrough = ["cold", "noinline"], relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
@@ -142,8 +143,8 @@ func.func private @relax.rt.tensor_flaw(%slot: !llvm.ptr, %kind: !llvm.ptr, %rol
   return
 }
 
-// Raise the error of a DLTensor that is to be written to: its sizes should be those at `sizes`, its elements `dense` and
-// `aligned`. It may be that nothing is wrong.
+// Raise the error of an output DLTensor, if its sizes are not those at `sizes`, or its elements are not `dense` or not
+// `aligned`.
 func.func private @relax.rt.given_flaw(%tensor: !llvm.ptr, %role: !llvm.ptr, %sizes: !llvm.ptr, %dense: i1, %aligned: i1)
     attributes {passthrough = ["cold", "noinline"], relax.may_fail, relax.says_place, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64

@@ -1,4 +1,4 @@
-// The part of `support` that takes and gives memory.
+// The part of `support` that allocates and releases memory.
 
 llvm.func internal @relax.rt.system_take(%bytes: i64) -> !llvm.ptr attributes {relax.shared_group = "relax.rt", sym_visibility = "private"} {
   %alignment = llvm.mlir.constant(64 : i64) : i64
@@ -10,7 +10,7 @@ llvm.func internal @relax.rt.system_take(%bytes: i64) -> !llvm.ptr attributes {r
   llvm.return %p : !llvm.ptr
 }
 
-// A block, aligned to 64 bytes; a negative size stands for one beyond 64 bits. The 8 bytes at offset 8 are the pool's.
+// A block, aligned to 64 bytes; a negative size means one beyond 64 bits. The 8 bytes at offset 8 belong to the pool.
 func.func private @relax.rt.allocate(%bytes: i64) -> !llvm.ptr
     attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
@@ -32,7 +32,7 @@ func.func private @relax.rt.allocate(%bytes: i64) -> !llvm.ptr
   return %p : !llvm.ptr
 }
 
-// What gives a block back: also the deleter of tensors.
+// Release a block; also the deleter of tensors.
 func.func private @relax.rt.deleter() -> !llvm.ptr attributes {relax.shared_group = "relax.rt"} {
   %table = llvm.mlir.addressof @${MEMORY_TABLE} : !llvm.ptr
   %at = llvm.getelementptr %table[8] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -46,7 +46,7 @@ func.func private @relax.rt.free(%block: !llvm.ptr) attributes {relax.shared_gro
   return
 }
 
-// Put a new block on a frame, which holds `object` (or null).
+// Add a new block to a frame; it holds `object` (or null).
 func.func private @relax.rt.link(%frame: !llvm.ptr, %block: !llvm.ptr, %object: !llvm.ptr)
     attributes {relax.shared_group = "relax.rt"} {
   %head = llvm.load %frame : !llvm.ptr -> !llvm.ptr
@@ -71,7 +71,7 @@ func.func private @relax.rt.release(%frame: !llvm.ptr) attributes {relax.shared_
   return
 }
 
-// Release what has come on a frame since its head was `mark`.
+// Release what the frame has acquired since its head was `mark`.
 func.func private @relax.rt.release_to(%frame: !llvm.ptr, %mark: !llvm.ptr)
     attributes {relax.shared_group = "relax.rt"} {
   %head = llvm.load %frame : !llvm.ptr -> !llvm.ptr
@@ -100,7 +100,7 @@ func.func private @relax.rt.drop(%object: !llvm.ptr) attributes {relax.shared_gr
   return
 }
 
-// The bytes of a block with a head of 64 bytes; negative beyond 64 bits.
+// The size of a block with a header of 64 bytes; negative beyond 64 bits.
 func.func private @relax.rt.with_head(%bytes: i64) -> i64 attributes {relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
   %header = arith.constant 64 : i64
@@ -144,7 +144,7 @@ func.func private @relax.rt.bytes(%p: !llvm.ptr, %size: i64) -> memref<?xi8>
   return %m : memref<?xi8>
 }
 
-// A block {head of 64 bytes, memory} of the pool, so that no two calls ever share one.
+// A block {header of 64 bytes, memory} of the pool, so that no two calls share one.
 func.func private @relax.rt.workspace_take(%bytes: index) -> memref<?xi8>
     attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %size = arith.index_cast %bytes : index to i64

@@ -1,4 +1,4 @@
-// The functions that take and give memory, which the runtime replaces by those of the pool; see `support.py`.
+// The functions that allocate and release memory, which the runtime replaces by those of the pool; see `support.py`.
 
 llvm.mlir.global external @${MEMORY_TABLE}() : !llvm.array<2 x ptr> {
   %0 = llvm.mlir.zero : !llvm.array<2 x ptr>

@@ -1,6 +1,6 @@
-// The part of `support` for what is no tensor parameter: views, copies of objects that hold tensors.
+// The part of `support` for values other than tensor parameters: views, copies of objects that contain tensors.
 
-// An FFI tensor that looks at memory of the call: the callee must not keep it.
+// An FFI tensor that views memory of the call: the callee must not keep it.
 func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32) -> !llvm.ptr
     attributes {relax.shared_group = "relax.rt"} {
   %c16 = arith.constant 16 : i64
@@ -14,7 +14,7 @@ func.func private @relax.rt.view(%data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32
   return %tensor : !llvm.ptr
 }
 
-// Bytes that the elements of a DLTensor take in row-major order; `bytes` are those of one.
+// The size of a DLTensor's elements in row-major order; `bytes` is the size of one.
 func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64
     attributes {relax.shared_group = "relax.rt"} {
   %i0 = arith.constant 0 : index
@@ -34,8 +34,8 @@ func.func private @relax.rt.tensor_bytes(%tensor: !llvm.ptr, %bytes: i64) -> i64
   return %total : i64
 }
 
-// The elements of a DLTensor in row-major order: its own, or, where they lie in another order or at odd addresses, a
-// copy in memory of the frame.
+// The elements of a DLTensor in row-major order: its own, or, if they are in another order or unaligned, a copy in
+// memory of the frame.
 func.func private @relax.rt.dense(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr
     attributes {relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64

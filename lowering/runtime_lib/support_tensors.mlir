@@ -1,9 +1,9 @@
-// The part of `support` that makes tensors, and copies those with strides.
+// The part of `support` that creates tensors, and copies those with strides.
 
 // An owned FFI tensor. Its memory is one block: DLManagedTensorVersioned (80 bytes), shape, strides, padding, data.
-// Large data begins with a page: a CPU takes loads for dependent on stores before if they overlap but for the page, and
-// operands of others begin some bytes behind the beginning of one, so that loads go ahead of the stores there.
-// The deleter is the pool's own, so that a tensor outlives the code that made it.
+// Large data is page-aligned. A CPU treats a load as dependent on an earlier store if their addresses agree in the page
+// offset. Operands of other libraries begin some bytes after the start of a page, so their loads can pass these stores.
+// The deleter is the pool's own, so that a tensor outlives the code that created it.
 func.func private @relax.rt.tensor(%shape: !llvm.ptr, %rank: i32, %dtype: i32, %bytes: i64) -> !llvm.ptr
     attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %zero = arith.constant 0 : i64
@@ -69,8 +69,8 @@ func.func private @relax.rt.dltensor(%to: !llvm.ptr, %data: !llvm.ptr, %rank: i3
   return
 }
 
-// Fill in the head of a block {DLManagedTensorVersioned (80 bytes), shape, strides, …} and make it an FFI tensor; frees
-// the block if that fails. The context of the tensor, at offset 8, is the pool's.
+// Fill in the header of a block {DLManagedTensorVersioned (80 bytes), shape, strides, …} and convert it to an FFI
+// tensor; frees the block on failure. The context of the tensor, at offset 8, belongs to the pool.
 func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape: !llvm.ptr, %rank: i32, %dtype: i32)
     -> !llvm.ptr attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %one = arith.constant 1 : i64
@@ -118,7 +118,7 @@ func.func private @relax.rt.managed(%block: !llvm.ptr, %data: !llvm.ptr, %shape:
   return %tensor : !llvm.ptr
 }
 
-// Whether the elements of a DLTensor lie in row-major order; steps of dimensions of size 1 do not matter.
+// True if the elements of a DLTensor are in row-major order; strides of dimensions of size 1 do not matter.
 func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 attributes {relax.shared_group = "relax.rt"} {
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
@@ -162,7 +162,7 @@ func.func private @relax.rt.contiguous(%tensor: !llvm.ptr) -> i1 attributes {rel
   return %result : i1
 }
 
-// A contiguous copy of a DLTensor with any strides, at any address, in memory of the frame.
+// A contiguous copy of a DLTensor with any strides and alignment, in memory of the frame.
 func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %bytes: i64) -> !llvm.ptr
     attributes {relax.may_fail, relax.shared_group = "relax.rt"} {
   %i0 = arith.constant 0 : index
@@ -181,7 +181,7 @@ func.func private @relax.rt.compact(%frame: !llvm.ptr, %tensor: !llvm.ptr, %byte
   %p40 = llvm.getelementptr %tensor[40] : (!llvm.ptr) -> !llvm.ptr, i8
   %offset = llvm.load %p40 : !llvm.ptr -> i64
   %from = llvm.getelementptr %data[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-  // Bytes of the copy; elements seen several times over may be more than any memory holds.
+  // The size of the copy; with repeated elements it may exceed any memory.
   %size, %fine = scf.for %i = %i0 to %rank step %i1 iter_args(%n = %bytes, %good = %true) -> (i64, i1) {
     %k = arith.index_cast %i : index to i64
     %p = llvm.getelementptr %sizes[%k] : (!llvm.ptr, i64) -> !llvm.ptr, i64

@@ -1,6 +1,6 @@
-// A check of tensors that functions of the FFI are given (level V).
+// A check of tensor arguments of FFI functions (level V).
 
-// What is wrong with a DLTensor: 0 nothing, 1 a negative dimension, 2 elements but no memory.
+// The error of a DLTensor: 0 none, 1 a negative dimension, 2 elements without memory.
 func.func private @relax.vm.flaw(%tensor: !llvm.ptr) -> i64 {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64

@@ -1,4 +1,4 @@
-// The team of threads of a process (level V); see thread_pool.py for what it does and for the values of its placeholders.
+// The thread pool of a process (level V); see thread_pool.py for what it does and for the values of its placeholders.
 
 llvm.func @pthread_create(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @pthread_detach(i64) -> i32
@@ -50,7 +50,7 @@ llvm.func internal @work() {
   llvm.return
 }
 
-// Whether there is a job that needs one more thread; if so, this one has joined.
+// True if there is a job that needs one more thread; this thread has then joined it.
 llvm.func internal @join() -> i1 {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -76,7 +76,7 @@ llvm.func internal @join() -> i1 {
 }
 
 ${clock}
-// What a thread of the team does for ever.
+// The main loop of a pool thread.
 llvm.func internal @serve(%argument: !llvm.ptr) -> !llvm.ptr {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -138,7 +138,7 @@ llvm.func internal @serve(%argument: !llvm.ptr) -> !llvm.ptr {
   llvm.return %null : !llvm.ptr
 }
 
-// More threads, which leave all signals to those that were there before. If creation fails, fewer threads run.
+// Start threads, which block all signals. If creation fails, fewer threads run.
 llvm.func internal @grow(%wanted: i64) attributes {passthrough = ["noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -202,7 +202,7 @@ llvm.func internal @parallel(%function: !llvm.ptr, %context: !llvm.ptr, %count: 
   llvm.return
 }
 
-// A job for several threads, unless they have one.
+// Run a job on several threads, or on this one if they are busy.
 llvm.func internal @share(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %threads: i64) {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -219,7 +219,7 @@ llvm.func internal @share(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64
   llvm.return
 }
 
-// Where the threads run and how long they look for a job, by the affinity of the caller, which is on a CPU.
+// Set the threads' affinity and polling time from the affinity of the caller, which runs on a CPU of it.
 llvm.func internal @place(%cpu: i64, %count: i64) attributes {passthrough = ["noinline"]} {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -261,7 +261,7 @@ llvm.func internal @place(%cpu: i64, %count: i64) attributes {passthrough = ["no
   llvm.return
 }
 
-// Let the threads run on the CPUs of a mask without one of them.
+// Restrict the threads to the CPUs of a mask, except one.
 llvm.func internal @keep_from(%cpu: i64, %mask: !llvm.ptr, %count: i64) {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %zero = arith.constant 0 : i64
@@ -282,13 +282,13 @@ llvm.func internal @keep_from(%cpu: i64, %mask: !llvm.ptr, %count: i64) {
   scf.for %n = %zero to %count step %one : i64 {
     %p_id = llvm.getelementptr %p_ids[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i64
     %thread = llvm.load %p_id : !llvm.ptr -> i64
-    // Where no CPU is left, this fails and changes nothing.
+    // If no CPU is left, this fails and changes nothing.
     %rc = llvm.call @pthread_setaffinity_np(%thread, %bytes, %mask) : (i64, i64, !llvm.ptr) -> i32
   }
   llvm.return
 }
 
-// A job for the team, while the lock is held.
+// Run a job on the pool, while the lock is held.
 llvm.func internal @lead(%function: !llvm.ptr, %context: !llvm.ptr, %count: i64, %threads: i64) {
   %state = llvm.mlir.addressof @state : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr

@@ -1,5 +1,5 @@
-// What closures run. A block is {number of captured values, 0, function, captured values}, all TVMFFIAnys but the head. The
-// captured values stand behind the arguments.
+// Run closures. A block is {number of captured values, 0, function, captured values}, all TVMFFIAnys except the header.
+// The captured values follow the arguments.
 
 llvm.mlir.global internal constant @relax.vm.recursion_kind("RecursionLimitError\00")
 llvm.mlir.global internal constant @relax.vm.memory_kind("OutOfMemoryError\00")
@@ -47,7 +47,7 @@ llvm.func internal @relax.vm.delete_closure(%self: !llvm.ptr) {
   llvm.return
 }
 
-// A closure of a function and the values behind it: `values` are `count` TVMFFIAnys, the function first.
+// A closure of a function and the values after it: `values` are `count` TVMFFIAnys, the function first.
 llvm.func internal @relax.vm.new_closure(%values: !llvm.ptr, %count: i64, %ret: !llvm.ptr) -> i32 {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64

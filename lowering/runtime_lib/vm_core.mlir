@@ -59,12 +59,12 @@ llvm.func @${STATE}() -> !llvm.ptr {
   llvm.return %table : !llvm.ptr
 }
 
-// Values are copied a word at a time, which `volatile` keeps so: a value is written by words mostly, and a processor
-// waits where it is read as a whole then.
+// Values are copied word by word, which `volatile` enforces: values are mostly written word by word, and a wider load
+// would stall on the pending stores.
 
 // -- values --------------------------------------------------------------------------------------------------------
 
-// Give up what a TVMFFIAny holds.
+// Release the value in a TVMFFIAny.
 llvm.func internal @drop(%slot: !llvm.ptr) attributes {passthrough = ["alwaysinline"]} {
   %first = llvm.mlir.constant(64 : i32) : i32
   %kind = llvm.load %slot : !llvm.ptr -> i32
@@ -95,7 +95,7 @@ llvm.func internal @drop_all(%slots: !llvm.ptr, %count: i64) {
   llvm.return
 }
 
-// A value of a caller as one of the machine: references are counted, numbers copied.
+// Convert a caller's value to one of the machine: adds references, copies numbers.
 llvm.func internal @take(%from: !llvm.ptr, %to: !llvm.ptr) -> i32 attributes {passthrough = ["alwaysinline"]} {
   %first = llvm.mlir.constant(64 : i32) : i32
   %numbers = llvm.mlir.constant(7 : i32) : i32
@@ -142,8 +142,7 @@ llvm.func internal @raise(%kind: !llvm.ptr, %format: !llvm.ptr, %name: !llvm.ptr
   llvm.return
 }
 
-// Whether somebody wants to interrupt the program, asked at most every ${SIGNAL_MILLISECONDS} ms: `last` points to the
-// millisecond of the last question.
+// Check for signals, at most every ${SIGNAL_MILLISECONDS} ms: `last` points to the millisecond of the last check.
 llvm.func internal @interrupted(%last: !llvm.ptr) -> i32 attributes {passthrough = ["cold", "noinline"]} {
   %two = llvm.mlir.constant(2 : i64) : i64
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -183,8 +182,8 @@ llvm.func internal @interrupted(%last: !llvm.ptr) -> i32 attributes {passthrough
 
 // -- frames --------------------------------------------------------------------------------------------------------
 
-// A stack whose chunk has room for `bytes`: {previous chunk, end, bytes of all chunks of the thread, 0, ...}; null if there
-// is no memory. `before`: the bytes of the other chunks.
+// A stack whose chunk has room for `bytes`: {previous chunk, end, bytes of all chunks of the thread, 0, ...}; null if
+// out of memory. `before`: the bytes of the other chunks.
 llvm.func internal @new_chunk(%bytes: i64, %previous: !llvm.ptr, %before: i64) -> !llvm.ptr attributes {passthrough = ["noinline"]} {
   %usual = llvm.mlir.constant(${CHUNK_BYTES} : i64) : i64
   %head = llvm.mlir.constant(${CHUNK_HEAD} : i64) : i64
@@ -210,7 +209,7 @@ llvm.func internal @new_chunk(%bytes: i64, %previous: !llvm.ptr, %before: i64) -
 
 // -- the interpreter -----------------------------------------------------------------------------------------------
 
-// enter(descriptor, arguments): run a function, by the convention of the FFI.
+// enter(descriptor, arguments): run a function, by the calling convention of the FFI.
 llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr) -> i32 {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -250,7 +249,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %seven32 = llvm.mlir.constant(7 : i32) : i32
   %key_at = llvm.mlir.addressof @depth_key : !llvm.ptr
 
-  // What changes while the function runs.
+  // Mutable state of the running function.
   %v_descriptor = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
   %v_frame = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
   %v_regs = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
@@ -259,8 +258,8 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %v_depth = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
   %v_ticks = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
   %v_last = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
-  // The word where the innermost function is, or -1; how many instructions before it the call is that has failed; how
-  // many functions may still be told in the traceback.
+  // The word where the innermost function is, or -1; the number of instructions from the failed call to it; the
+  // remaining number of functions for the traceback.
   %v_at = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
   %v_behind = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
   %v_told = llvm.alloca %one x i64 : (i64) -> !llvm.ptr
@@ -293,7 +292,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
 
 ^nest:
   %key = llvm.load %key_at : !llvm.ptr -> i32
-  // What a thread keeps: how often it has entered machines, and above it the bytes of all their stacks.
+  // Per thread: the number of times it has entered machines, and above it the bytes of all their stacks.
   %nested_p = llvm.call @pthread_getspecific(%key) : (i32) -> !llvm.ptr
   %nested_word = llvm.ptrtoint %nested_p : !llvm.ptr to i64
   %nested = llvm.and %nested_word, %count_bits : i64
@@ -333,7 +332,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %p_observer = llvm.getelementptr %machine[${observer}] : (!llvm.ptr) -> !llvm.ptr, i8
   %p_state = llvm.getelementptr %machine[${vm_state}] : (!llvm.ptr) -> !llvm.ptr, i8
   %p_stack = llvm.getelementptr %machine[${stack}] : (!llvm.ptr) -> !llvm.ptr, i8
-  // The arguments of calls lie at the bottom of the stack, before the frames.
+  // The arguments of calls are at the bottom of the stack, before the frames.
   %buffer_bytes = llvm.mul %max_args, %c16 : i64
   %kept = llvm.atomicrmw xchg %p_stack, %null acq_rel : !llvm.ptr, !llvm.ptr
   %has_stack = llvm.icmp "ne" %kept, %null : !llvm.ptr
@@ -361,8 +360,8 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.store %chunk0, %v_chunk : !llvm.ptr, !llvm.ptr
   llvm.br ^push(%self, %args, %zero, %void : !llvm.ptr, !llvm.ptr, i64, i64)
 
-  // A frame for a function: {previous frame, descriptor, where the caller goes on, its register for the result, its
-  // top of the stack, its chunk, registers}. The arguments become registers.
+  // A frame for a function: {previous frame, descriptor, the caller's next instruction, its register for the result,
+  // its top of the stack, its chunk, registers}. The arguments become registers.
 ^push(%callee: !llvm.ptr, %values: !llvm.ptr, %resume: i64, %target: i64):
   %depth = llvm.load %v_depth : !llvm.ptr -> i64
   %too_many = llvm.icmp "sge" %depth, %max_depth : i64
@@ -544,7 +543,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.store %function_pair_value, %function_pair_to : i64, !llvm.ptr
   llvm.br ^argument(%j1, %made_functions : i64, i64)
 ^new_function:
-  // A machine does not hold functions of its own, which hold it: one is made for this call.
+  // A machine does not hold its own functions, which hold it: create one for this call.
   %new_status = llvm.call @new_function(%described, %slot) : (!llvm.ptr, !llvm.ptr) -> i32
   %is_made = llvm.icmp "eq" %new_status, %z32 : i32
   llvm.cond_br %is_made, ^argument(%j1, %j1 : i64, i64), ^fail_call(%new_status, %j, %made_functions : i32, i64, i64)
@@ -590,7 +589,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   %with_functions = llvm.icmp "ne" %made_functions, %zero : i64
   llvm.cond_br %with_functions, ^external_own, ^push(%own_callee, %buffer, %next_pc, %first_word : !llvm.ptr, !llvm.ptr, i64, i64)
 ^external_own:
-  // The functions made for the call are dropped behind it: the callee runs in a frame of the C stack.
+  // Drop the functions created for the call after it: the callee runs in a frame of the C stack.
   %own_n32 = llvm.trunc %arg_count : i64 to i32
   %own_status = llvm.call @enter(%own_callee, %buffer, %own_n32, %result) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
   llvm.br ^back(%own_status : i32)
@@ -689,7 +688,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.store %caller_regs, %v_regs : !llvm.ptr, !llvm.ptr
   llvm.br ^store_result(%resumed, %wanted, %caller_regs : i64, i64, !llvm.ptr)
 
-  // An error is set: leave all frames.
+  // An error is set: pop all frames.
 ^fail(%error: i32):
   %failing = llvm.load %v_frame : !llvm.ptr -> !llvm.ptr
   %no_frame = llvm.icmp "eq" %failing, %null : !llvm.ptr
@@ -726,7 +725,7 @@ llvm.func internal @enter(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !ll
   llvm.store %one, %v_behind : i64, !llvm.ptr
   llvm.br ^fail(%error : i32)
 
-  // Keep the stack for the next call; there is one only, others are freed.
+  // Cache one stack for the next call; others are freed.
 ^finish(%code_of_status: i32):
   %own_chunk = llvm.load %v_chunk : !llvm.ptr -> !llvm.ptr
   %other = llvm.atomicrmw xchg %p_stack, %own_chunk acq_rel : !llvm.ptr, !llvm.ptr
@@ -763,7 +762,7 @@ llvm.func internal @drop_pair(%kind: i64, %object: !llvm.ptr) attributes {passth
   llvm.return
 }
 
-// Drop the functions that were made for a call (see ^new_function), of its first `count` arguments.
+// Drop the functions among the first `count` arguments that were created for a call (see ^new_function).
 llvm.func internal @drop_made(%words: !llvm.ptr, %buffer: !llvm.ptr, %count: i64, %descriptors: !llvm.ptr) attributes {passthrough = ["cold", "noinline"]} {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -797,7 +796,7 @@ llvm.func internal @drop_made(%words: !llvm.ptr, %buffer: !llvm.ptr, %count: i64
   llvm.return
 }
 
-// Let a thread know how often it has entered machines, and the bytes of their stacks.
+// Store the number of a thread's entries into machines, and the bytes of their stacks.
 llvm.func internal @note_thread(%key: i32, %count: i64, %bytes: i64) {
   %size = llvm.mlir.constant(${COUNT_BITS} : i64) : i64
   %above = llvm.shl %bytes, %size : i64
@@ -807,7 +806,7 @@ llvm.func internal @note_thread(%key: i32, %count: i64, %bytes: i64) {
   llvm.return
 }
 
-// Give a frame's memory back, with its chunk if it began one.
+// Release a frame's memory, with its chunk if it began one.
 llvm.func internal @leave_frame(%frame: !llvm.ptr, %v_top: !llvm.ptr, %v_chunk: !llvm.ptr, %key: i32, %count: i64) attributes {passthrough = ["alwaysinline"]} {
   %at32 = llvm.getelementptr %frame[32] : (!llvm.ptr) -> !llvm.ptr, i8
   %top = llvm.load %at32 : !llvm.ptr -> !llvm.ptr

@@ -1,6 +1,6 @@
-// Ending tuples and closures, which hold values, without recursion: what ends while another one of them ends waits in a
-// list of the thread. A node is a tuple's object or a closure's block, with 1 added for a closure; its link is in a word
-// that it does not need any more.
+// Destroy tuples and closures, which hold values, without recursion: one that dies while another is destroyed is queued
+// in a list of the thread. A node is a tuple's object or a closure's block, with 1 added for a closure; its link is in
+// a word that is no longer needed.
 
 llvm.mlir.global internal @relax.vm.discard_key(0 : i32) : i32
 
@@ -62,7 +62,7 @@ llvm.func internal @relax.vm.discard(%node: i64) {
   llvm.return
 }
 
-// Drop what a node holds, then its memory.
+// Drop the values of a node, then its memory.
 llvm.func internal @relax.vm.end_node(%node: i64) {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -111,7 +111,7 @@ llvm.func internal @relax.vm.drop_values(%values: !llvm.ptr, %count: i64) {
   llvm.return
 }
 
-// Copies of values that somebody else holds, each with a reference of its own; the first that cannot be kept ends it.
+// Copy values that have another owner, with a new reference to each; stops at the first that cannot be kept.
 llvm.func internal @relax.vm.keep_values(%from: !llvm.ptr, %to: !llvm.ptr, %count: i64) -> i32 {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -131,7 +131,7 @@ llvm.func internal @relax.vm.keep_values(%from: !llvm.ptr, %to: !llvm.ptr, %coun
   llvm.return %status : i32
 }
 
-// The deleter of tuples: `flags` as in relax.vm.delete. Where somebody holds a weak reference, the fields go now.
+// The deleter of tuples: `flags` as in relax.vm.delete. If a weak reference remains, only the fields are dropped now.
 llvm.func internal @relax.vm.delete_tuple(%object: !llvm.ptr, %flags: i32) {
   %one = llvm.mlir.constant(1 : i32) : i32
   %three = llvm.mlir.constant(3 : i32) : i32
@@ -155,7 +155,7 @@ llvm.func internal @relax.vm.delete_tuple(%object: !llvm.ptr, %flags: i32) {
   llvm.return
 }
 
-// A tuple (an Array) of `count` fields, all None; fields lie behind the object.
+// A tuple (an Array) of `count` fields, all None; fields follow the object.
 func.func private @relax.vm.tuple(%count: i64) -> !llvm.ptr {
   %c16 = arith.constant 16 : i64
   %zero = arith.constant 0 : i64

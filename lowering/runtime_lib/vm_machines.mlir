@@ -1,6 +1,6 @@
-// Machines: memory with references, the functions made of it, its tables of values (level V); a part of vm_core.mlir.
+// Machines: reference-counted memory, its functions, its tables of values (level V); a part of vm_core.mlir.
 
-// A machine of so many bytes, all zero, with one reference; null if there is no memory.
+// A zeroed machine of the given size with one reference; null if out of memory.
 llvm.func internal @create(%bytes: i64) -> !llvm.ptr {
   %one = llvm.mlir.constant(1 : i64) : i64
   %machine = llvm.call @calloc(%one, %bytes) : (i64, i64) -> !llvm.ptr
@@ -22,7 +22,7 @@ llvm.func internal @retain(%machine: !llvm.ptr) {
   llvm.return
 }
 
-// Give a reference back; the last one frees the machine, with all that its tables hold.
+// Drop a reference; the last one frees the machine, with the values in its tables.
 llvm.func internal @release(%machine: !llvm.ptr) {
   %one = llvm.mlir.constant(1 : i64) : i64
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -79,7 +79,7 @@ llvm.func internal @new_function(%descriptor: !llvm.ptr, %out: !llvm.ptr) -> i32
   llvm.return %status : i32
 }
 
-// make_function(address of a descriptor) -> Function, by the convention of the FFI
+// make_function(address of a descriptor) -> Function, by the calling convention of the FFI
 llvm.func internal @make_function(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr) -> i32 {
   %p8 = llvm.getelementptr %args[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %descriptor = llvm.load %p8 : !llvm.ptr -> !llvm.ptr
@@ -87,7 +87,7 @@ llvm.func internal @make_function(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %
   llvm.return %status : i32
 }
 
-// store_any(address, value): keep a value in a table, by the convention of the FFI
+// store_any(address, value): store a value in a table, by the calling convention of the FFI
 llvm.func internal @store_any(%self: !llvm.ptr, %args: !llvm.ptr, %n: i32, %ret: !llvm.ptr) -> i32 {
   %none = llvm.mlir.constant(0 : i64) : i64
   %p8 = llvm.getelementptr %args[8] : (!llvm.ptr) -> !llvm.ptr, i8

@@ -1,6 +1,6 @@
-// Objects of the FFI that the virtual machine makes itself: shapes, and tensors with their own or somebody else's memory.
-// An object lies 16 bytes behind the beginning of a block of the pool: {reference counts, type index, deleter, …} as
-// tvm/ffi/c_api.h has it. Its deleter is code that stays as long as the process.
+// FFI objects that the virtual machine creates itself: shapes, and tensors that own or view memory. An object starts 16
+// bytes after the beginning of a pool block: {reference counts, type index, deleter, …} as in tvm/ffi/c_api.h. Its
+// deleter is code that is never unloaded.
 
 func.func private @relax.vm.head(%object: !llvm.ptr, %kind: i64, %deleter: !llvm.ptr) {
   // one strong and one weak reference
@@ -22,7 +22,8 @@ llvm.func internal @relax.vm.give(%object: !llvm.ptr) {
   llvm.return
 }
 
-// The deleter of what holds nothing: `flags` has bit 0 when the last strong reference goes, bit 1 with the last weak one.
+// The deleter of objects without references: `flags` has bit 0 set for the last strong reference, bit 1 for the last
+// weak.
 llvm.func internal @relax.vm.delete(%object: !llvm.ptr, %flags: i32) {
   %two = llvm.mlir.constant(2 : i32) : i32
   %zero = llvm.mlir.constant(0 : i32) : i32
@@ -36,7 +37,7 @@ llvm.func internal @relax.vm.delete(%object: !llvm.ptr, %flags: i32) {
   llvm.return
 }
 
-// The deleter of a view, which holds the tensor whose memory it shows.
+// The deleter of a view, which holds the tensor that owns its memory.
 llvm.func internal @relax.vm.delete_view(%object: !llvm.ptr, %flags: i32) {
   %one = llvm.mlir.constant(1 : i32) : i32
   %zero = llvm.mlir.constant(0 : i32) : i32
@@ -53,7 +54,7 @@ llvm.func internal @relax.vm.delete_view(%object: !llvm.ptr, %flags: i32) {
   llvm.return
 }
 
-// A Shape of `count` numbers.
+// A Shape of `count` integers.
 func.func private @relax.vm.shape(%count: i64, %numbers: !llvm.ptr) -> !llvm.ptr {
   %c8 = arith.constant 8 : i64
   %head = arith.constant 56 : i64
@@ -73,7 +74,7 @@ func.func private @relax.vm.shape(%count: i64, %numbers: !llvm.ptr) -> !llvm.ptr
   return %object : !llvm.ptr
 }
 
-// Fill in the DLTensor of an object, whose shape and strides, in row-major order, lie `tables` bytes behind it.
+// Fill in the DLTensor of an object; its shape and strides, in row-major order, start `tables` bytes after it.
 func.func private @relax.vm.fill(%object: !llvm.ptr, %tables: i64, %data: !llvm.ptr, %rank: i64, %shape: !llvm.ptr, %dtype: i32) {
   %one = arith.constant 1 : i64
   %i0 = arith.constant 0 : index
@@ -121,8 +122,8 @@ func.func private @relax.vm.view(%source: !llvm.ptr, %data: !llvm.ptr, %rank: i6
   return %object : !llvm.ptr
 }
 
-// A tensor with memory of its own, behind it in its block: `size` bytes, -1 for more than there is. Large data begins with
-// a page, as that of `relax.rt.tensor` does.
+// A tensor that owns memory, after it in its block: `size` bytes, -1 for a size beyond 64 bits. Large data is
+// page-aligned, as in `relax.rt.tensor`.
 func.func private @relax.vm.tensor(%shape: !llvm.ptr, %rank: i64, %dtype: i32, %size: i64) -> !llvm.ptr {
   %zero = arith.constant 0 : i64
   %minus = arith.constant -1 : i64

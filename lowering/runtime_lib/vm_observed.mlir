@@ -1,4 +1,4 @@
-// Calls that an instrument or a profile sees (level V); a part of vm_core.mlir.
+// Calls with an instrument or a profile attached (level V); a part of vm_core.mlir.
 
 llvm.func internal @nanoseconds() -> i64 attributes {passthrough = ["cold", "noinline"]} {
   %two = llvm.mlir.constant(2 : i64) : i64
@@ -14,7 +14,7 @@ llvm.func internal @nanoseconds() -> i64 attributes {passthrough = ["cold", "noi
   llvm.return %now : i64
 }
 
-// A call of function `index` at word `pc`, between two calls of the instrument, its time added to the profile.
+// Call function `index` at word `pc`, between two calls of the instrument; its time is added to the profile.
 llvm.func internal @observe(%machine: !llvm.ptr, %pc: i64, %index: i64, %buffer: !llvm.ptr, %n: i64, %result: !llvm.ptr) -> i32 attributes {passthrough = ["cold", "noinline"]} {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -101,7 +101,7 @@ llvm.func internal @observe(%machine: !llvm.ptr, %pc: i64, %index: i64, %buffer:
   llvm.return %status : i32
 }
 
-// Ask the instrument about a call: 0 if it goes on, 1 if `result` stands for it, below 0 for an error that is set.
+// Ask the instrument about a call: 0 to run it, 1 to use `result` instead, negative if an error is set.
 llvm.func internal @ask(%machine: !llvm.ptr, %function: !llvm.ptr, %index: i64, %before: i1, %buffer: !llvm.ptr, %n: i64, %result: !llvm.ptr) -> i64 attributes {passthrough = ["cold", "noinline"]} {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -157,7 +157,7 @@ llvm.func internal @ask(%machine: !llvm.ptr, %function: !llvm.ptr, %index: i64, 
       %wide = llvm.sext %status : i32 to i64
       scf.yield %wide : i64
     } else {
-      // A list of one value stands for it, the number 1 for "do not call".
+      // A list of one value replaces the result, the number 1 means "do not call".
       %said_kind = llvm.load %said : !llvm.ptr -> i32
       %payload = llvm.load %said8 : !llvm.ptr -> i64
       %is_list = llvm.icmp "eq" %said_kind, %array_kind : i32

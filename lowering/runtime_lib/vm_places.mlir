@@ -1,12 +1,12 @@
-// Where errors pass through bytecode: functions and instructions in their tracebacks (level V); a part of vm_core.mlir.
+// Tracebacks of errors in bytecode: their functions and instructions (level V); a part of vm_core.mlir.
 
 llvm.func @TVMFFIErrorMoveFromRaised(!llvm.ptr)
 llvm.func @TVMFFIErrorSetRaised(!llvm.ptr)
 
 llvm.mlir.global internal constant @place("  File \22<bytecode>\22, line %lld, in %s\0A\00")
 
-// Add a line to the traceback of the error that is set: the instruction at word `at`, or that many instructions before
-// it, of a function. Nothing happens where no error of the FFI is set.
+// Add a line to the traceback of the current error, for a function and the instruction at word `at`, or that many
+// instructions before it. Does nothing without an FFI error.
 llvm.func internal @tell_place(%machine: !llvm.ptr, %descriptor: !llvm.ptr, %at: i64, %before: i64) attributes {passthrough = ["cold", "noinline"]} {
   %one = llvm.mlir.constant(1 : i64) : i64
   %two = llvm.mlir.constant(2 : i64) : i64

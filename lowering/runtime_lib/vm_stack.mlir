@@ -1,4 +1,4 @@
-// How much of a thread's C stack is left, for code that calls back into a virtual machine (level V).
+// The free space of a thread's C stack, for code that calls back into a virtual machine (level V).
 
 llvm.func @pthread_self() -> i64
 llvm.func @pthread_getattr_np(i64, !llvm.ptr) -> i32
@@ -10,7 +10,7 @@ llvm.func @pthread_setspecific(i32, !llvm.ptr) -> i32
 
 llvm.mlir.global internal @relax.vm.stack_key(0 : i32) : i32
 
-// To be called once, before anything else here.
+// Must be called once, before anything else here.
 llvm.func internal @relax.vm.watch_stacks() {
   %key = llvm.mlir.addressof @relax.vm.stack_key : !llvm.ptr
   %null = llvm.mlir.zero : !llvm.ptr
@@ -18,8 +18,8 @@ llvm.func internal @relax.vm.watch_stacks() {
   llvm.return
 }
 
-// Bytes of the C stack that are left, but for a reserve for what is called: ${STACK_RESERVE} bytes, or a quarter of a smaller
-// stack. Where the system does not tell the size of the stack, half a megabyte is believed from here on.
+// Bytes of the C stack that are left, minus a reserve for callees: ${STACK_RESERVE} bytes, or a quarter of a smaller
+// stack. If the system does not report the size of the stack, assume half a megabyte from here on.
 llvm.func internal @relax.vm.stack_left() -> i64 attributes {passthrough = ["noinline"]} {
   %one = llvm.mlir.constant(1 : i64) : i64
   %key_at = llvm.mlir.addressof @relax.vm.stack_key : !llvm.ptr
