@@ -337,7 +337,7 @@ class Wrapper(FFICode):
                 self.copy_if(item, self.any_of(*(self.meet(read, place) for _, place in places)))
 
     def settle_inputs(self, inputs: list[Tensor | str], outs: list[Out], given: str) -> None:
-        """Copy the tensors that are not plain. Subclasses also copy those that overlap a result if `given` (i1)."""
+        """Copy the tensors that are not plain, or that overlap a result from the caller (if `given`, an i1)."""
         if self.tensors:
             self.settle(self.all_of(*self.plain), len(self.tensors), self.rows, self.records)
 

@@ -117,9 +117,9 @@ def _place_call(
 
 
 def _apart(tensor_: ir.Value) -> ir.Value:
-    """Rebuild a tensor from its buffer, so that upstream does not track its memory; its writes are not read through it.
+    """Rebuild a tensor from its buffer, so that upstream does not track its memory.
 
-    Otherwise upstream would copy the memory of a `tensor.collapse_shape`.
+    This is safe, because no other op reads what is written there. Upstream would copy a `tensor.collapse_shape`.
     """
     type_ = ir.RankedTensorType(tensor_.type)
     buffer = bufferization.to_buffer(ir.MemRefType.get(type_.shape, type_.element_type), tensor_)
