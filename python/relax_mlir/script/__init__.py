@@ -1,4 +1,4 @@
-"""The script form of Relax modules: Python text that reads like the program, printed and parsed.
+"""The script form of Relax modules: Python source that `parse` reads and the printer emits.
 
 >>> from relax_mlir.script import ir as I, ir_module, relax as R
 """

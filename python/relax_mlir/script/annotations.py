@@ -1,4 +1,4 @@
-"""Annotations of a script: ``R.Tensor[(n, 4), "f32"]`` and ``R.Tensor(("n", 4), "float32")`` to struct infos."""
+"""Read annotations such as ``R.Tensor[(n, 4), "f32"]`` and ``R.Tensor(("n", 4), "float32")`` as struct infos."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDER = {
     "Prim": ("dtype",),
     "Callable": ("params", "result", "pure"),
 }
-"""Arguments of annotations by position."""
+"""The positional arguments of each annotation."""
 KINDS = ("Tensor", "Shape", "Prim", "Tuple", "Object", "Callable")
 CLASSES: dict[str, type[StructInfo]] = {
     "Tensor": Tensor,
@@ -29,7 +29,7 @@ CLASSES: dict[str, type[StructInfo]] = {
     "Object": Object,
     "Callable": Callable,
 }
-"""What the kinds are in Python."""
+"""The Python class of each annotation."""
 ALIASES = {"Any": "Object"}
 """TVM's names of annotations."""
 ALLOWED = {
@@ -39,9 +39,9 @@ ALLOWED = {
     "Callable": {"params", "result", "pure"},
 }
 SPELLINGS = {"ret": "result", "purity": "pure"}
-"""TVM's names of arguments of annotations."""
+"""TVM's names of annotation arguments."""
 OF_VALUES = ("ty", "struct_info")
-"""TVM's attributes of a value that stand for its annotation."""
+"""TVM's attributes of a value that give its struct info."""
 UNSUPPORTED = {
     "vdevice": "there is one device, the CPU: leave vdevice out",
     "derive_func": "register_infer gives a registered function its shape rule, in Python",
@@ -49,7 +49,7 @@ UNSUPPORTED = {
 
 
 def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
-    """The struct info that an annotation says; raises `Problem`."""
+    """Return the struct info of an annotation. Raises `Problem`."""
     if isinstance(node, ast.Constant) and node.value is None:
         return Tuple()
     if isinstance(node, ast.Attribute) and node.attr in OF_VALUES and scope.path(node) is None:
@@ -83,7 +83,7 @@ def read_annotation(node: ast.expr, scope: Scope) -> StructInfo:
 
 
 def _of_value(node: ast.Attribute, scope: Scope) -> StructInfo:
-    """``x.ty``: what is known of the value ``x``."""
+    """``x.ty``: the struct info of the value ``x``."""
     value = scope.lookup(node.value) if isinstance(node.value, ast.Name) else None
     if not isinstance(value, Value):
         raise Problem(node, f"`{ast.unparse(node)[:40]}` is no annotation: only values have a `.{node.attr}`")
@@ -91,7 +91,7 @@ def _of_value(node: ast.Attribute, scope: Scope) -> StructInfo:
 
 
 def parts_of(node: ast.expr, scope: Scope) -> tuple[str, list[ast.expr], dict[str, ast.expr]]:
-    """Kind, positional arguments and arguments by name of an annotation; a tensor's all are by name."""
+    """Return the kind, positional and named arguments of an annotation. A tensor's arguments are all named."""
     head, arguments, keywords = _parts(node)
     path = _path(head, scope)
     kind = "" if path is None else ALIASES.get(path[1], path[1])
@@ -104,7 +104,7 @@ def parts_of(node: ast.expr, scope: Scope) -> tuple[str, list[ast.expr], dict[st
 
 
 def _path(head: ast.expr, scope: Scope) -> tuple[str, str] | None:
-    """``("R", "Tensor")`` for ``R.Tensor``, and for ``Tensor`` unless the name is something else's."""
+    """``("R", "Tensor")`` for ``R.Tensor``, and for a bare ``Tensor`` that no other definition hides."""
     if isinstance(head, ast.Name) and head.id in KINDS and head.id not in scope.values:
         found = scope.captured.get(head.id, CLASSES[head.id])
         return ("R", head.id) if found is CLASSES[head.id] else None
@@ -112,7 +112,7 @@ def _path(head: ast.expr, scope: Scope) -> tuple[str, str] | None:
 
 
 def _parts(node: ast.expr) -> tuple[ast.expr, list[ast.expr], list[ast.keyword]]:
-    """Head, arguments and keywords of an annotation in any of its spellings."""
+    """Return the head, arguments and keywords of an annotation in any of its spellings."""
     if isinstance(node, ast.Call):
         return node.func, list(node.args), node.keywords
     if isinstance(node, ast.Subscript):
@@ -122,7 +122,7 @@ def _parts(node: ast.expr) -> tuple[ast.expr, list[ast.expr], list[ast.keyword]]
 
 
 def _subscripts(inside: ast.expr) -> list[ast.expr]:
-    """``[(n, 4), "f32"]`` has two arguments; ``[(n, 4)]``, which is ``[n, 4]`` to Python, one."""
+    """Split a subscript into arguments: ``[(n, 4), "f32"]`` has two; ``[(n, 4)]``, the same as ``[n, 4]``, has one."""
     if not isinstance(inside, ast.Tuple):
         return [inside]
     is_shape = all(isinstance(e, ast.Name | ast.BinOp) or _is_integer(e) for e in inside.elts)
@@ -160,7 +160,7 @@ def _read(
 
 
 def _scalar(dtype: str) -> StructInfo:
-    """A number as a value: an integer of 64 bits, or a tensor of rank 0 of another dtype."""
+    """The struct info of a scalar: `Prim` for int64, a tensor of rank 0 for other dtypes."""
     return Prim() if dtype == "int64" else Tensor((), dtype)
 
 
@@ -195,14 +195,14 @@ def _dtype(node: ast.expr | None, scope: Scope) -> str | None:
         return None
     if isinstance(node, ast.Name):
         found = scope.values.get(node.id, scope.captured.get(node.id))
-        return found if isinstance(found, str) else node.id  # f32, which formatters make of "f32"
+        return found if isinstance(found, str) else node.id  # f32, unquoted by formatters
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         raise Problem(node, 'expected a dtype such as "float32"', "DTypeError")
     return node.value
 
 
 def _ndim(named: dict[str, ast.expr]) -> int | None:
-    """The rank that is written; TVM's -1 says that it is unknown."""
+    """The written rank; None if it is left out or -1 (TVM's unknown)."""
     node = named.get("ndim")
     if node is None or ast.unparse(node) == "-1":
         return None

@@ -1,4 +1,4 @@
-"""Attributes of functions, modules and calls as Python, so that reading the text makes the same attributes."""
+"""Write attributes of functions, modules and calls as Python text that reads back as the same attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from relax_mlir.script.builder_calls import python_text, python_value, quoted
 
 
 def dictionary_text(value: ir.Attribute) -> str:
-    """A dictionary of attributes as Python; nothing at all is None in it."""
+    """Write a dictionary of attributes as Python. A unit attribute becomes None."""
     items = (f"{quoted(item.name)}: {_entry(item.attr)}" for item in ir.DictAttr(value))
     return f"{{{', '.join(items)}}}"
 
@@ -17,7 +17,7 @@ def _entry(value: ir.Attribute) -> str:
 
 
 def attribute_text(value: ir.Attribute) -> str:
-    """An attribute as a Python literal where that says its type too, else as ``I.attribute("…")``."""
+    """Write an attribute as a Python literal if the literal implies its type, else as ``I.attribute("…")``."""
     if isinstance(value, ir.DictAttr):
         return dictionary_text(value)
     if isinstance(value, ir.ArrayAttr):

@@ -1,4 +1,4 @@
-"""Attributes of values in a script: ``x.shape``, ``x.dtype`` and ``x.ndim``, which are known while it is read."""
+"""Attributes of values in a script: ``x.shape``, ``x.dtype`` and ``x.ndim``, resolved at parse time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOWN = ("shape", "dtype", "ndim")
 
 
 def of_value(node: ast.Attribute, value: Value) -> Any:  # noqa: ANN401 - dimensions, a text or an int
-    """The attribute of `value` that `node` reads. Raises `Problem`."""
+    """Return the attribute of `value` that `node` reads. Raises `Problem`."""
     info, text = value.struct_info, ast.unparse(node.value)
     if node.attr == "shape" and isinstance(info, Tensor | Shape):
         return shape(node, value) if _is_known(info) else _shape_value(node, value)
@@ -44,7 +44,7 @@ def _is_known(info: Tensor | Shape) -> bool:
 
 
 def _shape_value(node: ast.AST, value: Value) -> Value:
-    """The shape of a tensor of which not all is known, as a value."""
+    """The shape of a partially unknown tensor, as a shape value."""
     if isinstance(value.struct_info, Shape):
         return value
     try:
@@ -54,7 +54,7 @@ def _shape_value(node: ast.AST, value: Value) -> Value:
 
 
 def shape(node: ast.AST, value: Value) -> tuple[Dim, ...]:
-    """The dimensions of a tensor, or the entries of a shape, as integers and symbolic expressions."""
+    """Return the dimensions of a tensor, or the entries of a shape, as integers and symbolic expressions."""
     info = value.struct_info
     dims = info.shape if isinstance(info, Tensor) else info.values if isinstance(info, Shape) else None
     known = None if dims is None else tuple(dim for dim in dims if dim is not None)

@@ -1,4 +1,4 @@
-"""Ops as calls of their builders: whether a call with these arguments makes the same op again."""
+"""Print ops as calls of their builders, if the call rebuilds the same op."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ RENAMED = {
     "squeeze": {"axes": "axis"},
     "split": {"sections": "indices_or_sections"},
 }
-"""Attributes whose builder's argument has another name."""
+"""Attributes whose builder argument has another name."""
 
 PREFIX = "relax."
 
 
 def keyword_arguments(op: ir.Operation, cls: type[RelaxOp]) -> dict[str, Any] | None:
-    """The keyword arguments with which the builder makes `op` again, or None if it makes another."""
+    """Return the keyword arguments with which the builder rebuilds `op`, or None if the result differs."""
     name = op.name.removeprefix(PREFIX)
     renamed = RENAMED.get(name, {})
     arguments: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def _attributes(op: ir.Operation) -> dict[str, str]:
 
 
 def python_value(value: ir.Attribute) -> Any:  # noqa: ANN401 - a number, text, or a list of such
-    """An attribute as a Python value; raises `ValueError` for a kind that has none."""
+    """Return an attribute as a Python value. Raises `ValueError` for an attribute without a Python form."""
     if isinstance(value, ir.BoolAttr):
         return bool(value.value)
     if isinstance(value, ir.IntegerAttr | ir.FloatAttr | ir.StringAttr):
@@ -87,7 +87,7 @@ def python_value(value: ir.Attribute) -> Any:  # noqa: ANN401 - a number, text, 
 
 
 def python_text(value: Any) -> str:  # noqa: ANN401 - what `python_value` gives
-    """A Python value as text, strings in double quotes."""
+    """Write a Python value as source text, with strings in double quotes."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Builtins of the virtual machine as the first design writes them: as packed functions with named arguments.
+"""Virtual machine builtins in the form of the first Relax design, as packed functions with named arguments.
 
-``R.call_packed("vm.builtin.alloc_shape_heap", size=4)`` is ``R.vm.alloc_shape_heap(4)``, and so on. Calls as bytecode
-makes them, all of whose arguments are values, stay calls of packed functions.
+``R.call_packed("vm.builtin.alloc_shape_heap", size=4)`` is read as ``R.vm.alloc_shape_heap(4)``, and so on. Calls in
+the form of bytecode, whose arguments are all values, remain calls of packed functions.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ OPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "free_storage": ("vm.kill_object", ("value",)),
     "free_tensor": ("vm.kill_object", ("value",)),
 }
-"""Builtin → the op, and its arguments."""
+"""Builtin → op and argument names."""
 SHAPES = (ast.Tuple, ast.List)
 
 
 def as_op(expressions: Expressions, node: ast.Call) -> ast.Call | None:
-    """The call of the op for that of a builtin in the form of the design; None for any other call.
+    """Rewrite a `call_packed` of a builtin as a call of its op; return None for any other call.
 
-    It is recognised by arguments with names, and by shapes that are written out where bytecode has numbers. What is
-    called may also be a function of the module: ``R.call_packed(cls.f, x, out)`` is ``cls.f(x, out)``.
+    The form with op arguments is recognised by keyword arguments, or by a tuple or list as the last argument, where
+    bytecode has integers. The callee may also be a function of the module: ``R.call_packed(cls.f, x, out)`` is read as
+    ``cls.f(x, out)``.
     """
     name = node.args[0] if node.args else None
     if name is not None and expressions.calls.named(expressions, name) is not None:
@@ -64,7 +65,7 @@ def as_op(expressions: Expressions, node: ast.Call) -> ast.Call | None:
 
 
 def _argument(builtin: str, name: str, node: ast.expr) -> ast.expr:
-    """An argument as the op takes it: slots are a list, the size of a heap is a number."""
+    """Convert an argument to the form that the op takes: indices as a list, the size of a shape heap as an integer."""
     if name == "size" and builtin == "alloc_shape_heap" and isinstance(node, SHAPES) and len(node.elts) == 1:
         return node.elts[0]
     if name == "indices" and isinstance(node, ast.Tuple):

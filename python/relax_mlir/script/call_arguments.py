@@ -1,4 +1,4 @@
-"""The arguments of calls in a script: evaluated, by name, as annotations, or as literals."""
+"""Arguments of calls in a script: evaluated, by name, as annotations, or as literals."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
 
 OUT = dict.fromkeys(("out_ty", "out_sinfo", "ty_args", "sinfo_args"), "out")
-"""TVM's names of the argument that says what a call gives."""
+"""TVM's names of the argument that gives the result's struct info."""
 
 
 def arguments(expressions: Expressions, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    """Evaluated arguments of a call, in the order in which they are written."""
+    """Evaluate the arguments of a call in source order."""
 
     def evaluated(item: ast.expr) -> Any:  # noqa: ANN401 - a value or a constant
         found = expressions.evaluate(item)
@@ -68,7 +68,7 @@ def _parameters(signature: inspect.Signature) -> str:
 def named_arguments(
     node: ast.Call, names: Sequence[str], required: int, spellings: Mapping[str, str] | None = None
 ) -> dict[str, ast.expr]:
-    """Arguments of a call by name; the first `required` must be there. `spellings`: other names of them."""
+    """Return the arguments of a call by name. The first `required` are mandatory; `spellings` maps aliases to names."""
     what = ast.unparse(node.func)
     if len(node.args) > len(names):
         raise Problem(
@@ -92,7 +92,7 @@ def named_arguments(
 
 
 def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
-    """``out`` of a destination-passing call: an annotation, or a list of them; of one it is that one."""
+    """Read ``out`` of a destination-passing call: an annotation or a list of them. A list of one counts as that one."""
     if isinstance(node, ast.List | ast.Tuple):
         infos = [destinations(expressions, item) for item in node.elts]
         return infos[0] if len(infos) == 1 else Tuple(infos)
@@ -104,7 +104,7 @@ def destinations(expressions: Expressions, node: ast.expr) -> StructInfo:
 
 
 def packed_arguments(expressions: Expressions, node: ast.expr) -> list[Any]:
-    """Values and literals of a packed call."""
+    """Read the values and literals of a packed call."""
     if isinstance(node, ast.List | ast.Tuple):
         return packed_elements(expressions, node.elts)
     found = expressions.evaluate(node)
@@ -114,7 +114,7 @@ def packed_arguments(expressions: Expressions, node: ast.expr) -> list[Any]:
 
 
 def packed_elements(expressions: Expressions, nodes: Sequence[ast.expr]) -> list[Any]:
-    """Arguments of a packed call: values and literals; a tuple of integers is a shape value."""
+    """Read the arguments of a packed call: values and literals. A tuple of integers becomes a shape value."""
     found: list[Any] = []
     for node in nodes:
         for item in expressions.elements([node]):
@@ -130,14 +130,14 @@ def _is_dimension(entry: Any) -> bool:  # noqa: ANN401 - an entry of a tuple
 
 
 def literal_text(node: ast.expr) -> str:
-    """A string written out."""
+    """Return the value of a string literal."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     raise Problem(node, "expected a string")
 
 
 def literal(node: ast.Call, kind: type, what: str) -> Any:  # noqa: ANN401 - of type `kind`
-    """The one literal argument of a call."""
+    """Return the only argument of a call, a literal."""
     if (
         len(node.args) == 1
         and isinstance(node.args[0], ast.Constant)

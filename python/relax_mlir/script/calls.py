@@ -55,42 +55,42 @@ if TYPE_CHECKING:
 
 MODULE_NAMES = ("cls",)
 SPECIAL_NUMBERS = ("inf", "-inf", "nan", "-nan")
-"""How TVM writes numbers that have no literal, as strings."""
+"""TVM's strings for floats that have no Python literal."""
 ALIASES = {"TupleGetItem": "tuple_get_item"}
-"""Ops that have another name in scripts too."""
+"""Script names of ops that differ from the builder's."""
 
 
 class Signatures(Protocol):
-    """What the functions of the module take and return, whether they have been read yet or not."""
+    """The signatures of the module's functions, read or not yet read."""
 
     def signature(self, name: str) -> func.FuncOp | None:
-        """The function, or a declaration of it; None while its result is not known. Raises `UnknownNameError`."""
+        """Return the function or a declaration of it; None while its result is unknown. Raises `UnknownNameError`."""
 
     def require(self, name: str) -> None:
-        """Raise `UnknownNameError` unless the module has a function `name`, Relax or prim."""
+        """Raise `UnknownNameError` unless the module has a Relax function or prim func `name`."""
 
     def exported(self, name: str) -> str:
-        """The name in the module of what the script calls ``cls.name``."""
+        """Return the module's symbol for ``cls.name``."""
 
     def is_pure(self, name: str) -> bool:
-        """Whether the function `name` is known to have no effects."""
+        """True if the function `name` is known to have no side effects."""
 
     def emit_te(self, function: Any, args: Any, kwargs: Any, hint: str | None) -> Any:  # noqa: ANN401 - as BlockBuilder.emit_te
-        """A call of the prim func that a function of tensor expressions makes."""
+        """Emit a call of the prim func that is generated from a tensor expression function."""
 
 
 @dataclass
 class Calls:
-    """Reads the calls of one module; `class_name` may be written in place of ``cls``."""
+    """Reads the calls of one module. `class_name` is accepted in place of ``cls``."""
 
     signatures: Signatures
     class_name: str
     runs_python: bool = False
-    """Whether the script is part of a Python program that runs, so that functions of it may be called."""
+    """True if the script is part of a running Python program, whose functions may be called."""
 
     @staticmethod
     def op(path: str) -> Callable[..., Any]:
-        """The op builder called `path` ("add", "nn.softmax"); raises `UnknownNameError` or `UnsupportedError`."""
+        """Return the op builder `path` ("add", "nn.softmax"). Raises `UnknownNameError` or `UnsupportedError`."""
         found: Any = op
         for part in ALIASES.get(path, path).split("."):
             found = getattr(found, part, None) if isinstance(found, ModuleType) else None
@@ -101,7 +101,7 @@ class Calls:
         return found  # type: ignore[no-any-return]  # callable, as has been checked
 
     def call(self, expressions: Expressions, node: ast.Call) -> Any:  # noqa: ANN401 - a value or a constant
-        """What a call gives."""
+        """Evaluate a call."""
         callee = self.callee(node.func)
         if callee is not None:
             return self.module_call(expressions, node, callee)
@@ -152,7 +152,7 @@ class Calls:
         raise Problem(node, 'a function of the module is written cls.f or cls["f"]')
 
     def python_call(self, expressions: Expressions, node: ast.Call) -> Any:  # noqa: ANN401
-        """``float("inf")``: the one Python function that constants need."""
+        """Evaluate ``float("inf")`` or a call of a module function by its bare name; other Python calls are errors."""
         if isinstance(node.func, ast.Name) and node.func.id == "float" and len(node.args) == 1:
             return expressions.apply(node, float, expressions.evaluate(node.args[0]))
         if isinstance(node.func, ast.Name) and self.names_function(expressions, node.func.id):
@@ -174,14 +174,14 @@ class Calls:
         raise Problem(node.func, f"'{text}' is a Python function, which is not run; {hint}")
 
     def named(self, expressions: Expressions, node: ast.expr) -> str | None:
-        """The function of the module that an expression names: ``cls.f``, or ``f`` where nothing hides it."""
+        """Return the module function that an expression names: ``cls.f``, or ``f`` if nothing hides it."""
         callee = self.callee(node)
         if callee is None and isinstance(node, ast.Name) and self.names_function(expressions, node.id):
             return node.id
         return callee
 
     def names_function(self, expressions: Expressions, name: str) -> bool:
-        """Whether a bare name is that of a function of the module, which nothing hides."""
+        """True if a bare name is that of a module function and nothing hides it."""
         if name in expressions.scope.values:
             return False
         try:
@@ -204,7 +204,7 @@ class Calls:
         return expressions.apply(node, ir.Attribute.parse, literal(node, str, "attribute text"))
 
     def module_call(self, expressions: Expressions, node: ast.Call, callee: str) -> Value | None:
-        """``cls.f(x, y)``; None for a prim func, which is called for its effect."""
+        """``cls.f(x, y)``. Returns None for a prim func, which is called for its side effects."""
         try:
             target = self.signatures.signature(callee)
         except UnknownNameError as error:
@@ -231,7 +231,7 @@ class Calls:
         return expressions.apply(node, build)
 
     def tuple_of(self, expressions: Expressions, node: ast.AST, args: Sequence[ast.expr]) -> Value:
-        """Arguments as one tuple; ``*t`` alone is that tuple."""
+        """Pack the arguments into one tuple; ``*t`` alone is the tuple ``t``."""
         if len(args) == 1 and isinstance(args[0], ast.Starred):
             value = expressions.value(args[0].value)
             if not isinstance(value.struct_info, Tuple):
@@ -239,7 +239,7 @@ class Calls:
             return value
         fields = expressions.elements(list(args))
 
-        def build() -> Value:  # numbers and symbols beside each other are arguments here, and no shape
+        def build() -> Value:  # integers and symbols are separate arguments here, not a shape
             return make_tuple(
                 *(prim_value(f) if type(f) is int else expressions.relax_value(node, f) for f in fields)
             )
@@ -270,7 +270,7 @@ class Calls:
         return expressions.apply(node, shape_expr, read_dims(parts["values"], expressions.scope))
 
     def prim_value(self, expressions: Expressions, node: ast.Call) -> Value:
-        """``R.prim_value(n * 2)``; of a number that is no integer a tensor of rank 0, of a comparison its bool."""
+        """``R.prim_value(n * 2)``. A float becomes a tensor of rank 0, a comparison its bool."""
         given = named_arguments(node, ("value",), 1)["value"]
         path = expressions.scope.path(given.func) if isinstance(given, ast.Call) else None
         dtype = path[1] if path is not None and path[0] == "T" and path[1] in dtypes.DTYPES else None
@@ -323,7 +323,7 @@ class Calls:
 
 
 def _array(value: Sequence[Any], dtype: str | None) -> np.ndarray[Any, Any]:
-    """Numbers in lists as an array. Raises `DTypeError`."""
+    """Convert nested lists to an array. Raises `DTypeError`."""
     wanted = None if dtype is None else dtypes.dtype(dtype)
     try:
         plain = np.array(value)
@@ -341,12 +341,12 @@ def _array(value: Sequence[Any], dtype: str | None) -> np.ndarray[Any, Any]:
 def emit(
     cls: type[RelaxOp], operands: Value, attributes: dict[str, ir.Attribute], result: StructInfo
 ) -> Value:
-    """An op on one tuple, with the result that its callee gives."""
+    """Emit an op on one tuple with the result type of its callee."""
     return create(cls, [operands], attributes, [result])[0]
 
 
 def op_names() -> Iterator[str]:
-    """Names of all ops as they are written after ``R.``."""
+    """Yield the names of all ops, as written after ``R.``."""
     for name in op.__all__:
         family = getattr(op, name)
         if isinstance(family, ModuleType):
@@ -387,7 +387,7 @@ SPECIAL: dict[str, Callable[[Calls, Expressions, ast.Call], Any]] = {
     **memory_calls.READERS,
     **tvm_spellings.READERS,
 }
-"""What takes annotations, shapes or functions, which are no values, among its arguments."""
+"""Readers of calls whose arguments include annotations, shapes or functions instead of values."""
 
 STATEMENTS = {
     "dataflow": "R.dataflow() opens a block: write `with R.dataflow():`",

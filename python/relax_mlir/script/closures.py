@@ -1,4 +1,4 @@
-"""Functions as values in a script: functions inside functions, ``cls.f`` as a value, and their calls."""
+"""Functions as values in a script: nested functions, ``cls.f`` as a value, and calls of function values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def define_function(block: Block, node: ast.FunctionDef) -> None:
-    """``def f(z: R.Tensor(...)): …`` inside a function: a function value that sees the values around it."""
+    """``def f(z: R.Tensor(...)): …`` inside a function: a function value that captures the enclosing values."""
     try:
         value = _function(block, node)
     except (Problem, Poisoned):
@@ -83,7 +83,7 @@ def _function(block: Block, node: ast.FunctionDef) -> Value:
 
 
 def _purity(block: Block, node: ast.FunctionDef) -> bool | None:
-    """``@R.function(pure=False)``; without it the body says whether the function has effects."""
+    """``@R.function(pure=False)``. Without `pure`, purity is inferred from the body."""
     found: bool | None = None
     for decorator in node.decorator_list:
         head = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -100,14 +100,14 @@ def _check_result(node: ast.FunctionDef, result: Value | None, wanted: StructInf
     if result is None:
         raise Problem(node, f"function '{node.name}' has no `return`")
     if isinstance(wanted, Object):
-        return  # R.Any: a result of any kind
+        return  # R.Any accepts any result
     if wanted is not None and not implies(result.struct_info, wanted):
         message = f"'{node.name}' is annotated to return {wanted}, but returns {result.struct_info}"
         raise Problem(node.returns or node, message, "ShapeError")
 
 
 def function_value(expressions: Expressions, node: ast.expr) -> Value | None:
-    """The function value that is called by ``f(...)``, ``t[0](...)``, ``cls.make(x)(...)``; None for another callee."""
+    """Return the function value called by ``f(...)``, ``t[0](...)`` or ``cls.make(x)(...)``; None for other callees."""
     if isinstance(node, ast.Name):
         found = expressions.scope.values.get(node.id)
         if found is POISON:
@@ -121,7 +121,7 @@ def function_value(expressions: Expressions, node: ast.expr) -> Value | None:
 
 
 def invoke(calls: Calls, expressions: Expressions, node: ast.Call, closure: Value) -> Value:
-    """``f(x, y)`` of a function value."""
+    """Emit ``f(x, y)`` for a function value ``f``."""
     from relax_mlir.script.packed_calls import call_of_extern, extern_name
 
     name = extern_name(closure)
@@ -136,7 +136,7 @@ def invoke(calls: Calls, expressions: Expressions, node: ast.Call, closure: Valu
 
 
 def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
-    """The reader of ``R.invoke_closure(f, (x,), R.Tensor(...))``."""
+    """Return the reader of ``R.invoke_closure(f, (x,), R.Tensor(...))``."""
 
     def read(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
         from relax_mlir.script.call_arguments import OUT, named_arguments
@@ -152,7 +152,7 @@ def invocation(cls: type[RelaxOp]) -> Any:  # noqa: ANN401 - a reader of calls
 
 
 def closure_of(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.make_closure(cls.f, (y,), R.Callable(...))``: the last parameters of a function are bound."""
+    """``R.make_closure(cls.f, (y,), R.Callable(...))``: binds the last parameters of a function."""
     from relax_mlir.script.call_arguments import OUT, named_arguments
 
     parts = named_arguments(
@@ -174,7 +174,7 @@ def module_function(
     captured: Value | None = None,
     out: StructInfo | None = None,
 ) -> Value:
-    """The function ``cls.f`` as a value, its last parameters bound to the fields of `captured`."""
+    """The function ``cls.f`` as a value, with its last parameters bound to the fields of `captured`."""
     try:
         target = calls.signatures.signature(callee)
     except UnknownNameError as error:

@@ -1,4 +1,4 @@
-"""``if`` in a script: what both branches bind, or return, has a value after it."""
+"""``if`` in a script: names that both branches bind, or results that both return, are merged after it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def conditional(block: Block, node: ast.If, later: Container[str]) -> None:
-    """``if c: … else: …``: names that have a value at the end of both branches have one after it."""
+    """``if c: … else: …``: names that both branches define are defined after it."""
     flag = _flag(block, node)
     if isinstance(flag, bool):
         _known(block, node.body if flag else node.orelse, later)
@@ -56,7 +56,7 @@ def conditional(block: Block, node: ast.If, later: Container[str]) -> None:
 
 
 def returning(block: Block, node: ast.If, rest: Sequence[ast.stmt]) -> None:
-    """An ``if`` with a ``return``: what follows it belongs to the branches that do not return."""
+    """An ``if`` with a ``return``: the statements after it are appended to the branches that do not return."""
     bodies = [list(body) if always_returns(body) else [*body, *rest] for body in (node.body, node.orelse)]
     if rest and all(map(always_returns, (node.body, node.orelse))):
         block.note(Problem(rest[0], "nothing may follow the end of the function: both branches return"))
@@ -95,7 +95,7 @@ def _flag(block: Block, node: ast.If) -> ir.Value | bool:
 
 
 def _known(block: Block, body: Sequence[ast.stmt], later: Container[str]) -> None:
-    """An ``if`` on a Python bool: the branch that is taken stands in its place."""
+    """An ``if`` on a Python bool: read only the taken branch."""
     outer, block.later = block.later, later
     block.run(body)
     block.later = outer
@@ -108,13 +108,13 @@ def _branch(inner: Block, body: Sequence[ast.stmt], into: ir.Block) -> Block:
 
 
 def _yielded(block: Block, node: ast.If, column: Sequence[Any], into: ir.Block) -> list[Value]:
-    """What a branch gives, as Relax values."""
+    """Convert what a branch yields to Relax values."""
     with inserting(into, "a branch"):
         return [block.expressions.relax_value(node, value) for value in column]
 
 
 def _annotated(block: Block, value: Value, into: ir.Block) -> Value:
-    """A returned value as the function is annotated to return it, if it says more."""
+    """Cast a returned value to the function's annotated result if that is more precise."""
     if block.annotated is None or not implies(value.struct_info, block.annotated):
         return value
     with inserting(into, "a branch"):
@@ -127,7 +127,7 @@ def _annotated(block: Block, value: Value, into: ir.Block) -> Value:
 def _finish(
     probe: scf.IfOp, flag: ir.Value, inside: Sequence[ir.Block], columns: Sequence[Sequence[Value]]
 ) -> list[Value]:
-    """The conditional with the results that its branches give, in place of `probe`."""
+    """Replace `probe` with a conditional that has the branches' results."""
     final = ir.Operation.create(
         "scf.if",
         results=[value.ssa.type for value in columns[0]],
@@ -146,8 +146,11 @@ def _finish(
 def _merged(
     node: ast.If, branches: Sequence[Block], rebound: Sequence[str], later: Container[str]
 ) -> list[str]:
-    """The names that both branches bind, and that are read after the `if` or bound last in both; and `rebound`,
-    which one of them binds anew, and the other leaves."""
+    """Return the names to merge after an `if`.
+
+    These are names that both branches bind and that are read later or bound last in both, and the `rebound` names,
+    which exist before the `if` and change in one of the branches.
+    """
     if len(branches) < 2:
         return []
     first, second = branches
@@ -157,7 +160,7 @@ def _merged(
 
 
 def _check(node: ast.If, what: str, taken: StructInfo, other: StructInfo) -> None:
-    """Raise `Problem` unless the branches give `what` the same struct info."""
+    """Raise `Problem` unless both branches give `what` the same struct info."""
     if implies(taken, other) and implies(other, taken):
         return
     raise Problem(

@@ -1,4 +1,4 @@
-"""Conditions of a script: comparisons and their chains, ``and``, ``or``, ``not``, and the ``i1`` of an ``if``."""
+"""Conditions of a script: comparisons and chains of them, ``and``, ``or``, ``not``, and the ``i1`` of an ``if``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
 
 
 def flag(expressions: Expressions, node: ast.expr) -> ir.Value | bool:
-    """The ``i1`` of the condition of a conditional or a loop; a bool where it is known now."""
+    """Return the ``i1`` condition of a conditional or a loop; a bool if it is known at parse time."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
         left, right = expressions.evaluate(node.left), expressions.evaluate(node.comparators[0])
         if _are_integers(left, right):
@@ -76,12 +76,12 @@ def _compared(expressions: Expressions, node: ast.expr, kind: ast.cmpop, left: A
 
 
 def _are_integers(left: Any, right: Any) -> bool:  # noqa: ANN401 - what `evaluate` gave
-    """Whether a comparison is one of integers of which at least one is known at run time only."""
+    """True if a side of a comparison is a symbolic expression or an integer value."""
     return any(isinstance(item, symbolic.Expr) or integers.is_integer(item) for item in (left, right))
 
 
 def connection(expressions: Expressions, node: ast.BoolOp) -> Any:  # noqa: ANN401 - a value or a bool
-    """``a and b``, ``a or b`` of scalars: both are computed."""
+    """``a and b``, ``a or b`` of scalars; both operands are evaluated."""
     name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
     found = expressions.evaluate(node.values[0])
     for part in node.values[1:]:

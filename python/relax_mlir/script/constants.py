@@ -1,4 +1,4 @@
-"""Constants of a module in its script form: small ones as literals, large ones by name."""
+"""Constants of a module in script form: small ones as literals, large ones by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir
 
 INLINE_ELEMENTS = 16
-"""Constants of at most this many elements are written out; larger ones by name."""
+"""Constants of at most this many elements are literals; larger ones are referenced by name."""
 CONSTANT = "relax.constant"
 
 
@@ -33,7 +33,7 @@ def _elements(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
 
 
 def constant_names(module: ir.Module) -> dict[ir.Operation, str]:
-    """The names of the constants that are too large to be written out."""
+    """The names of the constants that are too large for a literal."""
     return dict(_named(module))
 
 
@@ -59,7 +59,7 @@ def _is_resource(op: ir.Operation) -> bool:
 
 
 def literal(value: ir.Attribute) -> str | None:
-    """A constant as ``R.const(...)``; None when it is too large, or when a literal would not say all of it."""
+    """Write a constant as ``R.const(...)``; None if it is too large or a literal would lose information."""
     info = struct_info(value.type)
     assert isinstance(info, Tensor) and info.shape is not None and info.dtype is not None
     if math.prod(d for d in info.shape if isinstance(d, int)) > INLINE_ELEMENTS:
@@ -73,7 +73,7 @@ def literal(value: ir.Attribute) -> str | None:
 
 
 def number_text(item: Any) -> str:  # noqa: ANN401 - numbers in lists
-    """Numbers, in nested lists, as Python: infinities and NaN have no literal."""
+    """Write numbers, in nested lists, as Python text. Infinities and NaN have no literal."""
     if isinstance(item, list):
         return f"[{', '.join(map(number_text, item))}]"
     if isinstance(item, float) and not math.isfinite(item):

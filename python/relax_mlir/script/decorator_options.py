@@ -1,4 +1,4 @@
-"""Options of the decorators, as they are written: ``@R.function(private=True)``, ``@I.ir_module(s_tir=True)``."""
+"""Decorator options: ``@R.function(private=True)``, ``@I.ir_module(s_tir=True)``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "function": ("private", "pure", "check_well_formed"),
     "prim_func": ("private", "check_well_formed", "s_tir"),
 }
-"""What each decorator takes. `check_well_formed` and `s_tir` are TVM's: modules are always verified, and prim funcs
-are always of the kind that TVM calls S-TIR."""
+"""The options of each decorator.
+
+`check_well_formed` and `s_tir` are accepted for TVM: modules are always verified, and every prim func is S-TIR.
+"""
 
 
 def options(node: ast.expr, kind: str) -> dict[str, bool]:
-    """The options that the decorator `node` is given. Raises `Problem` for others, and for what is no bool."""
+    """Return the options of the decorator `node`. Raises `Problem` for an unknown option or a value that is no bool."""
     if not isinstance(node, ast.Call):
         return {}
     if node.args:

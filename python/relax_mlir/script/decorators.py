@@ -1,4 +1,4 @@
-"""``@I.ir_module`` and ``@R.function``: they read the source of what they decorate."""
+"""The decorators ``@I.ir_module``, ``@R.function`` and ``@T.prim_func``; they parse the decorated source."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def ir_module(cls: type) -> IRModule: ...
 @overload
 def ir_module(*, check_well_formed: bool = True, s_tir: bool = False) -> Callable[[type], IRModule]: ...
 def ir_module(cls: type | None = None, *, check_well_formed: bool = True, s_tir: bool = False) -> Any:
-    """Class decorator: the module that the class says. The bodies of its functions are read, never run.
+    """Parse the decorated class as a module. The bodies of its functions are parsed, never executed.
 
     Args:
         cls: the class.
-        check_well_formed: accepted as TVM writes it; a module is verified always.
-        s_tir: accepted as TVM writes it; all prim funcs here are what TVM calls S-TIR.
+        check_well_formed: accepted for TVM; modules are always verified.
+        s_tir: accepted for TVM; every prim func is what TVM calls S-TIR.
 
     Raises:
-        ScriptError: with every mistake, each at its file, line and column.
+        ScriptError: lists every error with its file, line and column.
     """
     frame = sys._getframe(1)
     if cls is None:
@@ -59,13 +59,13 @@ def function(
     pure: bool = False,
     check_well_formed: bool = True,
 ) -> Any:
-    """Function decorator. In a class with `ir_module` it marks a Relax function; elsewhere it gives a module of it.
+    """Mark a Relax function in an `ir_module` class; outside of one, return a module with that function.
 
     Args:
-        definition: the function, whose body is read, never run.
+        definition: the function, whose body is parsed, never executed.
         private: the function cannot be called from outside the module.
-        pure: with True, effects in the function are an error; else its body says whether it has any.
-        check_well_formed: accepted as TVM writes it; a function is verified always.
+        pure: if True, side effects in the function are an error; otherwise purity is inferred from the body.
+        check_well_formed: accepted for TVM; functions are always verified.
     """
     if definition is None:
         frame = sys._getframe(1)
@@ -88,7 +88,7 @@ def _function(definition: Callable[..., Any], frame: FrameType) -> Any:  # noqa:
 
 
 def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:
-    """The Python names around a script: globals, the variables of closures, then the caller's own."""
+    """Return the Python names visible to a script: globals, then closure variables, then the caller's locals."""
     names = dict(frame.f_globals)
     for member in members:
         if inspect.isfunction(member):
@@ -98,7 +98,7 @@ def _captured(frame: FrameType, members: Iterable[Any]) -> Mapping[str, Any]:
 
 
 def _closure(function: Callable[..., Any]) -> dict[str, Any]:
-    """The variables of the functions around `function` that have a value; one that is assigned later has none yet."""
+    """Return the closure variables of `function` that have a value; those assigned later have none yet."""
     found: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
@@ -121,13 +121,13 @@ def prim_func(
     check_well_formed: bool = True,
     s_tir: bool = True,
 ) -> Any:
-    """Function decorator. In a class with `ir_module` it marks a prim func; elsewhere it gives a module of it.
+    """Mark a prim func in an `ir_module` class; outside of one, return a module with that function.
 
     Args:
-        definition: the function, whose body is read, never run.
-        private: accepted as TVM writes it; prim funcs are private always.
-        check_well_formed: accepted as TVM writes it; a prim func is verified always.
-        s_tir: accepted as TVM writes it; all prim funcs here are what TVM calls S-TIR.
+        definition: the function, whose body is parsed, never executed.
+        private: accepted for TVM; prim funcs are always private.
+        check_well_formed: accepted for TVM; prim funcs are always verified.
+        s_tir: accepted for TVM; every prim func is what TVM calls S-TIR.
     """
     if definition is None:
         frame = sys._getframe(1)

@@ -1,4 +1,4 @@
-"""Where a class or a function is defined: found by the lines of its code objects, never by its name alone."""
+"""Find the source of a class or a function by the line numbers of its code objects, never by its name alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Definition = ast.ClassDef | ast.FunctionDef
 
 
 class NotFound(Exception):
-    """The source of a definition cannot be told; the message says why, and what to do."""
+    """The source of a definition cannot be determined; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """The lines of a definition: their text, the file, and the line where they begin."""
+    """The source of a definition: its text, the file, and its first line."""
 
     text: str
     filename: str
@@ -36,11 +36,11 @@ class _File:
     lines: list[str]
     definitions: list[Definition]
     codes: dict[tuple[str, int], CodeType]
-    """By name and first line; empty where only the caller could compile the file."""
+    """Code objects by name and first line; empty if the file cannot be compiled by itself."""
 
 
 def find(item: type | Callable[..., Any], frame: FrameType) -> Text:
-    """The text of a class or function that is decorated in `frame`. Raises `NotFound`."""
+    """Return the source of a class or function that is decorated in `frame`. Raises `NotFound`."""
     functions = _methods(item) if isinstance(item, type) else [inspect.unwrap(item)]
     codes = [f.__code__ for f in functions if inspect.isfunction(f)]
     filename = codes[0].co_filename if codes else frame.f_code.co_filename
@@ -52,7 +52,7 @@ def find(item: type | Callable[..., Any], frame: FrameType) -> Text:
     try:
         node = _definition(item, codes, file, filename, frame)
     except NotFound:
-        if typed:  # it is some other text that runs
+        if typed:  # other code runs under this name
             raise _no_file(item, filename) from None
         raise
     assert node.end_lineno is not None
@@ -63,7 +63,7 @@ def find(item: type | Callable[..., Any], frame: FrameType) -> Text:
 def _definition(
     item: type | Callable[..., Any], codes: list[CodeType], file: _File, filename: str, frame: FrameType
 ) -> Definition:
-    """The class or function that `item` is. Raises `NotFound`."""
+    """Return the syntax node of `item`. Raises `NotFound`."""
     node: Definition
     is_class = isinstance(item, type)
     node = _class(item, codes, file, filename, frame) if is_class else _function(codes[0], file, filename)
@@ -73,7 +73,7 @@ def _definition(
 
 
 def _methods(cls: type) -> list[Callable[..., Any]]:
-    """The functions that the body of a class defines."""
+    """Return the functions defined in the body of a class."""
     members = [getattr(member, "__func__", member) for member in vars(cls).values()]
     own = [
         m for m in members if inspect.isfunction(m) and m.__qualname__ == f"{cls.__qualname__}.{m.__name__}"
@@ -82,7 +82,7 @@ def _methods(cls: type) -> list[Callable[..., Any]]:
 
 
 def _read(item: type | Callable[..., Any], filename: str, frame: FrameType) -> tuple[_File, str, bool]:
-    """The text that holds a definition, its name, and whether it is no file but has been typed."""
+    """Return the source that holds a definition, its file name, and True if it was typed, not read from a file."""
     linecache.checkcache(filename)
     lines = linecache.getlines(filename, frame.f_globals)
     if not lines:
@@ -112,7 +112,7 @@ def _parsed(text: str, filename: str) -> _File:
     definitions = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef)]
     try:
         code = compile(text, filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):  # an `await` in a cell of a notebook, for one
+    except (SyntaxError, ValueError, RecursionError):  # such as `await` in a notebook cell
         return _File(source_lines(text, keepends=True), definitions, {})
     codes = {(c.co_name, c.co_firstlineno): c for c in _codes(code)}
     return _File(source_lines(text, keepends=True), definitions, codes)
@@ -141,7 +141,7 @@ def _function(code: CodeType, file: _File, filename: str) -> ast.FunctionDef:
 def _class(
     cls: type | Callable[..., Any], codes: list[CodeType], file: _File, filename: str, frame: FrameType
 ) -> ast.ClassDef:
-    """The class whose methods are `codes`; of a class without any, the one that `frame` is at."""
+    """Find the class whose methods are `codes`. A class without methods is found by the current line of `frame`."""
     first = getattr(cls, "__firstlineno__", None)  # Python 3.13
     lines = [code.co_firstlineno for code in codes]
     if not lines:
@@ -172,9 +172,9 @@ def _changed(name: str, line: int, filename: str) -> NotFound:
 
 
 def _check_unchanged(code: CodeType, file: _File, filename: str) -> None:
-    """Raise `NotFound` if the file says something else than what runs.
+    """Raise `NotFound` if the file differs from the code that runs.
 
-    Where `assert` has been rewritten (pytest does), what runs uses more names, some of which nobody can write.
+    Tools that rewrite `assert`, such as pytest, add names that start with "@"; such code is accepted.
     """
     written = file.codes.get((code.co_name, code.co_firstlineno))
     if written is None:
@@ -186,7 +186,7 @@ def _check_unchanged(code: CodeType, file: _File, filename: str) -> None:
 
 
 def _words(code: CodeType) -> set[str]:
-    """The names and constants of a function and of those inside it."""
+    """The names and constants of a function and of the functions nested in it."""
     found: set[str] = set()
     for one in _codes(code):
         found.update(one.co_names, one.co_varnames, one.co_freevars, one.co_cellvars)

@@ -27,25 +27,25 @@ FUNCTIONS = {
     "Max": "max",
     "Min": "min",
 }
-"""Functions of ``T`` that dimensions may hold."""
+"""Functions of ``T`` that are allowed in dimensions."""
 OPERATORS: dict[str, type[ast.operator]] = {"Add": ast.Add, "Sub": ast.Sub, "Mul": ast.Mult}
-"""Functions of ``T`` that are operators of dimensions."""
+"""Functions of ``T`` that denote arithmetic operators of dimensions."""
 INTEGERS = ("int64", "int32")
 DIMENSIONS = frozenset({*FUNCTIONS, *OPERATORS, "Cast", "cast"})
-"""What a call below ``T`` may be where a dimension stands, numbers with a type aside."""
+"""Calls below ``T`` that are allowed in a dimension, apart from typed integers such as ``T.int64(4)``."""
 
 
 def is_unknown(node: ast.expr) -> bool:
-    """Whether a node is how scripts write what is not known: ``_``, None, "?"."""
+    """True for the spellings of an unknown: ``_``, None, "?"."""
     if isinstance(node, ast.Name):
         return node.id == "_"
     return isinstance(node, ast.Constant) and node.value in (None, "?", "_")
 
 
 def read_dims(node: ast.expr, scope: Scope) -> list[Dim | None]:
-    """The dimensions of a shape: a tuple or list, ``R.shape([...])``, ``x.shape``, or the name of a shape.
+    """Return the dimensions of a shape: a tuple or list, ``R.shape([...])``, ``x.shape``, or the name of a shape.
 
-    A shape value of unknown dimensions gets symbols for them. Raises `Problem`.
+    Unknown entries of a shape value are bound to new symbols. Raises `Problem`.
     """
     if isinstance(node, ast.Tuple | ast.List):
         return [dim for item in node.elts for dim in _items(item, scope)]
@@ -75,7 +75,7 @@ def _items(node: ast.expr, scope: Scope) -> list[Dim | None]:
 
 
 def _of_value(node: ast.expr, value: Value, scope: Scope) -> list[Dim | None]:
-    """The entries of a shape value; what is not known of it gets symbols by a `match_shape`."""
+    """Return the entries of a shape value; a `match_shape` binds unknown ones to new symbols."""
     try:
         info = bind_shape(value).struct_info
     except RelaxError as error:
@@ -91,7 +91,7 @@ def _of_value(node: ast.expr, value: Value, scope: Scope) -> list[Dim | None]:
 
 
 def _captured(node: ast.expr, item: Any) -> Dim | None:  # noqa: ANN401 - an entry of a Python tuple
-    """An entry of a shape that the surrounding Python has."""
+    """Convert an entry of a captured Python shape."""
     if isinstance(item, bool) or not isinstance(item, int | str | symbolic.Expr | TypeVar):
         raise Problem(node, f"{item!r} is not a dimension: an integer, a symbol or an expression of them")
     try:
@@ -101,7 +101,7 @@ def _captured(node: ast.expr, item: Any) -> Dim | None:  # noqa: ANN401 - an ent
 
 
 def read_dim(node: ast.expr, scope: Scope) -> Dim | None:
-    """One dimension: ``n``, ``"n"``, ``n * 4``, 4, a captured int; ``_``, None and "?" are unknown."""
+    """Read one dimension: ``n``, ``"n"``, ``n * 4``, 4, a captured int; ``_``, None and "?" are unknown."""
     if is_unknown(node):
         return None
     text = node.value if isinstance(node, ast.Constant) else ast.unparse(_Captured(scope).visit(node))
@@ -116,7 +116,7 @@ def read_dim(node: ast.expr, scope: Scope) -> Dim | None:
 
 
 def _without_prefixes(node: ast.expr, text: str, scope: Scope) -> str:
-    """The text of a dimension in which TVM has written functions of ``T``."""
+    """Return the text of a dimension with functions of ``T`` replaced, as TVM prints them."""
     try:
         tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
@@ -127,7 +127,7 @@ def _without_prefixes(node: ast.expr, text: str, scope: Scope) -> str:
 
 
 class _Functions(ast.NodeTransformer):
-    """Replaces functions of ``T``: ``T.max(a, b)`` by ``max(a, b)``, ``T.int64(4)`` by 4."""
+    """Replace functions of ``T``: ``T.max(a, b)`` by ``max(a, b)``, ``T.int64(4)`` by 4."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -137,7 +137,7 @@ class _Functions(ast.NodeTransformer):
         return found
 
     def function(self, node: ast.Call) -> str | None:
-        """``max`` for ``T.max``; in a string ``T`` is TVM's whatever the script calls it."""
+        """Return ``max`` for ``T.max``. In a string, ``T`` always denotes TVM's module."""
         path = self.scope.path(node.func)
         if path is not None:
             return path[1] if path[0] == "T" else None
@@ -164,7 +164,7 @@ class _Functions(ast.NodeTransformer):
         raise Problem(node, f"T.{name} has no meaning in a dimension; it may hold {known}")
 
     def cast(self, node: ast.Call) -> ast.expr:
-        """``T.Cast("int64", n)``: dimensions are 64 bits wide."""
+        """Return ``n`` for ``T.Cast("int64", n)``; dimensions are always 64 bits wide."""
         texts = [a for a in node.args if isinstance(a, ast.Constant) and a.value in INTEGERS]
         others = [a for a in node.args if a not in texts]
         if len(others) != 1:
@@ -173,7 +173,7 @@ class _Functions(ast.NodeTransformer):
 
 
 class _Captured(_Functions):
-    """Replaces integers and symbolic expressions by their values, too; the other names are symbols."""
+    """Also replace captured integers and symbolic expressions by their values; other names are symbols."""
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """``x.shape[0]``."""
@@ -220,7 +220,7 @@ class _Captured(_Functions):
 
 
 def _position(node: ast.expr) -> int | None:
-    """An index that is written out."""
+    """Return an index that is a literal."""
     negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     inner = node.operand if isinstance(node, ast.UnaryOp) and negative else node
     if not isinstance(inner, ast.Constant) or not isinstance(inner.value, int):
@@ -229,5 +229,5 @@ def _position(node: ast.expr) -> int | None:
 
 
 def symbols_of(dims: Sequence[Dim | None]) -> set[str]:
-    """The symbols that dimensions use."""
+    """Return the symbols used by dimensions."""
     return {name for dim in dims if dim is not None for name in symbolic.symbols(dim)}

@@ -1,4 +1,4 @@
-"""Calls in a script of what acts, and of what writes in place: assertions, printing, `call_tir_inplace`."""
+"""Calls with side effects or in-place writes in a script: assertions, printing, `call_tir_inplace`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def inplace(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
 
 
 def _inplace_arguments(expressions: Expressions, node: ast.expr) -> Value:
-    """Which arguments a call in place writes is seen in the call, as in TVM: no name stands for all of them."""
+    """Read the arguments of an in-place call. As in TVM, they are listed in the call, which shows what is written."""
     if isinstance(node, ast.Name) and _is_tuple(expressions.evaluate(node)):
         raise Problem(
             node,
@@ -90,7 +90,7 @@ def assert_statement(calls: Calls, expressions: Expressions, node: ast.Assert) -
 
 
 def _symbolic(expressions: Expressions, node: ast.expr) -> str | None:
-    """A comparison of symbols and integers as text; None for another expression."""
+    """Return a comparison of symbols and integers as text; None for another expression."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in RELATIONS:
         return None
     names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}

@@ -1,4 +1,4 @@
-"""Expressions of a script: to Relax values, whose ops are emitted on the way, or to Python constants."""
+"""Evaluate the expressions of a script to Relax values, emitting their ops, or to Python constants."""
 
 from __future__ import annotations
 
@@ -78,19 +78,19 @@ class Expressions:
     calls: Calls
 
     def inner(self) -> Expressions:
-        """The same for a dataflow block."""
+        """Return an evaluator for a dataflow block."""
         return Expressions(self.source, self.scope.inner(), self.calls)
 
     def branch(self) -> Expressions:
-        """The same for a branch or a loop."""
+        """Return an evaluator for a branch or a loop."""
         return Expressions(self.source, self.scope.branch(), self.calls)
 
     def value(self, node: ast.expr) -> Value:
-        """The Relax value of an expression; raises `Problem`, `Poisoned`."""
+        """Return the Relax value of an expression. Raises `Problem` or `Poisoned`."""
         return self.relax_value(node, self.evaluate(node))
 
     def relax_value(self, node: ast.AST, result: Any) -> Value:  # noqa: ANN401 - what `evaluate` returned
-        """What an expression gave as a Relax value: tuples are made, arrays become constants."""
+        """Convert the result of an expression to a Relax value: tuples become Relax tuples, arrays constants."""
         with self.at(node):
             try:
                 if is_shape_value(result):
@@ -104,12 +104,12 @@ class Expressions:
                 raise Problem.of(node, error) from None
 
     def at(self, node: ast.AST) -> Any:  # noqa: ANN401 - a context manager
-        """Ops made inside have the location of `node`."""
+        """Give ops emitted inside the context the location of `node`."""
         line, begin, _ = self.source.span(node)
         return located_at(self.source.filename, line, begin + 1)
 
     def evaluate(self, node: ast.expr) -> Any:  # noqa: ANN401 - a Relax value or any Python constant
-        """A Relax value, a tuple or list of such, a symbolic expression or a Python constant."""
+        """Evaluate to a Relax value, a tuple or list of values, a symbolic expression or a Python constant."""
         method = getattr(self, f"visit_{type(node).__name__}", None)
         if method is None:
             what = INSTEAD.get(
@@ -120,7 +120,7 @@ class Expressions:
         return from_torch(found) if is_torch(found) else found
 
     def apply(self, node: ast.AST, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call what may emit ops, on behalf of `node`; its errors become problems of it."""
+        """Call `function`, which may emit ops, on behalf of `node`; its errors become problems of `node`."""
         with self.at(node):
             try:
                 return function(*args, **kwargs)
@@ -140,7 +140,7 @@ class Expressions:
         return self.elements(node.elts)
 
     def elements(self, nodes: list[ast.expr]) -> list[Any]:
-        """Elements in order; a tuple of values among them is made where it stands."""
+        """Evaluate elements in order; nested tuples of values become Relax tuples."""
         found: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
@@ -151,7 +151,7 @@ class Expressions:
         return found
 
     def starred(self, node: ast.Starred) -> list[Any]:
-        """``*t`` of a tuple: its fields."""
+        """``*t`` for a tuple: its fields."""
         item = self.evaluate(node.value)
         return self.apply(node, list, item)
 
@@ -168,7 +168,7 @@ class Expressions:
         return self.binary(node, node.op, left, right)
 
     def binary(self, node: ast.AST, kind: ast.operator, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """``left + right`` and its like."""
+        """``left + right`` and other binary operators."""
         if type(kind) not in BINARY:
             raise Problem(node, "shifts of tensors have no operator; write R.left_shift or R.right_shift")
         for one, other in ((left, right), (right, left)):
@@ -214,7 +214,7 @@ class Expressions:
         return self.apply(node, operator.getitem, item, index)
 
     def slice(self, node: ast.Slice) -> slice:
-        """Of the dimensions of a shape, or of a tuple: its ends are integers that are written out."""
+        """A slice of a tuple or of the dimensions of a shape; its bounds are literals."""
         return slice(*(part and self.evaluate(part) for part in (node.lower, node.upper, node.step)))
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: ANN401
@@ -238,24 +238,24 @@ class Expressions:
 
 
 def has_values(item: Any) -> bool:  # noqa: ANN401 - what `evaluate` returned
-    """Whether a tuple or list holds Relax values, at any depth."""
+    """True if a tuple or list holds Relax values, at any depth."""
     if not isinstance(item, tuple | list):
         return False
     return any(isinstance(field, Value | np.ndarray) or has_values(field) for field in item)
 
 
 def is_shape(item: Any) -> TypeGuard[tuple[Dim, ...]]:  # noqa: ANN401 - what `evaluate` returned
-    """Whether a tuple is a shape: integers that are known now, symbols and expressions of them among them."""
+    """True if a tuple is a shape, which may hold integers, symbols and symbolic expressions."""
     if not isinstance(item, tuple) or not item:
         return False
     return all(isinstance(entry, int | Expr) and not isinstance(entry, bool) for entry in item)
 
 
 def is_shape_value(item: Any) -> TypeGuard[tuple[Dim, ...]]:  # noqa: ANN401 - what `evaluate` returned
-    """Whether a tuple stands for a shape where a value is due: ``x.shape``, or one with symbols."""
+    """True if a tuple counts as a shape value: ``x.shape``, or a shape with symbols."""
     return isinstance(item, Dims) or (is_shape(item) and any(isinstance(entry, Expr) for entry in item))
 
 
 def bound(item: Any) -> Any:  # noqa: ANN401 - what `evaluate` returned
-    """What a name is bound to: an array becomes a constant once, where it is bound."""
+    """Return what a name is bound to. An array becomes one constant, where it is bound."""
     return constant(np.asarray(item)) if isinstance(item, np.ndarray | np.generic) else item

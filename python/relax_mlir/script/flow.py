@@ -1,4 +1,4 @@
-"""What statements of a script bind and read, seen from their syntax alone."""
+"""The names that statements of a script bind and read, determined from their syntax."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNNAMED = "_"
 
 
 def targets(node: ast.stmt) -> list[str]:
-    """The names that a statement surely binds."""
+    """Return the names that a statement always binds."""
     if isinstance(node, ast.If):
         inner = [set().union(*map(targets, body)) for body in (node.body, node.orelse)]
         return sorted(inner[0] & inner[1])
@@ -28,7 +28,7 @@ def targets(node: ast.stmt) -> list[str]:
 
 
 def assigned(statements: Iterable[ast.stmt]) -> list[str]:
-    """All names that statements may bind, in the order in which they appear; not those of loop variables."""
+    """Return all names that statements may bind, in order of appearance; loop variables are excluded."""
     found: dict[str, None] = {}
     for statement in statements:
         if isinstance(statement, ast.If | ast.For | ast.While):
@@ -51,13 +51,13 @@ def reads(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 
 def last_reads(statements: Sequence[ast.stmt]) -> dict[str, int]:
-    """The position of the last of `statements` that reads a name, by name."""
+    """Return, for each name, the position of the last of `statements` that reads it."""
     return {name: index for index, statement in enumerate(statements) for name in reads([statement])}
 
 
 @dataclass(frozen=True)
 class Later(Container[str]):
-    """The names that are read after statement `index` of a block, by `last_reads`, or after the block (`outside`)."""
+    """The names that are read after statement `index` of a block (by `last_reads`) or after the block (`outside`)."""
 
     last: Mapping[str, int]
     index: int
@@ -68,7 +68,7 @@ class Later(Container[str]):
 
 
 def exposed(statements: Sequence[ast.stmt]) -> set[str]:
-    """The names that statements may read before they have bound them."""
+    """Return the names that statements may read before they bind them."""
     bound: set[str] = set()
     found: set[str] = set()
     for statement in statements:
@@ -84,14 +84,14 @@ def exposed(statements: Sequence[ast.stmt]) -> set[str]:
 
 
 def returns(node: ast.stmt) -> bool:
-    """Whether a statement holds a `return` of the function that it stands in."""
+    """True if a statement contains a `return`; nested functions do not count."""
     if isinstance(node, ast.Return):
         return True
     return any(returns(inner) for inner in _inner(node))
 
 
 def always_returns(statements: Sequence[ast.stmt]) -> bool:
-    """Whether statements end in a `return` on every way."""
+    """True if every path through the statements ends in a `return`."""
     if not statements:
         return False
     last = statements[-1]

@@ -1,4 +1,4 @@
-"""``R.func_attr({...})``: attributes of a function, and bounds of its symbols."""
+"""``R.func_attr({...})``: attributes of a function and bounds of its symbols."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from relax_mlir.script.statements import Block
 
 NAME = "global_symbol"
-"""TVM's attribute for the name by which a function is exported, which is what the function is called here."""
+"""TVM's attribute for the exported name of a function, which is the function's symbol here."""
 LOWER, UPPER = "tir_var_lower_bound", "tir_var_upper_bound"
 """TVM's dictionaries of bounds of symbols."""
 Bounds = dict[str, tuple[int, int | None]]
 
 
 def function_attributes(block: Block, node: ast.Call) -> None:
-    """Note the attributes of the function that `block` is the body of. Raises `Problem`."""
+    """Record the attributes of the function whose body is `block`. Raises `Problem`."""
     if not block.is_body:
         raise Problem(node, "R.func_attr stands at the beginning of a function")
     given = block.expressions.evaluate(node.args[0]) if len(node.args) == 1 else None
@@ -42,7 +42,7 @@ def function_attributes(block: Block, node: ast.Call) -> None:
 
 
 def exported_name(node: ast.FunctionDef, scope: Scope) -> str:
-    """The name by which a function is called from outside: what ``global_symbol`` says, else its own."""
+    """Return the exported name of a function: ``global_symbol`` if set, else its own name."""
     for statement in node.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if not isinstance(call, ast.Call) or not is_path(scope.path(call.func), "R", "func_attr"):
@@ -56,10 +56,10 @@ def exported_name(node: ast.FunctionDef, scope: Scope) -> str:
 
 
 def _bounds(block: Block, node: ast.Call, given: dict[str, Any]) -> Bounds:
-    """The bounds of symbols that the parameters define, which are taken out of `given`."""
+    """Remove the bounds of the parameters' symbols from `given` and return them."""
     found: Bounds = {}
     if block.owner is None:
-        return found  # a function inside a function keeps all that it is given as attributes
+        return found  # a nested function keeps all its attributes
     for name in ("symbol_bounds", SYMBOL_BOUNDS):
         if name in given and not isinstance(given[name], ir.Attribute):
             found |= given.pop(name)
@@ -78,7 +78,7 @@ def _bounds(block: Block, node: ast.Call, given: dict[str, Any]) -> Bounds:
 
 
 def _check_name(block: Block, node: ast.Call, value: object) -> None:
-    """Raise `Problem` unless `value` is the name of the function, which is public."""
+    """Raise `Problem` unless `value` is the exported name of a public function."""
     name = "the function" if block.owner is None else block.owner.name
     if block.owner is None or block.owner.private:
         message = f"'{name}' is private: it has no '{NAME}', by which it would be called from outside"
@@ -89,7 +89,7 @@ def _check_name(block: Block, node: ast.Call, value: object) -> None:
 
 
 def attribute(name: str, value: Any) -> ir.Attribute:  # noqa: ANN401 - a Python literal or an attribute
-    """A Python literal as an attribute of a function."""
+    """Convert a Python literal to a function attribute."""
     if isinstance(value, ir.Attribute):
         return value
     if isinstance(value, bool):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def elements(expressions: Expressions, node: ast.Subscript, x: Value) -> Value:
-    """The elements of tensor `x` that the index in `node` takes (see `relax_mlir.dialects.indexing`)."""
+    """Return the elements of tensor `x` at the index in `node` (see `relax_mlir.dialects.indexing`)."""
     written = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     parts = [_part(expressions, part) for part in written]
     taken = sum(part is not None and part is not ... for part in parts)

@@ -1,4 +1,4 @@
-"""Which ops of a block are written inside the expression that uses them, so that reading it makes the same ops."""
+"""Select the ops of a block that are printed inside their user, such that parsing emits the ops in the same order."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NEVER = ops_with(IsConditional, IsLoop, IsStatement)
 
 
 def inlined_ops(ops: Sequence[ir.Operation], *, as_expression: bool = False) -> set[ir.Operation]:
-    """The ops of a block to be written inside the op that uses them.
+    """Return the ops of a block that are printed inside their user.
 
-    An expression is read from its innermost part outwards, left to right. An op may stand inside the one that uses
-    it if that is its only use and reading makes it at the very place that it has in the block. `as_expression`: the
-    block is to be one expression, so that any op may.
+    Expressions are parsed innermost first, left to right. An op may be nested in its user if that is its only use and
+    if parsing emits it at its position in the block. With `as_expression`, the block must become one expression, so any
+    op may be nested.
     """
     found: set[ir.Operation] = set()
     position = len(ops) - 1
@@ -29,7 +29,7 @@ def inlined_ops(ops: Sequence[ir.Operation], *, as_expression: bool = False) -> 
 
 
 def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation], anything: bool) -> int:
-    """Put ops inside the op at `position`; returns the position of the first op that its expression makes."""
+    """Nest ops in the op at `position`; return the position of the first op of its expression."""
     first = position
     for operand in reversed(_expression_operands(ops[position])):
         defining = defining_op(operand)
@@ -46,7 +46,7 @@ def _claim(ops: Sequence[ir.Operation], position: int, found: set[ir.Operation],
 
 
 def _expression_operands(op: ir.Operation) -> list[ir.Value]:
-    """Operands that are written where the op stands: what a loop carries is bound to names before."""
+    """Operands that are printed with the op; values that a loop carries are bound to names before it."""
     operands = list(op.operands)
     if op.name == "scf.while":
         return []
@@ -57,14 +57,14 @@ def _may_stand_inside(op: ir.Operation, value: ir.Value, user: ir.Operation, any
     if not has_one_use(value) or op.name in NEVER or (not anything and op.name not in INLINE):
         return False
     if op.name == TUPLE and user.name == "relax.tuple_get_item":
-        return False  # Python takes the field of a written tuple itself
+        return False  # Python would take the field from the tuple literal
     if op.name == "relax.tuple_get_item" and _says_less(op):
-        return False  # its type is written beside its name
+        return False  # its type is annotated at its name
     return op.name != "relax.constant" or literal(op.attributes["value"]) is not None
 
 
 def _says_less(get: ir.Operation) -> bool:
-    """Whether a field has another type than the tuple says: a vaguer one."""
+    """True if a field's type differs from that in the tuple type, being less precise."""
     fields = ir.TupleType(get.operands[0].type)
     number = ir.IntegerAttr(get.attributes["index"]).value
     return bool(fields.get_type(number) != get.results[0].type)

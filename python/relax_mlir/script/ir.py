@@ -1,4 +1,4 @@
-"""The names of a script below ``I``: the module itself, and MLIR text. ``from relax_mlir.script import ir as I``."""
+"""The script names in ``I``: the module decorator, MLIR text, attributes. ``from relax_mlir.script import ir as I``."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from relax_mlir.script.decorators import ir_module
 
 
 def mlir(text: str) -> None:
-    """Functions written as MLIR text, in the body of a class with `ir_module`; prim funcs for instance."""
+    """Functions as MLIR text, for instance prim funcs, in the body of an `ir_module` class."""
 
 
 def attribute(text: str) -> str:
-    """An MLIR attribute as its text, in `R.func_attr` and `R.op`."""
+    """An MLIR attribute given as text, in `R.func_attr` and `R.op`."""
     return text
 
 
 def module_attrs(attributes: Mapping[str, Any]) -> None:
-    """Attributes of the module, in the body of a class with `ir_module`; the module keeps them."""
+    """Attributes of the module, in the body of an `ir_module` class."""
 
 
 def module_global_infos(infos: Mapping[str, Any]) -> None:
-    """TVM's devices of a module: a mistake of the script, since there is one device."""
+    """TVM's devices of a module; an error in a script, since the CPU is the only device."""
 
 
 def meta_var(value: Any) -> Any:  # noqa: ANN401 - read, not called
-    """``value``, which TVM computes while it reads a script, as is done here with all numbers."""
+    """``value``. TVM evaluates it at parse time; here every Python number is evaluated then."""
     return value
 
 
 def vdevice(*arguments: object) -> None:
-    """TVM's name of a device; there is one here, the CPU."""
+    """TVM's device; the CPU is the only one here."""
 
 
 def dummy_global_info() -> None:
-    """TVM's global info without a meaning."""
+    """TVM's empty global info."""
 
 
 __all__ = [

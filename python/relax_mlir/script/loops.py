@@ -1,4 +1,4 @@
-"""``for`` over a range and ``while`` in a script: names bound before that a round binds anew are carried."""
+"""``for`` over a range and ``while`` in a script: names that the body rebinds become loop-carried values."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _refuse(block: Block, node: ast.For | ast.While) -> None:
 
 
 def _range(block: Block, node: ast.expr) -> tuple[Any, Any, Any]:
-    """The bounds and the step of ``R.range(...)`` or ``range(...)``."""
+    """Return the bounds and the step of ``R.range(...)`` or ``range(...)``."""
     if not isinstance(node, ast.Call) or not _is_range(block, node.func):
         raise Problem(node, RANGE)
     if node.keywords or not 1 <= len(node.args) <= 3:
@@ -117,9 +117,9 @@ def _bound(block: Block, node: ast.expr) -> Any:  # noqa: ANN401 - an int, an ex
 
 
 def _carried(block: Block, node: ast.For | ast.While, needed: set[str], later: Container[str]) -> list[str]:
-    """The names that a loop carries: bound before it and in it, and read in the next round or after the loop.
+    """Return the loop-carried names: bound before the loop and in it, and read in a later iteration or after the loop.
 
-    What the last statement of a round binds counts as read.
+    Names that the last statement of the body binds count as read.
     """
     values = block.expressions.scope.values
     wanted = needed | set(targets(node.body[-1]))
@@ -151,7 +151,7 @@ def _round(
     given: Sequence[Value],
     init: Sequence[Value],
 ) -> list[Value]:
-    """Read the body; what it carries on."""
+    """Read the body of a loop; return the values for the next iteration."""
     count = inner.mistakes
     inner.expressions.scope.values.update(zip(names, given, strict=True))
     inner.run(node.body)
@@ -174,7 +174,7 @@ def _round(
 
 
 def _bindings(statements: Sequence[ast.stmt]) -> dict[str, ast.stmt]:
-    """The last statement that binds each name."""
+    """Return the last statement that binds each name."""
     found: dict[str, ast.stmt] = {}
     for statement in statements:
         body = getattr(statement, "body", None)

@@ -1,4 +1,4 @@
-"""``R.match_shape(x, (n, 4))`` and ``R.match_cast(x, annotation)`` in a script: checks at run time, and symbols."""
+"""``R.match_shape(x, (n, 4))`` and ``R.match_cast(x, annotation)`` in a script: run-time checks that define symbols."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_match(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
 
 
 def _is_shape(expressions: Expressions, pattern: ast.expr) -> bool:
-    """Whether a pattern is ``(n, 4)``, ``R.shape([n, 4])``, ``x.shape`` or the name of a shape, not an annotation."""
+    """True if a pattern is a shape (``(n, 4)``, ``R.shape([n, 4])``, ``x.shape``, or a name), not an annotation."""
     scope = expressions.scope
     path = scope.path(pattern.func if isinstance(pattern, ast.Call) else pattern)
     if path is not None:
@@ -52,9 +52,9 @@ def _cast(
     info: StructInfo,
     dtype: Any,  # noqa: ANN401 - what the script says, checked by the builder
 ) -> Value:
-    """`value`, checked to be what an annotation says; of a tuple field by field."""
+    """Return `value`, checked against an annotation; a tuple is checked field by field."""
     if isinstance(info, Object):
-        return value  # R.Any: whatever it is
+        return value  # R.Any accepts any value
     if isinstance(info, Tuple):
         known = value.struct_info
         if not isinstance(known, Tuple) or len(known.fields) != len(info.fields):

@@ -1,4 +1,4 @@
-"""Ops on explicit memory in a script, in this project's order of arguments and in TVM's.
+"""Ops on explicit memory in a script, with this project's argument order or TVM's.
 
 - ``R.memory.alloc_storage(size, virtual_device_index, storage_scope, dtype)`` and
   ``R.vm.alloc_storage(size, runtime_device_index, dtype, storage_scope)`` are ``(size, device, storage_scope, dtype)``;
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 STORAGE = ("size", "device", "storage_scope", "dtype")
 TENSOR = ("storage", "shape", "offset", "dtype", "device")
 DEVICE = dict.fromkeys(("virtual_device_index", "runtime_device_index"), "device")
-"""TVM's names of the number of a device."""
+"""TVM's names of the device index."""
 
 
 def alloc_storage(family: str) -> Callable[..., Value]:
@@ -74,7 +74,7 @@ def alloc_tensor(family: str) -> Callable[..., Value]:
 
 
 def builtin_alloc_tensor(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.builtin.alloc_tensor(shape, dtype, 0)``: a storage of its own, and the tensor in it."""
+    """``R.builtin.alloc_tensor(shape, dtype, 0)``: a storage and a tensor in it."""
     parts = named_arguments(node, ("shape", "dtype", "device", "storage_scope"), 2, DEVICE)
     dims = read_dims(parts["shape"], expressions.scope)
     dtype = expressions.evaluate(parts["dtype"])
@@ -90,12 +90,12 @@ def builtin_alloc_tensor(calls: Calls, expressions: Expressions, node: ast.Call)
 
 
 def ensure_zero_offset(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.memory.ensure_zero_offset(x)``: tensors begin where their memory does, so that it is ``x``."""
+    """``R.memory.ensure_zero_offset(x)`` is ``x``: a tensor starts at its data pointer."""
     return expressions.value(named_arguments(node, ("x",), 1)["x"])
 
 
 def text(calls: Calls, expressions: Expressions, node: ast.Call) -> str:
-    """``R.str("text")`` and ``R.dtype("float32")``: the text."""
+    """Return the string of ``R.str("text")`` or ``R.dtype("float32")``."""
     return literal_text(named_arguments(node, ("value",), 1)["value"])
 
 
@@ -115,7 +115,7 @@ def _is_number(expressions: Expressions, node: ast.expr) -> bool:
 
 
 def _number(expressions: Expressions, node: ast.expr) -> Any:  # noqa: ANN401 - checked by the builder
-    """An integer, also as ``R.prim_value(0)``."""
+    """Read an integer, which may be written as ``R.prim_value(0)``."""
     if _is_call(expressions, node, "prim_value"):
         assert isinstance(node, ast.Call)
         node = named_arguments(node, ("value",), 1)["value"]
@@ -140,4 +140,4 @@ READERS: dict[str, Callable[..., Any]] = {
     "str": text,
     "dtype": text,
 }
-"""The calls that this file reads."""
+"""The calls that this module reads."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 EXTERN = (("R", "ExternFunc"), ("R", "extern_func"))
 ALIASES = {"name": "global_symbol", "func": "global_symbol", "struct_info": "signature", "ty": "signature"}
-"""Other names of the parameters of ``R.ExternFunc``."""
+"""Aliases of the parameters of ``R.ExternFunc``."""
 
 
 def read_dps_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
@@ -41,7 +41,7 @@ def read_dps_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> V
 def dps_packed(
     expressions: Expressions, node: ast.Call, func: ast.expr, given: ast.expr, results: ast.expr | None
 ) -> Value:
-    """A call of the registered function `func` with its destinations."""
+    """Emit a destination-passing call of the registered function `func`."""
     name = function_name(expressions, func)
     args = packed_arguments(expressions, given)
     out = None if results is None else destinations(expressions, results)
@@ -50,7 +50,10 @@ def dps_packed(
 
 
 def read_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.call_packed("name", x, 3, out=R.Tensor(...))``; without `out` its result is an opaque value."""
+    """``R.call_packed("name", x, 3, out=R.Tensor(...))``.
+
+    Without `out` or a shape rule, the result is an opaque object.
+    """
     name, args, out = _packed_call(expressions, node, "call_packed")
     if out is None and not has_rule(name):
         out = Object()
@@ -60,7 +63,7 @@ def read_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> Value
 
 
 def packed_statement(expressions: Expressions, node: ast.Call) -> None:
-    """`call_packed` as a statement: for its effect; what it returns is not used."""
+    """`call_packed` as a statement, for its side effects; the result is not used."""
     name, args, out = _packed_call(expressions, node, "call_packed")
     expressions.apply(node, call_packed, name, *args, out=out)
 
@@ -72,7 +75,7 @@ def read_pure_packed(calls: Calls, expressions: Expressions, node: ast.Call) -> 
 
 
 def annotated_call(expressions: Expressions, node: ast.Call, info: StructInfo, *, pure: bool) -> Value:
-    """A call that is annotated to return `info`, which is `out` where nothing else says it.
+    """Emit a call annotated with `info`, which becomes `out` if neither `out` nor a shape rule is given.
 
     `pure`: it is a `call_pure_packed`, or a shape function in a dataflow block.
     """
@@ -86,13 +89,13 @@ def annotated_call(expressions: Expressions, node: ast.Call, info: StructInfo, *
 
 
 def function_name(expressions: Expressions, node: ast.expr) -> str:
-    """The name of a registered function: a string, ``R.ExternFunc("name")``, or a name that is bound to one."""
+    """Return the name of a registered function: a string, ``R.ExternFunc("name")``, or a name bound to one."""
     name = registered_name(expressions, node)
     return literal_text(node) if name is None else name
 
 
 def registered_name(expressions: Expressions, node: ast.expr) -> str | None:
-    """What `function_name` gives; None where the expression names no registered function."""
+    """Return the result of `function_name`; None if the expression names no registered function."""
     if isinstance(node, ast.Call) and expressions.scope.path(node.func) in EXTERN:
         return literal_text(
             named_arguments(node, ("global_symbol", "signature"), 1, ALIASES)["global_symbol"]
@@ -104,7 +107,7 @@ def registered_name(expressions: Expressions, node: ast.expr) -> str | None:
 
 
 def extern_name(value: object) -> str | None:
-    """The name of the registered function that a value is known to be; else None."""
+    """Return the name of the registered function that a value is known to be, else None."""
     if isinstance(value, ExternFunc):
         return value.global_symbol
     defining = defining_op(value.ssa) if isinstance(value, Value) else None
@@ -145,7 +148,7 @@ def call_of_extern(expressions: Expressions, node: ast.Call, closure: Value, nam
 def _packed_call(
     expressions: Expressions, node: ast.Call, what: str
 ) -> tuple[str, list[Any], StructInfo | None]:
-    """The function's name, the arguments and the result's info of a call of a packed function."""
+    """Return the function name, the arguments and the result's struct info of a packed call."""
     if not node.args:
         raise Problem(node, f"{what} takes the name of a registered function, then its arguments")
     name = function_name(expressions, node.args[0])
@@ -161,7 +164,7 @@ def _packed_call(
 
 
 def _returned(expressions: Expressions, node: ast.expr) -> StructInfo | None:
-    """What a packed function returns: an annotation; of a list the one in it, or the tuple of several."""
+    """Read the result annotation of a packed call. A list of one is that annotation, a longer list is a tuple."""
     if not isinstance(node, ast.List | ast.Tuple):
         return read_annotation(node, expressions.scope)
     infos = [read_annotation(item, expressions.scope) for item in node.elts]

@@ -1,4 +1,4 @@
-"""Read a script into a module: the class, its functions, and the MLIR text among them."""
+"""Parse a script into a module: the class, its functions, and embedded MLIR text."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
 @dataclass
 class Signature:
-    """The head of a function: its parameters and the annotated result, if there is one."""
+    """The head of a function: its parameters and the annotated result, if any."""
 
     node: ast.FunctionDef
     private: bool
     pure: bool
-    """Whether the decorator says that the function has no effects; otherwise its body says what it has."""
+    """True if the decorator declares the function pure; otherwise purity is inferred from the body."""
     params: dict[str, StructInfo]
     result: StructInfo | None
     symbols: set[str]
@@ -59,21 +59,21 @@ class Text:
 
 @dataclass
 class ModuleParser:
-    """Reads one module from `source`; `captured` are the Python names around it."""
+    """Reads one module from `source`; `captured` holds the Python names visible to it."""
 
     source: Source
     captured: Mapping[str, Any]
     runs_python: bool = False
-    """Whether the script is part of a Python program that runs."""
+    """True if the script is part of a running Python program."""
     builder: BlockBuilder = field(default_factory=BlockBuilder)
     signatures: dict[str, Signature] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
-    """The functions that a call has taken to be as they are annotated."""
+    """Functions whose annotated signature a call has relied on."""
     in_class: bool = False
-    """Whether a class is read, in which a function is exported by its own name."""
+    """True while a class is read, in which functions are exported under their own names."""
     names: dict[str, str] = field(default_factory=dict)
-    """The names in the module of the script's functions, which say themselves as what they are exported."""
+    """The symbol of each function of the script; functions outside a class may set their exported name."""
 
     def __post_init__(self) -> None:
         self.context = self.builder.mod.context
@@ -82,7 +82,7 @@ class ModuleParser:
         self.declared: dict[str, func.FuncOp] = {}
 
     def module(self, node: ast.ClassDef) -> IRModule:
-        """The module that a class is."""
+        """Parse a class as a module."""
         self.class_options(node)
         self.in_class = True
         functions: list[ast.FunctionDef] = []
@@ -95,7 +95,7 @@ class ModuleParser:
         return self.functions(functions, texts, node.name)
 
     def class_options(self, node: ast.ClassDef) -> None:
-        """Check what ``@I.ir_module(...)`` is given."""
+        """Check the arguments of ``@I.ir_module(...)``."""
         for decorator in node.decorator_list:
             try:
                 options(decorator, "ir_module")
@@ -103,7 +103,7 @@ class ModuleParser:
                 self.source.report(problem)
 
     def member(self, item: ast.stmt, functions: list[ast.FunctionDef], texts: list[Text]) -> None:
-        """Sort one statement of the class."""
+        """Dispatch one statement of the class."""
         if isinstance(item, ast.FunctionDef):
             functions.append(item)
         elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
@@ -121,7 +121,7 @@ class ModuleParser:
             raise Problem(item, 'a module holds functions and I.mlir("""…""")')
 
     def module_attributes(self, node: ast.Call) -> None:
-        """``I.module_attrs({"name": value})``: attributes that the module keeps."""
+        """``I.module_attrs({"name": value})``: attributes of the module."""
         with self.context, ir.Location.unknown():
             given = Expressions(self.source, self.scope(), Calls(self, "")).evaluate(node.args[0])
             if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
@@ -132,7 +132,7 @@ class ModuleParser:
                 raise Problem.of(node, error) from None
 
     def text(self, node: ast.Call) -> Text:
-        """The text of an ``I.mlir`` block."""
+        """Return the text of an ``I.mlir`` block."""
         if not is_path(self.scope().path(node.func), "I", "mlir"):
             raise Problem(node, 'a module holds functions and I.mlir("""…""")')
         if (
@@ -144,7 +144,7 @@ class ModuleParser:
         raise Problem(node, "I.mlir takes MLIR text")
 
     def functions(self, nodes: list[ast.FunctionDef], texts: list[Text], class_name: str) -> IRModule:
-        """The module of these functions: heads first, then MLIR text, then bodies."""
+        """Build the module from these functions: heads first, then MLIR text, then bodies."""
         calls = Calls(self, class_name, self.runs_python)
         with self.context:
             for node in nodes:
@@ -167,7 +167,7 @@ class ModuleParser:
             return self.verified()
 
     def verified(self) -> IRModule:
-        """The module, verified; what the verifier says is shown at its place in the script."""
+        """Return the verified module; verifier errors are reported at their place in the script."""
         try:
             return self.builder.get()
         except VerifyError as error:
@@ -176,7 +176,7 @@ class ModuleParser:
             raise self.source.error() from None
 
     def locate(self, diagnostics: tuple[Diagnostic, ...]) -> bool:
-        """Note diagnostics that point into the script; False if none does."""
+        """Record diagnostics that point into the script. Return False if none does."""
         for item in diagnostics:
             place = _PLACE.match(item.location)
             if place is not None and place["file"] == self.source.filename and item.severity == "error":
@@ -187,7 +187,7 @@ class ModuleParser:
     def scope(self) -> Scope:
         return Scope(self.captured)
 
-    # -- what `Calls` asks
+    # -- the interface that `Calls` uses
 
     def require(self, name: str) -> None:
         """Raise `UnknownNameError` unless the module has a function `name`."""
@@ -196,31 +196,31 @@ class ModuleParser:
             raise UnknownNameError("function of the module", name, known)
 
     def is_there(self, name: str) -> bool:
-        """True if the module that is being built has a function `name`."""
+        """True if the module under construction has a function `name`."""
         return has_symbol(self.builder.mod.mlir, name)
 
     def exported(self, name: str) -> str:
-        """The name in the module of what the script calls ``cls.name``."""
+        """Return the module's symbol for ``cls.name``."""
         return self.names.get(name, name)
 
     def found(self, name: str) -> func.FuncOp | None:
-        """The function `name`, unless it is left out after a mistake."""
+        """Return the function `name`; None if it has been omitted because of errors."""
         return self.builder.lookup(name) if self.is_there(name) else None
 
     def is_pure(self, name: str) -> bool:
-        """Whether the function `name` has been read and has no effects."""
+        """True if the function `name` has been read and has no side effects."""
         functions = {f.name.value: f for f in self.builder.mod.functions()}
         return name in functions and name != self.current and name not in impure_functions(functions)
 
     def emit_te(self, function: Any, args: Any, kwargs: Any, hint: str | None) -> Any:  # noqa: ANN401 - as BlockBuilder.emit_te
-        """See `BlockBuilder.emit_te`; the prim func gets a name that no function of the script has."""
+        """Call `BlockBuilder.emit_te` with a prim func name that no function of the script uses."""
         name = hint or getattr(function, "__name__", "")
         while name in self.signatures:
             hint = name = name + "_te"
         return self.builder.emit_te(function, *args, primfunc_name_hint=hint, **kwargs)
 
     def signature(self, name: str) -> func.FuncOp | None:
-        """The function `name`, or a declaration with its annotated types."""
+        """Return the function `name`, or a declaration with its annotated types."""
         self.require(name)
         if name in self.broken:
             raise Poisoned(name)
@@ -273,11 +273,11 @@ class ModuleParser:
                 self.declared[node.name] = func.FuncOp(node.name, kind, visibility="private")
 
     def is_any_tuple(self, node: ast.expr | None) -> bool:
-        """Whether an annotation is ``R.Tuple``, which says nothing of the fields."""
+        """True if an annotation is ``R.Tuple``, which leaves the fields open."""
         return isinstance(node, ast.Attribute) and is_path(self.scope().path(node), "R", "Tuple")
 
     def is_prim(self, node: ast.FunctionDef) -> bool:
-        """Whether a function is a ``@T.prim_func``."""
+        """True if a function is a ``@T.prim_func``."""
         if len(node.decorator_list) != 1:
             return False
         decorator = node.decorator_list[0]
@@ -285,7 +285,7 @@ class ModuleParser:
         return is_path(self.scope().path(head), "T", "prim_func")
 
     def prim(self, node: ast.FunctionDef) -> None:
-        """Add a prim func; after a mistake it is left out. Raises `Problem` for one in its head."""
+        """Add a prim func, or omit it after an error. Raises `Problem` for an error in its head."""
         if node.name in self.signatures or self.is_there(node.name):
             raise Problem(node, f"function '{node.name}' is defined already")
         options(node.decorator_list[0], "prim_func")
@@ -295,7 +295,7 @@ class ModuleParser:
             self.broken.add(node.name)
 
     def decorators(self, node: ast.FunctionDef) -> dict[str, bool]:
-        """What the decorator says; raises `Problem` unless it is an ``@R.function``."""
+        """Return the decorator's options. Raises `Problem` unless it is an ``@R.function``."""
         if len(node.decorator_list) != 1:
             raise Problem(node, f"function '{node.name}' needs the decorator @R.function or @T.prim_func")
         decorator = node.decorator_list[0]
@@ -308,7 +308,7 @@ class ModuleParser:
         return options(decorator, "function")
 
     def check_purity(self) -> None:
-        """Note functions that are said to be pure and are not."""
+        """Report functions that are declared pure but have side effects."""
         if self.source.frames or not any(s.pure for s in self.signatures.values()):
             return
         impure = impure_functions({f.name.value: f for f in self.builder.mod.functions()})
@@ -321,7 +321,7 @@ class ModuleParser:
                 self.source.report(Problem(signature.node.decorator_list[0], message))
 
     def function(self, signature: Signature, calls: Calls) -> None:
-        """Build one function; after a mistake it is left out."""
+        """Build one function, or omit it after an error."""
         node, count = signature.node, self.source.mistakes
         scope = Scope(self.captured)
         scope.add_symbols(signature.symbols)
@@ -362,7 +362,7 @@ class ModuleParser:
             self.current = None
 
     def finish(self, signature: Signature, block: Block, count: int) -> None:
-        """Check the end of a function."""
+        """Check the result of a function at its end."""
         if self.source.mistakes > count:
             raise _Mistaken
         node = signature.node
@@ -370,7 +370,7 @@ class ModuleParser:
             raise Problem(node, f"function '{node.name}' has no `return`")
         info = block.result.struct_info
         if isinstance(signature.result, Object) and node.name not in self.asked:
-            return  # R.Any: a result of any kind, which is known better by now
+            return  # R.Any accepts any result; the actual type is known by now
         is_wrong = self.is_any_tuple(node.returns) and not isinstance(info, Tuple)
         if is_wrong or (signature.result is not None and not implies(info, signature.result)):
             raise Problem(
@@ -407,7 +407,7 @@ class ModuleParser:
             op.operation.clone(ip=ir.InsertionPoint(self.builder.mod.mlir.body))
 
     def report_text(self, texts: list[Text], item: Diagnostic) -> None:
-        """A diagnostic of MLIR's parser, at its place in the script."""
+        """Report a diagnostic of MLIR's parser at its place in the script."""
         place = _PLACE.match(item.location)
         number = int(place["line"]) if place is not None else 1
         for text in texts:
@@ -422,7 +422,7 @@ class ModuleParser:
 
 
 class _Mistaken(Exception):
-    """Ends a function in which mistakes have been noted."""
+    """Stops reading a function in which errors have been reported."""
 
 
 def parse(
@@ -433,19 +433,19 @@ def parse(
     metadata: Mapping[str, Sequence[Any]] | None = None,
     context: ir.Context | None = None,
 ) -> IRModule:
-    """The module that a script says: a class with ``@I.ir_module``, or functions with ``@R.function``.
+    """Parse a script: a class with ``@I.ir_module``, or functions with ``@R.function``.
 
     Nothing is executed. `R`, `I` and `T` are the modules of `relax_mlir.script`; import statements are skipped.
 
     Args:
         text: the script, as `IRModule.script` prints it.
         constants: arrays by name, for ``constants["name"]`` (see `script_constants`).
-        name: the file that the text comes from, for messages and locations.
-        metadata: arrays by kind and number, for ``metadata["ir.GenericConst"][0]``, as TVM prints constants.
-        context: the context of the module, a new one unless it is given.
+        name: the file name to use in messages and locations.
+        metadata: arrays by kind and index, for ``metadata["ir.GenericConst"][0]``, as TVM prints constants.
+        context: the context of the module; a new one by default.
 
     Raises:
-        ScriptError: with every mistake and its place.
+        ScriptError: lists every error with its location.
         UnsupportedError: a construct that this version does not read.
     """
     from relax_mlir.script import ir as script_ir
@@ -481,7 +481,7 @@ def parse(
 
 
 def _builder(context: ir.Context | None) -> BlockBuilder:
-    """A builder of an empty module."""
+    """Return a builder of an empty module."""
     if context is None:
         return BlockBuilder()
     with context, ir.Location.unknown():
@@ -493,7 +493,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _is_type_variable(node: ast.stmt) -> bool:
-    """``n = TypeVar("n")``, by which TVM declares the symbol n in front of a module."""
+    """True for ``n = TypeVar("n")``, by which TVM declares the symbol n before a module."""
     target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
     value = node.value if isinstance(node, ast.Assign) else None
     return (

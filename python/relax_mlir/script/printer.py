@@ -1,4 +1,4 @@
-"""Print a Relax module (levels R0 and R1) as script: the readable form of what the IR prints in generic form."""
+"""Print a Relax module (levels R0 and R1) as script, the readable alternative to MLIR's generic form."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INDENT = "    "
 
 
 def script(module: ir.Module) -> str:
-    """The module as script. Prim funcs, and what is below level R1, appear as the MLIR text that they are."""
+    """Print a module as script. Prim funcs without a script form and functions below level R1 appear as MLIR text."""
     with module.context:
         names = constant_names(module)
         parts = [
@@ -59,7 +59,7 @@ def _module_attributes(given: ir.Attribute) -> str:
 
 
 def annotation(info: StructInfo) -> str:
-    """A struct info as the annotation of a value."""
+    """Print a struct info as an annotation."""
     if isinstance(info, Tensor):
         dtype = "None" if info.dtype is None else f'"{info.dtype}"'
         return f"R.Tensor({'None' if info.shape is None else dims(info.shape)}, {dtype})"
@@ -80,7 +80,7 @@ def annotation(info: StructInfo) -> str:
 
 
 def dims(shape: Sequence[Dim | None]) -> str:
-    """A shape as a tuple of ints, names and expressions in quotes, and None for what is unknown."""
+    """Print a shape as a tuple of ints, names, quoted expressions, and None for unknown dimensions."""
     inner = _items(shape)
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
@@ -90,7 +90,7 @@ def _items(shape: Sequence[Dim | None]) -> str:
 
 
 def _prim(op: ir.OpView) -> list[str] | None:
-    """A prim func as ``@T.prim_func``; None if it has no such form."""
+    """Print a prim func as ``@T.prim_func``; return None if it has no such form."""
     if not isinstance(op, func.FuncOp) or PARAMS not in op.attributes:
         return None
     from relax_mlir.tir.printer import print_prim
@@ -144,7 +144,7 @@ class _Printer:
         ]
 
     def attributes(self) -> Iterator[str]:
-        """The function's attributes beyond its signature."""
+        """Yield the function's attributes that its signature does not show."""
         given = self.function.attributes
         named = {a.name: a.attr for a in map(given.__getitem__, range(len(given)))}
         items = [
@@ -165,8 +165,10 @@ class _Printer:
         return self.inline.get(value) or self.names.names[value]
 
     def block(self, block: ir.Block, ending: str, skip: int = 0) -> list[str]:
-        """The ops of a block but the first `skip` as statements; `ending` is the last one, given the terminator's
-        operands."""
+        """Print the ops of a block after the first `skip` as statements.
+
+        `ending` is the format of the last statement; it takes the terminator's operands.
+        """
         ops = [view.operation for view in block.operations][skip:]
         within = inlined_ops(ops)
         lines: list[str] = []
@@ -252,7 +254,7 @@ class _Printer:
                 yield from (INDENT + line for line in self.block(region.blocks[0], ending))
 
     def carried(self, op: ir.Operation, first: int) -> tuple[list[str], str]:
-        """The names of what a loop carries, bound to what it begins with; and how a round ends."""
+        """Return assignments of the initial values of loop-carried names, and the last statement of the loop body."""
         names = [self.names.bind(result, "lv") for result in op.results]
         lines = [f"{n} = {self.text(v)}" for n, v in zip(names, list(op.operands)[first:], strict=True)]
         for region in op.regions:
@@ -267,7 +269,7 @@ class _Printer:
         yield from (INDENT + line for line in self.block(entry_block(op), ending, skip=1))
 
     def bounds(self, op: ir.Operation) -> str:
-        """The bounds of a loop; the ops that make them are left to `R.range` if it makes the same."""
+        """Print the bounds of a loop. Ops that `R.range` would emit itself are not printed."""
         bounds = list(op.operands)[:3]
         if not all(value in self.inline for value in bounds):
             return ", ".join(map(self.text, bounds))
@@ -301,7 +303,7 @@ class _Printer:
 
     @staticmethod
     def generic(op: ir.Operation, operands: Sequence[str]) -> str:
-        """An op whose builder would say it with other attributes."""
+        """Print an op as ``R.op(...)``, because its builder would set other attributes."""
         attributes = {op.attributes[i].name: op.attributes[i].attr for i in range(len(op.attributes))}
         listed = ", ".join(f'"{name}": I.attribute({quoted(str(a))})' for name, a in attributes.items())
         keywords = [f"attributes={{{listed}}}"] if listed else []
@@ -315,7 +317,7 @@ class _Printer:
         return self.integers(op, PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value])
 
     def integers(self, op: ir.Operation, operator: str) -> str:
-        """An operator on two integers; an int on the right is made after what stands on the left."""
+        """Print an operator on two integers; a constant on the right is printed as a literal."""
         left, right = op.operands
         number = known_integer(Value(right)) if right in self.inline else None
         text = str(number) if isinstance(number, int) else self.text(right)
@@ -347,7 +349,7 @@ class _Printer:
         return literal(op.attributes["value"]) or f"constants[{quoted(self.constants[op])}]"
 
     def fields(self, value: ir.Value) -> list[str]:
-        """The arguments of a call: those of the tuple, if it is made there."""
+        """Print the arguments of a call: the operands of a tuple built inline, or ``*t``."""
         defining = defining_op(value)
         if defining is not None and defining.name == TUPLE and value in self.inline:
             return [self.text(v) for v in defining.operands]
@@ -394,7 +396,7 @@ class _Printer:
 
     def outs(self, op: ir.Operation) -> str:
         info = struct_info(op.results[0].type)
-        if not isinstance(info, Tuple) or len(info.fields) == 1:  # a list of one stands for the one
+        if not isinstance(info, Tuple) or len(info.fields) == 1:  # a list of one is read as its element
             return annotation(info)
         return f"[{', '.join(map(annotation, info.fields))}]"
 
@@ -412,14 +414,14 @@ class _Printer:
     on_call_pure_packed = on_call_packed
 
     def packed_arguments(self, op: ir.Operation) -> list[str]:
-        """Operands and literals in their order; the operands of a tuple made elsewhere are its fields."""
+        """Print operands and literals in order. A tuple that is not built inline is printed as ``*t``."""
         operands = self.fields(op.operands[0])
         spec = ir.ArrayAttr(op.attributes["arg_spec"])
         return [operands.pop(0) if isinstance(item, ir.UnitAttr) else attribute_text(item) for item in spec]
 
 
 def _loop_variables(function: func.FuncOp) -> set[str]:
-    """The names of loop variables, which values may not have."""
+    """The names of loop variables, which no other value may use."""
     found: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:

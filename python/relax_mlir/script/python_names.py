@@ -1,4 +1,4 @@
-"""Python's own functions, which a script does not call, and what to write instead."""
+"""Python builtins and methods that a script does not support, with their replacements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSTEAD = {
     "str": "R.print shows values when the program runs",
     "repr": "R.print shows values when the program runs",
 }
-"""By name of the function."""
+"""Replacements by function name."""
 
 ATTRIBUTES = {
     "T": "R.permute_dims({0})",
@@ -32,4 +32,4 @@ ATTRIBUTES = {
     "numpy": "{0}",
     "tolist": "{0}",
 }
-"""What NumPy and PyTorch write behind a dot, and what a script has instead."""
+"""Replacements of methods and attributes of NumPy and PyTorch."""

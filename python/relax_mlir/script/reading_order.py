@@ -1,4 +1,4 @@
-"""In which order the functions of a script are read: one whose result nothing says before those that call it."""
+"""The order in which functions are parsed: a function without a result annotation precedes its callers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ HeadT = TypeVar("HeadT", bound=Head)
 
 
 def reading_order(heads: Mapping[str, HeadT], callee: Callable[[ast.expr], str | None]) -> list[HeadT]:
-    """The functions, as they are written but for those that must be read before. Functions in a circle stay.
+    """Return the functions in source order, except that callees without a result annotation come first.
 
-    `callee` gives the name of the function that ``cls.f`` is.
+    Functions in a call cycle keep their order. `callee` returns the name of the function ``cls.f``.
     """
     found: dict[str, HeadT] = {}
     waiting: set[str] = set()
@@ -54,6 +54,6 @@ def _mentioned(node: ast.FunctionDef, callee: Callable[[ast.expr], str | None]) 
 
 
 def place_in_order(functions: list[func.FuncOp]) -> None:
-    """Put functions of a module in this order, each behind the one before it."""
+    """Reorder functions of a module, each after its predecessor in the list."""
     for previous, function in itertools.pairwise(functions):
         function.operation.move_after(previous.operation)

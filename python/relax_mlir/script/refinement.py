@@ -1,6 +1,6 @@
-"""Annotated assignments: an annotation says more of a value, and what it leaves out stays as it is known.
+"""Annotated assignments: an annotation refines or coarsens a value, and what it leaves out stays as inferred.
 
-``y: R.Tensor((n, 4)) = x`` keeps the dtype of ``x``, ``s: R.Shape = shape_of(x)`` its rank and values. What is
+``y: R.Tensor((n, 4)) = x`` keeps the dtype of ``x``, ``s: R.Shape = shape_of(x)`` keeps the rank and values. What is
 written as unknown (``_``, None, "?") is unknown from there on.
 """
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def annotated_value(block: Block, node: ast.AnnAssign) -> tuple[Value | None, StructInfo]:
-    """The value of ``y: annotation = x``, and what it is known to be from there on. Raises `Problem`.
+    """Return the value of ``y: annotation = x`` and its struct info from there on. Raises `Problem`.
 
-    The value is None of what is called for its effect, which gives the empty tuple.
+    The value is None for a call that is evaluated for its side effects; its result is the empty tuple.
     """
     if node.value is None:
         raise Problem(node, "a declaration without a value")
@@ -55,7 +55,8 @@ def annotated_value(block: Block, node: ast.AnnAssign) -> tuple[Value | None, St
 
 
 def _of_the_call(block: Block, node: ast.AnnAssign) -> StructInfo | None:
-    """``R.Tensor[s, "f32"]`` of ``R.call_tir(s, ...)``, which holds, though not even the rank of ``s`` is known."""
+    """The annotation of ``R.call_tir(s, ...)`` as ``R.Tensor[s, "f32"]``, without the shape if ``s`` has unknown rank.
+    """
     scope, call = block.expressions.scope, node.value
     kind, _, named = parts_of(node.annotation, scope)
     shape = named.get("shape") if kind == "Tensor" else None
@@ -71,7 +72,7 @@ def _of_the_call(block: Block, node: ast.AnnAssign) -> StructInfo | None:
 
 
 def _without_shape(annotation: ast.expr, named: dict[str, ast.expr]) -> ast.expr:
-    """The annotation of a tensor of unknown shape that says the rest of it."""
+    """Return the annotation of a tensor without its shape."""
     head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     keywords = [ast.keyword(name, part) for name, part in named.items() if name != "shape"]
     call = ast.Call(head.func if isinstance(head, ast.Call) else head, [], keywords)
@@ -79,7 +80,7 @@ def _without_shape(annotation: ast.expr, named: dict[str, ast.expr]) -> ast.expr
 
 
 def _value(block: Block, node: ast.expr, info: StructInfo | None) -> Value | None:
-    """The value of an expression that is annotated to be `info`; None of what is called for its effect."""
+    """Return the value of an expression annotated as `info`; None for a call without a result."""
     expressions = block.expressions
     if isinstance(info, Shape) and isinstance(node, ast.Tuple | ast.List):
         return expressions.apply(node, shape_expr, read_dims(node, expressions.scope))
@@ -101,7 +102,7 @@ def _value(block: Block, node: ast.expr, info: StructInfo | None) -> Value | Non
 
 
 def _with_dtype(block: Block, node: ast.expr, value: Value, info: StructInfo | None) -> Value:
-    """The result of a `match_shape`, which asserts the dtype of its annotation too where it is not known."""
+    """Return the result of a `match_shape`; one more `match_shape` asserts the annotated dtype if it is unknown."""
     known = value.struct_info
     if not isinstance(info, Tensor) or not isinstance(known, Tensor):
         return value
@@ -111,7 +112,7 @@ def _with_dtype(block: Block, node: ast.expr, value: Value, info: StructInfo | N
 
 
 def refined(node: ast.expr, scope: Scope, info: StructInfo, known: StructInfo) -> StructInfo:
-    """`info`, which the annotation `node` says, with what it leaves out as it is `known`."""
+    """Return `info`, which the annotation `node` gives, completed from the `known` struct info."""
     _, arguments, named = parts_of(node, scope)
     if isinstance(info, Object):
         return known
@@ -135,12 +136,12 @@ def refined(node: ast.expr, scope: Scope, info: StructInfo, known: StructInfo) -
 
 
 def _of_rank(info: Shape, named: dict[str, ast.expr], known: Shape) -> Shape:
-    """A shape of which at most the rank is annotated."""
+    """Complete the annotation of a shape that gives at most the rank."""
     return info if "ndim" in named and info.ndim is not None and info.ndim != known.ndim else known
 
 
 def coarsened(value: Value, info: StructInfo) -> Value:
-    """The result of a Relax op with the struct info that its annotation says."""
+    """Give the result of a Relax op the struct info of its annotation."""
     defining = defining_op(value.ssa)
     if defining is None or not defining.name.startswith("relax.") or defining.name == "relax.dataflow":
         return value
@@ -148,7 +149,7 @@ def coarsened(value: Value, info: StructInfo) -> Value:
 
 
 def retyped(value: Value, info: StructInfo) -> Value:
-    """`value` with another struct info, which what is known of it implies."""
+    """Give `value` another struct info, which its known one implies."""
     if str(value.struct_info) != str(info) or value.ssa.type != info.to_type():
         value.ssa.set_type(info.to_type())
     return Value(value.ssa)

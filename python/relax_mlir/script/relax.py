@@ -1,6 +1,6 @@
-"""The names of a script below ``R``: annotations, statements, decorators and all ops.
+"""The script names in ``R``: annotations, statements, decorators and all ops.
 
-``from relax_mlir.script import relax as R``. In a script these names are read, not called.
+``from relax_mlir.script import relax as R``. In a script these names are parsed, not called.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Annotation:
 
 
 class Tensor(Annotation):
-    """A tensor: its shape and dtype, each of which may be left out."""
+    """A tensor; shape and dtype are both optional."""
 
 
 class Shape(Annotation):
@@ -65,7 +65,7 @@ outputs = output
 
 
 def range(*bounds: object) -> Iterator[typing.Any]:
-    """``for i in R.range(begin, end, step):``: bounds are ints, symbols and integers."""
+    """``for i in R.range(begin, end, step):``; bounds are ints, symbols or integer values."""
     yield from ()
 
 

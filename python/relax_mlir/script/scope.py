@@ -1,4 +1,4 @@
-"""What the names in a script mean: values of the function, symbols, and what the surrounding Python has."""
+"""Name resolution in a script: values of the function, symbols, and captured Python names."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from relax_mlir.error import UnknownNameError
 from relax_mlir.script.source import Poisoned, Problem
 
 POISON = object()
-"""Stands for the value of a definition that was a mistake."""
+"""The value of a name whose definition had an error."""
 
 
 @dataclass
 class Scope:
-    """Names of a function: `values` it defines, `symbols` in use, and the Python names `captured` around it.
+    """The names of a function: its `values`, the `symbols` in use, and the `captured` Python names.
 
-    A scope inside sees the names of those around it, which are not copied: a function may have many branches.
+    An inner scope sees the names of the enclosing ones without a copy, since a function may have many branches.
     """
 
     captured: Mapping[str, Any]
     values: ChainMap[str, Any] = field(default_factory=ChainMap)
     symbols: ChainMap[str, None] = field(default_factory=ChainMap)
     hidden: ChainMap[str, str] = field(default_factory=ChainMap)
-    """Names that have no value here, with the reason."""
+    """Names that have no value in this scope, with the reason."""
 
     def branch(self) -> Scope:
-        """A scope for a branch or a loop: neither names nor symbols that it defines are seen outside."""
+        """Return a scope for a branch or a loop; its names and symbols are not visible outside."""
         return Scope(
             self.captured, self.values.new_child(), self.symbols.new_child(), self.hidden.new_child()
         )
 
     def inner(self) -> Scope:
-        """A scope for a dataflow block: what it defines is not seen outside, but its symbols are."""
+        """Return a scope for a dataflow block; its names are not visible outside, its symbols are."""
         return Scope(self.captured, self.values.new_child(), self.symbols, self.hidden.new_child())
 
     def function(self) -> Scope:
-        """A scope for a function inside the function."""
+        """Return a scope for a nested function."""
         return Scope(self.captured, self.values.new_child(), self.symbols.new_child())
 
     def add_symbols(self, names: Iterable[str]) -> None:
-        """Note that `names` are in use."""
+        """Record that `names` are in use as symbols."""
         self.symbols.update(dict.fromkeys(names))
 
     def lookup(self, node: ast.Name) -> Any:  # noqa: ANN401 - a Relax value or any Python constant
-        """What a name means; raises `Poisoned` or `Problem`."""
+        """Return the value of a name. Raises `Poisoned` or `Problem`."""
         name = node.id
         if name in self.values:
             if self.values[name] is POISON:
@@ -65,13 +65,13 @@ class Scope:
         raise Problem.of(node, UnknownNameError("name", name, known))
 
     def _constants(self) -> list[str]:
-        """Captured names that may stand for a constant."""
+        """Captured names that may denote a constant."""
         return [
             n for n, v in self.captured.items() if not n.startswith("_") and not isinstance(v, ModuleType)
         ]
 
     def path(self, node: ast.expr) -> tuple[str, str] | None:
-        """``("R", "nn.softmax")`` for what comes from `relax_mlir.script` or `relax_mlir.op`, else None."""
+        """``("R", "nn.softmax")`` for a name from `relax_mlir.script` or `relax_mlir.op`, else None."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -96,12 +96,12 @@ DIRECT = {"function": ("R", "function"), "ir_module": ("I", "ir_module"), "prim_
 
 
 def _direct(root: Any) -> tuple[str, str] | None:  # noqa: ANN401 - a captured Python object
-    """``ir_module`` and ``function``, imported by themselves."""
+    """The path of ``ir_module``, ``function`` or ``prim_func``, imported directly."""
     if getattr(root, "__module__", "") != "relax_mlir.script.decorators":
         return None
     return DIRECT.get(root.__name__)
 
 
 def is_path(found: tuple[str, str] | None, root: str, *names: str) -> bool:
-    """Whether `found` is one of `names` below `root`."""
+    """True if `found` is one of `names` in `root`."""
     return found is not None and found[0] == root and found[1] in names

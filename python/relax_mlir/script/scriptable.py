@@ -1,4 +1,4 @@
-"""Which functions have a script form; the others appear as MLIR text."""
+"""Decide which functions have a script form; the others are printed as MLIR text."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.script.inlining import inlined_ops
 
 SIGNATURE = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs"})
-"""Attributes that the head of a function says."""
+"""Attributes that the head of a function shows."""
 OPERATORS = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floordivsi": "//"}
 """Python's operators on integers."""
 PREDICATES = ("==", "!=", "<", "<=", ">", ">=")
 """Comparisons of integers, in the order of `arith`'s predicates."""
 RESERVED = frozenset({"R", "T", "I", "cls", "constants", "float", "range"})
-"""Names that mean something else in a script."""
+"""Names that are reserved in a script."""
 
 
 def is_scriptable(op: ir.OpView) -> TypeGuard[func.FuncOp]:
@@ -54,7 +54,7 @@ def _keys(attributes: ir.Attribute) -> list[str]:
 
 
 def _is_value_type(type_: ir.Type) -> bool:
-    """Types that annotations name; ``index`` is one of MLIR's own."""
+    """True if an annotation can name the type; ``index``, a type of MLIR, has none."""
     if isinstance(type_, ir.IndexType):
         return False
     try:
@@ -66,7 +66,7 @@ def _is_value_type(type_: ir.Type) -> bool:
 
 
 def _block(block: ir.Block, skip: int = 0) -> bool:
-    """Whether all ops but the first `skip` have a form."""
+    """True if all ops after the first `skip` have a script form."""
     ops = [view.operation for view in block.operations][skip:]
     if len(ops) == 0:
         return False
@@ -105,13 +105,13 @@ def _user(op: ir.Operation) -> str:
 
 
 def _is_flag(value: ir.Value, inside: set[ir.Operation]) -> bool:
-    """Whether a condition is written where it is used."""
+    """True if a condition is printed where it is used."""
     defining = defining_op(value)
     return defining in inside and defining is not None and defining.name in ("tensor.extract", "arith.cmpi")
 
 
 def _conditional(op: ir.Operation, inside: set[ir.Operation]) -> bool:
-    """Those among implementations are the lowering's: their mark has no spelling."""
+    """True if a conditional has a script form. One that selects between implementations (`BY_SIZE`) has none."""
     if BY_SIZE in op.attributes or not _is_flag(op.operands[0], inside):
         return False
     return all(_block(block) for region in op.regions for block in region.blocks)
@@ -159,7 +159,7 @@ def _from_elements(op: ir.Operation, inside: set[ir.Operation]) -> bool:
 
 
 def _is_lambda(op: ir.Operation, inside: set[ir.Operation]) -> bool:
-    """Whether a function inside a function has the type that reading it gives, up to its purity, which is written."""
+    """True if parsing a nested function would infer its type again, apart from its purity, which is printed."""
     body = entry_block(op)
     ends = body.operations[-1].operation
     declared = struct_info(op.results[0].type)

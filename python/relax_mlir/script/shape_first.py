@@ -1,4 +1,4 @@
-"""``R.call_tir(shape, f, [x])``, the order of the first design: the result's shape, the callee, the arguments."""
+"""``R.call_tir(shape, f, [x])``, the order of the first Relax design: result shape, callee, arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def is_shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> bool:
-    """Whether a `call_tir` begins with the shape of its result."""
+    """True if the first argument of a `call_tir` is the shape of its result."""
     if len(node.args) < 3 or any(isinstance(a, ast.Starred) for a in node.args):
         return False
     first, second = node.args[:2]
@@ -31,21 +31,21 @@ def is_shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> bo
 
 
 def has_dtype(node: ast.Call) -> bool:
-    """Whether a `call_tir` says the dtype of its result by name."""
+    """True if a `call_tir` gives the result's dtype as a keyword."""
     return any(keyword.arg == "dtype" for keyword in node.keywords)
 
 
 def shape_first(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """The call; the dtypes are the prim func's, or (of a registered function) that of its first tensor.
+    """Emit the call. The dtypes are the prim func's; for a registered function, that of its first tensor.
 
-    A tuple of shapes in the place of one makes a tuple of results.
+    A tuple of shapes instead of a shape gives a tuple of results.
     """
     given = named_arguments(node, ("shape", "callee", "args", "tir_vars"), 3)
     return _call(calls, expressions, node, given)
 
 
 def shape_and_dtype(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.call_tir(f, [x], (n, m), dtype="float32")``, an order between the two: shape and dtype of the result."""
+    """``R.call_tir(f, [x], (n, m), dtype="float32")``: the arguments precede the result's shape and dtype."""
     given = named_arguments(node, ("callee", "args", "shape", "dtype", "tir_vars"), 4)
     return _call(calls, expressions, node, given)
 
@@ -78,14 +78,14 @@ def _call(calls: Calls, expressions: Expressions, node: ast.Call, given: dict[st
 
 
 def _shapes(expressions: Expressions, node: ast.expr) -> list[ast.expr] | None:
-    """The shapes of several results, ``((n, m), (m,))``; None where there is one."""
+    """Return the shapes of several results, ``((n, m), (m,))``; None for a single one."""
     if not isinstance(node, ast.Tuple | ast.List) or not node.elts:
         return None
     return list(node.elts) if all(_is_shape(expressions, item) for item in node.elts) else None
 
 
 def _is_shape(expressions: Expressions, node: ast.expr) -> bool:
-    """Whether an entry is a shape, written out or a value, rather than a dimension."""
+    """True if an entry is a shape, literal or value, rather than a dimension."""
     if isinstance(node, ast.Name):
         found = expressions.scope.values.get(node.id)
         is_value = isinstance(found, Value) and isinstance(found.struct_info, Shape)
@@ -94,7 +94,7 @@ def _is_shape(expressions: Expressions, node: ast.expr) -> bool:
 
 
 def _shape(expressions: Expressions, node: ast.expr) -> ShapeLike:
-    """A shape that is written out, or a shape value."""
+    """Read a shape literal or a shape value."""
     is_name = isinstance(node, ast.Name)
     is_value = not isinstance(node, ast.Tuple | ast.List)
     if is_name:

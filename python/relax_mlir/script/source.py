@@ -1,4 +1,4 @@
-"""Source text of a script: positions, and errors that show the line with the mistake underlined."""
+"""Source text of a script: positions, and errors that show the line with the error underlined."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from relax_mlir.script import definitions
 from relax_mlir.source_frame import source_lines
 
 _OPS = re.compile(r"\bop\.(?=[a-z])")
-"""How messages name the ops, which a script calls R.…"""
+"""Messages name ops ``op.…``; a script calls them ``R.…``."""
 
 
 class Problem(Exception):
-    """A mistake at a node of the script; `kind` is the name of the error that it stands for."""
+    """An error at a node of the script; `kind` is the name of its error class."""
 
     def __init__(self, node: ast.AST, message: str, kind: str = "ScriptError") -> None:
         super().__init__(message)
@@ -27,21 +27,21 @@ class Problem(Exception):
 
     @classmethod
     def of(cls, node: ast.AST, error: Exception) -> Problem:
-        """The problem that `error`, raised on behalf of `node`, is."""
+        """Convert an `error` raised on behalf of `node`."""
         kind = type(error).__name__ if isinstance(error, RelaxError) else "ArgumentError"
         return cls(node, _OPS.sub("R.", str(error)), kind)
 
 
 class Poisoned(Exception):
-    """Raised by the use of a name whose definition was a mistake: that one has been reported already."""
+    """Raised when a name is used whose definition had an error, which has been reported already."""
 
 
 @dataclass
 class Source:
-    """A piece of Python text, and the mistakes found in it.
+    """Python text and the errors found in it.
 
-    `first_line` is the line of `filename` at which `text` begins; an indented piece (a class inside a function)
-    is parsed as it stands, so that columns are those of the file.
+    `first_line` is the line of `filename` at which `text` begins. An indented definition (a class inside a function) is
+    parsed with its indentation, so that columns are those of the file.
     """
 
     text: str
@@ -50,13 +50,13 @@ class Source:
     frames: list[str] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     unsupported: bool = True
-    """Whether all mistakes so far are constructs that this version does not read."""
+    """True while all errors are constructs that this version does not read."""
     mistakes: int = 0
-    """How many statements and heads went wrong so far, those that only use what was a mistake before included."""
+    """The number of statements and heads with an error, including those that only use a poisoned name."""
 
     @classmethod
     def of(cls, item: type | Callable[..., Any], frame: FrameType) -> Source:
-        """The source of a class or a function that is decorated in `frame`; raises `ScriptError` if it has none."""
+        """The source of a class or function that is decorated in `frame`. Raises `ScriptError` if it has none."""
         try:
             found = definitions.find(item, frame)
         except definitions.NotFound as error:
@@ -66,7 +66,7 @@ class Source:
         return cls(found.text, found.filename, found.first_line)
 
     def tree(self) -> ast.Module:
-        """The syntax tree, with the lines of the file."""
+        """Return the syntax tree, with line numbers of the file."""
         indented = self.text[:1] in (" ", "\t")
         try:
             tree = ast.parse("if True:\n" + self.text if indented else self.text)
@@ -85,7 +85,7 @@ class Source:
         return tree
 
     def line(self, number: int) -> str:
-        """Line `number` of the file, without its end."""
+        """Return line `number` of the file, without its line end."""
         index = number - self.first_line
         return self.lines[index] if 0 <= index < len(self.lines) else ""
 
@@ -94,24 +94,24 @@ class Source:
         return source_lines(self.text)
 
     def report(self, problem: Problem) -> None:
-        """Note a mistake; `error` raises all of them in the end."""
+        """Record an error; `error` raises all of them at the end."""
         line, begin, end = self.span(problem.node)
         self.report_at(line, begin, end, problem.kind, problem.message)
 
     def report_at(self, line: int, begin: int, end: int, kind: str, message: str) -> None:
-        """Note a mistake at columns ``begin:end`` (counted from 0) of `line`."""
+        """Record an error at columns ``begin:end`` (counted from 0) of `line`."""
         self.unsupported = self.unsupported and kind == "UnsupportedError"
         self.mistakes += 1
         frame = self.frame(line, begin, end, kind, message)
         if frame in self.frames:
-            return  # what follows an `if` with a `return` is read once per branch
+            return  # statements after an `if` with a `return` are read once per branch
         self.frames.append(frame)
         self.diagnostics.append(
             Diagnostic("error", f"{self.filename}:{line}:{begin + 1}", f"{kind}: {message}")
         )
 
     def span(self, node: ast.AST) -> tuple[int, int, int]:
-        """Line, first column and end column of a node; of one with several lines, its first."""
+        """Return the line, first column and end column of a node. For several lines, the span of the first."""
         number = getattr(node, "lineno", self.first_line)
         text = self.line(number)
         begin = _characters(text, getattr(node, "col_offset", 0))
@@ -122,7 +122,7 @@ class Source:
         return number, begin, end
 
     def frame(self, line: int, begin: int, end: int, kind: str, message: str) -> str:
-        """The message with its place and the source line underlined."""
+        """Format a message with its location and the source line underlined."""
         text = self.line(line)
         margin = f"{line:5}"
         end = min(max(end, begin + 1), max(len(text), begin + 1))
@@ -135,19 +135,19 @@ class Source:
         )
 
     def error(self) -> ScriptError | UnsupportedError:
-        """All mistakes as one error, in the order in which they have been found."""
+        """Return all errors as one exception, in the order in which they were found."""
         if self.unsupported:
             return UnsupportedError("\n".join(["not supported in a script", *self.frames]))
         return ScriptError(self.frames, self.diagnostics)
 
     def check(self) -> None:
-        """Raise if there are mistakes."""
+        """Raise if there are errors."""
         if self.frames:
             raise self.error()
 
 
 def _check_names(tree: ast.Module) -> None:
-    """Raise `SyntaxError` for a name given twice to a parameter or an argument, which the parser lets pass."""
+    """Raise `SyntaxError` for a repeated parameter or argument name, which `ast.parse` accepts."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             given = node.args
@@ -166,5 +166,5 @@ def _check_names(tree: ast.Module) -> None:
 
 
 def _characters(text: str, offset: int) -> int:
-    """A column counted in bytes of UTF-8, as `ast` does, in characters."""
+    """Convert a column in UTF-8 bytes, as in `ast`, to one in characters."""
     return len(text.encode()[:offset].decode(errors="ignore"))

@@ -1,4 +1,4 @@
-"""Statements of a script function: they bind names, open blocks and end the function."""
+"""Statements of a script function: they bind names, open blocks or end the function."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ INSTEAD: dict[type[ast.stmt], str] = {
     ast.AsyncFor: "write `for i in R.range(...)`",
     ast.AsyncWith: "the only `with` of a script is `with R.dataflow():`",
 }
-"""Python's statements that a script does not have, and what to write."""
+"""Python statements that a script does not support, with their replacements."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """The function of the module that a body belongs to."""
+    """The function of the module that contains a body."""
 
     name: str
     private: bool
@@ -62,8 +62,8 @@ class Owner:
 class Block:
     """Reads the statements of one block.
 
-    `later`: the names that are read after the block. `is_body`: it is that of the function. `returning`: it may
-    hold a `return`. `annotated`: what the function is annotated to return.
+    `later`: the names that are read after the block. `is_body`: it is the body of the function. `returning`: it may
+    contain a `return`. `annotated`: the annotated result of the function.
     """
 
     builder: BlockBuilder
@@ -82,7 +82,7 @@ class Block:
     owner: Owner | None = None
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
-        """Read all statements; mistakes are noted, and what they define is poisoned."""
+        """Read all statements. Errors are recorded, and the names that a faulty statement binds are poisoned."""
         last = last_reads(statements)
         for index, statement in enumerate(statements):
             if self.ended:
@@ -106,20 +106,22 @@ class Block:
                 return
 
     def child(self, later: Container[str], *, returning: bool = False) -> Block:
-        """A block for a branch or a loop."""
+        """Return a block for a branch or a loop."""
         branch = self.expressions.branch()
         return Block(self.builder, branch, later, returning=returning, annotated=self.annotated)
 
     @property
     def mistakes(self) -> int:
-        """How many statements went wrong so far."""
+        """The number of statements with errors so far."""
         return self.expressions.source.mistakes
 
     def note(self, problem: Problem) -> None:
         self.expressions.source.report(problem)
 
     def poison(self, statement: ast.stmt) -> None:
-        """Names that a mistaken statement would have defined; the end of a block has been reached all the same."""
+        """Poison the names that a faulty statement would have bound; a faulty `return` or `R.output` still ends the
+        block.
+        """
         for name in assigned([statement]):
             self.define(name, POISON)
         if isinstance(statement, ast.Return):
@@ -194,7 +196,7 @@ class Block:
         self.bind(target, source, result, fresh=not isinstance(source, ast.Name))
 
     def declares(self, target: ast.expr, source: ast.expr) -> bool:
-        """``m = T.int64()``: a symbol, which `match_shape` or a parameter gives its value."""
+        """``m = T.int64()``: a symbol, which a `match_shape` or a parameter defines."""
         symbols = declared(self.expressions.scope, target, source)
         for variable, symbol in (symbols or {}).items():
             self.define(variable, symbol)
@@ -202,17 +204,17 @@ class Block:
         return symbols is not None
 
     def names_module(self, target: ast.expr, source: ast.expr) -> bool:
-        """``cls = Module``, which says what ``cls`` is anyway."""
+        """``cls = Module``: accepted without effect."""
         calls, values = self.expressions.calls, self.expressions.scope.values
         is_class = isinstance(source, ast.Name) and source.id == calls.class_name and source.id not in values
         return is_class and isinstance(target, ast.Name) and target.id in MODULE_NAMES
 
     def bind(self, target: ast.expr, source: ast.expr, result: Any, *, fresh: bool) -> Any:  # noqa: ANN401
-        """Bind a result to a name; `fresh` ones get the name in their location."""
+        """Bind a result to a name; a `fresh` result gets the name in its location."""
         if not isinstance(target, ast.Name):
             raise Problem(target, _not_a_name(target))
         if result is None and not isinstance(source, ast.Constant):
-            self.define(target.id, ())  # what is called for its effect gives nothing
+            self.define(target.id, ())  # a call without a result gives the empty tuple
             return ()
         if isinstance(result, tuple | list) and _holds_values(result):
             result = self.expressions.relax_value(source, result)
@@ -225,7 +227,7 @@ class Block:
         return result
 
     def augmented(self, node: ast.AugAssign) -> None:
-        """``y += x``: the name stands for the sum from here on."""
+        """``y += x``: rebind the name to the sum."""
         if not isinstance(node.target, ast.Name):
             raise Problem(node.target, _not_a_name(node.target))
         old = self.expressions.scope.lookup(node.target)
@@ -233,7 +235,7 @@ class Block:
         self.bind(node.target, node.value, result, fresh=True)
 
     def annotate(self, node: ast.AnnAssign) -> None:
-        """``y: R.Tensor((n, 4), "float32") = x``: what is annotated must follow from what is known."""
+        """``y: R.Tensor((n, 4), "float32") = x``: the annotation must follow from the inferred type."""
         if node.value is not None and self.declares(node.target, node.value):
             return
         value, info = annotated_value(self, node)
@@ -250,7 +252,7 @@ class Block:
     # -- statements
 
     def expression(self, node: ast.Expr) -> None:
-        """A call for its effect, ``R.output``, ``R.func_attr``, or a comment in form of a string."""
+        """A call for its side effects, ``R.output``, ``R.func_attr``, or a string as a comment."""
         if isinstance(node.value, ast.Constant):
             if isinstance(node.value.value, str):
                 return
@@ -271,7 +273,7 @@ class Block:
             raise Problem(node, "nothing uses this value: bind it to a name, or leave it out")
 
     def dataflow(self, node: ast.With, later: Container[str]) -> None:
-        """``with R.dataflow():``; what `R.output` names is visible after it."""
+        """``with R.dataflow():``; the names in `R.output` are visible after it."""
         call = node.items[0].context_expr
         is_dataflow = isinstance(call, ast.Call) and is_path(self.path(call.func), "R", "dataflow")
         if len(node.items) != 1 or not is_dataflow:
@@ -297,7 +299,7 @@ class Block:
             self.define(name, self.left(inner, name, value, alone=len(handles) == 1))
 
     def left(self, inner: Block, name: str, value: Any, *, alone: bool) -> Any:  # noqa: ANN401
-        """A value that has left a dataflow block, with the struct info that it was declared with."""
+        """Return a value that leaves a dataflow block, with its declared struct info if it is the only one."""
         if not isinstance(value, Value):
             return value
         if not alone:
@@ -341,7 +343,7 @@ class Block:
             self.expressions.apply(node, self.builder.emit_func_output, self.result)
 
     def returned(self, node: ast.expr) -> Value:
-        """What `return` gives; a number becomes a tensor of the dtype that the function is annotated to return."""
+        """Evaluate the operand of `return`; a Python number becomes a tensor of the annotated dtype."""
         found, info = self.expressions.evaluate(node), self.annotated
         is_number = isinstance(found, int | float)
         if is_number and isinstance(info, Tensor) and info.shape == () and info.dtype is not None:
@@ -359,7 +361,7 @@ def _not_a_name(target: ast.expr) -> str:
 
 
 def _declares_some(block: Block, source: ast.Tuple) -> bool:
-    """Whether an entry of a tuple is ``T.int64()``, which declares a symbol."""
+    """True if an entry of a tuple is ``T.int64()``, which declares a symbol."""
     return any(
         isinstance(item, ast.Call) and not item.args and is_path(block.path(item.func), "T", "int64")
         for item in source.elts
@@ -367,7 +369,7 @@ def _declares_some(block: Block, source: ast.Tuple) -> bool:
 
 
 def _is_pure(value: Value) -> bool:
-    """Whether a value that a statement gives has been computed for itself alone, without an effect or a check."""
+    """True if a value has no side effects and no run-time check."""
     defining = defining_op(value.ssa)
     if defining is None or defining.name in ("relax.call", "relax.match_shape"):
         return defining is None

@@ -1,4 +1,4 @@
-"""Symbols that a script declares as TVM's do, ``m = T.int64()``, and numbers with a type, ``T.int64(4)``."""
+"""Symbols declared as in TVM, ``m = T.int64()``, and typed numbers, ``T.int64(4)``."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ if TYPE_CHECKING:
     from relax_mlir.script.scope import Scope
 
 INTEGERS = ("int64", "int32")
-"""Types of integers that are written with their type."""
+"""Integer types of typed integers."""
 SYMBOL = "int64"
 """The type of symbols."""
 FLOATS = ("float16", "float32", "float64")
 IMMEDIATE = {"IntImm": INTEGERS, "FloatImm": FLOATS}
-"""TVM's numbers with a dtype as text."""
+"""TVM's typed numbers whose dtype is a string."""
 NAMED = ("Var", "SizeVar", "var")
 """``T.Var("m", "int64")``; ``T.var("int64")``."""
 
 
 def declared(scope: Scope, target: ast.expr, value: ast.expr) -> dict[str, Expr] | None:
-    """The symbols that ``m = T.int64()`` and ``m, n = T.int64(), T.int64()`` declare; None for other assignments."""
+    """Return the symbols that ``m = T.int64()`` or ``m, n = T.int64(), T.int64()`` declare; None for other statements.
+    """
     if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
         parts = [declared(scope, *pair) for pair in zip(target.elts, value.elts, strict=False)]
         if not parts or len(target.elts) != len(value.elts) or any(part is None for part in parts):
@@ -41,7 +42,7 @@ def declared(scope: Scope, target: ast.expr, value: ast.expr) -> dict[str, Expr]
 
 
 def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
-    """The symbol's name; None where the call declares none."""
+    """Return the symbol's name; None if the call declares none."""
     if kind in INTEGERS and not node.args:
         for keyword in node.keywords:
             if keyword.arg != "is_size_var":
@@ -65,7 +66,7 @@ def _name(target: ast.Name, node: ast.Call, kind: str) -> str | None:
 
 
 def number(expressions: Expressions, node: ast.Call, kind: str) -> Any:  # noqa: ANN401 - a number or an expression
-    """``T.int64(4)``, ``T.float32(1.5)`` and ``T.FloatImm("float32", 1.5)``, where an operand stands: the number."""
+    """Return the number of ``T.int64(4)``, ``T.float32(1.5)`` or ``T.FloatImm("float32", 1.5)`` as an operand."""
     if kind in IMMEDIATE and len(node.args) == 2 and not node.keywords:
         dtype = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
         if dtype not in IMMEDIATE[kind]:

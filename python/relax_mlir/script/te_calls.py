@@ -1,4 +1,4 @@
-"""``R.emit_te(function, x, …)`` in a script: a function of tensor expressions, run as the script is read."""
+"""``R.emit_te(function, x, …)`` in a script: the tensor expression function runs while the script is parsed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HINT = "primfunc_name_hint"
 
 
 def read_emit_te(calls: Calls, expressions: Expressions, node: ast.Call) -> Any:  # noqa: ANN401 - a value, or several
-    """The call of the prim func that the function makes. Raises `Problem`."""
+    """Emit the call of the generated prim func. Raises `Problem`."""
     if not calls.runs_python:
         raise Problem(
             node,
@@ -34,7 +34,7 @@ def read_emit_te(calls: Calls, expressions: Expressions, node: ast.Call) -> Any:
 
 
 def _function(expressions: Expressions, node: ast.expr) -> Callable[..., Any]:
-    """The Python function that a name or a lambda says."""
+    """Return the Python function of a name or a lambda."""
     if isinstance(node, ast.Lambda):
         code = compile(ast.fix_missing_locations(ast.Expression(node)), expressions.source.filename, "eval")
         found = eval(code, dict(expressions.scope.captured))

@@ -1,7 +1,7 @@
-"""The names of a script below ``T``: prim funcs, and what their bodies are written with.
+"""The script names in ``T``: prim funcs and the names used in their bodies.
 
-``from relax_mlir.script import tir as T``. In a script these names are read, not called, so that all but the
-annotations, which Python evaluates, are found by whatever name is asked for.
+``from relax_mlir.script import tir as T``. In a script these names are parsed, not called. Python evaluates only
+annotations; any other name raises `ArgumentError` when it is evaluated.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ buffer = Buffer
 
 
 class handle:
-    """A pointer in a signature, which ``T.match_buffer`` gives a shape and a dtype."""
+    """A pointer in a signature; ``T.match_buffer`` gives it a shape and a dtype."""
 
 
 class int64:
-    """An integer parameter, or (called) a symbol or a conversion."""
+    """An integer parameter. A call declares a symbol or is a conversion."""
 
     def __init__(self, *arguments: object) -> None:
         self.arguments = arguments
 
 
 class int32(int64):
-    """Likewise; it is passed as a 64-bit integer."""
+    """As `int64`; it is passed as a 64-bit integer."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - nothing that can be used

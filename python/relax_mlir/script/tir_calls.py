@@ -1,4 +1,4 @@
-"""Calls of prim funcs in a script: `call_tir`, and those on explicit memory."""
+"""Calls of prim funcs in a script: `call_tir`, and calls on explicit memory."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
 
 SPELLINGS = {**OUT, "gvar": "callee", "func": "callee"}
-"""TVM's names of the arguments of calls of prim funcs."""
+"""TVM's argument names of calls of prim funcs."""
 
 
 def read_call_tir(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
-    """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; of a registered function: `call_dps_packed`."""
+    """``R.call_tir(cls.prim, (x, y), R.Tensor(...), tir_vars=[...])``; `call_dps_packed` for a registered function."""
     parts = named_arguments(node, ("callee", "args", "out", "tir_vars"), 3, SPELLINGS)
     parts = unpacked(expressions, node, parts)
     if registered_name(expressions, parts["callee"]) is not None and "tir_vars" not in parts:
@@ -52,9 +52,9 @@ def read_call_tir(calls: Calls, expressions: Expressions, node: ast.Call) -> Val
 
 
 def prim_arguments(expressions: Expressions, node: ast.expr, dtypes: Sequence[DType | None] = ()) -> Value:
-    """The arguments of a prim func as one tuple; one value stands for the tuple of it.
+    """Return the arguments of a prim func as one tuple; a single value becomes a tuple of one.
 
-    `dtypes`: what the prim func declares, which a `match_shape` asserts of tensors of unknown dtype.
+    `dtypes`: the dtypes that the prim func declares; a `match_shape` asserts them for tensors of unknown dtype.
     """
     if not isinstance(node, ast.Tuple | ast.List):
         value = _argument(expressions, node, expressions.evaluate(node))
@@ -78,19 +78,19 @@ def _of_dtype(expressions: Expressions, node: ast.expr, value: Value, dtype: DTy
 
 
 def _argument(expressions: Expressions, node: ast.expr, found: Any) -> Value:  # noqa: ANN401 - what `evaluate` gave
-    """One argument: a value; an int is an integer value."""
+    """Convert one argument to a value; an int becomes an integer value."""
     if isinstance(found, int) and not isinstance(found, bool):
         return expressions.apply(node, prim_value, found)
     return expressions.relax_value(node, found)
 
 
 def tir_variables(expressions: Expressions, node: ast.expr | None) -> list[Dim | None]:
-    """The integers of ``tir_vars=``: a list, ``R.shape([...])``, or a shape value."""
+    """Read the integers of ``tir_vars=``: a list, ``R.shape([...])``, or a shape value."""
     return [] if node is None else read_dims(node, expressions.scope)
 
 
 def with_trailing_shape(parts: dict[str, ast.expr]) -> dict[str, ast.expr]:
-    """The arguments of a `call_tir_dyn`: a shape that is the last of them is its `tir_vars`."""
+    """Split the arguments of a `call_tir_dyn`: the last one is the shape for `tir_vars`."""
     given = parts.get("args")
     if "tir_vars" in parts or not isinstance(given, ast.Tuple | ast.List) or not given.elts:
         return parts
@@ -99,7 +99,7 @@ def with_trailing_shape(parts: dict[str, ast.expr]) -> dict[str, ast.expr]:
 
 
 def unpacked(expressions: Expressions, node: ast.Call, parts: dict[str, ast.expr]) -> dict[str, ast.expr]:
-    """The arguments of ``R.call_tir_dyn(..., [x, (m,)], ...)``, whose last one may be a shape."""
+    """Split the arguments of ``R.call_tir_dyn(..., [x, (m,)], ...)`` if the last one is a shape."""
     given = parts["args"]
     if expressions.scope.path(node.func) != ("R", "call_tir_dyn") or not isinstance(
         given, ast.Tuple | ast.List
@@ -113,15 +113,15 @@ def unpacked(expressions: Expressions, node: ast.Call, parts: dict[str, ast.expr
 
 
 def read_call_prim(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
-    """``R.call_prim(cls.prim, (x, out), outputs=1)``: called for its effect."""
+    """``R.call_prim(cls.prim, (x, out), outputs=1)``, for its side effects."""
     parts = named_arguments(node, ("callee", "args", "outputs"), 2)
     _call_on_memory(calls, expressions, node, parts, call_prim)
 
 
 def read_call_tir_dyn(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
-    """``R.vm.call_tir_dyn(cls.prim, (x, out), R.shape([n]))``: called for its effect.
+    """``R.vm.call_tir_dyn(cls.prim, (x, out), R.shape([n]))``, for its side effects.
 
-    TVM writes the shape as the last of the arguments.
+    TVM passes the shape as the last argument.
     """
     parts = named_arguments(node, ("callee", "args", "tir_vars", "outputs"), 2)
     parts = with_trailing_shape(parts)
@@ -143,7 +143,7 @@ def _call_on_memory(
 
 
 def direct_call(expressions: Expressions, node: ast.Call, target: func.FuncOp) -> None:
-    """``cls.prim(x, out)``, as TVM writes calls on explicit memory: for its effect on the tensors that it fills."""
+    """``cls.prim(x, out)``, TVM's form of calls on explicit memory, which write the output tensors."""
     name = target.name.value
     outputs = filled_buffers(target)
     if len(node.args) + (outputs or 1) <= len(target.arguments):
@@ -163,7 +163,7 @@ def direct_call(expressions: Expressions, node: ast.Call, target: func.FuncOp) -
 
 
 def prim_func(calls: Calls, expressions: Expressions, what: str, node: ast.expr) -> str:
-    """The name of the prim func ``cls.f``, or ``f``, that the op `what` calls."""
+    """Return the name of the prim func ``cls.f``, or ``f``, that the op `what` calls."""
     callee = calls.named(expressions, node)
     if callee is None:
         raise Problem(

@@ -1,9 +1,9 @@
-"""Calls of TVM that say what has another form here, in a script.
+"""TVM calls in a script that have another form here.
 
 | TVM | Here |
 |---|---|
 | ``R.call_tir_with_grad(cls.f, args, out, te_grad_name=…)`` | ``R.call_tir(cls.f, args, out)`` |
-| ``R.null_value()`` | None: an argument that is not given |
+| ``R.null_value()`` | None: an omitted argument |
 | ``R.wrap_param(x)``, ``R.builtin.stop_lift_params(x)`` | ``x`` |
 | ``R.call_inplace_packed("f", x, inplace_indices=[0], out=…)`` | ``R.call_packed("f", x, out=…)``, checked |
 | ``R.call_py_func("f", (x,), out=…)`` | ``R.call_packed("f", x, out=…)`` |
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from relax_mlir.script.expressions import Expressions
 
 VIEW = "runtime.TVMTensorCreateView"
-"""The function of TVM's runtime that `memory.view` becomes there."""
+"""TVM's runtime function that corresponds to `memory.view`."""
 OF_GRADIENTS = ("te_grad_name", "te_grad_kwargs")
 
 
@@ -55,7 +55,7 @@ def null_value(calls: Calls, expressions: Expressions, node: ast.Call) -> None:
 
 
 def itself(name: str) -> Callable[..., Value]:
-    """A reader of ``R.wrap_param(x)``, whose argument is called `name`: the value itself."""
+    """Return a reader of ``R.wrap_param(x)``, whose argument is called `name`; it returns the argument."""
 
     def read(calls: Calls, expressions: Expressions, node: ast.Call) -> Value:
         return expressions.value(named_arguments(node, (name,), 1)[name])
@@ -108,7 +108,7 @@ def transformed_layout(calls: Calls, expressions: Expressions, node: ast.Call) -
 
 
 def is_view(expressions: Expressions, node: ast.expr) -> bool:
-    """Whether a callee is ``R.ExternFunc("runtime.TVMTensorCreateView", …)``."""
+    """True if a callee is ``R.ExternFunc("runtime.TVMTensorCreateView", …)``."""
     if not isinstance(node, ast.Call) or expressions.scope.path(node.func) != ("R", "ExternFunc"):
         return False
     name = node.args[0] if node.args else None
@@ -131,4 +131,4 @@ READERS: dict[str, Callable[..., Any]] = {
     "call_py_func": py_func,
     "layout_transform": transformed_layout,
 }
-"""The calls that this file reads."""
+"""The calls that this module reads."""

@@ -1,4 +1,4 @@
-"""Text that runs without a file: that of ``python -c``, and what has been typed at the prompt of Python."""
+"""Source without a file: from ``python -c`` or typed at the Python prompt."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import sys
 from relax_mlir.source_frame import source_lines
 
 COMMAND, PROMPT = "<string>", "<stdin>"
-"""What Python calls the files of such text. Later versions keep what is typed under names of its own."""
+"""Python's file names of such text. Later versions name each typed input separately."""
 MAX_LINES = 2000
-"""How far back a definition may have begun."""
+"""The maximum number of history lines searched for the start of a definition."""
 
 
 def typed_lines(filename: str) -> list[str]:
-    """The lines of the text that Python runs as `filename`; none where they are not to be had."""
+    """Return the lines of the text that Python runs as `filename`; empty if they are not available."""
     if filename == COMMAND:
         return _command()
     return _last_block(_history()) if filename == PROMPT else []
 
 
 def _command() -> list[str]:
-    """The text behind ``python -c``."""
+    """Return the text after ``python -c``."""
     given = sys.orig_argv
     for option, text in itertools.pairwise(given):
         if option.startswith("-") and not option.startswith("--") and option.endswith("c"):
@@ -31,7 +31,7 @@ def _command() -> list[str]:
 
 
 def _history() -> list[str]:
-    """The last lines that have been typed, in order."""
+    """Return the most recently typed lines, in order."""
     readline = sys.modules.get("readline")
     if readline is None:
         return []
@@ -41,12 +41,12 @@ def _history() -> list[str]:
 
 
 def _last_block(lines: list[str]) -> list[str]:
-    """The last statement among typed lines: the shortest end of them that is one class or function."""
+    """Return the last class or function definition among typed lines; empty if they end in something else."""
     for start in range(len(lines) - 1, -1, -1):
         if not lines[start].startswith(("@", "class ", "def ")):
             continue
         if start and lines[start - 1].startswith("@"):
-            continue  # a decorator stands in front
+            continue  # a decorator precedes it
         found = [line + "\n" for line in lines[start:]]
         try:
             body = ast.parse("".join(found)).body
