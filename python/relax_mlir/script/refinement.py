@@ -55,8 +55,7 @@ def annotated_value(block: Block, node: ast.AnnAssign) -> tuple[Value | None, St
 
 
 def _of_the_call(block: Block, node: ast.AnnAssign) -> StructInfo | None:
-    """The annotation of ``R.call_tir(s, ...)`` as ``R.Tensor[s, "f32"]``, without the shape if ``s`` has unknown rank.
-    """
+    """The annotation of ``R.call_tir(s, ...)`` as ``R.Tensor[s, "f32"]``, without the shape if the rank is unknown."""
     scope, call = block.expressions.scope, node.value
     kind, _, named = parts_of(node.annotation, scope)
     shape = named.get("shape") if kind == "Tensor" else None

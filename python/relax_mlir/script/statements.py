@@ -119,9 +119,7 @@ class Block:
         self.expressions.source.report(problem)
 
     def poison(self, statement: ast.stmt) -> None:
-        """Poison the names that a faulty statement would have bound; a faulty `return` or `R.output` still ends the
-        block.
-        """
+        """Poison the names that a faulty statement would have bound. A faulty `return` still ends the block."""
         for name in assigned([statement]):
             self.define(name, POISON)
         if isinstance(statement, ast.Return):

@@ -25,8 +25,7 @@ NAMED = ("Var", "SizeVar", "var")
 
 
 def declared(scope: Scope, target: ast.expr, value: ast.expr) -> dict[str, Expr] | None:
-    """Return the symbols that ``m = T.int64()`` or ``m, n = T.int64(), T.int64()`` declare; None for other statements.
-    """
+    """Return the symbols declared by ``m = T.int64()`` or ``m, n = T.int64(), T.int64()``; None for other code."""
     if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
         parts = [declared(scope, *pair) for pair in zip(target.elts, value.elts, strict=False)]
         if not parts or len(target.elts) != len(value.elts) or any(part is None for part in parts):

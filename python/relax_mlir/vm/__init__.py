@@ -1,4 +1,4 @@
-"""The virtual machine: bytecode, and what builds, checks, shows, keeps and runs it.
+"""The virtual machine: build, verify, print, save, load and run bytecode.
 
 >>> import relax_mlir as rx
 >>> ib = rx.vm.ExecBuilder()

@@ -1,4 +1,4 @@
-"""From a Relax module to bytecode: `rx.vm.build`, and `rx.build` with ``exec_mode="bytecode"``."""
+"""Build bytecode from a Relax module: `rx.vm.build`, and `rx.build` with ``exec_mode="bytecode"``."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def build(
     cache: bool = True,
     opt_level: int | None = None,
 ) -> Executable:
-    """Compile `mod` to bytecode, with machine code for its prim funcs; the module itself is left as it is.
+    """Compile `mod` to bytecode, and its prim funcs to machine code; the module itself is unchanged.
 
-    Relax functions go through explicit memory and the shape heap (docs/explicit-memory.md) to instructions. Prim
-    funcs are optimised, fused and compiled as in native mode. A module whose functions are in explicit memory already,
-    with or without a shape heap, goes on from there.
+    Relax functions are lowered to explicit memory, to the shape heap (docs/explicit-memory.md) and to instructions.
+    Prim funcs are optimised, fused and compiled as in native mode. Functions that are in explicit memory already, with
+    or without a shape heap, are lowered from there.
 
-    The arguments, and what is raised, are those of `relax_mlir.build`.
+    The arguments and errors are those of `relax_mlir.build`.
 
     >>> main = VirtualMachine(build(mod))["main"]
     >>> main(x)
@@ -59,7 +59,7 @@ def build(
 
 
 def build_bytecode(mod: IRModule, target: Target, cache: bool) -> Executable:
-    """Compile a module that is verified, in the current pass context."""
+    """Compile a verified module in the current pass context."""
     made, kernels = without_machine_code(mod, target)
     if made.kernels is None:
         return made
@@ -82,7 +82,7 @@ def _require_no_donations(mod: IRModule) -> None:
 
 
 def without_machine_code(mod: IRModule, target: Target) -> tuple[Executable, IRModule]:
-    """The bytecode of a module, and the module of its kernels."""
+    """Return the bytecode of a module, and the module of its kernels."""
     work = mod.clone()
     _require_no_donations(work)
     require_entries(work.mlir)

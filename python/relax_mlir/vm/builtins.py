@@ -1,8 +1,8 @@
-"""The builtins of the virtual machine: native code, the same for bytecode and for Python.
+"""The builtins of the virtual machine: native code, shared by bytecode and Python.
 
-They are registered with the FFI as ``vm.builtin.*``, so that ``tvm_ffi.get_global_func("vm.builtin.shape_of")``
-gives them, unless TVM is installed: it has builtins of the same names, and ends the process when it finds them
-taken. Machines call those of this module either way, and so does ``rx.vm.builtin("shape_of")``.
+They are registered with the FFI as ``vm.builtin.*``, so that ``tvm_ffi.get_global_func("vm.builtin.shape_of")`` returns
+one. They are not registered if TVM is installed: TVM has builtins of the same names and aborts the process when a name
+is taken. Machines and ``rx.vm.builtin("shape_of")`` always use those of this module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PREFIX = "vm.builtin."
 
 @functools.cache
 def builtin_functions() -> dict[str, tvm_ffi.Function]:
-    """All builtins by name, compiled unless this process has them."""
+    """Return all builtins by name; they are compiled once per process."""
     code = load_code(builtins_text(), (MEMORY_ADDRESS, *ENTRIES.values()), has_checks=True)
     memory.bind(pointer_from(code, MEMORY_ADDRESS))
     found = {name: tvm_ffi.Function.__from_extern_c__(code.address(entry)) for name, entry in ENTRIES.items()}
@@ -38,13 +38,13 @@ def builtin_functions() -> dict[str, tvm_ffi.Function]:
 
 
 def may_register() -> bool:
-    """Whether the names are free: nobody has them, and nobody will want them."""
+    """True if no builtin name is registered and TVM is not installed."""
     is_taken = any(tvm_ffi.get_global_func(name, allow_missing=True) is not None for name in ENTRIES)
     return not is_taken and importlib.util.find_spec("tvm") is None
 
 
 def builtin(name: str) -> tvm_ffi.Function:
-    """The builtin `name`, with or without ``vm.builtin.`` before it; raises UnknownNameError."""
+    """Return the builtin `name`, with or without the prefix ``vm.builtin.``. Raises UnknownNameError."""
     expect("vm.builtin: 'name'", name, str, "a name")
     functions = builtin_functions()
     full = name if name.startswith(PREFIX) else PREFIX + name
@@ -56,5 +56,5 @@ def builtin(name: str) -> tvm_ffi.Function:
 
 
 def builtin_names() -> tuple[str, ...]:
-    """The names of all builtins."""
+    """Return the names of all builtins."""
     return tuple(BUILTINS)

@@ -1,16 +1,16 @@
-"""Instructions of the virtual machine and their words, the same as TVM's.
+"""Instructions of the virtual machine and their encoding in words, the same as TVM's.
 
 A word is a signed 64-bit integer. An instruction is its opcode, then:
 
-| Instruction | Words behind the opcode |
+| Instruction | Words after the opcode |
 |---|---|
-| `Call` | register for the result, index of the function, number of arguments, an argument per word |
+| `Call` | result register, index of the function, number of arguments, one word per argument |
 | `Ret` | register that is returned |
 | `Goto` | offset |
-| `If` | register of the condition, offset where it is zero |
+| `If` | condition register, offset if it is zero |
 
-Offsets count instructions from the one that jumps; where the condition is not zero, the next instruction follows. An
-argument has its kind in the 8 highest bits and a signed value in the other 56.
+Offsets count instructions from the jump itself. If the condition is not zero, execution continues with the next
+instruction. The upper 8 bits of an argument are its kind, the lower 56 bits a signed value.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ MAX_WORD = (1 << 63) - 1
 _VALUE_MASK = (1 << VALUE_BITS) - 1
 
 VOID = 1 << 54
-"""The register of results that nobody wants."""
+"""The register that discards results."""
 VM = VOID + 1
-"""The register that holds the machine itself: builtins take it as an argument."""
+"""The register that holds the machine itself, which some builtins take as an argument."""
 
 MAX_ARGS = 4096
-"""Arguments of a call, and parameters of a function, at most."""
+"""The maximum number of arguments of a call and of parameters of a function."""
 
 
 class Opcode(IntEnum):
-    """What an instruction does: its first word."""
+    """The opcodes, which are the first words of instructions."""
 
     CALL = 1
     RET = 2
@@ -46,7 +46,7 @@ class Opcode(IntEnum):
 
 
 class ArgKind(IntEnum):
-    """What the value of an argument means: a register's number, itself, or an index of the pool or function table."""
+    """Argument kinds: a register, an immediate, an index of the constant pool or of the function table."""
 
     REGISTER = 0
     IMMEDIATE = 1
@@ -56,20 +56,20 @@ class ArgKind(IntEnum):
 
 @dataclass(frozen=True)
 class Arg:
-    """An argument of a call; registers of other instructions are written so in the builder."""
+    """An argument of a call; also the builder's form of the registers of other instructions."""
 
     kind: ArgKind
     value: int
 
     def encode(self) -> int:
-        """The argument's word; raises ArgumentError for a value that needs more than 56 bits."""
+        """Return the argument's word. Raises ArgumentError for a value that needs more than 56 bits."""
         if not MIN_VALUE <= self.value <= MAX_VALUE:
             raise ArgumentError(f"{self.kind.name.lower()} {self.value} needs more than {VALUE_BITS} bits")
         return int(self.kind) << VALUE_BITS | (self.value & _VALUE_MASK)
 
     @classmethod
     def decode(cls, word: int) -> Arg:
-        """The argument that a word stands for; raises ArgumentError if there is no such kind."""
+        """Return the argument that a word encodes. Raises ArgumentError for an unknown kind."""
         kind, value = word >> VALUE_BITS, word & _VALUE_MASK
         if kind not in tuple(ArgKind):
             raise ArgumentError(f"word {word:#x} is no argument: kind {kind & 0xFF}")
@@ -84,54 +84,54 @@ class Arg:
 
 
 def register_name(register: int) -> str:
-    """The register as text forms and messages have it: ``%0``, ``%vm``, ``%void``."""
+    """Return the register as text: ``%0``, ``%vm``, ``%void``."""
     return {VOID: "%void", VM: "%vm"}.get(register, f"%{register}")
 
 
 @dataclass(frozen=True)
 class Call:
-    """Call function `func` of the function table; its result goes to register `dst`."""
+    """Call function `func` of the function table; the result is written to register `dst`."""
 
     func: int
     args: tuple[Arg, ...] = ()
     dst: int = VOID
 
     def encode(self) -> tuple[int, ...]:
-        """The instruction's words."""
+        """Return the words of the instruction."""
         return (Opcode.CALL, self.dst, self.func, len(self.args), *(arg.encode() for arg in self.args))
 
 
 @dataclass(frozen=True)
 class Ret:
-    """Return what is in register `result`."""
+    """Return the value of register `result`."""
 
     result: int
 
     def encode(self) -> tuple[int, ...]:
-        """The instruction's words."""
+        """Return the words of the instruction."""
         return (Opcode.RET, self.result)
 
 
 @dataclass(frozen=True)
 class Goto:
-    """Continue `offset` instructions further down, or further up where it is negative."""
+    """Jump by `offset` instructions, backwards if it is negative."""
 
     offset: int
 
     def encode(self) -> tuple[int, ...]:
-        """The instruction's words."""
+        """Return the words of the instruction."""
         return (Opcode.GOTO, self.offset)
 
 
 @dataclass(frozen=True)
 class If:
-    """Continue with the next instruction, or `false_offset` further down where register `cond` is zero."""
+    """Continue with the next instruction, or jump by `false_offset` if register `cond` is zero."""
 
     cond: int
     false_offset: int
 
     def encode(self) -> tuple[int, ...]:
-        """The instruction's words."""
+        """Return the words of the instruction."""
         return (Opcode.IF, self.cond, self.false_offset)
 
 
@@ -139,7 +139,7 @@ Instruction = Call | Ret | Goto | If
 
 
 def registers_read(instruction: Instruction) -> list[int]:
-    """The registers that an instruction reads, `%vm` included."""
+    """Return the registers that an instruction reads, `%vm` included."""
     if isinstance(instruction, Call):
         return [arg.value for arg in instruction.args if arg.kind is ArgKind.REGISTER]
     if isinstance(instruction, Ret):
@@ -148,13 +148,13 @@ def registers_read(instruction: Instruction) -> list[int]:
 
 
 LENGTHS: dict[int, int] = {Opcode.CALL: 4, Opcode.RET: 2, Opcode.GOTO: 2, Opcode.IF: 3}
-"""Words of an instruction by its opcode; those of a call without its arguments."""
+"""The number of words of an instruction by opcode; for a call without its arguments."""
 
 
 def decode(words: Sequence[int], start: int = 0) -> Instruction:
-    """The instruction whose first word is ``words[start]``.
+    """Decode the instruction whose first word is ``words[start]``.
 
-    Raises ArgumentError: no opcode, an argument that is none, or the words end inside of the instruction.
+    Raises ArgumentError: an unknown opcode or argument kind, or truncated words.
     """
     opcode = int(words[start]) if 0 <= start < len(words) else 0
     if opcode not in LENGTHS:

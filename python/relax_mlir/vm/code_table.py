@@ -1,4 +1,4 @@
-"""Bytecode as arrays: opcodes, operands and arguments of all instructions at once, for checks that are fast."""
+"""Bytecode as arrays of opcodes, operands and arguments, which makes checks of whole programs fast."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from relax_mlir.vm.bytecode import LENGTHS, MAX_ARGS, VALUE_BITS, Opcode
 from relax_mlir.vm.function_info import FunctionInfo
 
 Words = np.ndarray[Any, np.dtype[np.int64]]
-"""A row of signed 64-bit integers."""
+"""A one-dimensional array of signed 64-bit integers."""
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
 class CodeTable:
-    """All instructions, by their numbers.
+    """All instructions, indexed by instruction number.
 
-    `first` and `second` are the words behind the opcode (zero where there is none): register and function of a call,
-    register of a `Ret`, offset of a `Goto`, register and offset of an `If`. Argument j of all calls belongs to
-    instruction ``arg_instr[j]``.
+    `first` and `second` are the words after the opcode (zero if there is none): register and function of a call,
+    register of a `Ret`, offset of a `Goto`, register and offset of an `If`. Argument j of the concatenated arguments of
+    all calls belongs to instruction ``arg_instr[j]``.
     """
 
     ops: Words
@@ -36,18 +36,18 @@ class CodeTable:
 
     @property
     def size(self) -> int:
-        """How many instructions there are."""
+        """The number of instructions."""
         return int(self.ops.size)
 
     def having(self, opcode: Opcode) -> Words:
-        """Numbers of the instructions with an opcode."""
+        """Return the indices of the instructions with an opcode."""
         return np.flatnonzero(self.ops == opcode)
 
     @classmethod
     def of(cls, words: Words, offsets: Words, functions: Sequence[FunctionInfo]) -> CodeTable:
-        """Take words apart; `functions`, whose ranges hold all instructions, are named in errors.
+        """Decode words; errors name the `functions`, whose ranges cover all instructions.
 
-        Raises BytecodeError (invariants 4 and 6 of `verify`): words that are not one instruction behind the other.
+        Raises BytecodeError (invariants 4 and 6 of `verify`): the words are not a sequence of instructions.
         """
         where = Places(functions)
         if not offsets.size or offsets[0] != 0:
@@ -78,12 +78,12 @@ class CodeTable:
 
 
 def _at(words: Words, places: Words) -> Words:
-    """The words at places, any word where a place is beyond the last."""
+    """Return the words at indices; for an index past the end, the last word."""
     return words[np.minimum(places, words.size - 1)]
 
 
 class Places:
-    """Names of functions and numbers in them for the numbers of instructions, as errors have them."""
+    """Maps instruction indices to function names and indices in the function, for errors."""
 
     def __init__(self, functions: Sequence[FunctionInfo]) -> None:
         self._functions = sorted(
@@ -93,7 +93,7 @@ class Places:
     def fail(
         self, reason: str, invariant: int, instruction: int | None = None, register: str | None = None
     ) -> BytecodeError:
-        """The error of a mistake in the instruction of this number."""
+        """Return the error for an instruction."""
         reason = f"{reason} [invariant {invariant}]"
         if instruction is None:
             return BytecodeError(reason)

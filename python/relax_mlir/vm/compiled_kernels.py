@@ -1,4 +1,4 @@
-"""The machine code of an executable's kernels: of this process, or of a library in a file."""
+"""Machine code of an executable's kernels, compiled in this process or loaded from a library."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompiledKernels:
-    """Kernels as functions of the FFI, by name.
+    """Kernels as FFI functions, by name.
 
-    `written`: for prim funcs that users may call, the numbers of the arguments that they write; `native`: where the
-    code is of this process.
+    `written`: for prim funcs that users may call, the indices of the arguments that they write. `native`: set if the
+    code was compiled in this process.
     """
 
     functions: Mapping[str, tvm_ffi.Function]
@@ -30,14 +30,14 @@ class CompiledKernels:
 
     @staticmethod
     def of(native: NativeExecutable) -> CompiledKernels:
-        """Those that `relax_mlir.build` has compiled."""
+        """The kernels of an executable compiled by `relax_mlir.build`."""
         signatures = native.engine.interface.signatures
         written = {name: tuple(map(int, facts.get("written", ()))) for name, facts in signatures.items()}
         return CompiledKernels({name: native[name].ffi for name in native}, written, native)
 
     @staticmethod
     def of_library(path: Path, info: LibraryInfo) -> CompiledKernels:
-        """Those of a shared library, which `info` describes; raises ParseError if it cannot be loaded."""
+        """The kernels of a shared library described by `info`. Raises ParseError if it cannot be loaded."""
         try:
             library = tvm_ffi.load_module(str(path.resolve()))
         except RuntimeError as error:

@@ -1,13 +1,13 @@
-"""Constants of the virtual machine: what kinds there are, and when two are the same.
+"""Constants of the virtual machine: their kinds, and their equality.
 
-| Kind | In the pool | Made of |
+| Kind | In the pool | Built from |
 |---|---|---|
 | tensor | a read-only, contiguous NumPy array | NumPy arrays and scalars, FFI tensors, torch tensors, what has DLPack |
 | shape | `tvm_ffi.Shape` | `tvm_ffi.Shape`, a tuple of integers |
 | dtype | `tvm_ffi.dtype` | dtypes of the FFI, of NumPy, of Relax and of torch |
 | others | `str`, `int` (64 bits), `float`, `bool`, `None` | the same |
 
-Two are the same if they are of one kind and have the same bits; all NaNs that are no tensors are the same.
+Two constants are equal if they have the same kind and the same bits. All scalar NaNs are equal.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Array = np.ndarray[Any, Any]
 Kind = Literal["tensor", "shape", "dtype", "str", "int", "float", "bool", "None"]
 
 _CHUNK = 1 << 20
-"""Bytes of arrays that are compared at a time."""
+"""Bytes of arrays compared at a time."""
 _SAMPLE = 4096
-"""Bytes at the beginning and at the end of an array that its key depends on."""
+"""Number of bytes at the beginning and the end of an array that its key is computed from."""
 
 
 def kind_of(value: object) -> Kind:
-    """The kind of a constant of the pool; raises ArgumentError for what `normalize` would not give."""
+    """Return the kind of a constant of the pool. Raises ArgumentError for a value that is not normalised."""
     if isinstance(value, np.ndarray):
         return "tensor"
     if isinstance(value, tvm_ffi.Shape):
@@ -52,7 +52,7 @@ def kind_of(value: object) -> Kind:
 
 
 def normalize(value: object, what: str = "constant") -> object:
-    """`value` as the pool holds it; `what` names it in messages.
+    """Convert `value` to the form stored in the pool; `what` names it in messages.
 
     Tensors are copied, except for read-only NumPy arrays, whose memory is shared.
 
@@ -81,14 +81,14 @@ def normalize(value: object, what: str = "constant") -> object:
 
 
 def same(a: object, b: object) -> bool:
-    """Whether two constants of the pool are the same; see the module."""
+    """True if two constants of the pool are equal; see the module."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a is b or (a.dtype == b.dtype and a.shape == b.shape and _same_bytes(a, b))
     return key(a) == key(b)
 
 
 def key(value: object) -> Hashable:
-    """Equal for constants that are the same; only tensors with equal keys may differ."""
+    """Return a key that is equal for equal constants; only tensors with equal keys may differ."""
     kind = kind_of(value)
     if isinstance(value, np.ndarray):
         data = byte_view(value)
@@ -111,14 +111,14 @@ def _same_bytes(a: Array, b: Array) -> bool:
 
 
 class ConstantPool:
-    """Constants in the order in which they were added; the same constant is there once."""
+    """Constants in the order in which they were added, without duplicates."""
 
     def __init__(self) -> None:
         self.values: list[object] = []
         self._places: dict[Hashable, list[int]] = {}
 
     def add(self, value: object, what: str = "constant") -> int:
-        """The index of `value`, which need not be normalised; see `normalize` for what it raises."""
+        """Return the index of `value`, which need not be normalised; see `normalize` for its errors."""
         constant = normalize(value, what)
         places = self._places.setdefault(key(constant), [])
         for index in places:
@@ -143,7 +143,7 @@ def _frozen(array: Array, what: str) -> Array:
 
 
 def _foreign(value: object, what: str) -> Array:
-    """A tensor of another library as an array."""
+    """Convert a tensor of another library to an array."""
     try:
         if is_torch(value):
             return from_torch(value)
@@ -154,7 +154,7 @@ def _foreign(value: object, what: str) -> Array:
 
 
 def _dtype(value: object, what: str) -> tvm_ffi.dtype | None:
-    """`value` as a dtype of the FFI, or None if it is none at all."""
+    """Convert `value` to an FFI dtype; return None if it is not a dtype."""
     is_class = isinstance(value, type) and issubclass(value, np.generic)
     kind = type(value)
     if isinstance(value, dtypes.DType | tvm_ffi.dtype):

@@ -1,4 +1,4 @@
-"""Where instructions go on: jumps, basic blocks, and loops that never end."""
+"""Control flow of bytecode: jumps, basic blocks, and loops that never end."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from relax_mlir.vm.function_info import FunctionInfo
 
 @dataclass(frozen=True)
 class ControlFlow:
-    """Of functions whose ranges hold all instructions, in the order of the ranges.
+    """Control flow of functions whose ranges cover all instructions, in the order of the ranges.
 
-    `function_of` and `block_of` are those of each instruction, `targets` where it jumps to (itself where it does not);
-    `block_starts` is the first instruction of each block.
+    `function_of` and `block_of` give the function and block of each instruction, `targets` its jump target (itself if
+    it does not jump). `block_starts` is the first instruction of each block.
     """
 
     function_of: Words
@@ -27,10 +27,10 @@ class ControlFlow:
 
     @classmethod
     def of(cls, table: CodeTable, functions: Sequence[FunctionInfo]) -> ControlFlow:
-        """Follow the jumps of a table.
+        """Compute the control flow of a table.
 
-        Raises BytecodeError (invariants 7, 8 and 10 of `verify`): a jump that leaves its function, a function whose
-        last instruction goes on behind it, a loop without a call.
+        Raises BytecodeError (invariants 7, 8 and 10 of `verify`): a jump leaves its function, execution falls off the
+        end of a function, or a loop contains no call.
         """
         where = Places(functions)
         numbers = np.arange(table.size)
@@ -54,7 +54,7 @@ class ControlFlow:
         return cls(function_of, targets, block_of, np.flatnonzero(leads[:-1]))
 
     def edges(self, table: CodeTable) -> tuple[Words, Words]:
-        """All pairs of a block and one that may follow it."""
+        """Return all edges between blocks, as sources and targets."""
         last = np.append(self.block_starts[1:], table.size) - 1
         ops, blocks = table.ops[last], np.arange(last.size)
         following = blocks[(ops == Opcode.CALL) | (ops == Opcode.IF)]
@@ -69,7 +69,7 @@ def _bounds(functions: Sequence[FunctionInfo]) -> tuple[Words, Words]:
 
 
 def _check_loops(table: CodeTable, targets: Words, where: Places) -> None:
-    """Raise for a cycle of `Goto` and `If` alone: nothing in it changes a condition, or can be interrupted."""
+    """Raise for a cycle of only `Goto` and `If`: no condition in it can change, and it cannot be interrupted."""
     jumps: Mask = (table.ops == Opcode.GOTO) | (table.ops == Opcode.IF)
     if not (jumps & (targets <= np.arange(table.size)) & jumps[targets]).any():
         return

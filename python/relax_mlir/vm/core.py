@@ -1,4 +1,4 @@
-"""The native core of the virtual machine, as this process has it."""
+"""The native core of the virtual machine, compiled once per process."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from relax_mlir.runtime.process_code import state_address
 
 @dataclass(frozen=True)
 class Core:
-    """What the core offers; addresses are integers.
+    """The functions of the core; addresses are integers.
 
-    `create(bytes)`: a machine's memory, all zero, with one reference, or 0; `retain` and `release` count references;
-    `store_any(address, value)` keeps a value of the FFI in a table of a machine; `make_function(descriptor)` gives a
-    function of the FFI; `observe`: the address of what calls go through while somebody watches them; `enter`: that of
-    what runs a function, which is called as entry points are.
+    `create(bytes)` returns the zeroed memory of a machine with one reference, or 0. `retain` and `release` count
+    references. `store_any(address, value)` stores an FFI value in a table of a machine. `make_function(descriptor)`
+    returns an FFI function. `observe` is the address of the function that calls go through while an instrument or a
+    profile is active. `enter` is the address of the function that runs a VM function; it has the calling convention of
+    entry points.
     """
 
     table: int
@@ -58,7 +59,7 @@ class Core:
 
 @functools.cache
 def core() -> Core:
-    """The core, compiled when it is first needed."""
+    """Return the core, compiled on first use."""
     found = Core(state_address(vm_core_text(), STATE))
     fast_call.fast_calls()
     fast_call.set_machine_entry(found.enter)

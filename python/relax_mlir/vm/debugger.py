@@ -22,12 +22,12 @@ Reason = Literal["breakpoint", "call", "step", "end"]
 
 
 class Frame:
-    """A call of a function of the machine that is active.
+    """An active call of a VM function.
 
     Attributes:
         info: the function.
-        number: of the instruction that is next, or that has called the function of the frame above.
-        registers: their values by number; those that nothing has written yet are missing.
+        number: index of the next instruction, or of the call instruction that entered the frame above.
+        registers: values by register number; registers that have not been written are missing.
     """
 
     def __init__(self, info: FunctionInfo, args: tuple[Any, ...], target: int) -> None:
@@ -38,7 +38,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why and where a run has stopped; `result` is that of the function, at the end."""
+    """The reason and place at which a run has stopped; at the end, `result` is the function's result."""
 
     reason: Reason
     function: str
@@ -51,16 +51,16 @@ class Stop:
 
 
 class Debugger:
-    """Runs functions of a machine in Python, an instruction at a time.
+    """Run functions of a machine in Python, one instruction at a time.
 
     >>> debugger = Debugger(executable)
     >>> debugger.break_at("main", 3)
     >>> print(debugger.run("main", x))
     >>> print(debugger.registers())
 
-    It executes the same instructions with the same builtins, kernels and packed functions as the machine. What is
-    called through closures runs natively, in one step; instruments are not asked. An error leaves the frames as they
-    are, so that `where` and `registers` show what led to it.
+    It executes the same instructions with the same builtins, kernels and packed functions as the machine. Closures run
+    natively, in one step; instruments are not called. An error leaves the frames unchanged, so that `where` and
+    `registers` show the state that led to it.
     """
 
     def __init__(
@@ -80,17 +80,17 @@ class Debugger:
         )
         self.executable = self.machine.executable
         self.frames: list[Frame] = []
-        """The calls that are active, the innermost last."""
+        """The active calls, the innermost last."""
         self.breakpoints: set[tuple[str, int]] = set()
         self.calls_to_break_on: set[str] = set()
         self.error: BaseException | None = None
-        """What the last run has failed with."""
+        """The error of the last run."""
         self._result: Any = None
 
     # Breakpoints
 
     def break_at(self, function: str, instruction: int = 0) -> None:
-        """Stop before an instruction of a function of the machine.
+        """Stop before an instruction of a VM function.
 
         Raises UnknownNameError, ArgumentError: there is no such function or instruction.
         """
@@ -104,21 +104,21 @@ class Debugger:
         self.breakpoints.add((function, int(instruction)))
 
     def break_on_call(self, name: str) -> None:
-        """Stop before each call of a function, packed or of the machine; raises UnknownNameError if there is none."""
+        """Stop before each call of a packed or VM function. Raises UnknownNameError if there is none of this name."""
         known = [info.name for info in self.executable.functions]
         if name not in known:
             raise UnknownNameError("function", name, known)
         self.calls_to_break_on.add(name)
 
     def clear(self) -> None:
-        """Forget all breakpoints."""
+        """Remove all breakpoints."""
         self.breakpoints.clear()
         self.calls_to_break_on.clear()
 
     # Running
 
     def start(self, name: str, *args: object) -> Stop:
-        """Begin a run of a function, before its first instruction; a run that is under way is given up."""
+        """Start a run of a function, before its first instruction; a run in progress is abandoned."""
         info = self._function(name)
         if len(args) != info.num_args:
             raise ArgumentError(f"{info.takes()}; got {len(args)}")
@@ -128,30 +128,30 @@ class Debugger:
         return self._stop("step")
 
     def run(self, name: str, *args: object) -> Stop:
-        """Begin a run, and go on to the first breakpoint, or to the end."""
+        """Start a run and continue to the first breakpoint, or to the end."""
         self.start(name, *args)
         reason = self._reason_to_stop()
         return self._stop(reason) if reason else self.continue_()
 
     def step(self) -> Stop:
-        """Execute one instruction; go into functions of the machine."""
+        """Execute one instruction, stepping into VM functions."""
         self._advance()
         return self._stop("step")
 
     def next(self) -> Stop:
-        """Execute one instruction, with all that it calls, unless a breakpoint is there."""
+        """Execute one instruction with all its calls, unless a breakpoint is reached."""
         return self._go(len(self._running()))
 
     def finish(self) -> Stop:
-        """Go on until the function returns, unless a breakpoint is on the way."""
+        """Continue until the function returns, unless a breakpoint is reached."""
         return self._go(len(self._running()) - 1)
 
     def continue_(self) -> Stop:
-        """Go on to the next breakpoint, or to the end."""
+        """Continue to the next breakpoint, or to the end."""
         return self._go(0)
 
     def _go(self, depth: int) -> Stop:
-        """Go on, an instruction at least, until no more than `depth` frames are active."""
+        """Execute at least one instruction, until at most `depth` frames are active."""
         while True:
             self._advance()
             reason = self._reason_to_stop()
@@ -186,33 +186,33 @@ class Debugger:
     # Looking
 
     def instruction(self, frame: Frame) -> Instruction:
-        """The instruction of a frame."""
+        """Return the current instruction of a frame."""
         return self.executable.instruction(frame.info.start + frame.number)
 
     def where(self) -> str:
-        """The frames, the innermost first, a line each."""
+        """Return the frames, the innermost first, one per line."""
         return debugger_text.where(self)
 
     def registers(self, frame: int = 0) -> str:
-        """The registers of a frame, a line each; frame 0 is the innermost."""
+        """Return the registers of a frame, one per line; frame 0 is the innermost."""
         return debugger_text.registers(self._frame(frame))
 
     def value(self, register: int, frame: int = 0) -> Any:  # noqa: ANN401 - whatever the register holds
-        """What a register holds; raises ArgumentError if nothing has been written to it."""
+        """Return the value of a register. Raises ArgumentError if it has not been written."""
         found = self._frame(frame).registers
         if register not in found:
             raise ArgumentError(f"value: register {register_name(register)} has not been written")
         return found[register]
 
     def listing(self, function: str | None = None) -> str:
-        """The instructions of a function (None: that of the innermost frame), with marks at the breakpoints."""
+        """Return the instructions of a function with breakpoint marks; None: the function of the innermost frame."""
         info = self._frame(0).info if function is None else self._function(function)
         return debugger_text.listing(self, info)
 
     def interact(self, commands: TextIO | None = None, output: TextIO | None = None) -> None:
-        """Read commands, a line each, and obey them, until ``quit`` or the end; ``help`` lists them.
+        """Read and execute commands, one per line, until ``quit`` or the end of input; ``help`` lists them.
 
-        Without streams, those of the process are used.
+        By default the standard streams are used.
         """
         from relax_mlir.vm.debugger_commands import interact
 

@@ -1,4 +1,4 @@
-"""The debugger's commands, a line each."""
+"""The debugger's commands, one per line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SHORT = {
 
 
 def interact(debugger: Debugger, commands: TextIO, output: TextIO) -> None:
-    """Obey the lines of a stream; errors of the program are shown, and leave the debugger as it is."""
+    """Execute the commands in a stream. Errors of the program are printed and keep the debugger's state."""
     last = ""
     while True:
         output.write(PROMPT)
@@ -61,7 +61,7 @@ def interact(debugger: Debugger, commands: TextIO, output: TextIO) -> None:
             if name == "quit":
                 return
             shown = _obey(debugger, name, words[1:])
-        except Exception as error:  # whatever a packed function raises
+        except Exception as error:  # any error of a packed function
             shown = f"{type(error).__name__}: {error}"
         if shown:
             output.write(f"{shown}\n")
@@ -98,7 +98,7 @@ def _number(word: str) -> int:
 
 
 def _value(word: str) -> object:
-    """A number, a tuple, True, None; anything else is a string."""
+    """Parse a number, a tuple, True or None; anything else is a string."""
     try:
         return ast.literal_eval(word)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

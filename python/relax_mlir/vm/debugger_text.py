@@ -1,4 +1,4 @@
-"""What the debugger shows: places, frames and values, in lines of at most 80 columns."""
+"""Text output of the debugger: locations, frames and values, in lines of at most 80 columns."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _SHOWN = 6
-"""Elements and fields that are shown."""
+"""The maximum number of elements and fields to show."""
 
 
 def _line(text: str) -> str:
-    """One line, cut where it is too long."""
+    """Truncate a text to one line of output."""
     text = " ".join(text.split("\n"))
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
 
 
 def place(debugger: Debugger, frame: Frame) -> str:
-    """Where a frame is, with its instruction."""
+    """Return the location of a frame, with its instruction."""
     code = " ".join(instruction_text(debugger.executable, frame.info.start + frame.number).split())
     return _line(f"{frame.info.name}:{frame.number}  {code}")
 
 
 def end_text(result: object) -> str:
-    """What is said when the function has returned."""
+    """Return the message for a function that has returned."""
     return _line(f"end: {describe(result)}")
 
 
 def where(debugger: Debugger) -> str:
-    """The frames, the innermost first."""
+    """Return the frames, the innermost first."""
     lines = [f"#{i} {place(debugger, frame)}" for i, frame in enumerate(reversed(debugger.frames))]
     return "\n".join(map(_line, lines)) or "nothing runs"
 
 
 def registers(frame: Frame) -> str:
-    """The registers that have been written, in the order of their numbers; parameters with their names."""
+    """Return the registers that have been written, by number; parameters with their names."""
     names = frame.info.param_names
     lines = []
     for number, value in sorted(frame.registers.items()):
@@ -55,7 +55,7 @@ def registers(frame: Frame) -> str:
 
 
 def listing(debugger: Debugger, info: FunctionInfo) -> str:
-    """The instructions of a function; ``->`` is where its innermost frame is, ``*`` a breakpoint."""
+    """Return the instructions of a function; ``->`` marks its innermost frame, ``*`` a breakpoint."""
     frames = [frame for frame in debugger.frames if frame.info is info]
     current = frames[-1].number if frames else -1
     lines = [f"@{info.name}:"]
@@ -69,7 +69,7 @@ def listing(debugger: Debugger, info: FunctionInfo) -> str:
 
 
 def describe(value: Any) -> str:  # noqa: ANN401 - any value
-    """The kind of a value, with dtype and shape of a tensor, and as much of its contents as is small."""
+    """Describe a value: its kind, a tensor's dtype and shape, and a short excerpt of the contents."""
     if value is None:
         return "none"
     if isinstance(value, bool | int | float):
@@ -96,7 +96,7 @@ def _tensor(tensor: Any) -> str:  # noqa: ANN401 - a tensor of the FFI
         return text
     try:
         elements = to_numpy(tensor).flat[:_SHOWN]
-    except (BufferError, RuntimeError, TypeError, ValueError):  # a dtype that NumPy does not have
+    except (BufferError, RuntimeError, TypeError, ValueError):  # a dtype without a NumPy counterpart
         return text
     return f"{text} {_some([_number(x) for x in elements], int(np.prod(shape, dtype=object)))}"
 

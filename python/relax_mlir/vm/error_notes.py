@@ -1,6 +1,6 @@
-"""What an error of a run tells beside its message: the instructions that led to it, with their registers.
+"""Notes on run-time errors: the instructions that led to the error, with their registers.
 
-The native core adds functions and numbers of instructions to the traceback; the notes say what these instructions are.
+The native core adds function names and instruction numbers to the traceback; the notes show the instructions.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from relax_mlir.vm.executable import Executable
 
 FILE = "<bytecode>"
-"""The file of frames of bytecode in tracebacks."""
+"""The file name of bytecode frames in tracebacks."""
 MAX_CHARS = 200
 
 
 def add_notes(raised: BaseException, told: BaseException, executable: Executable) -> None:
-    """Note the instructions in the traceback of `told`, the innermost last, at `raised`, which is shown for it."""
+    """Add notes to `raised` for the bytecode frames in the traceback of `told`, the innermost last."""
     found: dict[str, None] = {}
     place = told.__traceback__
     while place is not None:
@@ -37,7 +37,7 @@ def _add(error: BaseException, note: str) -> None:
 
 
 def _text(executable: Executable, name: str, number: int) -> str:
-    """``main, instruction 2: call vm.builtin.shape_of in: %0 dst: %1``; empty for a function of another machine."""
+    """Format ``main, instruction 2: call vm.builtin.shape_of in: %0 dst: %1``; empty for another machine's function."""
     from relax_mlir.vm.text_forms import instruction_text
 
     info = next((info for info in executable.functions if info.name == name and info.kind == "vm"), None)

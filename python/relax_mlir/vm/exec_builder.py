@@ -1,4 +1,4 @@
-"""Building bytecode by hand, instruction by instruction."""
+"""Build bytecode by hand, instruction by instruction."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ class ExecBuilder:
     ...     ib.emit_ret(ib.r(1))
     >>> ex = ib.get()
 
-    A function is checked when its ``with`` block ends, and its registers are renamed in the order of first use, the
-    parameters first, so that their numbers may be any. A function whose block fails is given up; the builder stays
-    usable.
+    A function is verified when its ``with`` block ends. Its registers are then renumbered in the order of first use,
+    the parameters first, so any register numbers are allowed. If the block raises, the function is discarded; the
+    builder stays usable.
     """
 
     def __init__(self) -> None:
         self._pool = ConstantPool()
         self._indices: dict[str, int] = {}
-        """Of all functions mentioned so far."""
+        """The index of each function mentioned so far."""
         self._declared: dict[str, FunctionKind | None] = {}
         self._bodies: dict[str, FinishedBody] = {}
         self._open: FunctionBody | None = None
         self._kernels: tuple[str, tuple[Arg, ...]] | None = None
 
-    # What instructions refer to
+    # Operands
 
     def r(self, index: int) -> Arg:
-        """Register `index`; parameters are the first ones. Raises ArgumentError for a number that is none."""
+        """Register `index`; parameters are the first ones. Raises ArgumentError for an invalid number."""
         expect(self._at("ib.r: index"), index, int, "the number of a register")
         if isinstance(index, bool) or not 0 <= index < VOID:
             raise ArgumentError(f"{self._at('ib.r')}: {index} is no number of a register")
         return Arg(ArgKind.REGISTER, int(index))
 
     def imm(self, value: int) -> Arg:
-        """An integer in the instruction itself.
+        """An immediate integer.
 
-        Raises ArgumentError: it needs more than 56 bits; `c` takes it, or `convert_constant`, which decides.
+        Raises ArgumentError: it needs more than 56 bits. Use `c`, or `convert_constant`, which chooses.
         """
         expect(self._at("ib.imm: value"), value, int, "an integer")
         if not MIN_VALUE <= value <= MAX_VALUE:
@@ -69,7 +69,7 @@ class ExecBuilder:
         """The constant `value`: a tensor, a shape (tuple of integers), a dtype, a string, a number, a bool or None.
 
         Equal constants are stored once. Tensors are copied, except for read-only NumPy arrays, which must not change.
-        Raises ArgumentError, DTypeError: there are no such constants.
+        Raises ArgumentError, DTypeError: the value is not supported as a constant.
         """
         if isinstance(value, Arg):
             if value.kind is ArgKind.CONSTANT and 0 <= value.value < len(self._pool.values):
@@ -78,27 +78,27 @@ class ExecBuilder:
         return Arg(ArgKind.CONSTANT, self._pool.add(value, self._at("ib.c: the constant")))
 
     def convert_constant(self, value: object) -> Arg:
-        """`value` as an argument: an integer of at most 56 bits as `imm` makes it, anything else as `c` does."""
+        """`value` as an argument: `imm` for an integer of at most 56 bits, `c` for anything else."""
         if type(value) is int and MIN_VALUE <= value <= MAX_VALUE:
             return self.imm(value)
         return self.c(value)
 
     def f(self, name: str) -> Arg:
-        """The function `name`, defined here, before or after, or else packed."""
+        """The function `name`: a VM function of this builder, defined before or after, or a packed function."""
         return Arg(ArgKind.FUNCTION, self._index(name, "ib.f: name"))
 
     def vm_state(self) -> Arg:
-        """The machine itself, which builtins such as ``vm.builtin.alloc_storage`` take."""
+        """The machine itself, an argument of builtins such as ``vm.builtin.alloc_storage``."""
         return Arg(ArgKind.REGISTER, VM)
 
     def void_arg(self) -> Arg:
-        """The register that takes results which nobody wants."""
+        """The register that discards results."""
         return Arg(ArgKind.REGISTER, VOID)
 
     # Functions
 
     def declare_function(self, name: str, kind: FunctionKind | None = None) -> None:
-        """Give `name` the next place in the function table, if it has none yet; `kind` is checked by `get`."""
+        """Add `name` to the function table unless it is there already; `kind` is checked by `get`."""
         self._index(name, "ib.declare_function: name")
         if kind not in ("packed", "vm", None):
             raise ArgumentError(f"ib.declare_function: kind is {kind!r}, expected 'packed', 'vm' or None")
@@ -111,18 +111,18 @@ class ExecBuilder:
         param_names: Sequence[str] | None = None,
         allow_unused: bool = False,
     ) -> FunctionScope:
-        """A ``with`` block in which the instructions of function `name` are emitted.
+        """Open a ``with`` block in which the instructions of function `name` are emitted.
 
-        On leaving it the function is checked.
+        The function is verified at the end of the block.
 
         Args:
-            num_inputs: how many parameters it has: registers 0, 1, ….
+            num_inputs: the number of parameters: registers 0, 1, ….
             param_names: their names, for messages.
-            allow_unused: do not warn of parameters that no instruction reads.
+            allow_unused: do not warn about parameters that no instruction reads.
 
         Raises:
-            ArgumentError: a name that is taken or empty, wrong parameters; a block inside of another.
-            BytecodeError: the function breaks an invariant of `relax_mlir.vm.verify`: a register that is read before
+            ArgumentError: the name is empty or in use, the parameters are wrong, or the block is nested in another.
+            BytecodeError: the function violates an invariant of `relax_mlir.vm.verify`: a register that is read before
                 it is written on some path, a path without ``ret``, a jump out of the function, and so on.
         """
         expect("ib.function: name", name, str, "a string")
@@ -146,10 +146,10 @@ class ExecBuilder:
     def emit_call(
         self, name: str | Arg, args: Sequence[object] | None = None, dst: Arg | None = None
     ) -> None:
-        """Call a function, by its name or as `f` gives it; its result goes to the register `dst`, if any.
+        """Call a function, given by name or as the result of `f`; the result is written to register `dst`, if any.
 
-        Arguments are what `r`, `imm`, `c`, `f` and `vm_state` give, or Python values that are no integers, which become
-        constants. Raises ArgumentError: anything else, or no function is being built.
+        Arguments are results of `r`, `imm`, `c`, `f` and `vm_state`, or Python values other than integers, which become
+        constants. Raises ArgumentError: another argument, or no function is being built.
         """
         body = self._body("ib.emit_call")
         where = body.where("ib.emit_call")
@@ -167,49 +167,49 @@ class ExecBuilder:
         body.call(callee, converted, target)
 
     def emit_ret(self, result: Arg) -> None:
-        """Return the register `result`. Raises ArgumentError: no register, or no function is being built."""
+        """Return register `result`. Raises ArgumentError: not a register, or no function is being built."""
         body = self._body("ib.emit_ret")
         body.ret(self._register(body.where("ib.emit_ret"), result, None))
 
     def emit_if(self, cond: Arg, false_offset: int | Label) -> None:
-        """Continue with the next instruction if the register `cond` is not zero, else at `false_offset`.
+        """Continue with the next instruction if register `cond` is not zero, else at `false_offset`.
 
-        `false_offset` counts instructions from this one, or is a label. Raises ArgumentError: neither, no register, or
-        no function is being built.
+        `false_offset` is a label, or an offset counted in instructions from this one. Raises ArgumentError: a wrong
+        operand, or no function is being built.
         """
         body = self._body("ib.emit_if")
         where = body.where("ib.emit_if")
         body.branch(self._register(where, cond, None), self._target(where, false_offset))
 
     def emit_goto(self, offset: int | Label) -> None:
-        """Continue `offset` instructions further down (up, if negative), or at a label.
+        """Jump to a label, or by `offset` instructions, backwards if it is negative.
 
-        Raises ArgumentError: neither, or no function is being built.
+        Raises ArgumentError: a wrong operand, or no function is being built.
         """
         body = self._body("ib.emit_goto")
         body.goto(self._target(body.where("ib.emit_goto"), offset))
 
     def label(self) -> Label:
-        """A place in the function being built, to jump to; `place` says where it is, before or after."""
+        """Create a jump target in the function being built; `place` defines its position, before or after the jump."""
         return self._body("ib.label").label()
 
     def place(self, label: Label) -> None:
-        """Let `label` be the next instruction. Raises ArgumentError: it is placed, or another function's."""
+        """Place `label` before the next instruction. Raises ArgumentError: it is placed, or another function's."""
         body = self._body("ib.place")
         expect(body.where("ib.place"), label, Label, "a label: ib.label()")
         body.put(label)
 
     def set_kernels(self, text: str, constants: Sequence[Arg] = ()) -> None:
-        """Code of prim funcs that the executable brings: MLIR text, and the constants that it uses (see `c`)."""
+        """Set the code of the executable's prim funcs: MLIR text, and the constants that it uses (see `c`)."""
         expect("ib.set_kernels: text", text, str, "a string")
         for i, constant in enumerate(constants):
             self._expect_kind(f"ib.set_kernels: constants[{i}]", constant, ArgKind.CONSTANT, "a constant")
         self._kernels = text, tuple(constants)
 
-    # The result
+    # Result
 
     def get(self) -> Executable:
-        """The executable of all functions so far; the builder can go on.
+        """Return the executable with all functions so far; the builder stays usable.
 
         Raises:
             ArgumentError: a function is still being built, or was declared as ``vm`` and has no instructions.
@@ -243,12 +243,12 @@ class ExecBuilder:
         )
 
     def _numbers_of_used(self) -> dict[int, int]:
-        """Places in the table of the executable, by indices here: names of functions given up have none."""
+        """Map the builder's function indices to those of the executable, which omits discarded functions."""
         used = {self._indices[name] for name in (*self._declared, *self._bodies)}
         used = used.union(*(body.mentioned for body in self._bodies.values()))
         return {index: number for number, index in enumerate(sorted(used))}
 
-    # Blocks of functions
+    # Function blocks
 
     def _enter(self, body: FunctionBody) -> None:
         if self._open is not None:
@@ -279,7 +279,7 @@ class ExecBuilder:
             raise ArgumentError(f"{what}: no function is being built; write it in: with ib.function(name):")
         return self._open
 
-    # Checks of arguments
+    # Argument checks
 
     def _at(self, what: str) -> str:
         return what if self._open is None else self._open.where(what)
@@ -315,7 +315,7 @@ class ExecBuilder:
             raise ArgumentError(f"{where} is {value}, expected {what} of this builder")
 
     def _register(self, where: str, value: object, special: int | None) -> int:
-        """The number of a register that an instruction reads or writes; `special`: the one allowed besides."""
+        """Return the register number of an operand; `special` is the only special register that is allowed."""
         if not isinstance(value, Arg) or value.kind is not ArgKind.REGISTER:
             raise ArgumentError(
                 f"{where} is {value!s} ({type(value).__name__}), expected a register: ib.r(number)"

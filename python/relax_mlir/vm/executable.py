@@ -1,4 +1,4 @@
-"""Bytecode executables: a function table, a constant pool, and instructions."""
+"""Bytecode executables: a function table, a constant pool and instructions."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from relax_mlir.vm.machine import VMFunction
 
 _HTML_LINES = 500
-"""Lines of text that a notebook shows of an executable."""
+"""The number of text lines of an executable that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Executable:
-    """What the virtual machine runs.
+    """A program of the virtual machine.
 
-    Every executable is verified: one that breaks an invariant of `relax_mlir.vm.verify` cannot be made.
+    Every executable is verified on construction, so it satisfies the invariants of `relax_mlir.vm.verify`.
 
     Attributes:
         functions: the function table.
-        constants: the constant pool; `relax_mlir.vm.constant_pool` has the kinds.
-        words: the words of all instructions; see `relax_mlir.vm.bytecode`. They cannot be changed.
-        offsets: the place in `words` where each instruction begins.
-        kernels: code of prim funcs among the packed functions, if the executable brings its own.
+        constants: the constant pool; `relax_mlir.vm.constant_pool` lists the kinds.
+        words: the read-only words of all instructions; see `relax_mlir.vm.bytecode`.
+        offsets: the index in `words` of each instruction's first word.
+        kernels: code of prim funcs among the packed functions, if the executable includes it.
 
     Raises:
         BytecodeError: an invariant does not hold; names function, instruction and register.
-        ArgumentError, DTypeError: a constant is of no kind that the pool takes.
+        ArgumentError, DTypeError: a constant is of a kind that the pool does not support.
     """
 
     functions: tuple[FunctionInfo, ...]
@@ -51,9 +51,9 @@ class Executable:
     offsets: Words
     kernels: Kernels | None = None
     library: CompiledKernels | None = field(default=None, repr=False)
-    """The machine code of the kernels, where they have been compiled already; it is not saved."""
+    """The machine code of the kernels if they are compiled already; it is not saved."""
     is_trusted: bool = field(default=True, repr=False)
-    """Whether kernels are compiled as they are, without the checks of users' prim funcs (see `load`)."""
+    """True if kernels are compiled without the checks of users' prim funcs (see `load`)."""
 
     def __post_init__(self) -> None:
         constants = (normalize(value, f"constant {index}") for index, value in enumerate(self.constants))
@@ -64,7 +64,7 @@ class Executable:
         verify(self.functions, self.constants, self.words, self.offsets, self.kernels)
 
     def __getitem__(self, name: str) -> VMFunction:
-        """A function of the executable, in a virtual machine that is made when it is first asked for."""
+        """A function of the executable, in a virtual machine that is created on first use."""
         machine = self.__dict__.get("_machine")
         if machine is None:
             from relax_mlir.vm.machine import VirtualMachine
@@ -81,27 +81,27 @@ class Executable:
 
     @property
     def function_names(self) -> tuple[str, ...]:
-        """Names of the functions that have instructions, in the order of the function table."""
+        """The names of the functions that have instructions, in the order of the function table."""
         return tuple(info.name for info in self.functions if info.kind == "vm")
 
     @property
     def packed_names(self) -> tuple[str, ...]:
-        """Names of the packed functions, in the order of the function table."""
+        """The names of the packed functions, in the order of the function table."""
         return tuple(info.name for info in self.functions if info.kind == "packed")
 
     def function(self, name: str) -> FunctionInfo:
-        """The entry of the function table; raises UnknownNameError if there is none of this name."""
+        """Return an entry of the function table. Raises UnknownNameError."""
         for info in self.functions:
             if info.name == name:
                 return info
         raise UnknownNameError("function", name, [info.name for info in self.functions])
 
     def instruction(self, index: int) -> Instruction:
-        """The instruction of this number, among those of all functions; raises IndexError."""
+        """Return an instruction by its index among those of all functions. Raises IndexError."""
         return bytecode.decode(self.words, int(self.offsets[index]))  # type: ignore[arg-type]  # a row of integers
 
     def __eq__(self, other: object) -> bool:
-        """Same functions, code and kernels, same constants bit by bit."""
+        """True for the same functions, code and kernels, and bitwise equal constants."""
         if not isinstance(other, Executable):
             return NotImplemented
         return (
@@ -116,22 +116,22 @@ class Executable:
     __hash__ = None  # type: ignore[assignment]  # equality compares whole tensors
 
     def stats(self) -> str:
-        """Constants and functions in a few lines."""
+        """Summarise constants and functions in a few lines."""
         from relax_mlir.vm import text_forms
 
         return text_forms.stats(self)
 
     def as_text(self) -> str:
-        """All functions, an instruction per line."""
+        """Print all functions, one instruction per line."""
         from relax_mlir.vm import text_forms
 
         return text_forms.as_text(self)
 
     def as_python(self, constants: str | os.PathLike[str] | None = None) -> str:
-        """Python code that rebuilds this executable, as its variable `ex`.
+        """Return Python code that rebuilds this executable, as its variable `ex`.
 
-        Tensors stand in the code. With the path `constants`, the executable is saved there, and the code reads tensors
-        of more than 64 elements from that file.
+        Tensors are written as literals. With the path `constants`, the executable is saved there, and the code reads
+        tensors of more than 64 elements from that file.
         """
         from relax_mlir.vm import python_form
 
@@ -141,10 +141,11 @@ class Executable:
     aspython = as_python
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the executable to a file, which is never seen half-written.
+        """Write the executable to a file, atomically.
 
         Raises:
-            ArgumentError: the file cannot be written. UnsupportedError: a library has its kernels, as machine code.
+            ArgumentError: the file cannot be written.
+            UnsupportedError: the kernels were loaded from a library, as machine code only.
         """
         from relax_mlir.vm import executable_file, library_file
 
@@ -155,12 +156,12 @@ class Executable:
         """Write a shared library (``.so``) with the machine code of the kernels, so that loading compiles nothing.
 
         Args:
-            bytecode: ``"inside"``: a section of the library has it; ``"beside"``: a file of the same name with the
-                ending ``.vmexec``, which needs the library.
+            bytecode: ``"inside"``: the bytecode is a section of the library; ``"beside"``: it is a file with the same
+                name and the suffix ``.vmexec``, which needs the library.
 
         Raises:
-            ArgumentError: another ending or word. UnsupportedError: there are no kernels (`save` writes such), or what
-                `relax_mlir.export.export_library` refuses.
+            ArgumentError: the suffix or `bytecode` is wrong. UnsupportedError: there are no kernels (use `save`), or
+                `relax_mlir.export.export_library` does not support them.
         """
         from relax_mlir.vm import library_file
 
@@ -170,20 +171,21 @@ class Executable:
     def load(
         cls, path: str | os.PathLike[str], check_tensors: bool = False, *, trusted: bool = False
     ) -> Executable:
-        """The executable in a file that `save` or `export_library` (``.so``) has written; tensors stay in the file and
-        are read when they are used.
+        """Load an executable that `save` or `export_library` (``.so``) has written.
 
-        A library is code, which runs as it is: load only those that you trust.
+        Tensors stay in the file and are read on use. The file must not be modified in place while the executable is
+        used; `save` replaces it as a whole.
 
-        The file must not be changed in place while the executable is used; `save` replaces it as a whole.
+        A library contains code that runs unchecked: load only libraries that you trust.
 
         Args:
-            check_tensors: compare large tensors with their checksums, too, which reads all of the file.
-            trusted: false: kernels are checked as prim funcs of users are, so that they stay within their tensors;
-            the last bits of results may differ. True, for files of your own: they are compiled as they were made.
+            check_tensors: verify the checksums of large tensors as well, which reads the whole file.
+            trusted: if False, kernels are compiled with the checks of users' prim funcs, which keep them within
+                their tensors; the last bits of results may differ. Use True for your own files: kernels are then
+                compiled unchanged.
 
         Raises:
-            ParseError: the file cannot be read, is cut off or damaged, or holds no valid executable.
+            ParseError: the file cannot be read, is truncated or damaged, or contains no valid executable.
         """
         from relax_mlir.vm import executable_file, library_file
 
@@ -214,7 +216,7 @@ class Executable:
 
 
 def _unchangeable(numbers: Any) -> Words:  # noqa: ANN401 - an array or anything that makes one
-    """A copy whose memory cannot be made writable again; raises ArgumentError unless it is a row of integers."""
+    """Return a permanently read-only copy. Raises ArgumentError unless it is a one-dimensional array of integers."""
     try:
         array = np.asarray(numbers)
     except (ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Bytecode executables in files: `Executable.save` and `Executable.load`."""
+"""Files of bytecode executables: `Executable.save` and `Executable.load`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from relax_mlir.vm.function_info import FunctionInfo, Kernels
 Array = np.ndarray[Any, Any]
 
 _ALWAYS_CHECKED = 4096
-"""Bytes of a tensor up to which its checksum is always compared."""
+"""Checksums of tensors up to this size in bytes are always verified."""
 _MAX_RANK = 64
 _WRITE_CHUNK = 1 << 24
 
@@ -51,18 +51,18 @@ _WRITE_CHUNK = 1 << 24
 
 @dataclass(frozen=True)
 class _Placed:
-    """A tensor and where it begins, from the beginning of the section of tensors."""
+    """A tensor and its offset in the tensor section."""
 
     array: Array
     offset: int
 
 
 _NO_RESERVE = 0x4000
-"""Linux's MAP_NORESERVE: a large file, of which few pages are written, counts for none of the system's memory."""
+"""Linux's MAP_NORESERVE: the private mapping of a large file does not count against the commit limit."""
 
 
 def save(executable: Executable, path: Path) -> None:
-    """Write under a temporary name, to the disk, then move it; see `Executable.save`."""
+    """Write to a temporary file, sync it to disk and rename it; see `Executable.save`."""
     tensors = list(_places(executable.constants))
     contents = {
         Section.FUNCTIONS: _functions(executable.functions),
@@ -130,7 +130,7 @@ def _write(
 
 
 def _sync_folder(path: Path) -> None:
-    """Make the new name last, on systems where folders can be opened for it."""
+    """Sync the folder to make the new name durable, on systems that can open folders."""
     try:
         folder = os.open(path.parent, os.O_RDONLY)
     except OSError:
@@ -138,7 +138,7 @@ def _sync_folder(path: Path) -> None:
     try:
         os.fsync(folder)
     except OSError:
-        pass  # the file itself is on the disk; some file systems cannot do this for folders
+        pass  # the file is synced; not every file system can sync folders
     finally:
         os.close(folder)
 
@@ -206,9 +206,9 @@ def _kernels(kernels: Kernels) -> bytes:
 
 
 def load(path: Path, check_tensors: bool = False, place: tuple[int, int] | None = None) -> Executable:
-    """Read all but the tensors, which are mapped into memory; see `Executable.load`.
+    """Read everything but the tensors, which are memory-mapped; see `Executable.load`.
 
-    `place`: where the contents begin within the file, and their size; None: they are the file.
+    `place`: offset and size of the contents in the file; None for the whole file.
     """
     try:
         data = _mapped(path)
@@ -223,15 +223,15 @@ def load(path: Path, check_tensors: bool = False, place: tuple[int, int] | None 
 
 
 def load_constants(path: str | os.PathLike[str]) -> tuple[object, ...]:
-    """The constant pool of the executable in a file; raises ParseError as `Executable.load` does."""
+    """Return the constant pool of the executable in a file. Raises ParseError as `Executable.load` does."""
     expect("vm.load_constants: 'path'", path, str | os.PathLike, "a path")
     return load(Path(path)).constants
 
 
 def _mapped(path: Path) -> memoryview:
-    """The bytes of a file; pages are read when they are used.
+    """Map a file into memory; pages are read on use.
 
-    The mapping is private: what a packed function writes into a constant does not reach the file, nor end the process.
+    The mapping is private: a packed function that writes into a constant neither changes the file nor crashes.
     """
     with open_regular(path) as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -292,14 +292,14 @@ def _read_kernels(reader: Reader) -> Kernels:
 
 
 class _Tensors:
-    """The section of tensors while constants are read; they follow each other in it."""
+    """The tensor section while constants are read, in increasing order of offsets."""
 
     def __init__(self, data: memoryview, check_all: bool) -> None:
         self._data, self._check_all = data, check_all
         self._end = 0
 
     def read(self, reader: Reader, index: int) -> Array:
-        """The tensor that a record describes, over the memory of the file."""
+        """Return the tensor that a record describes, as a view of the mapped file."""
         name = reader.text()
         if name not in DTYPES:
             raise InvalidFile(f"constant {index} has the unknown dtype {name!r}")

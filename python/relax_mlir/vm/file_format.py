@@ -1,4 +1,4 @@
-"""The bytes of files with bytecode executables: header, table of sections, and the records in these.
+"""The file format of bytecode executables: header, section table, and the records of sections.
 
 ``docs/vm.md`` describes the format byte by byte. All numbers are little-endian.
 """
@@ -13,20 +13,20 @@ from enum import IntEnum
 MAGIC = b"\x89RXVM\r\n\x1a"
 VERSION = 1
 PAGE = 4096
-"""Where the tensors begin, and each one that is as large, is a multiple of it."""
+"""Alignment of the tensor section and of each tensor of at least this size."""
 ALIGNMENT = 64
-"""Of smaller tensors."""
+"""Alignment of smaller tensors."""
 
 HEADER = struct.Struct("<8sIIQII32x")
-"""Magic, version, number of sections, length of the file, checksums of the table and of what is before them."""
+"""Magic, version, number of sections, file length, checksum of the section table, checksum of the preceding fields."""
 _CHECKED = 28
-"""Bytes of the header that its own checksum is of."""
+"""The number of header bytes covered by the header's checksum."""
 _ENTRY = struct.Struct("<IIQQ8x")
 """Kind, checksum, offset and length of a section."""
 
 
 class Section(IntEnum):
-    """Kinds of sections, in the order in which they are in the file; only `KERNELS` may be missing."""
+    """Kinds of sections, in file order; only `KERNELS` is optional."""
 
     FUNCTIONS = 1
     WORDS = 2
@@ -43,7 +43,7 @@ MAX_LENGTHS = {
     Section.CONSTANTS: 1 << 26,
     Section.KERNELS: 1 << 28,
 }
-"""Bytes of sections that are read into memory, at most."""
+"""The maximum length in bytes of each section that is read into memory."""
 
 
 class Tag(IntEnum):
@@ -60,12 +60,12 @@ class Tag(IntEnum):
 
 
 class InvalidFile(Exception):
-    """What is wrong with the contents of a file."""
+    """The contents of a file are invalid; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a section is, and the CRC-32 of its bytes (zero for tensors, which have one each)."""
+    """The position of a section, and the CRC-32 of its bytes (zero for the tensors, which have one each)."""
 
     kind: Section
     checksum: int
@@ -74,7 +74,7 @@ class Entry:
 
 
 def pack_front(entries: list[Entry], file_length: int) -> bytes:
-    """Header and table of sections."""
+    """Return the header and the section table."""
     table = b"".join(_ENTRY.pack(each.kind, each.checksum, each.offset, each.length) for each in entries)
     fields = (MAGIC, VERSION, len(entries), file_length, zlib.crc32(table))
     checksum = zlib.crc32(HEADER.pack(*fields, 0)[:_CHECKED])
@@ -82,12 +82,12 @@ def pack_front(entries: list[Entry], file_length: int) -> bytes:
 
 
 def front_length(sections: int) -> int:
-    """Bytes of header and table."""
+    """Return the length in bytes of header and section table."""
     return HEADER.size + sections * _ENTRY.size
 
 
 def read_front(data: memoryview) -> dict[Section, Entry]:
-    """The sections of a whole file, whose places and order have been checked; their contents have not.
+    """Return the sections of a file after checking their positions and order, but not their contents.
 
     Raises InvalidFile.
     """
@@ -134,24 +134,24 @@ def _checked_entries(rows: list[tuple[int, ...]], length: int) -> dict[Section, 
 
 
 class Record:
-    """Numbers and texts to be written, one behind the other."""
+    """Numbers and strings written in sequence."""
 
     def __init__(self) -> None:
         self.data = bytearray()
 
     def number(self, code: str, *values: float) -> None:
-        """Numbers, each in `struct`'s format `code`."""
+        """Append numbers, each in `struct`'s format `code`."""
         self.data += struct.pack(f"<{len(values)}{code}", *values)
 
     def text(self, text: str) -> None:
-        """A text: its length in bytes, and UTF-8."""
+        """Append a string as its length in bytes and UTF-8."""
         encoded = text.encode()
         self.number("I", len(encoded))
         self.data += encoded
 
 
 class Reader:
-    """What `Record` has written, read with checks of the bounds; all raise InvalidFile."""
+    """Reads what `Record` has written, with bounds checks. All methods raise InvalidFile."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self._name, self._data, self._at = name, data, 0
@@ -163,23 +163,23 @@ class Reader:
         return self._data[self._at - count : self._at]
 
     def integers(self, code: str, count: int) -> tuple[int, ...]:
-        """`count` integers in `struct`'s format `code`."""
+        """Read `count` integers in `struct`'s format `code`."""
         found: tuple[int, ...] = struct.unpack(
             f"<{count}{code}", self._take(count * struct.calcsize(f"<{code}"))
         )
         return found
 
     def integer(self, code: str) -> int:
-        """One integer in `struct`'s format `code`."""
+        """Read one integer in `struct`'s format `code`."""
         return self.integers(code, 1)[0]
 
     def float(self) -> float:
-        """A number of 64 bits."""
+        """Read a 64-bit float."""
         (found,) = struct.unpack("<d", self._take(8))
         return float(found)
 
     def text(self) -> str:
-        """A text."""
+        """Read a string."""
         encoded = self._take(self.integer("I"))
         try:
             return encoded.decode()
@@ -189,6 +189,6 @@ class Reader:
             ) from None
 
     def end(self) -> None:
-        """Check that nothing is left."""
+        """Check that all data has been read."""
         if self._at != len(self._data):
             raise InvalidFile(f"section '{self._name}' has {len(self._data) - self._at} bytes too many")

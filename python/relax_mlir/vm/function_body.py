@@ -1,4 +1,4 @@
-"""One function while it is built by hand: its instructions, labels, and the checks at its end."""
+"""A function while it is built by hand: its instructions, labels and final checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_mlir.vm.verify import verify_code
 
 
 class Label:
-    """A place in a function, for jumps; made by `ExecBuilder.label`, put in place by `ExecBuilder.place`."""
+    """A jump target in a function, created by `ExecBuilder.label` and positioned by `ExecBuilder.place`."""
 
     __slots__ = ("_body",)
 
@@ -25,9 +25,9 @@ class Label:
 
 @dataclass(frozen=True)
 class FinishedBody:
-    """The words of a function that has been checked; functions have the indices of the builder.
+    """The words of a verified function, in which functions have the indices of the builder.
 
-    The range of instructions of `info` begins at 0. `mentioned` are the functions that are called, or arguments;
+    The instruction range of `info` begins at 0. `mentioned` are the functions that are called or passed as arguments;
     `unused` are the parameters that no instruction reads.
     """
 
@@ -38,14 +38,14 @@ class FinishedBody:
     unused: list[int]
 
     def renumbered(self, numbers: Mapping[int, int]) -> FinishedBody:
-        """The same with other indices of functions."""
+        """Return a copy with other function indices."""
         instructions = (bytecode.decode(self.words, offset) for offset in self.offsets)
         words = [word for each in instructions for word in _renumbered(each, numbers).encode()]
         return replace(self, words=words)
 
 
 class FunctionBody:
-    """The instructions so far."""
+    """The instructions of an unfinished function."""
 
     def __init__(self, name: str, num_args: int, param_names: tuple[str, ...], allow_unused: bool) -> None:
         self.name, self.num_args, self.param_names = name, num_args, param_names
@@ -53,10 +53,10 @@ class FunctionBody:
         self._code: list[Instruction] = []
         self._places: dict[Label, int] = {}
         self._jumps: list[tuple[int, Label]] = []
-        """Instructions that jump to labels."""
+        """Instructions that jump to labels, by index."""
 
     def where(self, what: str) -> str:
-        """`what` with the place of the next instruction before it."""
+        """Return `what`, prefixed with the position of the next instruction."""
         return f"function '{self.name}', instruction {len(self._code)}: {what}"
 
     def call(self, func: int, args: tuple[Arg, ...], dst: int) -> None:
@@ -89,7 +89,7 @@ class FunctionBody:
         return Label(self)
 
     def put(self, label: Label) -> None:
-        """Let `label` be the next instruction."""
+        """Place `label` before the next instruction."""
         self._check_own(label)
         if label in self._places:
             raise ArgumentError(
@@ -102,10 +102,10 @@ class FunctionBody:
             raise ArgumentError(f"{self.where('the label')} is one of function '{label._body.name}'")
 
     def finish(self, infos: Sequence[FunctionInfo | None], index: int, constants: int) -> FinishedBody:
-        """Check the function and rename its registers.
+        """Verify the function and renumber its registers.
 
-        `infos` has what is known of the functions of the builder, of which this is number `index`; `constants` is the
-        size of the constant pool. Raises BytecodeError.
+        `infos` are the known functions of the builder, of which this one has number `index`; `constants` is the size of
+        the constant pool. Raises BytecodeError.
         """
         code = self._resolved()
         if not code:
@@ -129,7 +129,7 @@ class FunctionBody:
         return FinishedBody(info, words, offsets, mentioned, unused)
 
     def _resolved(self) -> list[Instruction]:
-        """The instructions with offsets for labels."""
+        """Return the instructions with labels replaced by offsets."""
         code = list(self._code)
         for number, label in self._jumps:
             if label not in self._places:
@@ -140,14 +140,14 @@ class FunctionBody:
         return code
 
     def _in_own_names(self, error: BytecodeError, names: Mapping[int, int]) -> BytecodeError:
-        """The error with the register as the user calls it."""
+        """Return the error with the user's register number."""
         own = {register_name(new): register_name(old) for old, new in names.items()}
         register = own.get(error.register, error.register) if error.register is not None else None
         return BytecodeError(error.reason, error.function, error.instruction, register)
 
 
 def _renamed(instruction: Instruction, names: dict[int, int]) -> Instruction:
-    """The instruction with other registers: a register that `names` does not have gets the next number."""
+    """Rename the registers of an instruction; a register that is not in `names` gets the next number."""
 
     def name(register: int) -> int:
         return register if register >= VOID else names.setdefault(register, len(names))
@@ -175,7 +175,7 @@ def _renumbered(instruction: Instruction, numbers: Mapping[int, int]) -> Instruc
 
 
 def _functions(instruction: Instruction) -> list[int]:
-    """The functions that an instruction calls or gives on."""
+    """Return the functions that an instruction calls or passes as arguments."""
     if not isinstance(instruction, Call):
         return []
     return [instruction.func, *(arg.value for arg in instruction.args if arg.kind is ArgKind.FUNCTION)]

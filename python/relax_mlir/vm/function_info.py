@@ -1,4 +1,4 @@
-"""What the function table says of a function, and kernels that a bytecode executable carries."""
+"""Entries of the function table, and the kernels of a bytecode executable."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Literal
 FunctionKind = Literal["packed", "vm"]
 
 MAX_LISTED = 500
-"""Characters of the names of parameters, so that errors list them."""
+"""The maximum length in characters of a parameter list in error messages."""
 
 
 @dataclass(frozen=True)
 class FunctionInfo:
     """A function of the function table.
 
-    A ``packed`` function is registered with the FFI, or one of the executable's kernels. A ``vm`` function is
-    instructions `start` to `end` (without `end`) of the executable; it has `num_args` parameters, which are its first
-    registers, and `num_registers` registers in all. `param_names` are those of all parameters, or empty.
+    A ``packed`` function is registered with the FFI or is a kernel of the executable. A ``vm`` function consists of the
+    instructions from `start` up to, not including, `end`. Its first `num_args` registers are the parameters; it has
+    `num_registers` registers in all. `param_names` are the names of all parameters, or empty.
     """
 
     name: str
@@ -29,7 +29,7 @@ class FunctionInfo:
     param_names: tuple[str, ...] = ()
 
     def takes(self) -> str:
-        """How many arguments the function takes, as errors say it; a long list of names is left out."""
+        """Describe the number of parameters for errors; a long list of names is omitted."""
         names = ", ".join(self.param_names)
         listed = f" ({names})" if 0 < len(names) <= MAX_LISTED else ""
         return f"{self.name}: takes {self.num_args} argument{'' if self.num_args == 1 else 's'}{listed}"

@@ -1,4 +1,4 @@
-"""An executable in memory, as the native core reads it."""
+"""The memory image of an executable that the native core interprets."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _WORD, _ANY = 8, 16
 
 
 class Image:
-    """The memory of a machine: a head, tables, code (see `lowering.runtime_lib.vm_core`).
+    """The memory of a machine: head, tables and code (see `lowering.runtime_lib.vm_core`).
 
-    The native core frees it with the last reference: one belongs to this object, one to each function made of it.
+    The native core frees it with the last reference. This object holds one reference, each function created from it
+    another.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class Image:
         max_depth: int,
         max_frame_bytes: int,
     ) -> None:
-        """`functions`: the packed functions by name. Raises MemoryError."""
+        """Build the image with the packed functions in `functions`, by name. Raises MemoryError."""
         infos = executable.functions
         own = [info for info in infos if info.kind == "vm"]
         self._descriptors = {info.name: number for number, info in enumerate(own)}
@@ -98,33 +99,33 @@ class Image:
         self._first_descriptor = at + descriptors
 
     def function(self, name: str) -> tvm_ffi.Function:
-        """A new function of the FFI for a function of the machine; it keeps the memory."""
+        """Create an FFI function for a VM function; it keeps the memory alive."""
         made: tvm_ffi.Function = core().make_function(self.descriptor(name))
         return made
 
     def descriptor(self, name: str) -> int:
-        """The address of the descriptor of a function."""
+        """Return the address of a function's descriptor."""
         return self._first_descriptor + _WORD * len(DESCRIPTOR) * self._descriptors[name]
 
     def counters(self) -> Words:
-        """Where the core counts for a profile: calls and nanoseconds, for each instruction; valid while this is."""
+        """The core's profile counters, calls and nanoseconds per instruction; valid as long as this object."""
         numbers = (ctypes.c_int64 * (2 * self._count)).from_address(self.counters_address)
         return np.ctypeslib.as_array(numbers).reshape(-1, 2)
 
     def keep(self, field: str, value: object) -> None:
-        """Keep a value in the head, `vm_state` or `instrument`, before the first function is made."""
+        """Store a value in the head field `vm_state` or `instrument`; call it before the first function is created."""
         core().store_any(self.address + _WORD * HEAD.index(field), value)
 
     def set(self, field: str, value: int) -> None:
-        """Write a word of the head."""
+        """Store an integer in a field of the head."""
         self._store(_WORD * HEAD.index(field), value)
 
     def observe(self, is_watched: bool) -> None:
-        """Let calls go through what tells the instrument and the profile of them, or past it."""
+        """Route calls through the function that calls the instrument and updates the profile, or bypass it."""
         self.set("observer", core().observe if is_watched else 0)
 
     def release(self) -> None:
-        """Give up the object's own reference; nothing else may be asked of it then."""
+        """Drop this object's reference; the object must not be used afterwards."""
         core().release(self.address)
 
     def _fill(self, where: int, fields: tuple[str, ...], **values: int) -> None:
@@ -136,20 +137,20 @@ class Image:
 
 
 class _Layout:
-    """Pieces of a block of memory, one behind the other."""
+    """Allocates consecutive pieces of a block of memory."""
 
     def __init__(self) -> None:
         self.size = 0
 
     def take(self, size: int) -> int:
-        """Where a piece of `size` bytes begins, a multiple of 16."""
+        """Return the offset of a piece of `size` bytes, a multiple of 16."""
         start = self.size
         self.size += -(-size // _ANY) * _ANY
         return start
 
 
 def _code(executable: Executable) -> tuple[Words, Words, int]:
-    """The words, with offsets in words; the number of the instruction at each word; the most arguments of a call."""
+    """Return words with jumps relative in words, instruction numbers by word, and the maximum argument count."""
     offsets = executable.offsets
     table = CodeTable.of(executable.words, offsets, executable.functions)
     words = executable.words.copy()

@@ -1,4 +1,4 @@
-"""Watching a machine: instruments around calls, and profiles of them."""
+"""Instruments around the calls of a machine, and profiles of them."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from relax_mlir.vm.code_table import Words
 from relax_mlir.vm.executable import Executable
 
 SKIP = 1
-"""What an instrument returns for "do not call"; the result is None."""
+"""An instrument's result for skipping the call, which then returns None."""
 
 GO_ON = 0
-"""What an instrument returns for "go on"."""
+"""An instrument's result for continuing."""
 
 
 @dataclass(frozen=True)
 class Replace:
-    """What an instrument returns for "take this value instead"."""
+    """An instrument's result for replacing the value of a call."""
 
     value: Any
 
 
 Instrument = Callable[..., Any]
-"""``(function, name, before, result, *args) -> SKIP, Replace(value), or anything else to go on``."""
+"""``(function, name, before, result, *args) -> SKIP, Replace(value), or anything else to continue``."""
 
 
 class Watcher:
-    """Who watches a machine; the core calls the same function whoever it is, as other threads may be inside of it."""
+    """Holds the current instrument. The core always calls the same function, since other threads may be in it."""
 
     def __init__(self) -> None:
         self.instrument: Instrument | None = None
 
 
 def function_of(watcher: Watcher) -> tvm_ffi.Function:
-    """The watcher as the core calls it: a list of one value stands for `Replace`."""
+    """Wrap the watcher for the core; a list of one value denotes `Replace`."""
 
     def call(*args: Any) -> Any:  # noqa: ANN401 - values of the FFI
         instrument = watcher.instrument
@@ -55,9 +55,9 @@ def function_of(watcher: Watcher) -> tvm_ffi.Function:
 
 
 class VMProfile:
-    """How often each call of a program ran, and how long, while the profile was open; see `VirtualMachine.profile`.
+    """Call counts and times of a program while the profile was open; see `VirtualMachine.profile`.
 
-    Times are those of a call with all that happens in it, in seconds.
+    Times are inclusive, in seconds.
     """
 
     def __init__(self, executable: Executable, start: Callable[[VMProfile | None], Words]) -> None:
@@ -75,7 +75,7 @@ class VMProfile:
 
     @property
     def rows(self) -> list[tuple[str, int, str, int, float]]:
-        """Function, number of the instruction in it, what it calls, calls, seconds; the slowest first."""
+        """Rows of function, instruction number, callee, calls and seconds; the slowest first."""
         functions = self._executable.functions
         found = []
         for info in functions:

@@ -1,4 +1,4 @@
-"""The kernels of an executable: MLIR text with constants in the executable's pool, and the machine code of it."""
+"""The kernels of an executable: MLIR text with weights in the constant pool, and its machine code."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from relax_mlir.vm.executable import Executable
 
 TARGET = "relax.target"
-"""On the module of the kernels: the target that they are compiled for."""
+"""Attribute of the kernel module: the target for which it is compiled."""
 
 
 def add_kernels(builder: ExecBuilder, module: ir.Module, target: Target) -> None:
-    """Put the kernels of `module` into the executable that is being built, weights into its constant pool."""
+    """Add the kernels of `module` to the executable under construction, with weights in its constant pool."""
     with module.context:
         module.operation.attributes[TARGET] = ir.StringAttr.get(str(target))
     weights = resources(module.operation)
@@ -43,11 +43,11 @@ def add_kernels(builder: ExecBuilder, module: ir.Module, target: Target) -> None
 
 
 def _text(module: ir.Operation, weights: Mapping[str, ir.Attribute]) -> str:
-    """The text of a module, whose weights are called by their numbers: resources count their names up in a process."""
-    options = PrintOptions(debug_info=True, local_scope=True)  # in which no data of resources is printed
+    """Print a module with numbered weights, since names of resources are unique in a process and not reproducible."""
+    options = PrintOptions(debug_info=True, local_scope=True)  # omits the data of resources
     if not weights:
         return module_text(module, options)
-    mark = secrets.token_hex(16)  # no string of the module is one of these
+    mark = secrets.token_hex(16)  # not a string of the module
     copy = module.clone(ip=False)
     with copy.context:
         marks = {name: ir.StringAttr.get(f"{mark}.{number}") for number, name in enumerate(weights)}
@@ -65,7 +65,7 @@ def _read_only(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
 
 
 def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> CompiledKernels:
-    """Machine code for the kernels of a module."""
+    """Compile the kernels of a module."""
     with module.context:
         ExposePrimFuncs().run(module.mlir, PassContext.current())
         forget_declared({name: op for name, op in module.items() if PRIM_FUNC in op.attributes})
@@ -73,14 +73,14 @@ def compile_kernels(module: IRModule, target: Target, cache: bool = True) -> Com
 
 
 def compile_users(module: IRModule, target: Target, cache: bool = True) -> CompiledKernels:
-    """Machine code for kernels that users may have written: they are checked as their prim funcs are."""
+    """Compile kernels that users may have written, with the checks of users' prim funcs."""
     return CompiledKernels.of(build(module, target, cache=cache))
 
 
 def load_kernels(executable: Executable) -> CompiledKernels | None:
-    """Compile the kernels that an executable brings; None where it has none.
+    """Compile the kernels of an executable; return None if it has none.
 
-    Raises CompileError where their text cannot be read or compiled.
+    Raises CompileError if their text cannot be parsed or compiled.
     """
     if executable.kernels is None:
         return None
@@ -114,6 +114,6 @@ def _target(module: ir.Module) -> Target:
 
 
 def functions_of(library: CompiledKernels | None) -> dict[str, tvm_ffi.Function]:
-    """The kernels as functions of the FFI; those that users may call, too, by the names of the packed functions."""
+    """The kernels as FFI functions, each also under its name with the suffix of exposed prim funcs."""
     kernels = {} if library is None else dict(library.functions)
     return {**{name + EXPOSED_SUFFIX: function for name, function in kernels.items()}, **kernels}

@@ -1,4 +1,4 @@
-"""Bytecode executables as libraries: kernels as machine code, bytecode in a section of its own or in a file beside."""
+"""Bytecode executables as libraries: kernels as machine code, bytecode in a section or in a separate file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def export(executable: Executable, path: Path, place: str) -> Path:
 
 
 def require_text_of_kernels(executable: Executable, method: str) -> None:
-    """Raise `UnsupportedError` where only a library has the kernels of an executable."""
+    """Raise `UnsupportedError` if the kernels of an executable exist only in a library."""
     if executable.library is not None and executable.library.native is None:
         raise UnsupportedError(
             f"Executable.{method}: its kernels have been loaded from a library, as machine code: copy the library's "
@@ -57,7 +57,7 @@ def require_text_of_kernels(executable: Executable, method: str) -> None:
 
 
 def load(path: Path, check_tensors: bool) -> Executable:
-    """The executable of a library that `export` has written; raises ParseError."""
+    """Load the executable of a library that `export` has written. Raises ParseError."""
     info = inspect_library(path)
     where = info.facts.get("bytecode")
     if where is None:
@@ -72,7 +72,7 @@ def load(path: Path, check_tensors: bool) -> Executable:
 
 
 def _section(path: Path) -> tuple[int, int]:
-    """Where the bytecode lies in the file."""
+    """Return offset and size of the bytecode in the file."""
     with mapped(path) as data:
         place = section(data, SECTION)
     if place is None:
@@ -81,7 +81,7 @@ def _section(path: Path) -> tuple[int, int]:
 
 
 def _without_kernels(executable: Executable) -> Executable:
-    """The same without the text of the kernels, and without tensors that they alone use: the library has both."""
+    """Return a copy without the text of the kernels and the tensors that only they use; the library contains both."""
     used = {
         arg.value
         for offset in executable.offsets

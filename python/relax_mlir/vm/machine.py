@@ -1,4 +1,4 @@
-"""The virtual machine: runs the functions of a bytecode executable."""
+"""The virtual machine, which runs the functions of a bytecode executable."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from relax_mlir.vm.kernel_library import functions_of, load_kernels
 from relax_mlir.vm.state import VMState
 
 DEFAULT_MAX_DEPTH = 10_000
-"""How many calls of functions of a machine may be active at a time."""
+"""The maximum number of active VM function calls."""
 DEFAULT_MAX_FRAME_BYTES = 256 << 20
-"""How much memory their registers may take, of a thread."""
+"""The maximum number of bytes of registers per thread."""
 
 
 class VMFunction(NativeFunction):
     """A function of a virtual machine.
 
-    Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack, shapes (tuples of integers), numbers,
-    strings, functions, and tuples of such values; gives FFI values, with torch tensors or NumPy arrays where such
-    came in. `ffi` is the bare `tvm_ffi.Function`, which does the same for what the FFI takes by itself. Both stay
-    valid without the machine. A prim func takes what it writes among its arguments, as in native mode (`written`).
+    Arguments are NumPy arrays, FFI tensors, torch tensors or other DLPack tensors, shapes (tuples of integers),
+    numbers, strings, functions, and tuples of these. Results are FFI values; tensors are torch tensors or NumPy arrays
+    if the arguments were. `ffi` is the bare `tvm_ffi.Function`, which accepts what the FFI converts by itself. Both
+    stay valid without the machine. A prim func takes its outputs as arguments, as in native mode (`written`).
 
-    A call raises ArgumentError for another number of arguments, or one that the FFI cannot convert; RecursionError
-    where too many calls are active at a time; BytecodeError where an instruction cannot do what it says with the values
-    that are there; any error of a packed function that is called, as it is.
+    A call raises ArgumentError for a wrong number of arguments or one that the FFI cannot convert, RecursionError if
+    too many calls are active, and BytecodeError if an instruction cannot be executed with the given values. Errors of
+    packed functions are passed on.
     """
 
     __slots__ = ("executable", "info")
@@ -54,7 +54,7 @@ class VMFunction(NativeFunction):
         executable: Executable,
         written: Sequence[int] = (),
     ) -> None:
-        """`descriptor`: the function's, in a machine that `ffi` keeps alive; `executable`: where it is from."""
+        """Wrap a function of `executable`; `descriptor` is its descriptor in a machine that `ffi` keeps alive."""
         names = info.param_names or [str(number) for number in range(info.num_args)]
         places = tuple(Place((number,), names[number]) for number in written)
         inputs = before_results(places, info.num_args)
@@ -80,16 +80,16 @@ def _require_cpu(device: object) -> None:
 
 
 class VirtualMachine(Mapping[str, VMFunction]):
-    """Runs an executable: a mapping from the names of its functions to functions that can be called.
+    """Runs an executable: a mapping from the names of its functions to callable functions.
 
-    The core is native code: an instruction costs some nanoseconds beside what it calls. Functions of the machine
-    call each other without using the C stack. A machine may run on several threads at a time.
+    The core is native code with an overhead of a few nanoseconds per instruction. Calls between VM functions do not use
+    the C stack. A machine may run on several threads at a time.
 
     Attributes:
-        executable: what it runs.
-        state: what the register `%vm` holds.
-        max_depth: how many calls of functions of the machine may be active at a time.
-        max_frame_bytes: how many bytes their registers may take.
+        executable: the program.
+        state: the value of the register `%vm`.
+        max_depth: the maximum number of active VM function calls.
+        max_frame_bytes: the maximum number of bytes of their registers.
     """
 
     def __init__(
@@ -101,18 +101,18 @@ class VirtualMachine(Mapping[str, VMFunction]):
         max_depth: int = DEFAULT_MAX_DEPTH,
         max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
     ) -> None:
-        """Load `executable`: compile its kernels, look up its packed functions.
+        """Load `executable`: compile its kernels and look up its packed functions.
 
         Args:
-            device: the CPU, the one device that there is.
-            functions: packed functions of this machine alone, which are looked up before those registered with the FFI.
-            max_depth: how many calls of functions of the machine may be active at a time.
-            max_frame_bytes: how many bytes their registers may take, with those of other machines that a thread has
-                entered; 16 for each register.
+            device: the CPU, the only supported device.
+            functions: packed functions of this machine only, which take precedence over those registered with the FFI.
+            max_depth: the maximum number of active VM function calls.
+            max_frame_bytes: the maximum number of bytes of their registers, 16 each, including those of other machines
+                that the thread is running.
 
         Raises:
-            PackedFunctionError: packed functions that are not registered; names them, and who calls them.
-            ArgumentError: an argument of another type. DeviceError: another device.
+            PackedFunctionError: packed functions are not registered; names them and their callers.
+            ArgumentError: an argument has the wrong type. DeviceError: another device.
         """
         expect(
             "VirtualMachine: 'executable'",
@@ -149,7 +149,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
         return self._functions[name]
 
     def _written(self, info: FunctionInfo) -> tuple[int, ...]:
-        """The numbers of the arguments that a prim func writes which users may call."""
+        """Return the indices of the arguments that a prim func exposed to users writes."""
         written = () if self._library is None else self._library.written.get(info.name, ())
         return tuple(number for number in written if number < info.num_args)
 
@@ -166,21 +166,20 @@ class VirtualMachine(Mapping[str, VMFunction]):
         return f"<virtual machine with {', '.join(self)}>"
 
     def packed(self, name: str) -> tvm_ffi.Function:
-        """The packed function that the machine calls by this name; raises UnknownNameError."""
+        """Return the packed function that the machine calls by this name. Raises UnknownNameError."""
         if name not in self._packed:
             raise UnknownNameError("packed function", name, self._packed)
         return self._packed[name]
 
-    # -- watching
+    # -- instruments and profiles
 
     def set_instrument(self, instrument: Instrument | None) -> None:
-        """Let `instrument` see each call, of packed functions and of functions of the machine; None: nobody.
+        """Call `instrument` around each call of a packed or VM function; None removes it.
 
-        It is called as ``instrument(function, name, before, result, *args)``: once before the call, with `before`
-        True and `result` None, and once after it, with the call's result. What it returns decides: `SKIP` before the
-        call: do not call, the result is None; `Replace(value)`: do not call, or do not take its result, but `value`;
-        anything
-        else: go on. An error that it raises ends the program. Calls are slower while an instrument is set.
+        It is called as ``instrument(function, name, before, result, *args)``: once before the call, with `before` True
+        and `result` None, and once after it, with the call's result. Its return value decides: `SKIP` before the call
+        skips it, and the result is None. `Replace(value)` skips the call, or replaces its result, with `value`.
+        Anything else continues. An error that it raises ends the program. Calls are slower while an instrument is set.
         """
         if instrument is not None and not callable(instrument):
             kind = type(instrument).__name__
@@ -195,7 +194,7 @@ class VirtualMachine(Mapping[str, VMFunction]):
         return VMProfile(self.executable, self._start_profile)
 
     def _start_profile(self, profile: VMProfile | None) -> Words:
-        """Begin to count for `profile`, or end it; gives the numbers: live ones, or those at the end."""
+        """Start counting for `profile`, or stop; return the counters: live ones, or their final values."""
         counters = self._image.counters()
         if profile is None:
             counters = counters.copy()
@@ -221,7 +220,7 @@ def _check_limit(name: str, value: object, what: str) -> None:
 def _packed_functions(
     executable: Executable, own: Mapping[str, Callable[..., Any]]
 ) -> dict[str, tvm_ffi.Function]:
-    """The packed functions of an executable by name; raises PackedFunctionError for those that are not there."""
+    """Return the packed functions of an executable by name. Raises PackedFunctionError for missing ones."""
     for name, function in own.items():
         if not callable(function):
             kind = type(function).__name__
@@ -269,6 +268,6 @@ def _missing_text(executable: Executable, missing: list[str]) -> str:
 
 
 def _of_libraries(missing: list[str]) -> str:
-    """How those of third-party libraries are registered."""
+    """Explain how functions of third-party libraries are registered."""
     hints = dict.fromkeys(registry.how_to_register(name) for name in missing if registry.library_of(name))
     return "".join(f"; {hint}" for hint in hints)

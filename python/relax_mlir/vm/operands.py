@@ -1,4 +1,4 @@
-"""Whether the operands of all instructions are what they may be (invariants 5 and 6 of `verify`)."""
+"""Check the operands of all instructions (invariants 5 and 6 of `verify`)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def check_operands(
     callees: Sequence[FunctionInfo | None],
     num_constants: int,
 ) -> None:
-    """Raise BytecodeError for an operand that is none.
+    """Raise BytecodeError for an invalid operand.
 
-    `functions` hold all instructions; `callees` is the table that calls refer to, with None for unknown signatures.
+    The ranges of `functions` cover all instructions. `callees` is the function table that calls refer to, with None for
+    unknown signatures.
     """
     where = Places(functions)
     _check_registers(table, functions, where)
@@ -42,7 +43,7 @@ def _check_registers(table: CodeTable, functions: Sequence[FunctionInfo], where:
 
 
 def _check_range(used: Mask, registers: Words, counts: Words, instrs: Words, where: Places) -> None:
-    """Raise for the first of the `used` registers that is not below the count of its function's."""
+    """Raise for the first of the `used` registers that is not below its function's register count."""
     wrong = used & ((registers < 0) | (registers >= counts))
     if not wrong.any():
         return

@@ -1,4 +1,4 @@
-"""Bytecode executables as Python code that, when it runs, makes an equal one."""
+"""Print bytecode executables as Python code that rebuilds an equal one."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from relax_mlir.vm.executable import Executable
 
 _LARGE = 64
-"""Elements of a tensor up to which they are written one by one."""
+"""Tensors of at most this many elements are printed element by element."""
 _LINE = 100
-"""Characters of encoded data in a line."""
+"""The number of characters of encoded data per line."""
 
 Array = np.ndarray[Any, Any]
 
 
 def as_python(executable: Executable, constants: Path | None = None) -> str:
-    """Code whose variable `ex` is equal to `executable`; see `Executable.as_python`.
+    """Return code whose variable `ex` is equal to `executable`; see `Executable.as_python`.
 
-    It calls an `ExecBuilder`. Executables that no builder makes (registers in another order, a constant twice) are
-    written as their parts.
+    The code calls an `ExecBuilder`. Executables that no builder produces (registers in another order, a constant twice)
+    are printed as their fields.
     """
     if constants is not None:
         executable.save(constants)
@@ -67,7 +67,7 @@ def _is_large(value: object) -> bool:
 
 
 def _is_rebuilt(executable: Executable) -> bool:
-    """Whether a builder that is called as `_calls` writes it makes an equal executable."""
+    """True if the builder calls in the form of `_calls` rebuild an equal executable."""
     ib = ExecBuilder()
     constants = [ib.c(value) for value in executable.constants]
     if len(set(constants)) != len(constants):
@@ -109,7 +109,7 @@ def _instructions(executable: Executable, info: FunctionInfo) -> Iterator[Instru
 
 
 def _declarations(executable: Executable) -> list[str]:
-    """The names to declare so that functions get their places in the table; none if their uses do it."""
+    """Return the names to declare so that functions get their table indices; empty if the order of use is enough."""
     found: dict[str, None] = {}
     for info in own_functions(executable.functions):
         found[info.name] = None
@@ -172,7 +172,7 @@ def _argument(arg: Arg, functions: Sequence[FunctionInfo]) -> str:
     return f"ib.f({text_literal(functions[arg.value].name)})"
 
 
-# The parts of an executable
+# Fields of the executable
 
 
 def _parts(executable: Executable, values: Sequence[str]) -> Iterator[str]:
@@ -195,18 +195,18 @@ def _parts(executable: Executable, values: Sequence[str]) -> Iterator[str]:
 
 
 def text_literal(text: str) -> str:
-    """A string literal, in double quotes where it needs no escapes."""
+    """Return a string literal, in double quotes if it needs no escapes."""
     plain = text.isprintable() and '"' not in text and "\\" not in text
     return f'"{text}"' if plain else repr(text)
 
 
 def _text_block(text: str) -> str:
-    """A literal of several lines."""
+    """Return a string literal of several lines."""
     return "\n".join(map(text_literal, text.splitlines(keepends=True))) or '""'
 
 
 def literal(value: object) -> str:
-    """An expression whose value, as a constant, is the same as `value` (a constant of the pool)."""
+    """Return an expression that evaluates to `value`, a constant of the pool."""
     if isinstance(value, np.ndarray):
         return _tensor(value)
     if isinstance(value, tvm_ffi.Shape):
@@ -237,7 +237,7 @@ def _tensor(array: Array) -> str:
 
 
 def _elements(array: Array) -> str:
-    """The elements as nested lists."""
+    """Print the elements as nested lists."""
     if array.ndim:
         return f"[{', '.join(map(_elements, array))}]"
     element = array[()]

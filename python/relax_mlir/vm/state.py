@@ -1,4 +1,4 @@
-"""What `ib.vm_state()` stands for: the state of a machine, which builtins and packed functions get as an argument."""
+"""The state of a machine, which builtins and packed functions get for the argument `ib.vm_state()`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Allocator:
-    """Where storages come from: the memory pool of the process (see `relax_mlir.runtime.memory`)."""
+    """The allocator of storages: the memory pool of the process (see `relax_mlir.runtime.memory`)."""
 
     device: int = 0
 
     @property
     def stats(self) -> MemoryStats:
-        """What the pool has given out and kept so far, for compiled code and machines together."""
+        """Statistics of the pool, which compiled code and machines share."""
         return memory_stats()
 
     def release(self) -> int:
-        """Give what nobody uses back to the system; returns its bytes."""
+        """Return unused memory to the system; returns its size in bytes."""
         return release_memory()
 
 
 class VMState:
-    """The state of one machine; packed functions written in Python get this object where the code says `%vm`.
+    """The state of one machine, passed to Python packed functions for the argument `%vm`.
 
     Attributes:
         allocators: one per device.
-        values: a dictionary for what packed functions want to keep from call to call.
+        values: a dictionary in which packed functions may keep values between calls.
     """
 
     def __init__(self, machine: VirtualMachine) -> None:
@@ -44,7 +44,7 @@ class VMState:
 
     @property
     def machine(self) -> VirtualMachine:
-        """The machine; raises RelaxError once it is gone, though functions of it may still run."""
+        """The machine. Raises RelaxError if it has been deleted; its functions may outlive it."""
         machine = self._machine()
         if machine is None:
             raise RelaxError(
@@ -53,7 +53,7 @@ class VMState:
         return machine
 
     def __getitem__(self, name: str) -> VMFunction:
-        """The function of this name of the machine."""
+        """Return a function of the machine."""
         return self.machine[name]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Bytecode executables as text, in TVM's layout."""
+"""Print bytecode executables as text, in TVM's layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def as_text(executable: Executable) -> str:
-    """All functions in the order of the function table, each with an empty line behind it."""
+    """Print all functions in the order of the function table, each followed by an empty line."""
     return "".join(_functions(executable))
 
 
@@ -33,7 +33,7 @@ def _functions(executable: Executable) -> Iterator[str]:
 
 
 def instruction_text(executable: Executable, index: int) -> str:
-    """The line of the instruction of this number."""
+    """Print one instruction as a line."""
     return _instruction(
         executable.instruction(index), [_printable(info.name) for info in executable.functions]
     )
@@ -56,12 +56,12 @@ def _argument(arg: Arg, names: list[str]) -> str:
 
 
 def _printable(name: str) -> str:
-    """A name on one line."""
+    """Escape a name to fit on one line."""
     return name if name.isprintable() else name.encode("unicode_escape").decode()
 
 
 def stats(executable: Executable) -> str:
-    """How many constants and functions there are, and what they are."""
+    """Summarise the constants and functions."""
     constants = ", ".join(map(_constant, executable.constants))
     names = ", ".join(_printable(info.name) for info in executable.functions)
     return (

@@ -1,25 +1,24 @@
-"""What holds of all bytecode that the machine runs; its native core relies on it.
+"""Verify bytecode; the native core of the machine relies on these invariants.
 
-The invariants; errors and tests cite their numbers:
+Errors and tests cite the numbers of the invariants:
 
- 1. Names of functions are distinct and not empty. Packed functions have no instructions, parameters and registers of
-    their own.
- 2. The ranges of the other functions are not empty and hold all instructions, each once.
- 3. A function has at most 4,096 parameters, at least as many registers as parameters, and beyond these at most one per
-    instruction. Names of parameters, if there are any, are one for each, distinct and not empty.
- 4. Words are instructions with known opcodes, one behind the other; offsets tell where each begins.
- 5. Registers are those of the function; `%vm` is an argument only, `%void` takes results only.
- 6. Calls have at most 4,096 arguments, of known kinds; functions and constants exist. Calls of the executable's own
-    functions have an argument for each parameter.
- 7. Jumps stay inside of their function.
- 8. The last instruction of a function is a `Ret` or a `Goto`, so that no path goes on behind it.
- 9. Every register but the parameters is written before it is read, on every path from the function's beginning.
-10. Every loop contains a call: a loop of jumps alone never ends, and cannot be interrupted.
-11. Constants are those of `constant_pool`. Kernels are text, and use constants that exist.
+ 1. Function names are distinct and not empty. Packed functions have no instructions, parameters or registers.
+ 2. The instruction ranges of the other functions are not empty and cover all instructions, each once.
+ 3. A function has at most 4,096 parameters, at least as many registers as parameters, and at most one further register
+    per instruction. Parameter names, if given, are complete, distinct and not empty.
+ 4. The words are a sequence of instructions with known opcodes; the offsets are the indices of their first words.
+ 5. Registers are in the function's range; `%vm` is only an argument, `%void` only a result register.
+ 6. Calls have at most 4,096 arguments, of known kinds; functions and constants exist. Calls of the executable's VM
+    functions have one argument per parameter.
+ 7. Jumps stay inside their function.
+ 8. The last instruction of a function is a `Ret` or a `Goto`, so that no path runs past it.
+ 9. Every register that is no parameter is written before it is read, on every path from the function's entry.
+10. Every loop contains a call: a loop of only jumps never ends and cannot be interrupted.
+11. Constants are of the kinds in `constant_pool`. Kernels are text, and the constants that they use exist.
 12. There are at most 2^24 words.
 
-All checks together take time that is linear in the number of words; only where registers are written in some branches
-and read behind them, it is proportional to branches times such registers, over 4,096.
+The checks take time linear in the number of words. The exception is registers that are written in some branches and
+read after them: they take time proportional to the number of branches times such registers, divided by 4,096.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def verify(
 
 
 def verify_functions(functions: Sequence[FunctionInfo], instructions: int) -> None:
-    """Check the function table (invariants 1 to 3) of an executable with a number of instructions."""
+    """Check the function table (invariants 1 to 3) of an executable with this number of instructions."""
     seen: set[str] = set()
     for index, info in enumerate(functions):
         _verify_kinds(info, index)
@@ -91,7 +90,7 @@ def verify_functions(functions: Sequence[FunctionInfo], instructions: int) -> No
 
 
 def _verify_kinds(info: object, index: int) -> None:
-    """Whether an entry of the table is one at all, whose fields are of the declared kinds."""
+    """Raise unless an entry of the table is a `FunctionInfo` with fields of the declared types."""
     expect(f"function {index} of the table", info, FunctionInfo, "a FunctionInfo")
     assert isinstance(info, FunctionInfo)
     expect(f"function {index} of the table: name", info.name, str, "a string")
@@ -103,7 +102,7 @@ def _verify_kinds(info: object, index: int) -> None:
 
 
 def own_functions(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
-    """The functions that have instructions, in the order of these."""
+    """Return the functions that have instructions, in instruction order."""
     return sorted((info for info in functions if info.kind == "vm"), key=lambda info: (info.start, info.end))
 
 
@@ -126,7 +125,7 @@ def _verify_registers(info: FunctionInfo) -> None:
 
 
 def verify_constants(constants: Sequence[object], kernels: Kernels | None) -> None:
-    """Check the constant pool and what the kernels use of it (invariant 11)."""
+    """Check the constant pool and the constants that kernels use (invariant 11)."""
     for index, value in enumerate(constants):
         try:
             kind_of(value)
@@ -153,7 +152,7 @@ def verify_code(
 ) -> None:
     """Check the instructions of `functions` (invariants 4 to 10 and 12).
 
-    `callees` is the function table that calls refer to, with None for functions that may still be defined.
+    `callees` is the function table that calls refer to, with None for functions that may be defined later.
     """
     own = own_functions(functions)
     if words.size > MAX_WORDS:

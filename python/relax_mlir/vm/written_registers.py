@@ -1,8 +1,8 @@
-"""Whether every register is written before it is read, on every path.
+"""Check that every register is written before it is read, on every path.
 
-Most reads are settled at once: behind the register's first write in the same block, or in another block than the
-entry where that write is in the entry block. The remaining ones are followed backwards, through blocks that do not
-write the register, many registers at a time: none may be needed where the function begins.
+Most reads are decided at once: they follow the register's first write in the same block, or that write is in the entry
+block and the read in another one. The remaining reads are propagated backwards through blocks that do not write the
+register, many registers at a time. None of them may reach the function's entry.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from relax_mlir.vm.control_flow import ControlFlow
 from relax_mlir.vm.function_info import FunctionInfo
 
 _SET_SIZE = 4096
-"""Registers that are propagated at once, as the bits of an integer."""
+"""The number of registers propagated at once, as the bits of an integer."""
 MAX_VISITS = 2_000_000
-"""Visits of blocks after which the code counts as too large to check (some seconds)."""
+"""The limit of block visits (some seconds) beyond which the code counts as too large to check."""
 
 
 @dataclass(frozen=True)
 class Accesses:
-    """Which instruction reads or writes which register; registers are numbered through all functions."""
+    """Pairs of instruction and register; registers are numbered across all functions."""
 
     instr: Words
     register: Words
 
     def where(self, chosen: Mask) -> Accesses:
-        """Those chosen by a mask."""
+        """Return the accesses selected by a mask."""
         return Accesses(self.instr[chosen], self.register[chosen])
 
 
 def register_reads(table: CodeTable) -> Accesses:
-    """All reads of registers but `%vm`, those of a call first; registers are numbered within their functions."""
+    """Return all register reads except `%vm`, those of calls first; registers are numbered per function."""
     is_register = (table.arg_kind == ArgKind.REGISTER) & (table.arg_value < VOID)
     others = np.flatnonzero((table.ops == Opcode.RET) | (table.ops == Opcode.IF))
     return Accesses(
@@ -48,9 +48,9 @@ def register_reads(table: CodeTable) -> Accesses:
 
 
 def check_written(table: CodeTable, flow: ControlFlow, functions: Sequence[FunctionInfo]) -> None:
-    """Raise BytecodeError (invariant 9 of `verify`) for a read of a register that may not have been written.
+    """Raise BytecodeError (invariant 9 of `verify`) for a read of a register that may be unwritten.
 
-    `functions` are those of `flow`. Registers are in the ranges that the functions have for them.
+    `functions` are those of `flow`. Their registers are in range.
     """
     counts = np.array([info.num_registers for info in functions], np.int64)
     bases = np.cumsum(counts) - counts
@@ -88,7 +88,7 @@ def check_written(table: CodeTable, flow: ControlFlow, functions: Sequence[Funct
 def _settled(
     reads: Accesses, first_write: Words, flow: ControlFlow, functions: Sequence[FunctionInfo]
 ) -> Mask:
-    """Which reads certainly come behind the first write of their register."""
+    """Select the reads that always follow the first write of their register."""
     written_at = first_write[reads.register]
     starts = np.array([info.start for info in functions], np.int64)
     entry = flow.block_of[starts[flow.function_of[reads.instr]]]
@@ -100,7 +100,7 @@ def _settled(
 
 
 def _exposed(reads: Accesses, writes: Accesses, flow: ControlFlow) -> Accesses:
-    """Reads before which their own block does not write the register; the first of each block and register."""
+    """Return, for each block and register, the first read that no write in the block precedes."""
     if not reads.instr.size:
         return reads
     span = int(max(reads.register.max(), writes.register.max(initial=0))) + 1
@@ -122,7 +122,7 @@ def _by_function(found: Accesses, flow: ControlFlow) -> list[tuple[int, Accesses
 
 
 class _Propagation:
-    """Sets of registers of one function that are read before they are written, from the reads back to its entry."""
+    """Propagates sets of registers of one function that are read before they are written, back to its entry."""
 
     def __init__(self, table: CodeTable, flow: ControlFlow, function: FunctionInfo) -> None:
         self._flow, self._function = flow, function
@@ -137,9 +137,9 @@ class _Propagation:
         self._visits = 0
 
     def first_unwritten(self, reads: Accesses, writes: Accesses, places: Places) -> tuple[int, int] | None:
-        """One of `reads` (instruction and register) that a path without a write leads to.
+        """Return one of `reads` (instruction and register) that a path without a write leads to.
 
-        `reads` are those that their own blocks do not settle; see `_exposed`.
+        `reads` are those without a preceding write in their own block; see `_exposed`.
         """
         registers = np.unique(reads.register)
         for begin in range(0, registers.size, _SET_SIZE):
@@ -152,7 +152,7 @@ class _Propagation:
         return None
 
     def _sets(self, accesses: Accesses, registers: Words) -> dict[int, int]:
-        """The accessed ones of `registers`, as bits, by block."""
+        """Return the accessed ones of `registers` as bits, by block."""
         at = np.minimum(np.searchsorted(registers, accesses.register), registers.size - 1)
         known = registers[at] == accesses.register
         sets: dict[int, int] = defaultdict(int)
@@ -162,7 +162,7 @@ class _Propagation:
         return sets
 
     def _needed_at_entry(self, needed: dict[int, int], written: dict[int, int], places: Places) -> int:
-        """The registers that some path from the entry reads before it writes them; `needed`: those of each block."""
+        """Return the registers that a path from the entry reads before writing; `needed` are those of each block."""
         waiting = [-block for block in needed]
         heapq.heapify(waiting)
         while waiting and not needed.get(self._entry):
@@ -179,7 +179,7 @@ class _Propagation:
         return needed.get(self._entry, 0)
 
     def _read_on_a_path(self, reads: Words, writes: Words) -> int:
-        """The first of the `reads` of one register that is on a path from the entry without any of its `writes`."""
+        """Return the first of `reads` of one register on a path from the entry without any of its `writes`."""
         writing = set(self._flow.block_of[writes].tolist())
         reached, waiting = {self._entry}, [self._entry]
         while waiting:

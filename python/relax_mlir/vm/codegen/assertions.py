@@ -1,4 +1,4 @@
-"""Assertions: a comparison, and a call that raises where it fails."""
+"""Assertions: a comparison, and a call that raises if it is false."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _message(op: ir.Operation) -> str:
 
 
 def require(code: FunctionCode, condition: Arg, fail: str, text: str, shown: Sequence[Arg]) -> None:
-    """Call the function `fail`, which raises, with a text and values, unless a condition holds."""
+    """Emit a call of the raising function `fail`, with a text and values, that runs unless a condition holds."""
     failed, end = code.b.label(), code.b.label()
     code.b.emit_if(condition, failed)
     code.b.emit_goto(end)

@@ -56,7 +56,7 @@ def for_op(code: FunctionCode, op: ir.Operation) -> None:
 
 
 def _require_end(code: FunctionCode, op: ir.Operation) -> None:
-    """Raise the error of native code for a loop whose variable would stay, or wrap around."""
+    """Raise the same error as native code for a loop whose step is not positive or whose variable would overflow."""
     if surely_ends(op):
         return
     upper, step = (code.arg(operand) for operand in list(op.operands)[1:3])

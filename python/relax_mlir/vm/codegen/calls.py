@@ -12,7 +12,7 @@ from relax_mlir.vm.codegen.function_code import FunctionCode, handles
 
 @handles("relax.call_prim")
 def call_prim(code: FunctionCode, op: ir.Operation) -> None:
-    """A shape function: it reads and writes the heap."""
+    """Call a shape function, which reads and writes the heap."""
     (heap,) = code.fields(op.operands[0])
     code.b.emit_call(callee_of(op), args=[heap, heap])
 

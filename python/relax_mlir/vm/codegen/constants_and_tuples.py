@@ -1,4 +1,4 @@
-"""Constants, numbers and tuples: values that need no instruction, or are taken apart."""
+"""Constants, integers and tuples: values that need no instruction, or are used only field by field."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def shape_expr(code: FunctionCode, op: ir.Operation) -> None:
 
 @handles("relax.prim_value")
 def prim_value(code: FunctionCode, op: ir.Operation) -> None:
-    number = ir.IntegerAttr(op.attributes["value"]).value  # symbols have gone to the heap
+    number = ir.IntegerAttr(op.attributes["value"]).value  # symbols are in the heap by now
     code.values[op.results[0]] = code.b.convert_constant(number)
 
 
 @handles(TUPLE)
 def make_tuple(code: FunctionCode, op: ir.Operation) -> None:
-    """A tuple is put together where it is used as a whole."""
+    """Emit nothing; a tuple is built where it is used as a whole."""
 
 
 @handles("relax.tuple_get_item")
@@ -52,7 +52,7 @@ def tuple_get_item(code: FunctionCode, op: ir.Operation) -> None:
 
 @handles(*_SAME)
 def same(code: FunctionCode, op: ir.Operation) -> None:
-    """An op whose result is its operand; raises `UnsupportedError` for casts that would cut or extend a number."""
+    """Alias the result of an op to its operand. Raises `UnsupportedError` for casts that change an integer's width."""
     given, made = op.operands[0].type, op.results[0].type
     kept = (64,) if op.name == "arith.index_cast" else (1, 64)
     if (isinstance(given, ir.IntegerType) and given.width not in kept) or (

@@ -1,4 +1,4 @@
-"""Prim funcs that users may call: a function of the machine for each, which calls the native entry point."""
+"""Prim funcs exposed to users: a VM function for each, which calls the native entry point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from relax_mlir.vm.exec_builder import ExecBuilder
 
 @dataclass(frozen=True)
 class Entry:
-    """A prim func that can be called from outside.
+    """A prim func that users may call.
 
     Attributes:
         name: the name under which it is called.
@@ -33,11 +33,11 @@ class Entry:
 
     @property
     def packed(self) -> str:
-        """The packed function that a machine calls: the native entry point, which checks the arguments."""
+        """The packed function that the VM function calls: the native entry point, which checks the arguments."""
         return self.name + EXPOSED_SUFFIX
 
     def write(self, builder: ExecBuilder) -> None:
-        """The function of the machine."""
+        """Emit the VM function."""
         names = [param.name for param in self.params]
         with builder.function(self.name, len(names), names, allow_unused=True):
             registers = [builder.r(number) for number in range(len(names))]
@@ -47,16 +47,16 @@ class Entry:
 
 
 def expose(module: ir.Module) -> list[Entry]:
-    """The prim funcs of a module that users may call; see `take_entries`."""
+    """Expose the prim funcs that users may call; see `take_entries`."""
     with module.context:
         ExposePrimFuncs().run(module, PassContext.current())
     return take_entries(module)
 
 
 def take_entries(module: ir.Module) -> list[Entry]:
-    """Take the entries that `expose-prim-funcs` has made out of a module.
+    """Remove the entries that `expose-prim-funcs` has added to a module, and return them.
 
-    Raises `UnsupportedError` where the packed function of one is called like another function.
+    Raises `UnsupportedError` if the packed function of an entry has the name of another function.
     """
     names = {function.name.value for function in relax_functions(module)}
     entries = []
@@ -76,7 +76,7 @@ def take_entries(module: ir.Module) -> list[Entry]:
 
 
 def _params(entry: func.FuncOp) -> Iterator[PrimParam]:
-    """The parameters of a prim func, whose own list is gone where other prim funcs call it."""
+    """Yield the parameters of an entry from its signature; a prim func that others call has lost its own list."""
     for name, argument in zip(parameter_names(entry), entry.arguments, strict=True):
         info = struct_info(argument.type)
         if isinstance(info, Tensor):
@@ -87,7 +87,7 @@ def _params(entry: func.FuncOp) -> Iterator[PrimParam]:
 
 
 def name_entry(prim: ir.Operation, entry: Entry) -> None:
-    """Mark a prim func among kernels, so that it gets its entry when they are compiled (`expose-prim-funcs`)."""
+    """Mark a prim func among the kernels, so that `expose-prim-funcs` gives it an entry when they are compiled."""
     prim.attributes[PARAMS] = params_attr(entry.params)
     given = prim.attributes[PRIM_ATTRS] if PRIM_ATTRS in prim.attributes else ir.DictAttr.get({})
     kept = {named.name: named.attr for named in ir.DictAttr(given)}

@@ -1,4 +1,4 @@
-"""Which values are tensors in memory that nothing else of the program holds."""
+"""Determine which values are tensors in memory that nothing else in the program references."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _MADE = frozenset(
         "tensor.from_elements",
     }
 )
-"""Ops whose results are new, or are what a packed function gives."""
+"""Ops whose results are freshly allocated or returned by a packed function."""
 _SAME = ("relax.updated", "relax.vm_reshape", "relax.match_shape", "relax.tuple_get_item")
 
 
 def is_fresh(value: ir.Value) -> bool:
-    """Whether the tensors of a value belong to this call alone: neither to its caller nor to a constant.
+    """True if the tensors of a value belong to this call alone: neither to its caller nor to a constant.
 
-    What control flow gives counts as somebody else's, unless each branch gives what is fresh, and gives it once.
+    Results of an `scf.if` are fresh only if each branch yields a fresh value, and yields it once; results of loops are
+    not.
     """
     op = defining_op(value)
     if op is None:
@@ -42,14 +43,14 @@ def is_fresh(value: ir.Value) -> bool:
 
 
 def _gives_fresh(branch: ir.Block, index: int) -> bool:
-    """Whether a branch makes all of what it gives as result `index`, and gives no part of it a second time."""
+    """True if a branch creates everything it yields as result `index`, and yields no part of it twice."""
     given = list(branch.operations[-1].operation.operands)
     parts = [part for item in given for part in _parts(item)]
     return _made_in(given[index], branch) and all(parts.count(part) == 1 for part in _parts(given[index]))
 
 
 def _parts(value: ir.Value) -> list[ir.Value]:
-    """What a value is made of, where a tuple says so; each as its origin."""
+    """Return the origins of a value: one per field for a tuple."""
     made = defining_op(value)
     if made is not None and made.name == TUPLE:
         return [part for item in made.operands for part in _parts(item)]
@@ -57,7 +58,7 @@ def _parts(value: ir.Value) -> list[ir.Value]:
 
 
 def origin(value: ir.Value) -> ir.Value:
-    """The value whose memory another one shows: what a view, an update or a field is taken from."""
+    """Return the value whose memory `value` aliases, as a view, an update or a field of it."""
     op = defining_op(value)
     if op is None or op.name not in _SAME:
         return value
@@ -68,7 +69,7 @@ def origin(value: ir.Value) -> ir.Value:
 
 
 def _made_in(value: ir.Value, block: ir.Block) -> bool:
-    """Whether a value is fresh, and all of it is made in a block, so that nothing outside of it has any part."""
+    """True if a value is fresh and created entirely in a block, so that nothing outside references it."""
     op = defining_op(value)
     if op is None:
         return False

@@ -1,4 +1,4 @@
-"""The code of one function: registers of values, blocks of ops, results, checks."""
+"""Code of one function: registers of values, blocks of ops, results, checks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from relax_mlir.vm.exec_builder import ExecBuilder
 BUILTIN = "vm.builtin."
 
 HANDLERS: dict[str, Callable[[FunctionCode, ir.Operation], None]] = {}
-"""Op → what writes its instructions."""
+"""Op name → the function that emits its instructions."""
 
 HandlerT = Callable[["FunctionCode", ir.Operation], None]
 
 
 def handles(*names: str) -> Callable[[HandlerT], HandlerT]:
-    """Let a function write the instructions of ops."""
+    """Register a function as the emitter of these ops."""
 
     def register(handler: HandlerT) -> HandlerT:
         HANDLERS.update(dict.fromkeys(names, handler))
@@ -48,24 +48,24 @@ class FunctionCode:
         self.registers: dict[ir.Value, Arg] = {}
         self.count = 0
         self.values: dict[ir.Value, Arg] = {}
-        """Values that are no registers: constants and numbers."""
+        """Values without a register: constants and integers."""
         self.shapes: dict[tuple[str, tuple[int, ...]], Arg] = {}
-        """Shapes that have been read off the heap already: the builtin, and what it was told → the register."""
+        """Shapes read from the heap already: (builtin, arguments) → register."""
 
     def new(self) -> Arg:
-        """A register that nothing uses yet."""
+        """Return an unused register."""
         self.count += 1
         return self.b.r(self.count - 1)
 
     def define(self, value: ir.Value) -> Arg:
-        """The register of a value that is made now."""
+        """Return the register of a value that is being defined."""
         register = self.registers.get(value)
         if register is None:
             register = self.registers[value] = self.new()
         return register
 
     def arg(self, value: ir.Value) -> Arg:
-        """A value as an argument; a tuple that is made here is put together."""
+        """Return a value as an argument; a tuple without a register is built first."""
         if value in self.values:
             return self.values[value]
         if value in self.registers:
@@ -76,12 +76,12 @@ class FunctionCode:
         return self.call_into(self.new(), "make_tuple", *fields)
 
     def register(self, value: ir.Value) -> Arg:
-        """A value in a register, for instructions that take nothing else."""
+        """Return a value in a register, for instructions that accept nothing else."""
         found = self.arg(value)
         return found if found.kind is ArgKind.REGISTER else self.move(found, self.new())
 
     def fields(self, value: ir.Value) -> list[Arg]:
-        """The fields of a tuple as arguments."""
+        """Return the fields of a tuple as arguments."""
         op = defining_op(value)
         if op is not None and op.name == TUPLE:
             return [self.arg(item) for item in op.operands]
@@ -104,7 +104,7 @@ class FunctionCode:
         return target
 
     def dtype(self, attribute: ir.Attribute) -> Arg:
-        """The dtype in an attribute of type."""
+        """Return the dtype of a type attribute."""
         element = ir.TypeAttr(attribute).value
         return self.b.c(tvm_ffi.dtype(dtypes.from_element_type(element).name))
 
@@ -122,9 +122,9 @@ class FunctionCode:
         self.b.emit_ret(self.result(result, set()))
 
     def result(self, value: ir.Value, given: set[ir.Value]) -> Arg:
-        """A value as a result of the function: tensors in memory that neither the caller nor a constant has.
+        """Return a value as a result of the function; tensors that the caller or a constant owns are copied.
 
-        `given`: where the tensors come from that are results already.
+        `given`: the origins of tensors that are results already.
         """
         info = struct_info(value.type)
         if isinstance(info, Tuple):
@@ -149,7 +149,7 @@ class FunctionCode:
         return self.register(value)
 
     def owned(self, value: Arg, info: StructInfo) -> Arg:
-        """A copy of the tensors in a value, which may be those of somebody else."""
+        """Return a copy of the tensors in a value, whose memory may belong to others."""
         if isinstance(info, Tensor) and info.dtype is not None and info.shape is not None:
             return self.call_into(self.new(), "copy_tensor", value)
         if isinstance(info, Tuple):
@@ -161,7 +161,7 @@ class FunctionCode:
         return value
 
     def check(self, value: Arg, info: StructInfo, what: str, with_dims: bool = True) -> None:
-        """Check what a type without symbols says of a value; its own dimensions only `with_dims`."""
+        """Emit checks of a value against a type without symbols; a tensor's dimensions are checked only `with_dims`."""
         b, context = self.b, self.b.c(what)
         if isinstance(info, Tensor):
             ndim = b.imm(-1 if info.ndim is None else info.ndim)
@@ -186,7 +186,7 @@ class FunctionCode:
             assert isinstance(info, Object)
 
     def check_dims(self, value: Arg, dims: Sequence[Any] | None, context: Arg) -> None:
-        """Check the dimensions that are numbers."""
+        """Emit checks of the constant dimensions."""
         if dims is None or not any(isinstance(dim, int) for dim in dims):
             return
         pairs = [
@@ -201,7 +201,7 @@ class FunctionCode:
         self.call("match_shape", value, heap, b.imm(len(pairs)), *codes, context)
 
     def block(self, block: ir.Block) -> None:
-        """All ops of a block but the last."""
+        """Emit all ops of a block but the last."""
         outside = dict(self.shapes)
         self.ops(block)
         self.shapes = outside
@@ -219,7 +219,7 @@ class FunctionCode:
                 handler(self, op)
 
     def shape(self, op: ir.Operation, builtin: str, numbers: Sequence[int]) -> None:
-        """Read a shape off the heap, once: a slot is written before all that reads it, and keeps its number."""
+        """Read a shape from the heap once; a slot is written before all reads and keeps its value."""
         key = builtin, tuple(numbers)
         if key not in self.shapes:
             args = [self.arg(op.operands[0]), *map(self.b.convert_constant, numbers)]
@@ -227,7 +227,7 @@ class FunctionCode:
         self.values[op.results[0]] = self.shapes[key]
 
     def assign(self, values: Sequence[ir.Value], targets: Sequence[Arg]) -> None:
-        """Move values to registers as if all at once."""
+        """Emit a parallel move of values to registers."""
         sources = [self.arg(value) for value in values]
         waiting = set(targets)
         if len(sources) > 1:
@@ -240,7 +240,7 @@ class FunctionCode:
 
 
 def _is_matched(argument: ir.Value) -> bool:
-    """Whether the function compares the dimensions of a parameter that are numbers, as it reads the others."""
+    """True if the function checks a parameter's constant dimensions itself, when it matches its shape."""
     for use in argument.uses:
         shape = use.owner.operation
         if shape.name == "relax.shape_of" and shape.block == argument.owner:
@@ -251,7 +251,7 @@ def _is_matched(argument: ir.Value) -> bool:
 
 
 def integers(op: ir.Operation, name: str) -> list[int]:
-    """An attribute of integers."""
+    """Return the integers of an array attribute."""
     return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(op.attributes[name])]
 
 

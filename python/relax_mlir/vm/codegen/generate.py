@@ -1,7 +1,7 @@
-"""Code generation: Relax functions with a shape heap become bytecode.
+"""Code generation: lower Relax functions with a shape heap to bytecode.
 
-The module is in the form that ``vm-shape-lower`` makes, at level "vm" (docs/explicit-memory.md). Each value has a
-register; tuples that are only taken apart have none. Control flow becomes `If` and `Goto`.
+The input is the output of ``vm-shape-lower``, at level "vm" (docs/explicit-memory.md). Each value has a register,
+except tuples that are used only field by field. Control flow becomes `If` and `Goto`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ FAMILIES = (
     "host_ops",
     "shapes",
 )
-"""The modules beside this one that write the instructions of ops."""
+"""The modules of this package that emit the instructions of ops."""
 
 
 def generate(module: ir.Module, builder: ExecBuilder) -> None:
-    """Write the Relax functions of a module into a builder.
+    """Emit the Relax functions of a module into a builder.
 
-    Raises UnsupportedError for an op that the machine cannot run; names it and its place.
+    Raises UnsupportedError for an op that the machine cannot run; it names the op and its location.
     """
     for family in FAMILIES:
         importlib.import_module(f"relax_mlir.vm.codegen.{family}")

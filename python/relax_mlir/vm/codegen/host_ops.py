@@ -1,4 +1,4 @@
-"""Ops of other dialects on numbers, between tensors and control flow."""
+"""Ops of other dialects on scalars, between tensors and control flow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.vm.codegen.assertions import require
 from relax_mlir.vm.codegen.function_code import FunctionCode, handles
 
 _CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-"""The predicates of `arith.cmpi`, by number."""
+"""The predicates of `arith.cmpi`, indexed by their integer value."""
 _BINARY = tuple(
     f"arith.{name}"
     for name in (
@@ -68,7 +68,7 @@ def binary(code: FunctionCode, op: ir.Operation) -> None:
 
 
 def _is_positive(value: ir.Value) -> bool:
-    """Whether a number is known, and positive."""
+    """True if a value is a positive constant."""
     made = defining_op(value)
     known = made is not None and made.name in ("arith.constant", "relax.prim_value")
     number = made.attributes["value"] if known and made is not None else None
@@ -76,7 +76,7 @@ def _is_positive(value: ir.Value) -> bool:
 
 
 def _require_divisor(code: FunctionCode, op: ir.Operation) -> None:
-    """Raise the error of native code unless the divisor is positive."""
+    """Raise the same error as native code unless the divisor is positive."""
     divisor = code.arg(op.operands[1])
     condition = code.call_into(code.new(), "arith.cmpi_sgt", divisor, code.b.convert_constant(0))
     require(code, condition, FAIL_DIVISION, f"{code.name}: {place(op)}", [divisor])

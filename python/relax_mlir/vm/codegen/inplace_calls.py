@@ -1,7 +1,7 @@
-"""Calls of prim funcs that work in the memory of their arguments: their kernel is the entry point of the prim func.
+"""Calls of prim funcs that write their arguments in place: their kernel is the prim func's entry point.
 
-`call-tir-rewrite` has decided which arguments may be written, and copied the others. What writes into a tensor is a
-prim func on memrefs; the kernel of one on tensors is a function that copies, as that of any other call.
+`call-tir-rewrite` has decided which arguments may be written, and copied the others. Only prim funcs on memrefs write
+in place. The kernel of a prim func on tensors is a function that copies, as for any other call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ALLOCATED = ("relax.memory_alloc_tensor", "relax.vm_alloc_tensor", "relax.vm_all
 
 
 def is_inplace(op: ir.Operation, callee: func.FuncOp) -> bool:
-    """Whether a call of level R1 is one whose kernel can work in the memory of arguments: all are tensors."""
+    """True if the kernel of a call at level R1 can write its arguments in place: all of them are tensors."""
     given = struct_info(op.operands[0].type)
     return (
         op.name == CallTirInplaceOp.OPERATION_NAME
@@ -45,12 +45,12 @@ def is_inplace(op: ir.Operation, callee: func.FuncOp) -> bool:
 
 
 def writes_inputs(op: ir.Operation, functions: Mapping[str, func.FuncOp]) -> bool:
-    """Whether the prim func of a call on explicit memory stores into tensors that are inputs of the call."""
+    """True if the prim func of a call on explicit memory stores into inputs of the call."""
     return any(number < _inputs(op) for number in _stores(callee_of(op), functions))
 
 
 def outline_inplace_calls(module: ir.Module, kernels: ir.Module, entries: Sequence[Entry]) -> None:
-    """Let the calls that `call-tir-rewrite` has made of calls in place call kernels, which are added to `kernels`."""
+    """Replace the in-place calls, as `call-tir-rewrite` has lowered them, by calls of kernels added to `kernels`."""
     with module.context, ir.Location.unknown():
         outline = InplaceKernels(module, kernels, entries)
         for function in relax_functions(module):
@@ -61,23 +61,23 @@ def outline_inplace_calls(module: ir.Module, kernels: ir.Module, entries: Sequen
 
 @dataclass
 class InplaceKernels:
-    """The kernels of calls in place, one per prim func."""
+    """The kernels of in-place calls, one per prim func."""
 
     module: ir.Module
     kernels: ir.Module
     entries: Sequence[Entry]
     names: dict[str, str] = field(default_factory=dict)
-    """Names of kernels by their prim funcs."""
+    """The kernel name of each prim func."""
 
     def __post_init__(self) -> None:
         self.functions = functions_by_name(self.module)
         self.taken = packed_names(self.module, self.entries) | symbol_names(self.kernels.body)
 
     def replace(self, op: ir.Operation, by_users: bool = False) -> None:
-        """Call the kernel of a call in its place.
+        """Replace a call by a call of its kernel.
 
-        `by_users`: nobody has looked at what is written. Raises `UnsupportedError` where that is not a tensor which has
-        been allocated for it, and where integers that the prim func takes are not known as formulas.
+        `by_users`: the written arguments have not been checked. Raises `UnsupportedError` if one of them is not a
+        tensor allocated in the function, or if integers that the prim func takes are not known as symbolic expressions.
         """
         prim = callee_of(op)
         if prim not in self.names:
@@ -97,7 +97,7 @@ class InplaceKernels:
         erase_if_unused(given)
 
     def add(self) -> None:
-        """Add the prim funcs to the kernels, each with the mark that gives it an entry point."""
+        """Add the prim funcs to the kernels, each marked to get an entry point."""
         names = symbol_names(self.kernels.body) | self.taken
         for prim, name in self.names.items():
             copies = add_prim_copies(self.functions, [prim], self.kernels, names)
@@ -134,7 +134,7 @@ def _is_on_memrefs(prim: func.FuncOp) -> bool:
 
 
 def _inputs(op: ir.Operation) -> int:
-    """How many of the arguments of a call on explicit memory are inputs."""
+    """Return the number of input arguments of a call on explicit memory."""
     return ir.TupleType(op.operands[0].type).num_types - ir.IntegerAttr(op.attributes["outputs"]).value
 
 
@@ -150,7 +150,7 @@ def _entries(op: ir.Operation) -> list[Dim]:
 
 
 def _params(prim: func.FuncOp) -> Iterator[PrimParam]:
-    """What a prim func declares of its parameters, or a symbol for each dimension that its type leaves open."""
+    """Yield a prim func's declared parameters; without a declaration, dynamic dimensions get new symbols."""
     declared = prim_params(prim)
     if declared is not None:
         yield from declared

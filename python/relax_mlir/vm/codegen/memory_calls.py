@@ -1,7 +1,7 @@
-"""Calls of prim funcs on explicit memory become calls of kernels, which fill the tensors that they are given.
+"""Outline calls of prim funcs on explicit memory as kernels, which write the given output tensors.
 
-A kernel is made from what is known of the tensors while symbols are in their types, and from what the prim func
-declares where they have gone into the shape heap. Shape functions stay: `shape_kernels` makes kernels of them.
+A kernel is derived from the tensor types as long as these have symbols. After symbols have moved to the shape heap, it
+is derived from the prim func's declaration. Shape functions are left to `shape_kernels`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DYNAMIC = "relax.vm_call_tir_dyn"
 
 
 def form_of(module: ir.Module) -> str | None:
-    """The level of a module in explicit memory: "explicit-memory", "vm" with a shape heap, else None."""
+    """Return the level of a module in explicit memory: "explicit-memory", or "vm" with a shape heap; else None."""
     names = {op.name for function in relax_functions(module) for op in ops_of(function.operation)}
     if not names & ops_with(OnMemory):
         return None
@@ -41,11 +41,11 @@ def form_of(module: ir.Module) -> str | None:
 
 
 def outline_memory_calls(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Module:
-    """Take the calls of prim funcs out of a module in explicit memory; gives the module of their kernels.
+    """Outline the calls of prim funcs of a module in explicit memory; return the module of their kernels.
 
-    `entries`: the prim funcs that users may call, which are among the kernels, too.
+    `entries`: the prim funcs that users may call, which become kernels as well.
 
-    Raises `UnsupportedError` for a call that fills a tensor which it reads, and for one of unknown sizes.
+    Raises `UnsupportedError` for a call that writes a tensor which it also reads, and for one of unknown sizes.
     """
     functions = functions_by_name(module)
     with module.context, ir.Location.unknown():
@@ -68,7 +68,7 @@ def outline_memory_calls(module: ir.Module, entries: Sequence[Entry] = ()) -> ir
 
 
 def _is_shape_function(op: ir.Operation, callee: func.FuncOp) -> bool:
-    """Whether a call is that of a shape function: its one argument is a heap, which it reads and writes in order."""
+    """True if a call is that of a shape function: its only argument is a heap, which it reads and writes in order."""
     inputs = callee.type.inputs
     if op.name == DYNAMIC or PRIM_FUNC not in callee.attributes or len(inputs) != 1:
         return False
@@ -104,7 +104,7 @@ def _replace(outline: Outline, op: ir.Operation, callee: func.FuncOp) -> None:
 
 
 def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: list[ir.Value]) -> Site:
-    """The call as one by destination passing."""
+    """Return the call as a destination-passing call."""
     infos, results = ([struct_info(value.type) for value in values] for values in (inputs, outs))
     sizes = op.operands[1] if op.name == DYNAMIC else None
     tir_vars = () if sizes is None else _entries(sizes)
@@ -114,12 +114,12 @@ def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: l
     known = [*infos, *results]
     declared = [_declared(param, info) for param, info in zip(params, known, strict=False)]
     given, filled = declared[: len(inputs)], declared[len(inputs) :]
-    names = [param.name.replace(" ", "_") for param in params[len(known) :]]  # "argument 2" is no symbol
+    names = [param.name.replace(" ", "_") for param in params[len(known) :]]  # not a symbol: "argument 2"
     integers = [symbolic.symbol(name) for name in names]
     attributes = _attributes(op, integers)
     shapes = [] if sizes is None else [(sizes, Shape(integers))]
     site = Site.made(op, "relax.call_tir", attributes, inputs, given, _one(filled), shapes)
-    if site.extra:  # sizes that the tensors to be filled have alone
+    if site.extra:  # sizes that occur only in output tensors
         shapes += [
             (shape_of(Value(out)).ssa, Shape(info.shape))
             for out, info in zip(outs, filled, strict=True)
@@ -135,14 +135,14 @@ def _site(op: ir.Operation, callee: func.FuncOp, inputs: list[ir.Value], outs: l
 
 
 def _declared(param: PrimParam, info: StructInfo) -> StructInfo:
-    """What is known of an argument whose sizes are in the shape heap."""
+    """Return the struct info of an argument whose sizes are in the shape heap."""
     if param.shape is None or not isinstance(info, Tensor):
         return info
     return Tensor(param.shape, param.dtype or info.dtype)
 
 
 def _entries(sizes: ir.Value) -> tuple[Dim, ...] | None:
-    """The entries of a shape value, if they are known."""
+    """Return the entries of a shape value, or None if they are not all known."""
     info = struct_info(sizes.type)
     assert isinstance(info, Shape)
     known = tuple(value for value in info.values or () if value is not None)

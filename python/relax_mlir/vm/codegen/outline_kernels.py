@@ -1,8 +1,8 @@
-"""Kernels of bytecode: each call of a prim func becomes the call of a packed function, made of a function of its own.
+"""Outline each call of a prim func as a kernel, a separate function that is called as a packed function.
 
-A kernel is a Relax function that holds nothing but the call, with those of its arguments that are constants, so that
-the native compiler sees it as it would in native mode: constants are packed once, sizes are known as formulas of each
-other. Calls that differ in nothing else than the names of symbols share a kernel.
+A kernel is a Relax function that contains only the call and its constant arguments. The native compiler therefore sees
+the call as in native mode: constants are packed once, and sizes are symbolic expressions of each other. Calls that
+differ only in the names of symbols share a kernel.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from relax_mlir.vm.codegen.prim_copies import add_prim_copies, with_callees
 
 CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 SIZES = "sizes"
-"""The parameter of a kernel with the symbols that its other parameters do not tell."""
+"""The kernel parameter for symbols that cannot be inferred from the other parameters."""
 
 
 def outline_kernels(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Module:
-    """Take the calls of prim funcs out of `module`, of level R1; gives the module of their kernels, in the same
-    context. Calls that work in place stay: `outline_inplace_calls` takes them when their memory is explicit.
+    """Outline the calls of prim funcs of `module`, at level R1; return the kernels as a module of the same context.
 
-    `entries`: the prim funcs that users may call, which are among the kernels, too.
+    In-place calls stay: `outline_inplace_calls` replaces them once memory is explicit.
+
+    `entries`: the prim funcs that users may call, which become kernels as well.
     """
     with module.context, ir.Location.unknown():
         outline = Outline(module, ir.Module.create(), entries)
@@ -49,13 +50,13 @@ def outline_kernels(module: ir.Module, entries: Sequence[Entry] = ()) -> ir.Modu
 
 @dataclass
 class Outline:
-    """Kernels that are taken out of `module` into `kernels`."""
+    """Moves calls from `module` to kernels in `kernels`."""
 
     module: ir.Module
     kernels: ir.Module
     entries: Sequence[Entry] = ()
     names: dict[str, str] = field(default_factory=dict)
-    """Names of kernels by what they do."""
+    """The kernel name for each `Site.key`."""
     prims: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -64,7 +65,7 @@ class Outline:
         self.prims |= {entry.prim: None for entry in self.entries}
 
     def replace(self, op: ir.Operation) -> None:
-        """Call the kernel of a call in its place."""
+        """Replace a call by a call of its kernel."""
         site = Site.of(op)
         name = self.kernel(site)
         old = op.operands[0]
@@ -82,7 +83,7 @@ class Outline:
         erase_if_unused(old)
 
     def kernel(self, site: Site) -> str:
-        """The name of the kernel of a call, which is written if there is none yet."""
+        """Return the name of the kernel of a call; emit the kernel if there is none yet."""
         key = site.key
         if key not in self.names:
             self.names[key] = fresh_name(site.callee, self.taken)
@@ -92,7 +93,7 @@ class Outline:
         return self.names[key]
 
     def add_prim_funcs(self) -> None:
-        """Give the kernels the prim funcs that they call; what nothing else calls leaves the module."""
+        """Copy the called prim funcs to the kernels; erase those that nothing else in the module calls."""
         copies = add_prim_copies(
             self.functions, self.prims, self.kernels, set(functions_by_name(self.kernels))
         )
@@ -117,23 +118,23 @@ class Outline:
 
 @dataclass(frozen=True)
 class Site:
-    """One call of a prim func, in names of symbols that do not depend on the function around it."""
+    """One call of a prim func, with symbol names that are independent of the enclosing function."""
 
     op: ir.Operation
     name: str
-    """The op that the kernel holds."""
+    """The op in the kernel."""
     attributes: Mapping[str, ir.Attribute]
-    """Those of that op."""
+    """The attributes of that op."""
     values: list[ir.Value]
     constants: list[ir.Operation | None]
-    """Per argument the op that makes it, if it is a constant."""
+    """For each argument, the op that defines it if it is a constant."""
     infos: list[StructInfo]
     result: StructInfo
     mapping: Mapping[str, Dim]
     extra: list[str]
-    """Symbols of the function around the call that no argument tells."""
+    """Symbols of the enclosing function that cannot be inferred from the arguments."""
     shapes: Sequence[tuple[ir.Value, Shape]] = ()
-    """Shape values that are arguments of the kernel alone, with what they tell."""
+    """Shape values that only the kernel takes, and the symbolic shape of each."""
 
     @staticmethod
     def of(op: ir.Operation) -> Site:
@@ -153,7 +154,7 @@ class Site:
         result: StructInfo,
         shapes: Sequence[tuple[ir.Value, Shape]] = (),
     ) -> Site:
-        """A site of these parts; `infos` are those of `values`, or what the prim func declares."""
+        """Build a site; `infos` are those of `values`, or what the prim func declares."""
         constants = [_constant(value) for value in values]
         given = [info for info, constant in zip(infos, constants, strict=True) if constant is None]
         given += [info for _, info in shapes]
@@ -172,11 +173,11 @@ class Site:
 
     @property
     def callee(self) -> str:
-        """The prim func."""
+        """The name of the prim func."""
         return callee_of(self.op)
 
     def arguments(self) -> list[ir.Value]:
-        """What the kernel is given, made at the insertion point: all but the constants, then the sizes."""
+        """Return the arguments of the kernel, built at the insertion point: all but the constants, then the sizes."""
         values = [
             value for value, constant in zip(self.values, self.constants, strict=True) if constant is None
         ]
@@ -201,7 +202,7 @@ class Site:
         return "\n".join(parts)
 
     def emit(self, name: str, module: ir.Module) -> None:
-        """Write the kernel into a module."""
+        """Emit the kernel into a module."""
         infos = [
             substitute(info, dict(self.mapping))
             for info, constant in zip(self.infos, self.constants, strict=True)
@@ -243,7 +244,7 @@ class Site:
         return {**self.attributes, "tir_vars": dims_attr(tir_vars)}
 
     def _bounds(self) -> ir.DictAttr | None:
-        """What is known of the symbols."""
+        """The bounds of the symbols."""
         function = enclosing_function(self.op)
         assert function is not None
         if SYMBOL_BOUNDS not in function.attributes:
@@ -259,7 +260,7 @@ def _constant(value: ir.Value) -> ir.Operation | None:
 
 
 def _told(info: StructInfo) -> Iterator[str]:
-    """The symbols that can be read off a value."""
+    """Yield the symbols that can be inferred from a value."""
     for dim in all_dims(info):
         name = None if dim is None else symbolic.linear_definition(dim)
         if name is not None:

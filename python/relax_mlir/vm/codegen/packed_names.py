@@ -1,4 +1,4 @@
-"""Calls of packed functions in a module, and the names that are taken in its function table."""
+"""Calls of packed functions in a module, and the names used in its function table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.vm.codegen.exposed_prim_funcs import Entry
 
 
 def packed_names(module: ir.Module, entries: Iterable[Entry]) -> set[str]:
-    """The names of Relax functions, of packed functions that they call, and of prim funcs that users may call."""
+    """Return the names of Relax functions, of their packed callees, and of prim funcs that users may call."""
     functions = relax_functions(module)
     calls = [
         op
@@ -26,7 +26,7 @@ def packed_names(module: ir.Module, entries: Iterable[Entry]) -> set[str]:
 
 
 def packed_attributes(name: str, operands: int) -> dict[str, ir.Attribute]:
-    """The attributes of a call of the packed function `name` on values alone."""
+    """Return the attributes of a call of the packed function `name` whose arguments are all values."""
     return {
         "func": ir.StringAttr.get(name),
         "arg_spec": ir.ArrayAttr.get([ir.UnitAttr.get()] * operands),

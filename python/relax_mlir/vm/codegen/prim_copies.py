@@ -1,4 +1,4 @@
-"""Prim funcs of a module as prim funcs of its kernels."""
+"""Copy prim funcs of a module to its kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.mlir import func, ir
 
 
 def with_callees(functions: Mapping[str, func.FuncOp], prims: Iterable[str]) -> list[str]:
-    """Names of prim funcs, and of those that they call."""
+    """Return the names of prim funcs and of their transitive callees."""
     found = dict.fromkeys(prims)
     todo = list(found)
     while todo:
@@ -24,15 +24,15 @@ def with_callees(functions: Mapping[str, func.FuncOp], prims: Iterable[str]) -> 
 def add_prim_copies(
     functions: Mapping[str, func.FuncOp], prims: Iterable[str], kernels: ir.Module, taken: set[str]
 ) -> dict[str, ir.Operation]:
-    """Copies of prim funcs, and of those that they call, among the kernels, under names that are not `taken`.
+    """Copy prim funcs and their callees to the kernels, under names that are not in `taken`.
 
-    Gives them by the names of the prim funcs, and adds their own names to `taken`.
+    Return the copies by prim func name, and add their new names to `taken`.
     """
     names: dict[str, str] = {}
     for name in with_callees(functions, prims):
         new = name
         while new in taken:
-            new += EXPOSED_SUFFIX  # which errors leave out
+            new += EXPOSED_SUFFIX  # errors omit the suffix
         taken.add(new)
         names[name] = new
     copies = {}

@@ -1,4 +1,4 @@
-"""Shape functions as kernels: they compute in the slots of a heap, an int64 tensor, whose memory the result takes."""
+"""Shape functions as kernels: they update the slots of a heap, an int64 tensor, in place."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ _BODY = ".body"
 
 
 def move_shape_functions(module: ir.Module, kernels: ir.Module) -> None:
-    """Make kernels of the shape functions of a module in the form that ``vm-shape-lower`` makes, in the same
-    context."""
+    """Turn the shape functions of a module in the form of ``vm-shape-lower`` into kernels, in the same context."""
     called = {
         callee_of(op)
         for function in relax_functions(module)
@@ -31,7 +30,7 @@ def move_shape_functions(module: ir.Module, kernels: ir.Module) -> None:
 
 
 def _rename(op: func.FuncOp, module: ir.Module, taken: set[str]) -> None:
-    """Let a shape function have a name that no kernel has: an entry may have brought a copy of it."""
+    """Rename a shape function if a kernel has its name, for example a copy of it made for an entry."""
     name = op.name.value
     fresh = fresh_name(name, taken)
     if fresh != name:
@@ -66,7 +65,7 @@ def _emit(shape_function: func.FuncOp, kernels: ir.Module) -> None:
 
 
 def _write_body(shape_function: func.FuncOp, body: func.FuncOp) -> None:
-    """The same on tensors: a load is an element, a store makes the next value of the heap."""
+    """Emit the same computation on tensors: a load becomes an extract, a store an insert into the heap value."""
     old = entry_block(shape_function)
     block = body.add_entry_block()
     values: dict[ir.Value, ir.Value] = {}

@@ -14,7 +14,7 @@ from relax_mlir.vm.codegen.function_code import FunctionCode, handles, integers
 
 @handles("relax.shape_of")
 def shape_of(code: FunctionCode, op: ir.Operation) -> None:
-    """What reads dimensions alone takes the tensor itcode."""
+    """Pass the tensor itself to users that only read dimensions; otherwise call `shape_of`."""
     users = {use.owner.operation.name for use in op.results[0].uses}
     if users <= {"relax.vm_match_shape", "relax.vm_store_shape"}:
         code.values[op.results[0]] = code.arg(op.operands[0])
@@ -34,7 +34,7 @@ def shape_to_tensor(code: FunctionCode, op: ir.Operation) -> None:
 
 @handles("relax.shape_equal")
 def shape_equal(code: FunctionCode, op: ir.Operation) -> None:
-    """The truth value of a comparison, as a tensor of rank 0."""
+    """Return the result of a comparison as a bool tensor of rank 0."""
     flag = code.call_into(code.new(), "shape_equal", *map(code.arg, op.operands))
     dtype, rank_0 = code.b.c(tvm_ffi.dtype("bool")), code.b.c(())
     code.call("from_elements", dtype, rank_0, flag, dst=code.define(op.results[0]))
@@ -42,7 +42,7 @@ def shape_equal(code: FunctionCode, op: ir.Operation) -> None:
 
 @handles("relax.match_shape")
 def match_shape(code: FunctionCode, op: ir.Operation) -> None:
-    """What is left of it checks a dtype, a rank and numbers; its result is its operand."""
+    """Check dtype, rank and constant dimensions, which remain at this level; the result is the operand."""
     value = code.arg(op.operands[0])
     info = struct_info(op.results[0].type)
     context = f"{code.name}: match_shape at {where(op)}"
