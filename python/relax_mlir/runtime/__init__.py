@@ -1,4 +1,4 @@
-"""Running compiled modules: executables, arrays in and out, errors that cross the TVM FFI unchanged."""
+"""Run compiled modules: executables, conversion of arrays, and errors that pass through the TVM FFI unchanged."""
 
 from relax_mlir.arrays import to_ffi, to_numpy
 from relax_mlir.ffi_errors import register_errors

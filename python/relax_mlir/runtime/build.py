@@ -1,4 +1,4 @@
-"""`build`: from a Relax module to an executable."""
+"""`build`: compile a Relax module to an executable."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ if TYPE_CHECKING:
     from relax_mlir.vm.executable import Executable as BytecodeExecutable
 
 EXEC_MODES = ("native", "bytecode")
-"""How the functions of an executable run."""
+"""The execution modes of an executable."""
 
 MACHINE_CODE = "machine code"
-"""What a report calls the step after the last phase."""
+"""The name in reports of the step after the last phase."""
 LEGALIZING = ("relax", "calls")
 """The phases down to level R1."""
 
 
 @dataclass(frozen=True)
 class CompileReport:
-    """How long each phase of a compilation took, in seconds, and where the stage dump lies."""
+    """The time in seconds that each phase of a compilation took, and the path of the stage dump."""
 
     phases: dict[str, float] = field(default_factory=dict)
     stages: Path | None = None
     from_cache: bool = False
-    """Whether the code comes from the persistent cache; `phases` has one entry then."""
+    """True if the code comes from the persistent cache; `phases` then has one entry."""
 
     @property
     def total(self) -> float:
-        """Seconds in all phases."""
+        """The seconds of all phases."""
         return sum(self.phases.values())
 
 
@@ -122,26 +122,26 @@ def build(
     opt_level: int | None = None,
     **more: Any,
 ) -> Executable | BytecodeExecutable:
-    """Compile `mod` for `target`; the module itself is left as it is.
+    """Compile `mod` for `target`; the module itself is unchanged.
 
     Args:
         mod: a module at level R0 or R1. Its public functions become the executable's functions, and so do prim funcs
-            with a ``global_symbol``, or all of them where there is no Relax function: these take their results as
+            with a ``global_symbol``, or all prim funcs if there is no Relax function. Prim funcs take their results as
             arguments (``ex["f"](a, b, out)``). Or a schedule of tensor expressions, followed by its parameters, as in
-            ``build(s, [A, B, C])``, which `te.lower` makes a module of the function `name` of.
+            ``build(s, [A, B, C])``; `te.lower` lowers it to a module with the function `name`.
         target: the machine, as text (``"cpu"``: the host) or a `Target`.
         exec_mode: ``"native"``: machine code, run in this process. ``"bytecode"``: bytecode with machine code for prim
             funcs, run by a `relax_mlir.vm.VirtualMachine` (see `relax_mlir.vm.build`).
         dump_stages: a directory that gets the module after every pass, numbered.
-        instruments: watch every pass, beside those of the current `PassContext`.
-        cache: false: do not use the persistent cache of compiled modules, which otherwise is used unless somebody
-            watches the passes, `profile` is set, or RELAX_MLIR_CACHE is 0.
-        profile: write records of calls while `Executable.profile` is on.
-        opt_level: 0 (compiles fastest) to 3, in the place of that of the current `PassContext`, which is 2 by
-            default; docs/passes.md says what each level runs.
+        instruments: pass instruments, in addition to those of the current `PassContext`.
+        cache: if False, the persistent cache of compiled modules is not used. It is never used if instruments are
+            attached, `profile` is set, or RELAX_MLIR_CACHE is 0.
+        profile: instrument calls, so that `Executable.profile` can record them.
+        opt_level: 0 (compiles fastest) to 3; it overrides that of the current `PassContext`, which is 2 by default.
+            docs/passes.md lists the passes of each level.
 
     Raises:
-        ArgumentError: an argument of the wrong kind, or a pass is disabled without which nothing can be compiled.
+        ArgumentError: an argument of the wrong kind, or a disabled pass that compilation needs.
         UnsupportedError: something in the module cannot be lowered (names the op and its location), or the
             target is another architecture than the host's, or has threads where there are none.
         PassError: a pass failed. VerifyError: the module is invalid.
@@ -172,9 +172,9 @@ def build(
 
 
 def build_legalized(mod: IRModule, target: Target, cache: bool) -> Executable:
-    """Compile a module of level R1 that the phases up to ``calls`` have made; the arguments are those of `build`.
+    """Compile a module at level R1, the output of the phases up to ``calls``; the arguments are those of `build`.
 
-    Its prim funcs are the compiler's own: nothing is asked of them that is asked of users'.
+    Its prim funcs come from the compiler, so the checks of users' prim funcs are skipped.
     """
     with promised("build", mod.mlir):
         return _build_native(mod, target, _Options(None, cache, False, is_legalized=True))
@@ -182,7 +182,7 @@ def build_legalized(mod: IRModule, target: Target, cache: bool) -> Executable:
 
 @dataclass(frozen=True)
 class _Options:
-    """What `build` is asked for beside the module and the target."""
+    """Options of `build` other than the module and the target."""
 
     stages: Path | None
     cache: bool
@@ -227,9 +227,10 @@ def _build_bytecode(mod: IRModule, target: Target, cache: bool, profile: bool) -
 
 
 def _require_host(target: Target) -> None:
-    """Machine code runs in this process, so the target may differ from the host in its CPU only.
+    """Raise `UnsupportedError` unless code for the target can run on the host.
 
-    What the CPU does not have is done without (`Target.runnable_here`), but for tiles: those are asked for to be used.
+    The target's CPU may differ from the host's. Features that the host lacks are not used (`Target.runnable_here`),
+    except AMX tiles, which are an error because the target asks for them explicitly.
     """
     wanted, host = target.triple.partition("-")[0], Target.host().triple.partition("-")[0]
     tiles = {name for name in target.features - Target.host().features if name.startswith("amx_")}
@@ -248,7 +249,7 @@ def _require_host(target: Target) -> None:
 
 @contextlib.contextmanager
 def _watched(context: PassContext, instruments: Sequence[PassInstrument]) -> Iterator[None]:
-    """`context`, whose own instruments have been entered by now, with more of them."""
+    """Enter `context`, whose own instruments have been entered already, with additional ones."""
     kept = context.instruments
     context.instruments = list(instruments)
     with context:
@@ -260,17 +261,17 @@ def _watched(context: PassContext, instruments: Sequence[PassInstrument]) -> Ite
 
 
 def _compile(mod: IRModule, target: Target, slot: CacheSlot | None, options: _Options) -> Executable:
-    """Compile without looking at each step; where that fails, or somebody watches, with care."""
+    """Verify after each phase. On failure, or with instruments attached, recompile and verify after every pass."""
     failure = ""
     if not is_observed():
         try:
             with unverified(mod) as work:
                 return _compile_with(work, False, target, slot, options)
         except ObjectFileError:
-            pass  # with care, the module keeps all of its kernels, and LLVM links it
+            pass  # the second attempt keeps kernels in the module, for LLVM to link
         except MemoryError:
             raise
-        # Whatever it is, the second attempt raises it with the pass to blame, or this is told.
+        # The second attempt raises the error and names the pass; if it succeeds, a warning reports this error.
         except Exception as error:
             failure = str(error) or type(error).__name__
     executable = _compile_with(mod.clone(), True, target, slot, options)
@@ -288,7 +289,7 @@ def _compile_with(
     sites: tuple[Site, ...] = ()
     low_precision = mentions_low_precision(work.mlir)
     context = PassContext.current()
-    # At the second attempt nothing counts that is kept: it may call what this process does not have.
+    # The second attempt ignores cached code, which may call symbols that this process lacks.
     is_kept = slot is not None and not verify_each
     compiler = PartCompiler(
         shared_libraries(), context.opt_level, is_kept, low_precision, FunctionCpu.of(target)
@@ -296,7 +297,7 @@ def _compile_with(
     with compiler:
         compiler.meanwhile(prepare.warm_up(target.num_threads))
         apart = compiler.add if SUPPORTED and not verify_each else None
-        if apart:  # what takes no time to write comes first: another CPU waits for work
+        if apart:  # the cheapest unit to generate comes first, so that another CPU can start
             apart([early_support()])
         is_early = apart is not None and context.pass_enabled(LowerContractions().info)
         early = EarlyKernels.of(work.mlir, target, apart) if apart and is_early else None
@@ -307,7 +308,7 @@ def _compile_with(
             started = perf_counter()
             if early and phase.name == "kernels":
                 early.declare(work.mlir)
-            written_by_users = phase.name == "relax"  # prim funcs among it
+            written_by_users = phase.name == "relax"  # may contain users' prim funcs
             run_phase(phase, work, verify_each or written_by_users)
             if options.profile and phase.name == "memrefs":
                 work.apply_(create_pass("instrument-calls"))
@@ -317,9 +318,7 @@ def _compile_with(
                 facts = facts.with_facts_of(work.mlir)
             seconds[phase.name] = perf_counter() - started
         flat = work
-        if (
-            verify_each
-        ):  # parts of the module are lowered to the LLVM dialect on their own, where nobody sees it
+        if verify_each:  # otherwise units are lowered to the LLVM dialect separately, unobserved
             started = perf_counter()
             flat = work.clone()
             run_phase(to_llvm, work)

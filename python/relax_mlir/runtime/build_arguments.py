@@ -1,4 +1,4 @@
-"""What `build` is given: a module and a target, or a schedule with its parameters and a target."""
+"""Parse the arguments of `build`: a module and a target, or a schedule with its parameters and a target."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def module_and_target(
     name: str,
     more: Mapping[str, Any],
 ) -> tuple[IRModule, Any]:
-    """The module to compile, and the target; `given` and `more` are the other arguments, by position and by name.
+    """Return the module to compile and the target; `given` and `more` are the positional and keyword arguments.
 
     Raises:
-        ArgumentError: arguments that are not known, or are missing.
+        ArgumentError: unknown or missing arguments.
     """
     rest, named = list(given), dict(more)
     if isinstance(mod, IRModule):
         _nothing_left(rest[1:], named)
         return mod, rest[0] if rest else target
-    # Imported here, since most programs have no schedules.
+    # Imported on demand, since most programs have no schedules.
     from relax_mlir.te.schedule import Schedule, lower
 
     if isinstance(mod, Schedule):

@@ -1,6 +1,6 @@
-"""One compiled module as bytes: its object files, its functions, and how its constant table comes from the module.
+"""A compiled module as bytes: its object files, its interface, and a recipe for its constant table.
 
-Constants of the module are not stored, only their places in it; what passes have computed from them is.
+Constants of the module are not stored, only their indices. Arrays that passes have computed from them are stored.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from relax_mlir.runtime.engine import Interface
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """`interface`: what the code offers; `table`: one record per entry of the constant
-    table; `arrays`: those that the module does not have.
+    """A compiled module in the cache.
+
+    `interface`: the entry points of the code; `table`: one record per entry of the constant table; `arrays`: the
+    constants that are not in the module.
     """
 
     objects: Sequence[bytes]
@@ -37,7 +39,7 @@ class CacheEntry:
         table: Sequence[TableEntry],
         constants: Sequence[ir.Attribute],
     ) -> CacheEntry:
-        """The entry for a module with these `constants`."""
+        """The entry of a module with these `constants`."""
         places = {value: place for place, value in enumerate(constants)}
         records: list[dict[str, Any]] = []
         arrays: list[np.ndarray[Any, Any]] = []
@@ -53,7 +55,7 @@ class CacheEntry:
         return CacheEntry(objects, interface, records, arrays)
 
     def constant_table(self, constants: Sequence[ir.Attribute]) -> list[np.ndarray[Any, Any]]:
-        """The arrays that the code reads, for a module with these `constants`."""
+        """Return the arrays that the code reads, for a module with these `constants`."""
         found = []
         for record in self.table:
             base = (
@@ -77,7 +79,7 @@ class CacheEntry:
 
     @staticmethod
     def from_bytes(data: bytes) -> CacheEntry:
-        """The inverse of `to_bytes`; raises ValueError, KeyError, TypeError or IndexError on anything else."""
+        """Parse the output of `to_bytes`. Raises ValueError, KeyError, TypeError or IndexError for other data."""
         start = 8 + int.from_bytes(data[:8], "little")
         head = json.loads(data[8:start])
         blobs = []

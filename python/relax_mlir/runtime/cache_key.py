@@ -1,6 +1,6 @@
-"""The key of a compilation: of the module, its constants, the target, the options, and all versions.
+"""Cache key of a compilation: a hash of the module, its constants, the target, the options and all versions.
 
-A module is hashed as bytecode without its large constants, and these as bytes; printed text is never hashed.
+A module is hashed as bytecode without its large constants, which are hashed as bytes; printed text is never hashed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from relax_mlir.transform.config import DUMP_DIR
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
 
 _QUIET_NANOSECONDS = 2 * 10**9
-"""The age from which an equal time of change proves an equal file: clocks of file systems are coarse."""
+"""The minimum age of a file for which an unchanged mtime proves unchanged contents; file system clocks are coarse."""
 _WEIGHTS = 4096
 _mapped: LRU[tuple[int, ...], bytes] = LRU(_WEIGHTS)
-"""The hashes of what is mapped from files: see `_file_part`."""
+"""Hashes of arrays mapped from files, by `_file_part`."""
 
 
 def module_constants(module: ir.Module) -> list[ir.Attribute]:
-    """The different constants of a module, in the order in which they first occur."""
+    """Return the distinct constants of a module, in order of first occurrence."""
     found: dict[ir.Attribute, None] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -52,7 +52,7 @@ def module_constants(module: ir.Module) -> list[ir.Attribute]:
 
 
 def _constant_names(op: ir.Operation) -> tuple[str, ...]:
-    """The names of the attributes of an op that are constants of its module."""
+    """Return the names of the attributes of an op that are constants of its module."""
     name = op.name
     if name == "relax.constant":
         return ("value",)
@@ -64,9 +64,9 @@ def _large_constant_names(op: ir.Operation) -> list[str]:
 
 
 def source_hash(module: ir.Module) -> str:
-    """The SHA-256 of a module, with its locations and all elements of its constants.
+    """Return the SHA-256 of a module, including its locations and the elements of its constants.
 
-    It is the same in every process, and does not depend on how constants are called.
+    It is the same in every process and independent of the names of constants.
     """
     code, taken = program_bytes(module.operation, _large_constant_names)
     numbers: dict[ir.Attribute, int] = {}
@@ -81,7 +81,7 @@ def source_hash(module: ir.Module) -> str:
 
 
 def cache_key(source: str, target: Target, variant: str = "") -> str:
-    """The key of a compilation in the current `PassContext` of the module that has the `source_hash` `source`."""
+    """Return the key of a compilation in the current `PassContext`; `source` is the module's `source_hash`."""
     digest = hashlib.sha256()
     for part in (*environment(), *_settings(target), variant, source):
         _add(digest, part.encode())
@@ -89,13 +89,13 @@ def cache_key(source: str, target: Target, variant: str = "") -> str:
 
 
 def _add(digest: Any, data: bytes) -> None:  # noqa: ANN401 - a hash of hashlib, whose class has no name
-    """Add data with its length, so that no two lists of data give the same."""
+    """Add data, prefixed with its length, so that different lists of data have different hashes."""
     digest.update(b"%d:" % len(data))
     digest.update(data)
 
 
 def _array_hash(array: np.ndarray[Any, Any]) -> bytes:
-    """The SHA-256 of the elements of an array; those of a mapped file are hashed once while it stays the same."""
+    """Return the SHA-256 of the elements of an array; arrays mapped from an unchanged file are hashed once."""
     part = _file_part(array)
     known = None if part is None else _mapped.get(part)
     if known is None:
@@ -106,10 +106,10 @@ def _array_hash(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def _file_part(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
-    """The identity of a file and the position of an array in it; None for an array that may change unnoticed.
+    """Return the identity of a file and the array's position in it; None for an array that may change unnoticed.
 
-    The array must be mapped by NumPy, read-only, from a file that has not changed for some seconds. The identity is
-    device, inode, size and times of change.
+    The array must be mapped read-only by NumPy, from a file that has not changed for some seconds. The identity is
+    device, inode, size and modification times.
     """
     root = array
     while isinstance(root.base, np.ndarray):
@@ -129,7 +129,7 @@ def _file_part(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
 
 
 def _mapped_inode(address: int) -> int | None:
-    """The inode of the file that Linux has mapped at an address: another one may have got its name since."""
+    """Return the inode of the file that is mapped at an address on Linux; another file may have its name by now."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
             for line in lines:
@@ -158,13 +158,13 @@ def _settings(target: Target) -> tuple[str, ...]:
 
 @functools.cache
 def environment() -> tuple[str, ...]:
-    """What all compiled code depends on: the machine, and the sources of this project."""
+    """Everything that compiled code depends on in general: the machine, and the sources of this project."""
     return (*machine(), _sources())
 
 
 @functools.cache
 def machine() -> tuple[str, ...]:
-    """The CPU, and the versions of what this project stands on."""
+    """The CPU, and the versions of MLIR, the TVM FFI, NumPy and Python."""
     library = library_path()
     status = library.stat()
     return (
@@ -175,18 +175,18 @@ def machine() -> tuple[str, ...]:
 
 
 def sources_of(modules: Iterable[str]) -> str:
-    """A text that changes with the sources of some modules of this project."""
+    """Return a string that changes with the sources of some modules of this project."""
     paths = [str(sys.modules[name].__file__) for name in modules]
     return "\n".join(_state(path, os.stat(path)) for path in paths)
 
 
 def sources_in(packages: Iterable[str]) -> str:
-    """A text that changes with the sources in some packages of this project."""
+    """Return a string that changes with the sources in some packages of this project."""
     return "\n".join(sorted(_states(str(sys.modules[name].__path__[0]) for name in packages)))
 
 
 def _cpu() -> str:
-    """What Linux says of the first CPU: LLVM makes code for exactly this one."""
+    """Return Linux's description of the first CPU, for which LLVM generates code."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
             first = stream.read(1 << 14).partition("\n\n")[0]
@@ -197,9 +197,9 @@ def _cpu() -> str:
 
 
 def _sources() -> str:
-    """A hash of names, sizes and times of change of the sources of all packages of this project.
+    """Return a hash of names, sizes and modification times of the sources of all packages of this project.
 
-    To read them all would take as long as to load a module from the cache.
+    Reading the files would take as long as loading a module from the cache.
     """
     roots = [str(Path(__file__).parents[1])]
     for name in ("dialects", "lowering", "passes"):
@@ -208,7 +208,7 @@ def _sources() -> str:
 
 
 def _states(folders: Iterable[str]) -> Iterator[str]:
-    """What the system knows of each source in some folders."""
+    """Yield path, size and modification time of each source file in some folders."""
     for folder in folders:
         with os.scandir(folder) as items:
             inner = []

@@ -1,4 +1,4 @@
-"""A directory of byte strings by key: safe against other writers, torn files and other users, bounded in size."""
+"""A directory of byte strings by key: safe against concurrent writers, torn files and other users; bounded in size."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _SUFFIX, _SCRATCH = ".entry", ".tmp"
 _STALE_SECONDS = 3600.0
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _SHARE = 4
-"""Of the room that is left, a process fills this part of it before it looks again what the others have stored."""
+"""A process fills this fraction (1/4) of the free space before it checks the size of the directory again."""
 _unseen: dict[tuple[Path, int], int] = {}
-"""Bytes that this process may still store before it looks what there is, by directory and limit."""
+"""Bytes that this process may store before it checks the size again, by directory and limit."""
 _warned: set[str] = set()
 
 
 class CacheWarning(UserWarning):
-    """Something about the cache of compiled modules is not as it should be; compilation goes on without it."""
+    """The cache of compiled modules has a problem; compilation continues without it."""
 
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """Where the cache is and what it holds; `limit` is the number of bytes that it is kept under."""
+    """Location, contents and size limit in bytes of the cache."""
 
     directory: Path
     enabled: bool
@@ -53,7 +53,7 @@ class CacheInfo:
 
 
 def enabled() -> bool:
-    """Whether the environment lets the cache be used (RELAX_MLIR_CACHE=0 switches it off)."""
+    """True unless RELAX_MLIR_CACHE=0 disables the cache."""
     text = os.environ.get(SWITCH, "1")
     if text not in ("0", "1"):
         raise ArgumentError(f"the environment variable {SWITCH} is {text!r}, expected 0 or 1")
@@ -61,7 +61,7 @@ def enabled() -> bool:
 
 
 def size_limit() -> int:
-    """Bytes that the cache may hold (RELAX_MLIR_CACHE_SIZE)."""
+    """Return the maximum size of the cache in bytes (RELAX_MLIR_CACHE_SIZE)."""
     text = os.environ.get(SIZE, str(DEFAULT_SIZE))
     if not text.isdecimal():
         raise ArgumentError(f"the environment variable {SIZE} is {text!r}, expected a number of bytes")
@@ -69,7 +69,7 @@ def size_limit() -> int:
 
 
 def directory() -> Path:
-    """RELAX_MLIR_CACHE_DIR, or ``relax-mlir`` in the user's folder for caches."""
+    """Return RELAX_MLIR_CACHE_DIR, or ``relax-mlir`` in the user's cache folder."""
     if given := os.environ.get(DIRECTORY):
         return Path(given)
     home = os.environ.get("XDG_CACHE_HOME", "")
@@ -78,9 +78,9 @@ def directory() -> Path:
 
 
 def load(key: str, folder: Path | None = None) -> bytes | None:
-    """What was stored under `key`; it counts as used. A damaged entry is removed, with a warning.
+    """Return the data of `key` and mark it as used. A damaged entry is removed, with a warning.
 
-    `folder`: another one than `directory`.
+    `folder`: used instead of `directory`.
     """
     path = (folder or directory()) / f"{key}{_SUFFIX}"
     try:
@@ -99,20 +99,20 @@ def load(key: str, folder: Path | None = None) -> bytes | None:
     if payload is None:
         drop(key, "its checksum is wrong", folder)
         return None
-    with contextlib.suppress(OSError):  # a directory to be read only keeps no order of use
+    with contextlib.suppress(OSError):  # a read-only directory keeps no order of use
         os.utime(path)
     return payload
 
 
 def contains(key: str) -> bool:
-    """Whether there is an entry under `key`, good or not."""
+    """True if there is an entry for `key`, valid or not."""
     return (directory() / f"{key}{_SUFFIX}").exists()
 
 
 def store(key: str, payload: bytes, folder: Path | None = None) -> bool:
-    """Keep `payload` under `key`, then make room; false, with a warning, where that is impossible.
+    """Store `payload` as `key` and evict entries if needed. Return False on failure.
 
-    `folder`: another one than `directory`.
+    Failures give a warning, unless the data exceed the size limit. `folder`: used instead of `directory`.
     """
     limit = size_limit()
     data = _wrap(key, payload)
@@ -141,7 +141,7 @@ def store(key: str, payload: bytes, folder: Path | None = None) -> bool:
 
 
 def drop(key: str, reason: str, folder: Path | None = None) -> None:
-    """Remove an entry that cannot be used, with a warning."""
+    """Remove an unusable entry, with a warning."""
     path = (folder or directory()) / f"{key}{_SUFFIX}"
     warnings.warn(
         f"the cache entry {path} is dropped, {reason}; the module is compiled again",
@@ -153,13 +153,13 @@ def drop(key: str, reason: str, folder: Path | None = None) -> None:
 
 
 def info() -> CacheInfo:
-    """The state of the cache."""
+    """Return the state of the cache."""
     found = _entries(directory())
     return CacheInfo(directory(), enabled(), len(found), sum(size for _, size, _ in found), size_limit())
 
 
 def clear() -> int:
-    """Remove all entries; returns their number."""
+    """Remove all entries; return their number."""
     folder = directory()
     found = _entries(folder)
     for _, _, path in found:
@@ -175,7 +175,7 @@ def _wrap(key: str, payload: bytes) -> bytes:
 
 
 def _unwrap(key: str, data: bytes) -> bytes | None:
-    """The payload, if all of it is there and it belongs to the key."""
+    """Return the payload if it is complete and belongs to the key."""
     start = len(_MAGIC) + 32
     body, head = data[start:], key.encode() + b"\n"
     if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(body).digest() != data[len(_MAGIC) : start]:
@@ -184,7 +184,7 @@ def _unwrap(key: str, data: bytes) -> bytes | None:
 
 
 def _check_owner(path: Path, status: os.stat_result) -> None:
-    """RuntimeError unless the path is this user's alone to write: what lies there is run as machine code."""
+    """Raise RuntimeError if anyone but this user can write to the path: its contents are run as machine code."""
     if status.st_uid != os.geteuid():
         raise RuntimeError(f"{path} belongs to another user")
     if status.st_mode & _OTHERS_WRITE:
@@ -192,7 +192,7 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
 
 
 def _entries(folder: Path) -> list[tuple[float, int, str]]:
-    """Time of last use, size and path of every entry, the oldest first. (Thousands of `Path` take long to make.)"""
+    """Return time of last use, size and path of every entry, oldest first. (`Path` objects would be slow here.)"""
     found = []
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as items:
         for item in items:
@@ -204,7 +204,7 @@ def _entries(folder: Path) -> list[tuple[float, int, str]]:
 
 
 def _make_room(folder: Path, limit: int, stored: int) -> None:
-    """Keep to the limit after `stored` bytes more, without a look at all entries each time while there is room."""
+    """Keep to the size limit after storing `stored` bytes, without listing all entries each time."""
     left = _unseen.get((folder, limit), 0) - stored
     if left < 0:
         left = (limit - _evict(folder, limit)) // _SHARE
@@ -212,9 +212,9 @@ def _make_room(folder: Path, limit: int, stored: int) -> None:
 
 
 def _evict(folder: Path, limit: int) -> int:
-    """Remove the entries whose last use lies furthest back, down to the limit, and what dead writers have left.
+    """Remove the least recently used entries down to the limit, and stale temporary files.
 
-    Gives the bytes of those that stay.
+    Return the number of bytes that remain.
     """
     found = _entries(folder)
     total = sum(size for _, size, _ in found)
@@ -229,7 +229,7 @@ def _evict(folder: Path, limit: int) -> int:
 
 def _remove_scratch(folder: Path, age: float) -> None:
     for path in folder.glob(f"*{_SCRATCH}"):
-        with contextlib.suppress(FileNotFoundError):  # its writer may be done by now
+        with contextlib.suppress(FileNotFoundError):  # the writer may be done by now
             if time.time() - path.stat().st_mtime >= age:
                 path.unlink()
 

@@ -1,4 +1,4 @@
-"""Which modules of this project decide on the code of a part: its key in a cache depends on their sources."""
+"""The modules of this project that determine the code of a compilation unit: its cache key depends on their sources."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ MAKERS = (
     "relax_mlir.transform.pipeline_parser",
     "relax_mlir.transform.upstream",
 )
-"""The modules that make code of a text, and load it. To ask the system for all sources of this project would take ten
-times as long, and as often take the GIL from the thread that lowers the first module."""
+"""The modules that generate code from MLIR text, and load it.
+
+The key covers only these: reading the state of all sources would take ten times as long, and would take the GIL as
+often from the thread that lowers the first module.
+"""
 
 PART_PACKAGES = (
     "relax_mlir.lowering.abi",
@@ -32,7 +35,7 @@ PART_PACKAGES = (
     "relax_mlir.runtime",
     "relax_mlir.transform",
 )
-"""The packages that make code of the parts of any module: their checks raise errors, in functions of level V."""
+"""The packages that generate code of compilation units; the checks in units raise errors at level V."""
 
 PART_MAKERS = (
     "relax_mlir.capi",
@@ -45,4 +48,4 @@ PART_MAKERS = (
     "relax_mlir.mlir_text",
     "relax_mlir.spare_context",
 )
-"""The modules elsewhere that do."""
+"""Modules of other packages that also determine the code of compilation units."""

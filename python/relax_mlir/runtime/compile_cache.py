@@ -1,4 +1,4 @@
-"""The persistent cache of `build`: modules compiled before are loaded instead of compiled (see ``docs/caching.md``)."""
+"""The persistent cache of `build`: previously compiled modules are loaded (see ``docs/caching.md``)."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from relax_mlir.transform import PassContext
 
 @dataclass(frozen=True)
 class CacheSlot:
-    """The place of one compilation in the cache, and the constants of its module."""
+    """The cache entry of one compilation, and the constants of its module."""
 
     key: str
     constants: Sequence[ir.Attribute]
 
     @staticmethod
     def of(source: str, target: Target, constants: list[ir.Attribute], variant: str = "") -> CacheSlot | None:
-        """The place for a module, whose `source_hash` and constants are given, in the current `PassContext`.
+        """Return the slot of a module in the current `PassContext`, given its `source_hash` and constants.
 
-        `variant`: how it is compiled, if there is more than one way.
+        `variant`: distinguishes different compilations of a module.
 
-        None where nothing is cached: it is switched off, objects for this machine cannot be loaded, instruments
-        want to see the passes, or strategies of users are registered.
+        Return None if nothing is cached: the cache is disabled, objects for this machine cannot be loaded, instruments
+        are attached, or users' strategies are registered.
         """
         if (
             not SUPPORTED
@@ -46,7 +46,7 @@ class CacheSlot:
         return CacheSlot(cache_key(source, target, variant), constants)
 
     def load(self) -> Executable | None:
-        """The executable from the cache; None if it is not there, or (with a warning) cannot be used."""
+        """Load the executable from the cache; return None if it is missing or, with a warning, unusable."""
         data = cache_store.load(self.key)
         if data is None:
             return None
@@ -59,7 +59,7 @@ class CacheSlot:
             return None
 
     def save(self, objects: Sequence[bytes], interface: Interface, table: Sequence[TableEntry]) -> bool:
-        """Keep a compilation; false if it has no objects, or there is no room."""
+        """Store a compilation. Return False if it has no objects or cannot be stored."""
         if not objects:
             return False
         return cache_store.store(

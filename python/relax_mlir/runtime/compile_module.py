@@ -1,4 +1,4 @@
-"""A module of level F or L as machine code in this process."""
+"""Compile a module of level F or L to machine code in this process."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from relax_mlir.runtime.machine_code import JitCode, MachineCode, ObjectCode, sh
 def compile_module(
     module: ir.Module, opt_level: int, low_precision: bool = True
 ) -> tuple[MachineCode, list[bytes]]:
-    """Compile a module of level F or L; gives its code and the object files of it.
+    """Compile a module of level F or L; return its code and its object files.
 
     Args:
-        module: is left as it is, or at level L.
+        module: is unchanged afterwards, or at level L.
         opt_level: LLVM's, 0 to 3.
-        half_floats: whether f16 or bf16 may occur in a module of level F.
+        low_precision: True if f16 or bf16 may occur in a module of level F.
 
-    Raises CompileError if the module calls functions that nothing here defines.
+    Raises CompileError if the module calls undefined functions.
     """
     with PartCompiler(shared_libraries(), opt_level, False, low_precision) as compiler:
         return compile_rest(module, compiler)
 
 
 def compile_rest(module: ir.Module, compiler: PartCompiler) -> tuple[MachineCode, list[bytes]]:
-    """Like `compile_module`, for a module that has given some parts to the compiler already.
+    """Compile a module, some of whose compilation units the compiler has already; otherwise like `compile_module`.
 
-    Where objects cannot be loaded (on other machines than x86-64 with Linux, or objects that the loader does not
-    understand), LLVM links the code, and there are no object files.
+    If objects cannot be loaded (on systems other than x86-64 Linux, or objects that the loader does not support), LLVM
+    links the code, and there are no object files.
 
-    Raises CompileError if the module calls functions that nothing here defines, ObjectFileError if objects cannot be
-    loaded and LLVM cannot link the code either, because the module lacks the parts that the compiler has.
+    Raises CompileError if the module calls undefined functions. Raises ObjectFileError if objects cannot be loaded and
+    LLVM cannot link the code either, because the module lacks the units that the compiler has.
     """
     is_whole = not compiler.has_parts
     if SUPPORTED:
@@ -41,7 +41,7 @@ def compile_rest(module: ir.Module, compiler: PartCompiler) -> tuple[MachineCode
         objects = compiler.objects()
         try:
             return ObjectCode(objects), objects
-        except ObjectFileError:  # LLVM's linker knows more kinds of objects
+        except ObjectFileError:  # LLVM's linker supports more object files
             if not is_whole:
                 raise
     for step in to_llvm_dialect():

@@ -1,4 +1,4 @@
-"""Parts of a module as object files: they are compiled on several threads, equal ones once per process."""
+"""Compile the units (`Part`) of a module to object files, on several threads and without duplicates."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from relax_mlir.target import usable_cpus
 ResultT = TypeVar("ResultT")
 
 SHARED_ENTRY = "shared-"
-"""How the names of the cache's entries for shared parts begin."""
+"""The prefix of cache entries of shared units."""
 
 KEPT_PARTS = 512
-"""Parts whose code a process keeps: some 10 kB each."""
+"""The number of units whose code a process caches, some 10 kB each."""
 
 THREADS = "RELAX_MLIR_COMPILE_THREADS"
-"""The environment variable that says how many threads compile a module."""
+"""The environment variable with the number of compilation threads."""
 
 _ending: list[tuple[ThreadPoolExecutor, Future[None]]] = []
-"""Pools whose threads end when this is done."""
+"""Pools that are shutting down, each with its last task."""
 
 
 _live: weakref.WeakSet[PartCompiler] = weakref.WeakSet()
@@ -52,11 +52,11 @@ def _end_threads() -> None:
     _ending[:] = [(pool, last) for pool, last in _ending if not last.done()]
 
 
-before_fork(_end_threads)  # they end by themselves, but a process that forks should have few
+before_fork(_end_threads)  # they end by themselves, but few should exist at a fork
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: the threads of all pools are gone."""
+    """In the child of a fork, discard the pools, whose threads do not exist there."""
     _ending.clear()
     for compiler in list(_live):
         compiler.go_on_alone()
@@ -69,9 +69,9 @@ _lock = process_lock(Order.KEPT_CODE)
 
 
 def compile_threads() -> int:
-    """How many threads compile a module: what RELAX_MLIR_COMPILE_THREADS says, or one per CPU of this process.
+    """Return the number of compilation threads: RELAX_MLIR_COMPILE_THREADS, or one per CPU of this process.
 
-    Raises ArgumentError if that is no number, or 0.
+    Raises ArgumentError if that is not a positive integer.
     """
     text = os.environ.get(THREADS)
     if text is None:
@@ -84,19 +84,21 @@ def compile_threads() -> int:
 
 
 class PartCompiler:
-    """Compiles parts, the largest first, on `compile_threads`: on others from `add` on, on this one in `objects`.
+    """Compiles units, the largest first, on `compile_threads` threads.
+
+    Other threads start in `add`; the calling thread takes part in `objects`.
 
     Args:
-        libraries: paths of the shared libraries that define what the parts call.
-        opt_level: LLVM's, 0 to 3, for parts that it can make faster; its code generator optimises always. Kernels that
-            are written as they are to run, and what runs once per call, take half of the time without.
-        persistent: whether shared parts are looked for in the persistent cache, and kept there, and all in the
-            directory of parts, if there is one (`part_store`).
-        low_precision: whether f16 or bf16 may occur in parts that are not of level L.
-        cpu: what LLVM compiles for, where that is not the host.
+        libraries: paths of the shared libraries that define the units' external functions.
+        opt_level: LLVM's, 0 to 3, for units that benefit. The others, which are kernels generated in optimised form and
+            code that runs once per call, use level 0, which saves half of the time; the code generator always optimises.
+        persistent: if True, shared units are cached persistently, and all units in the directory of units, if there is
+            one (`part_store`).
+        low_precision: True if f16 or bf16 may occur in units above level L.
+        cpu: the CPU to compile for, if it is not the host's.
 
-    It is used as a context manager: where an error leaves it, the threads end. Else they go on for some milliseconds to
-    destroy what LLVM has left, while the caller uses the code.
+    Use it as a context manager. After an error, the threads end on exit. Otherwise they continue for some milliseconds
+    to destroy LLVM's engines, while the caller uses the code.
     """
 
     def __init__(
@@ -110,10 +112,10 @@ class PartCompiler:
         self.libraries, self.opt_level = libraries, opt_level
         self.persistent, self.low_precision, self.cpu = persistent, low_precision, cpu
         self._wanted: list[tuple[_Task, Part]] = []
-        """What was added, each with the task that makes its code."""
+        """Everything that was added, each with the task that compiles it."""
         self._by_key: dict[str, _Task] = {}
         self._left: list[_Task] = []
-        """Those that nobody has begun with."""
+        """The tasks that have not been started."""
         self._warm_up: list[Callable[[], None]] = []
         self._lock = RenewedLock()
         others = threads_for(compile_threads() - 1)
@@ -140,18 +142,18 @@ class PartCompiler:
 
     @property
     def has_parts(self) -> bool:
-        """Whether any part was added."""
+        """True if a unit has been added."""
         return bool(self._wanted)
 
     def meanwhile(self, warm_up: Iterable[Callable[[], None]]) -> None:
-        """Do something else while there are no parts, or at the end; a consumer may already have done it."""
+        """Run warm-up tasks while no units are waiting, or at the end; their users may have run them already."""
         new = list(warm_up)
         with self._lock.held():
             self._warm_up += new
         self._wake(len(new))
 
     def add(self, parts: Iterable[Part]) -> None:
-        """Begin to compile parts."""
+        """Start compiling units."""
         missing = []
         for part in parts:
             task = _Task(part, self.opt_level if part.optimised else 0)
@@ -170,7 +172,7 @@ class PartCompiler:
                 self._others.append(other)
 
     def _submit(self, work: Callable[[], ResultT]) -> Future[ResultT] | None:
-        """Have `work` done by the pool; None, and no pool any more, if the system has no thread for it."""
+        """Submit `work` to the pool. If the system cannot start a thread, drop the pool and return None."""
         assert self._pool is not None
         try:
             return self._pool.submit(work)
@@ -180,14 +182,14 @@ class PartCompiler:
             return None
 
     def go_on_alone(self) -> None:
-        """Do without the pool, whose threads are gone, and begin again with what they have begun."""
+        """Continue without the pool, whose threads do not exist after a fork, and restart unfinished tasks."""
         self._pool, self._others = None, []
         self._left = _by_size(task for task in self._by_key.values() if not task.code)
 
     def objects(self) -> list[bytes]:
-        """The object files of all parts that were added, in this order.
+        """Return the object files of all units, in the order in which they were added.
 
-        Raises CompileError if a part cannot be lowered or compiled, or calls what nothing here defines.
+        Raises CompileError if a unit cannot be lowered or compiled, or calls an undefined function.
         """
         while self._do_next(warm_up_first=True):
             pass
@@ -200,7 +202,7 @@ class PartCompiler:
         ]
 
     def _find(self, task: _Task, key: str) -> bool:
-        """Look for code that is kept."""
+        """Look up a task's code in the caches; return True if it was found."""
         shared = task.part.group is not None
         code = _known(key, self.persistent and shared)
         if code is None and self.persistent:
@@ -211,7 +213,7 @@ class PartCompiler:
         return bool(task.code)
 
     def _do_next(self, warm_up_first: bool = False) -> bool:
-        """Compile the largest part that is left, or do a warm-up task; false: there is neither."""
+        """Compile the largest waiting unit or run a warm-up task; return False if there is neither."""
         with self._lock.held():
             if self._warm_up and (warm_up_first or not self._left):
                 work = functools.partial(_try, self._warm_up.pop(0))
@@ -230,7 +232,7 @@ class PartCompiler:
             part_store.store(key, task.code)
 
     def _key(self, task: _Task) -> str:
-        """What identifies the code of a part: for shared ones the source is all, wherever they are used."""
+        """Return the cache key of a unit. A shared unit is identified by its source, independently of the module."""
         part, what = task.part, [str(task.level), str(self.cpu or "")]
         if part.group is None:
             what += [str(self.low_precision), repr(replace(part, source=b""))]
@@ -242,14 +244,14 @@ def _by_size(tasks: Iterable[_Task]) -> list[_Task]:
 
 
 def _try(task: Callable[[], None]) -> None:
-    """Whoever needs what failed tries again, and gets the error."""
+    """Run a warm-up task and ignore its errors: the code that needs the result runs it again and gets the error."""
     with contextlib.suppress(Exception):
         task()
 
 
 @dataclass
 class _Task:
-    """A part, LLVM's level for it, and its object file once it is there."""
+    """A unit, LLVM's optimisation level for it, and its object file once it is compiled."""
 
     part: Part
     level: int
@@ -263,7 +265,7 @@ def compile_part(
     low_precision: bool,
     cpu: FunctionCpu | None = None,
 ) -> bytes:
-    """The object file of a part; the arguments are those of `PartCompiler`, which says what it raises."""
+    """Compile a unit to an object file; see `PartCompiler` for the arguments and errors."""
     require(part.exported[0], PART + PER_BYTE * len(part.source))
     lowered = lowered_part(part, low_precision, cpu)
     require_symbols(lowered, libraries, part.external)
@@ -271,9 +273,9 @@ def compile_part(
 
 
 def require_symbols(module: ir.Module, libraries: Sequence[str], external: Sequence[str] = ()) -> None:
-    """Raise CompileError if a module of level L declares what neither the process nor `libraries` define.
+    """Raise CompileError if a module of level L declares functions that neither the process nor `libraries` define.
 
-    `external`: what somebody else defines.
+    `external`: functions that other code defines, which are not checked.
     """
     declared = [
         symbol_name(op)
@@ -298,7 +300,7 @@ def _loaded(libraries: tuple[str, ...]) -> tuple[ctypes.CDLL, ...]:
 
 
 def _entry(key: str) -> str:
-    """The name of the persistent cache's entry."""
+    """Return the name of the persistent cache entry."""
     return f"{SHARED_ENTRY}{part_store.identity(key)}"
 
 
@@ -309,7 +311,7 @@ def _known(key: str, persistent: bool) -> bytes | None:
         return code
     entry = _entry(key)
     if code is not None and not cache_store.contains(entry):
-        cache_store.store(entry, code)  # a build without the cache has made it
+        cache_store.store(entry, code)  # compiled by a build without the cache
     if code is None and (code := cache_store.load(entry)) is not None:
         try:
             LoadedObject(code)

@@ -1,4 +1,4 @@
-"""What a compilation is doing now, for those who show it."""
+"""Progress of a compilation, for listeners that display it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _state = _ThreadState()
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Within, `listener` gets the name of each step of a compilation of this thread when it begins."""
+    """Call `listener` with the name of each compilation step of this thread, when the step begins."""
     _state.listeners.append(listener)
     try:
         yield
@@ -30,6 +30,6 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def begin(step: str) -> None:
-    """Say that a step begins."""
+    """Report that a step begins."""
     for listener in _state.listeners:
         listener(step)

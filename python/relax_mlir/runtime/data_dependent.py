@@ -1,4 +1,4 @@
-"""`unique` and `nonzero`, whose results have sizes that only their elements tell; on NumPy."""
+"""`unique` and `nonzero` in NumPy: the sizes of their results depend on the elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 def unique(
     x: object, sorted: bool, index: bool, inverse: bool, counts: bool, place: str, axis: int | None = None
 ) -> object:
-    """See `UniqueOp`; `place` is that of the op. Raises `ShapeError` for an axis that the tensor has not."""
+    """See `UniqueOp`; `place` is the location of the op. Raises `ShapeError` if the axis is out of range."""
     array = to_numpy(x)
     if axis is not None and not -array.ndim <= axis < array.ndim:
         raise ShapeError(
@@ -34,14 +34,14 @@ def unique(
 
 
 def distinct(array: Array, sorted: bool, axis: int | None) -> tuple[Array, Array, Array]:
-    """First positions, inverse and counts of the distinct elements of `array`, or slices along `axis`; int64."""
+    """Return first positions, inverse and counts of the distinct elements, or slices along `axis`, as int64."""
     codes = _ranks(array)
     if axis is None:
         rows = codes.reshape(-1, 1)
     else:
         rows = np.moveaxis(codes, axis, 0)
         rows = rows.reshape(rows.shape[0], int(np.prod(rows.shape[1:])))
-    if rows.shape[1] == 0:  # slices without elements are all equal
+    if rows.shape[1] == 0:  # slices without elements are equal
         rows = np.zeros((rows.shape[0], 1), np.int64)
     if rows.shape[1] == 1:
         rows = rows[:, 0]
@@ -58,7 +58,7 @@ def distinct(array: Array, sorted: bool, axis: int | None) -> tuple[Array, Array
 
 
 def _ranks(array: Array) -> Array:
-    """An integer per element, in the order of the elements; NaNs are equal, and greater than all others."""
+    """Return an integer rank per element; NaNs are equal to each other and greater than everything else."""
     if array.dtype == dtypes.dtype("bfloat16").numpy:
         array = array.astype(np.float32)
     _, ranks = np.unique(array.reshape(-1), return_inverse=True)

@@ -1,8 +1,8 @@
-"""Object files in memory: the code of an ELF object (x86-64), placed, relocated and made executable by this process.
+"""Load ELF object files (x86-64) in memory: lay out, relocate and make their code executable in this process.
 
-No linker and no compiler is needed. Understood are the objects that LLVM writes for position-independent code
-without thread-local variables; anything else is refused with `ObjectFileError`. Section, symbol and relocation
-layouts: System V ABI, "ELF-64 Object File Format" and its AMD64 supplement.
+No linker or compiler is needed. The loader supports the objects that LLVM emits for position-independent code without
+thread-local variables, and rejects others with `ObjectFileError`. Section, symbol and relocation layouts: System V ABI,
+"ELF-64 Object File Format" and its AMD64 supplement.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import numpy as np
 from relax_mlir.runtime.elf_tables import NOBITS, SYMBOL, ElfError, elf_tables, symbol_table
 
 Resolver = Callable[[str], int | None]
-"""The address of a symbol outside of the object, None if there is no such thing."""
+"""Maps a symbol that the object does not define to its address, or None if it is unknown."""
 
 SUPPORTED = platform.machine() in ("x86_64", "AMD64") and sys.platform == "linux"
-"""Whether objects for this machine can be loaded."""
+"""True if objects for this machine can be loaded."""
 
 _RELOCATION = np.dtype([("offset", "<u8"), ("symbol_type", "<u8"), ("addend", "<i8")])
 
@@ -37,16 +37,16 @@ _WEAK, _TLS = 2, 6
 _X86_64, _RELOCATABLE = 62, 1
 
 _WIDTHS = {1: 8, 2: 4, 4: 4, 9: 4, 24: 8, 25: 8, 26: 4, 27: 8, 29: 8, 41: 4, 42: 4}
-"""Bytes that a relocation type fills."""
+"""The number of bytes that a relocation type patches."""
 _BY_TABLE = (9, 27, 41, 42)
-"""Relocation types that go through the table of addresses (GOT)."""
+"""Relocation types that use the global offset table (GOT)."""
 _CALL, _STUB_BYTES, _JUMP = 4, 16, 0x25FF
-"""The relocation type of calls; those that do not reach go by a stub, a jump to what the table says (PLT)."""
+"""The relocation type of calls, and the PLT stub for targets out of range: a jump to the address in the GOT."""
 _PAGE = mmap.PAGESIZE
 
 
 class ObjectFileError(Exception):
-    """The object cannot be loaded here; the message says why."""
+    """The object cannot be loaded here; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class _Object:
 
 
 class LoadedObject:
-    """The code and data of an object, in memory of this process that goes with the last user of this.
+    """Code and data of an object in memory of this process, freed with the last reference.
 
-    It has its place, but runs only when it is linked (`link`): objects may use each other.
+    The object is laid out on construction but can run only after `link`, since objects may refer to each other.
     """
 
     def __init__(self, data: bytes) -> None:
-        """Place the object `data`.
+        """Lay out the object `data`.
 
-        Raises ObjectFileError: malformed, or of another machine.
+        Raises ObjectFileError: malformed, or for another machine.
         """
         if not SUPPORTED:
             raise ObjectFileError(f"objects for {platform.machine()} ({sys.platform}) cannot be loaded")
@@ -76,12 +76,12 @@ class LoadedObject:
             self._place(_parse(data))
 
     def address(self, name: str) -> int | None:
-        """The address of a symbol that the object defines for others."""
+        """Return the address of a symbol that the object exports."""
         return self._defined.get(name)
 
     @property
     def defined(self) -> Mapping[str, int]:
-        """The addresses of the symbols that the object defines for others."""
+        """The addresses of the symbols that the object exports."""
         return self._defined
 
     def _place(self, parsed: _Object) -> None:
@@ -102,9 +102,9 @@ class LoadedObject:
         self._defined = {parsed.names[i]: int(self._addresses[i]) for i in np.flatnonzero(shown)}
 
     def link(self, resolve: Resolver) -> None:
-        """Let the object use what it does not define, which `resolve` finds, and make its code executable; once.
+        """Resolve undefined symbols with `resolve` and make the code executable; call it once.
 
-        Raises ObjectFileError: relocations that this loader does not know, or symbols that nothing defines.
+        Raises ObjectFileError: unsupported relocations or undefined symbols.
         """
         with _reading():
             self._link(resolve)
@@ -126,12 +126,12 @@ class LoadedObject:
         ):
             if end > start and _libc().mprotect(base + start, end - start, protection):
                 raise ObjectFileError("the system does not allow to make memory executable")
-        del self._parsed, self._image, self._addresses  # as large as the code, and not needed any more
+        del self._parsed, self._image, self._addresses  # as large as the code, and no longer needed
 
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Errors of reading an object as `ObjectFileError`."""
+    """Convert parse errors to `ObjectFileError`."""
     try:
         yield
     except ElfError as error:
@@ -158,10 +158,10 @@ def _parse(data: bytes) -> _Object:
 
 
 def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int, int]:
-    """Give sections their places (their ``address``): code, then read-only data, then variables, each from a new page.
+    """Assign an ``address`` to each section: code, then read-only data, then variables, each group on new pages.
 
-    Gives the bounds of the three groups, and the places of the stubs for calls, behind the code, and of the table of
-    addresses, in the second group.
+    Return the bounds of the three groups, the offset of the call stubs (after the code) and that of the GOT (in the
+    second group).
     """
     flags = parsed.sections["flags"]
     allocated = (flags & _ALLOCATE) != 0
@@ -191,7 +191,7 @@ def _layout(parsed: _Object) -> tuple[list[tuple[int, int]], int, int]:
 
 
 def _own_addresses(parsed: _Object, base: int) -> np.ndarray[Any, Any]:
-    """The address of every symbol that the object defines, 0 for the others."""
+    """Return the address of every symbol that the object defines, 0 for the others."""
     symbols, sections = parsed.symbols, parsed.symbols["section"]
     absolute = sections == _ABSOLUTE
     strange = (symbols["info"] & 15 == _TLS) | ((sections >= _RESERVED) & ~absolute)
@@ -208,8 +208,8 @@ def _own_addresses(parsed: _Object, base: int) -> np.ndarray[Any, Any]:
 
 
 def _resolve_others(parsed: _Object, resolve: Resolver, addresses: np.ndarray[Any, Any]) -> None:
-    """Fill in the addresses of the symbols that the object does not define."""
-    for i in np.flatnonzero(parsed.symbols["section"] == _UNDEFINED)[1:]:  # the first symbol is none
+    """Fill in the addresses of undefined symbols."""
+    for i in np.flatnonzero(parsed.symbols["section"] == _UNDEFINED)[1:]:  # symbol 0 is the null symbol
         name = parsed.names[i]
         if name == "_GLOBAL_OFFSET_TABLE_":
             continue
@@ -228,9 +228,9 @@ def _relocate(
     addresses: np.ndarray[Any, Any],
     image: np.ndarray[Any, Any],
 ) -> None:
-    """Apply the relocations of one section to the section at `target`. Sums wrap at 64 bits, as addresses do.
+    """Apply the relocations of one section to the section at `target`. Sums wrap around at 64 bits.
 
-    `beside`: the places of the stubs and of the table.
+    `beside`: the offsets of the stubs and of the GOT.
     """
     stubs, table = beside
     count = int(section["size"]) // _RELOCATION.itemsize
@@ -238,7 +238,7 @@ def _relocate(
     types, symbols = every["symbol_type"] & 0xFFFFFFFF, every["symbol_type"] >> 32
     if (every["offset"] + 8 > len(image)).any():
         raise ObjectFileError("malformed object file: a relocation outside of its section")
-    for type in sorted(set(types.tolist())):  # np.unique imports numpy.ma, which takes long
+    for type in sorted(set(types.tolist())):  # np.unique imports numpy.ma, which is slow
         if type not in _WIDTHS:
             raise ObjectFileError(f"relocation type {type} is not supported")
         chosen = types == type
@@ -246,7 +246,7 @@ def _relocate(
         places = every["offset"][chosen].astype(np.uint64) + np.uint64(target)
         addend = every["addend"][chosen].view(np.uint64)
         here, origin = places + np.uint64(base), np.uint64(base + table)
-        if type in (26, 29):  # the table itself
+        if type in (26, 29):  # the GOT itself
             value = origin + addend
         elif type in _BY_TABLE:
             value = index.astype(np.uint64) * np.uint64(8) + addend + (np.uint64(0) if type == 27 else origin)
@@ -270,13 +270,13 @@ def _relocate(
 
 
 def _reaches(distance: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Which distances fit 32 bits."""
+    """Return a mask of the distances that fit in 32 bits."""
     signed = distance.view(np.int64)
     return np.asarray(signed == signed.astype(np.int32))
 
 
 def _write_stubs(image: np.ndarray[Any, Any], stubs: int, table: int, count: int) -> None:
-    """A jump to each symbol, ``jmp *distance(%rip)``, by its address in the table."""
+    """Write the stub of each symbol, ``jmp *distance(%rip)`` through the GOT."""
     made = image[stubs : stubs + _STUB_BYTES * count].reshape(count, _STUB_BYTES)
     numbers = np.arange(count, dtype=np.int64)
     ends = stubs + _STUB_BYTES * numbers + 6
@@ -299,7 +299,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _map(size: int) -> int:
-    """Fresh memory of whole pages."""
+    """Map zeroed pages."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     address = _libc().mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
     if address is None or address == ctypes.c_void_p(-1).value:

@@ -1,4 +1,4 @@
-"""Object files whose symbols get other names: the code that functions of a kind share is linked once for each."""
+"""Rename symbols in object files, so that several functions can share compiled code that is linked once for each."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from relax_mlir.runtime.elf_tables import SECTION, SYMBOL, elf_tables, symbol_ta
 
 
 def with_symbol_names(data: bytes, names: Mapping[str, str]) -> bytes:
-    """An object file in which the symbols called as the keys have the names beside them.
+    """Return an object file whose symbols are renamed as `names` says; other symbols are unchanged.
 
-    What is called otherwise stays as it is. Raises ElfError (a ValueError) if there is no symbol table, and ValueError
-    if none of its symbols is called as the first key.
+    Raises ElfError (a ValueError) if there is no symbol table, and ValueError if it lacks the first key.
     """
     tables = elf_tables(data)
     table = tables.sections[symbol_table(tables)]
@@ -34,14 +33,14 @@ def with_symbol_names(data: bytes, names: Mapping[str, str]) -> bytes:
         symbols["name"][number] = places[found]
     if names and next(iter(wanted)) not in places:
         raise ValueError(f"an object file without the symbol {next(iter(names))}")
-    # The names lie behind the rest now.
+    # The string table is now at the end of the file.
     header = np.frombuffer(result, SECTION, 1, tables.start + text * SECTION.itemsize)
     header["offset"], header["size"] = len(data), len(new)
     return bytes(result) + bytes(new)
 
 
 def with_renamed_symbols(data: bytes, old: str, new: str) -> bytes:
-    """An object file in which `old` has become `new`, which is as long, in the names of all symbols."""
+    """Replace `old` in all symbol names of an object file by `new`, which has the same length."""
     assert len(old) == len(new)
     tables = elf_tables(data)
     text = tables.sections[int(tables.sections[symbol_table(tables)]["link"])]

@@ -1,4 +1,4 @@
-"""The tables of an ELF file of 64 bits (little-endian): System V ABI, "ELF-64 Object File Format"."""
+"""The tables of a 64-bit little-endian ELF file: System V ABI, "ELF-64 Object File Format"."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ SYMBOL = np.dtype(
 )
 
 SYMTAB, NOBITS = 2, 8
-"""Types of sections: the symbol table, and memory that begins as zeros, of which the file has nothing."""
+"""Section types: the symbol table, and zero-initialised memory, which takes no space in the file."""
 
 _IDENT = b"\x7fELF\x02\x01"
 _HEADER = struct.Struct("<16sHH20xQ10xHHH")
 
 
 class ElfError(ValueError):
-    """The file is none of 64 bits, or malformed; the message says why."""
+    """The file is not 64-bit ELF, or it is malformed; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class ElfTables:
-    """What the header of a file says: its kind, its machine, and its sections."""
+    """The contents of a file's header: its kind, its machine, and its sections."""
 
     kind: int
     machine: int
     sections: np.ndarray[Any, Any]
     """The section headers (`SECTION`); a section's ``offset`` is the distance from the start of the file."""
     start: int
-    """Where the section headers begin."""
+    """The offset of the section headers."""
     names: int
-    """The number of the section that has the names of all."""
+    """The index of the section with the section names."""
 
 
 def elf_tables(data: bytes | mmap.mmap, start: int = 0) -> ElfTables:
-    """The tables of a file that begins at `start`.
+    """Return the tables of the file that begins at `start`.
 
-    Raises ElfError: not such a file, or one that ends before its tables or sections do.
+    Raises ElfError: not such a file, or truncated.
     """
     if data[start : start + len(_IDENT)] != _IDENT or len(data) < start + _HEADER.size:
         raise ElfError("not an ELF file of 64 bits")
@@ -73,7 +73,7 @@ def elf_tables(data: bytes | mmap.mmap, start: int = 0) -> ElfTables:
 
 
 def symbol_table(tables: ElfTables) -> int:
-    """The number of the section that has the symbols; raises ElfError unless there is one."""
+    """Return the index of the symbol table section. Raises ElfError if there is none."""
     (found,) = np.nonzero(tables.sections["type"] == SYMTAB)
     if len(found) != 1:
         raise ElfError(f"malformed ELF file: {len(found)} symbol tables")

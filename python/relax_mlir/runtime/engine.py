@@ -1,4 +1,4 @@
-"""Native code in this process, with its constants and what its calls have cached."""
+"""Native code in this process, with its constants and the memory that calls cache."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Procedure = ctypes.CFUNCTYPE(None)
 
 
 def entry_points(module: ir.Module) -> Iterator[tuple[str, int]]:
-    """Names of the functions that have an FFI entry point, here or in a part, each with its number of parameters."""
+    """Yield the functions that have an FFI entry point, here or in a compilation unit, with their parameter counts."""
     for op in module.body.operations:
         name = symbol_name(op)
         if name.startswith(ENTRY_PREFIX) and INPUTS in op.attributes:
@@ -39,7 +39,7 @@ def entry_points(module: ir.Module) -> Iterator[tuple[str, int]]:
 
 
 def memory_plans(module: ir.Module) -> Iterator[tuple[str, str]]:
-    """Names of the functions that have a memory plan, each with the plan's text."""
+    """Yield the functions that have a memory plan, with the plan as text."""
     for op in module.body.operations:
         if MEMORY_PLAN in op.attributes:
             text = ir.StringAttr(op.attributes[MEMORY_PLAN]).value
@@ -47,7 +47,7 @@ def memory_plans(module: ir.Module) -> Iterator[tuple[str, str]]:
 
 
 def entry_points_with(attribute: str, module: ir.Module) -> Iterator[str]:
-    """Names of the functions whose entry point has a mark."""
+    """Yield the functions whose entry point has an attribute."""
     for op in module.body.operations:
         name = symbol_name(op)
         if name.startswith(ENTRY_PREFIX) and attribute in op.attributes:
@@ -56,12 +56,14 @@ def entry_points_with(attribute: str, module: ir.Module) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Interface:
-    """What the code of a module offers: entry points, each with its number of parameters, texts of memory plans, and
-    which entry points have the marks `LATENCY_CRITICAL` and `TAKES_HANDLES`.
+    """The interface of a module's code.
 
-    Of code that `build` has made, also: `signatures`: of each entry point, the contents of `relax.signature`;
-    `packed`: the functions of the FFI that the code calls by name, each with the place of a call; `bounds`: those of
-    the symbols of functions that have some; `target`: for which machine it is; `source`: the hash of the module.
+    It has the parameter count of each entry point, the texts of memory plans, and the entry points that are marked
+    `LATENCY_CRITICAL` and `TAKES_HANDLES`.
+
+    For code compiled by `build` it also has `signatures`: the `relax.signature` of each entry point; `packed`: the FFI
+    functions that the code calls by name, each with the location of a call; `bounds`: the bounds of the functions'
+    symbols; `target`: the target machine; `source`: the hash of the module.
     """
 
     functions: Mapping[str, int]
@@ -75,7 +77,7 @@ class Interface:
     source: str = ""
 
     def written_by(self, function: str) -> tuple[Place, ...]:
-        """The parameters that a function writes, as far as signatures are known."""
+        """Return the parameters that a function writes, if its signature is known."""
         facts = self.signatures.get(function, {})
         return signature_from(facts).written_places if "written" in facts else ()
 
@@ -86,14 +88,14 @@ class Interface:
 
     @staticmethod
     def of_source(module: ir.Module, target: str, source: str) -> Interface:
-        """What is known before a module is lowered: the bounds of its symbols, the target, and its own hash."""
+        """The facts known before lowering: symbol bounds, the target, and the module's hash."""
         every = {
             op.name.value: read_bounds(op) for op in module.body.operations if isinstance(op, func.FuncOp)
         }
         return Interface({}, {}, bounds=_as_lists(every), target=target, source=source)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as values of JSON, which `from_json` reads."""
+        """Return the interface as JSON values for `from_json`."""
         return {
             each.name: sorted(value) if isinstance(value := getattr(self, each.name), frozenset) else value
             for each in fields(self)
@@ -101,12 +103,12 @@ class Interface:
 
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> Interface:
-        """The inverse of `as_json`; raises TypeError or KeyError on anything else."""
+        """Convert the output of `as_json`. Raises TypeError or KeyError for other data."""
         marks = {name: frozenset(found[name]) for name in ("latency_critical", "takes_handles")}
         return Interface(**{**found, **marks})
 
     def with_facts_of(self, module: ir.Module) -> Interface:
-        """The same with what a module of level V says of signatures and of functions that it calls by name."""
+        """Return a copy with the signatures and packed function names of a module of level V."""
         signatures: dict[str, Any] = {}
         packed: dict[str, str] = {}
         for op in module.body.operations:
@@ -118,7 +120,7 @@ class Interface:
         return replace(self, signatures=signatures, packed=packed)
 
     def with_entries_of(self, module: ir.Module) -> Interface:
-        """The same with the entry points of a module of level F or L, and their marks."""
+        """Return a copy with the entry points of a module of level F or L, and their marks."""
         return replace(
             self,
             functions=dict(entry_points(module)),
@@ -135,7 +137,7 @@ def _as_lists(bounds: Mapping[str, Bounds]) -> dict[str, dict[str, list[int | No
 
 
 class Engine:
-    """Compiled code, its constants, and what its calls have cached; all freed with the last user of it."""
+    """Compiled code, its constants and the memory that its calls cache; freed with the last reference."""
 
     def __init__(
         self,
@@ -144,11 +146,12 @@ class Engine:
         constants: Sequence[np.ndarray[Any, Any]],
         objects: Sequence[bytes] = (),
     ) -> None:
-        """Take `code` into use. `interface`: what it offers; `constants`: the arrays behind `@relax.constant.K`, in
-        order; `objects`: the object files of the code, if there are any.
+        """Load `code` with its `interface` and constants.
+
+        `constants`: the arrays of `@relax.constant.K`, in order; `objects`: the object files of the code, if any.
         """
         self._kept: deque[np.ndarray[Any, Any]] = deque(maxlen=4)
-        # Native code reads row-major memory; NumPy keeps what is so already.
+        # Native code reads row-major memory; NumPy does not copy contiguous arrays.
         self.constants = [np.ascontiguousarray(array) for array in constants]
         self.interface, self.objects = interface, tuple(objects)
         self.functions, self.memory_plans = interface.functions, interface.memory_plans
@@ -163,11 +166,11 @@ class Engine:
         weakref.finalize(self, _release, code, release).atexit = False
 
     def keep(self, memory: np.ndarray[Any, Any]) -> None:
-        """Let memory that native code writes to live on for a while after the last use that is known of."""
+        """Keep memory that native code writes alive for a while after its last known use."""
         self._kept.append(memory)
 
     def pointer(self, name: str) -> int | None:
-        """What a function without parameters gives that returns a pointer."""
+        """Call a function without parameters that returns a pointer; return the pointer."""
         found: int | None = _Getter(self.code.address(name))()
         return found
 
@@ -180,11 +183,11 @@ class Engine:
             table[i] = array.ctypes.data
 
     def function(self, name: str) -> tvm_ffi.Function:
-        """The FFI function `name`, which keeps this engine alive."""
+        """Return the FFI function `name`, which keeps this engine alive."""
         return tvm_ffi.Function.__from_extern_c__(self.entry(name), keep_alive_object=self)
 
     def entry(self, name: str) -> int:
-        """The address of the FFI entry point of a function."""
+        """Return the address of a function's FFI entry point."""
         return self.code.address(ENTRY_PREFIX + name)
 
 

@@ -1,4 +1,4 @@
-"""Executables: compiled modules whose functions take and give arrays."""
+"""Executables: compiled modules whose functions take and return arrays."""
 
 from __future__ import annotations
 
@@ -25,31 +25,32 @@ if TYPE_CHECKING:
     from relax_mlir.runtime.profile_sites import Site
 
 DEFAULT_OPT_LEVEL = 2
-"""LLVM's own, where none is asked for."""
+"""The default of LLVM's optimisation level."""
 
 
 class CompiledFunction(NativeFunction):
     """A function of an executable.
 
-    Takes NumPy arrays, FFI tensors, torch tensors or anything else with DLPack. Results are torch tensors where an
-    argument was one, else NumPy arrays where one was (several results are a tuple then), else FFI tensors, which
-    `np.from_dlpack` and `torch.from_dlpack` share without a copy. Torch tensors that require a gradient are refused
-    while torch records: no gradient flows through a call. With as many arrays more as the function has results, it
-    writes its results into those, which must be contiguous and not overlap each other, and returns None; that is,
-    where all results are tensors whose sizes are formulas of the arguments'. Parameters of type `Object` take any
-    value of the FFI. Inputs with other strides, at odd addresses, and those that a result overlaps are copied for
-    the call.
+    Arguments are NumPy arrays, FFI tensors, torch tensors or other DLPack tensors. Results are torch tensors if an
+    argument was one, else NumPy arrays if an argument was one (a tuple for several results), else FFI tensors, which
+    `np.from_dlpack` and `torch.from_dlpack` share without a copy. Torch tensors that require a gradient are rejected
+    while torch records gradients, since none flows through a call.
 
-    `ffi` is the bare `tvm_ffi.Function`. It does the same, except that it refuses what the FFI cannot convert:
-    read-only and bfloat16 NumPy arrays, inside tuples too, and that it trusts torch tensors: it does not
-    see their negative bit, nor that their storage has been resized. It is slower: calls with plain NumPy arrays, FFI
-    tensors, torch tensors, numbers and shapes of the FFI alone go to the native code directly.
+    With as many additional arrays as the function has results, it writes its results into these and returns None. They
+    must be contiguous and must not overlap each other. This is supported if all results are tensors whose sizes are
+    symbolic expressions of the arguments' sizes. Parameters of type `Object` take any FFI value. Inputs that are
+    strided, misaligned or overlapped by a result are copied for the call.
+
+    `ffi` is the bare `tvm_ffi.Function`. It differs in two ways: it rejects what the FFI cannot convert (read-only and
+    bfloat16 NumPy arrays, also inside tuples), and it trusts torch tensors, ignoring their negative bit and resized
+    storage. It is slower: calls with only plain NumPy arrays, FFI tensors, torch tensors, numbers and FFI shapes go
+    directly to the native code.
     """
 
     __slots__ = ()
 
     def call_into(self, out: object, *args: object) -> None:
-        """Call with `args` and write the result into `out` (several results: into a tuple or list of arrays).
+        """Call with `args` and write the result into `out`, or several results into a tuple or list of arrays.
 
         Raises ArgumentError: the number of arguments or of arrays is wrong, the function returns results itself, or
         arrays overlap each other; ShapeError, DTypeError: an array does not fit.
@@ -70,8 +71,8 @@ class CompiledFunction(NativeFunction):
 class Executable(Mapping[str, CompiledFunction]):
     """A compiled module: a mapping from the names of its public functions to these functions.
 
-    Functions and results stay valid without the executable. `compile_report` says how long each phase of the
-    compilation took, if `build` made it.
+    Functions and results stay valid without the executable. `compile_report` has the time of each compilation phase, if
+    `build` compiled the module.
     """
 
     compile_report: CompileReport | None = None
@@ -88,20 +89,20 @@ class Executable(Mapping[str, CompiledFunction]):
         constants: Sequence[np.ndarray[Any, Any]] = (),
         opt_level: int = DEFAULT_OPT_LEVEL,
     ) -> Executable:
-        """Compile a module of level L for this machine; `constants[K]` stands behind `@relax.constant.K`."""
+        """Compile a module of level L for this machine; `constants[K]` is the array of `@relax.constant.K`."""
         code, objects = compile_module(module, level("from_llvm_module: 'opt_level'", opt_level))
         return cls(Engine(code, Interface.of(module), constants, objects))
 
     @property
     def functions(self) -> Mapping[str, int]:
-        """Names of the public functions, each with its number of parameters."""
+        """The names of the public functions, each with its number of parameters."""
         return self._engine.functions
 
     def __call__(self, *args: Any) -> Any:  # noqa: ANN401 - as its function
-        """Call the function, where there is but one.
+        """Call the only function.
 
         Raises:
-            ArgumentError: there are several; choose one by its name.
+            ArgumentError: there are several functions; choose one by its name.
         """
         names = list(self)
         if len(names) != 1:
@@ -112,10 +113,10 @@ class Executable(Mapping[str, CompiledFunction]):
         return self[names[0]](*args)
 
     def profile(self, capacity: int = 1 << 20) -> AbstractContextManager[Profile]:
-        """Record calls, of all threads, while the context is entered: ``with ex.profile() as p: main(x)``.
+        """Record calls of all threads while the context is entered: ``with ex.profile() as p: main(x)``.
 
         Args:
-            capacity: how many 64-bit words of records to keep; calls beyond are counted as dropped.
+            capacity: the number of 64-bit words for records; calls beyond it are counted as dropped.
 
         Raises:
             ArgumentError: the executable was built without ``profile=True``, is being profiled already, or
@@ -139,9 +140,9 @@ class Executable(Mapping[str, CompiledFunction]):
         return self._engine
 
     def memory_plan(self, name: str) -> MemoryPlan:
-        """The temporaries of a function, and where they lie in its workspace: formulas of its symbols.
+        """Return the temporaries of a function and their offsets in its workspace, as expressions of its symbols.
 
-        Private Relax functions have plans, too. What prim funcs and kernels allocate is not in it. Raises
+        Private Relax functions have plans, too. Allocations of prim funcs and kernels are not included. Raises
         UnknownNameError: no such function.
         """
         plans = self._engine.memory_plans

@@ -1,10 +1,11 @@
-"""Native functions as C functions of CPython, whose calls cost little more than their work.
+"""Native functions as CPython C functions, whose calls cost little more than their work.
 
-The code (`lowering.runtime_lib.fast_call`) reads objects where they lie in memory. At the first compiled function of a
-process `object_layouts` checks what it relies on, and `fast_call_test` calls a function that says what it has seen; at
-the first torch tensor so do `torch_layouts` and `fast_call_torch_test`. Where one finds something else, and where
-`SWITCH` is 0, compiled functions are called by their Python method, which goes through the FFI, does the same, and
-takes some microseconds more. `fast_calls` says which it is, and why.
+The generated code (`lowering.runtime_lib.fast_call`) reads Python objects directly from memory. Before the first
+compiled function of a process is called, `object_layouts` checks the memory layouts that the code relies on, and
+`fast_call_test` calls a function that reports what it has received. `torch_layouts` and `fast_call_torch_test` do the
+same at the first torch tensor. If a check fails, or `SWITCH` is 0, compiled functions are called through their Python
+method and the FFI, with the same results and some microseconds more. `fast_calls` returns the path in use, and the
+reason.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from relax_mlir.runtime.object_layouts import Layouts, Method, UnknownLayoutErro
 from relax_mlir.runtime.process_code import state_address
 
 SWITCH = "RELAX_MLIR_FAST_CALLS"
-"""Environment variable: 0 lets all calls go through the FFI."""
+"""Environment variable; 0 routes all calls through the FFI."""
 
 
 class _State(ctypes.Structure):
@@ -51,7 +52,7 @@ class _State(ctypes.Structure):
 
 @dataclass(frozen=True)
 class FastCalls:
-    """Whether calls of compiled functions go directly to the native code; if not, why they go through the FFI."""
+    """True if calls of compiled functions go directly to the native code; otherwise the reason why they use the FFI."""
 
     active: bool
     reason: str = ""
@@ -65,14 +66,14 @@ _HOLD_NO_TORCH_TENSORS = (
     *(np.ndarray, tvm_ffi.Tensor, tvm_ffi.Shape, tvm_ffi.Array),
 )
 
-# What CPython and the generated code refer to; it must stay where it is.
+# Objects that CPython and the generated code refer to; they must not move.
 _kept: list[object] = []
 _installed: list[tuple[type, _State]] = []
 _torch: list[FastCalls] = []
 
 
 def fast_calls() -> FastCalls:
-    """How calls of compiled functions go in this process."""
+    """Return how compiled functions are called in this process."""
     from relax_mlir.runtime.native_function import NativeFunction
 
     return install(NativeFunction)
@@ -80,9 +81,9 @@ def fast_calls() -> FastCalls:
 
 @functools.cache
 def install(cls: type) -> FastCalls:
-    """Make the generated code the method ``__call__`` of a class whose instances have `ENTRY`, `FFI` and the methods.
+    """Install the generated code as ``__call__`` of a class whose instances have the slots `ENTRY` and `FFI`.
 
-    The class stays as it is if this interpreter, NumPy or the FFI is not one that the code knows.
+    The class is unchanged if the code does not support this interpreter, NumPy or FFI.
     """
     if os.environ.get(SWITCH) == "0":
         return FastCalls(False, f"{SWITCH} is 0")
@@ -94,7 +95,7 @@ def install(cls: type) -> FastCalls:
     call = _descriptor(cls, state)
     try:
         wrong = fast_call_test.wrong_calls(cls, call, state.probe, state.give)
-    except Exception as error:  # whatever a call raises that has read something else
+    except Exception as error:  # a call that misreads memory may raise anything
         wrong = f"it raises {type(error).__name__}: {error}"
     if wrong is not None:
         return FastCalls(False, f"the self-test failed: {wrong}")
@@ -105,22 +106,22 @@ def install(cls: type) -> FastCalls:
 
 @functools.cache
 def install_subclass(cls: type) -> None:
-    """Give a subclass a method of its own: calls of that of its base take some nanoseconds more."""
+    """Give a subclass its own ``__call__``; an inherited one costs some nanoseconds more."""
     for base, state in _installed:
         if cls is not base and issubclass(cls, base):
             type.__setattr__(cls, "__call__", _descriptor(cls, state))
 
 
 def set_machine_entry(address: int) -> None:
-    """Let the generated code know the entry point of functions of virtual machines; see `MACHINE_BIT`."""
+    """Set the entry point of VM functions for the generated code; see `MACHINE_BIT`."""
     for _, state in _installed:
         state.machine_entry = address
 
 
 def install_torch() -> FastCalls | None:
-    """Let calls with tensors of torch, which is imported, go directly, too; what has come of it.
+    """Enable direct calls with torch tensors, once torch is imported; return the outcome.
 
-    None where some mode of torch is active in which it makes no plain tensors: then another call tries again.
+    Return None while a mode of torch is active in which it creates no plain tensors; a later call tries again.
     """
     if not _torch and _installed:
         cls, state = _installed[0]
@@ -138,7 +139,7 @@ def _with_torch(cls: type, state: _State) -> FastCalls:
         found = torch_layouts.torch_layouts()
     except UnknownLayoutError as error:
         return FastCalls(False, str(error))
-    except AttributeError as error:  # another version of torch, without what is asked for
+    except AttributeError as error:  # a torch version without these attributes
         return FastCalls(False, f"torch {torch.__version__}: {error}")
     for name, word in asdict(found).items():
         setattr(state, name, word)
@@ -146,7 +147,7 @@ def _with_torch(cls: type, state: _State) -> FastCalls:
     state.parameter_type, state.torch_type = id(torch.nn.Parameter), id(torch.Tensor)
     try:
         wrong = wrong_torch_calls(cls, cls.__call__, state.probe, state.give)
-    except Exception as error:  # whatever a call raises that has read something else
+    except Exception as error:  # a call that misreads memory may raise anything
         wrong = f"it raises {type(error).__name__}: {error}"
     if wrong is None:
         return FastCalls(True)
@@ -155,7 +156,7 @@ def _with_torch(cls: type, state: _State) -> FastCalls:
 
 
 def _filled_state(found: Layouts) -> _State:
-    """The state of the generated code, with what it needs of this process."""
+    """Return the state of the generated code, filled with addresses of this process."""
     state = _State.from_address(state_address(fast_call_text(), STATE))
     state.array_type, state.tensor_type = id(np.ndarray), id(tvm_ffi.Tensor)
     state.tensor_handle, state.entry_offset, state.none = found.tensor_handle, found.entry, id(None)
@@ -172,7 +173,7 @@ def _filled_state(found: Layouts) -> _State:
     state.kinds[:] = [id(kind) for kind in _HOLD_NO_TORCH_TENSORS]
     address = object_layouts.address
     state.save_thread, state.restore_thread = address("PyEval_SaveThread"), address("PyEval_RestoreThread")
-    # CPython 3.10 has the former as an inline function only; both take a null pointer for no keywords.
+    # CPython 3.10 has the former only as an inline function. Both take a null pointer for no keywords.
     state.vectorcall = address("PyObject_Vectorcall", "PyObject_VectorcallDict")
     state.call_method = address("PyObject_VectorcallMethod")
     state.from_pointer, state.as_pointer = address("PyLong_FromVoidPtr"), address("PyLong_AsVoidPtr")
@@ -192,7 +193,7 @@ def _filled_state(found: Layouts) -> _State:
 
 
 def _descriptor(cls: type, state: _State) -> Callable[..., Any]:
-    """The generated code as a method of `cls`."""
+    """Return the generated code as a method descriptor of `cls`."""
     doc = f"__call__($self, /, *args)\n--\n\n{cls.__call__.__doc__ or ''}"
     method = Method(b"__call__", state.call, object_layouts.METHOD_WITH_ARRAY, doc.encode())
     _kept.append(method)

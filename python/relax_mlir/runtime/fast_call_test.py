@@ -1,4 +1,4 @@
-"""The self-test of calls by generated code: a function that says what it was given is called with known arguments."""
+"""Self-test of calls by generated code: call a function that reports its arguments with known arguments."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ from relax_mlir.lowering.runtime_lib.fast_call_state import (
 from relax_mlir.runtime.object_layouts import PLAIN_TYPES
 
 WITH_CARE, WITHOUT_CARE = object(), object()
-"""What calls give in the test that go to the method for any arguments, and to the function of the FFI; together with
-these arguments."""
+"""Markers that test calls return, together with the arguments.
+
+`WITH_CARE` marks a call of the method for any arguments, `WITHOUT_CARE` a call of the FFI function.
+"""
 _CPU = 1
 
 
 def wrong_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> str | None:
-    """What is wrong with calls by `call`, the descriptor of the generated code for `cls`; None if nothing is.
+    """Return an error of calls by `call`, the descriptor of the generated code for `cls`; None if there is none.
 
-    `probe` is the address of the entry point of the function that folds what it is given into one number, `give` that
-    of the one that gives its argument back.
+    `probe` is the entry point of a function that folds its arguments into one number, `give` that of a function that
+    returns its argument.
     """
 
     methods = {SLOW: lambda _, *args: (WITH_CARE, args), REFUSED: lambda _, *args: args}
@@ -47,7 +49,7 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> s
     for arguments in _direct():
         counted = [
             item for item in arguments if not isinstance(item, int | None)
-        ]  # others refer to those, too
+        ]  # excluded: None and ints have other references
         before = list(map(sys.getrefcount, counted))
         for called, as_objects in ((function, False), (by_handle, _has_values(arguments))):
             found, expected = call(called, *arguments), _seen(arguments, as_objects)
@@ -69,7 +71,7 @@ def wrong_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> s
 
 
 def _wrong_result(function: Any, call: Callable[..., Any], give: int) -> str | None:  # noqa: ANN401 - an instance of a class
-    """What is wrong with a tensor that a call gives back."""
+    """Return an error in a tensor that a call returns."""
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     tensor = tvm_ffi.from_dlpack(array)
     counts = ctypes.c_uint32.from_address(tensor.__chandle__())
@@ -86,7 +88,7 @@ def _wrong_result(function: Any, call: Callable[..., Any], give: int) -> str | N
 
 
 def _wrong_array(function: Any, call: Callable[..., Any], give: int) -> str | None:  # noqa: ANN401 - an instance of a class
-    """What is wrong with a NumPy array that a call gives back where it was given one beside a tensor."""
+    """Return an error in a NumPy array that a call returns for a NumPy argument next to a tensor."""
     setattr(function, ENTRY, give)
     for dtype in map(np.dtype, PLAIN_TYPES):
         for array in (np.ones((2, 3), dtype), np.ones((), dtype), np.ones((2, 0), dtype)):
@@ -108,7 +110,7 @@ def _wrong_array(function: Any, call: Callable[..., Any], give: int) -> str | No
 
 
 def _wrong_refusal(function: Any, call: Callable[..., Any]) -> str | None:  # noqa: ANN401 - an instance of a class
-    """What is wrong where the function of the FFI raises."""
+    """Return an error in the handling of an exception from the FFI function."""
     error, text = ValueError("refused"), "text"
 
     def refuse(*_: object) -> None:
@@ -125,7 +127,7 @@ def _wrong_refusal(function: Any, call: Callable[..., Any]) -> str | None:  # no
 
 
 def _direct() -> list[Sequence[Any]]:
-    """Arguments that the generated code takes."""
+    """Arguments that the generated code handles itself."""
     arrays = [np.zeros((3, 2), dtype) for dtype in PLAIN_TYPES]
     tensor = tvm_ffi.from_dlpack(np.zeros((4, 1, 5), np.int16))
     scalar, empty = np.zeros((), np.float64), np.zeros((0, 7), np.float32)
@@ -156,7 +158,7 @@ def _direct() -> list[Sequence[Any]]:
 
 
 def _with_care() -> list[Sequence[Any]]:
-    """Arguments of which it cannot say that they hold no torch tensor."""
+    """Arguments that may contain torch tensors."""
     plain, other = np.zeros(3), object()
     deep = ((((((1,),),),),),)
     calls: list[Sequence[Any]] = [(other,), (plain, other), (3, plain, other), ([1, (other,)],), (deep,)]
@@ -164,7 +166,7 @@ def _with_care() -> list[Sequence[Any]]:
 
 
 def _without_care() -> list[Sequence[Any]]:
-    """Other arguments that it must leave to the FFI."""
+    """Other arguments that the generated code must leave to the FFI."""
     plain = np.zeros((4, 6), np.float32)
     frozen = plain.copy()
     frozen.flags.writeable = False
@@ -189,12 +191,12 @@ def _without_care() -> list[Sequence[Any]]:
 
 
 def _has_values(arguments: Sequence[Any]) -> bool:
-    """Whether some arguments are neither arrays nor tensors: then views become objects for functions of handles."""
+    """True if an argument is neither an array nor a tensor; functions of handles then get views as objects."""
     return any(not isinstance(argument, np.ndarray | tvm_ffi.Tensor) for argument in arguments)
 
 
 def _seen(arguments: Sequence[Any], as_objects: bool = False) -> int | None:
-    """What the probe gives: None of nothing."""
+    """Return the probe's expected result; None for no arguments."""
     if not arguments:
         return None
     total = 0

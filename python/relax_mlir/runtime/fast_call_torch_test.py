@@ -1,4 +1,4 @@
-"""The self-test of calls by generated code with torch tensors."""
+"""Self-test of calls by generated code with torch tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _WITH_CARE, _WITHOUT = "with care", "without"
 
 
 def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> str | None:
-    """What is wrong with calls by `call` with torch tensors, as in `fast_call_test.wrong_calls`; None if nothing is."""
+    """Return an error of calls by `call` with torch tensors, as in `fast_call_test.wrong_calls`; None if all are right.
+    """
     import torch
 
     methods = {"__slots__": (), SLOW: lambda *_: _WITH_CARE}
@@ -62,7 +63,7 @@ def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int, give: int
 
 
 def _plain() -> dict[str, Any]:
-    """Tensors whose elements are what memory says."""
+    """Tensors whose memory holds their elements."""
     import torch
 
     with torch.inference_mode(False):
@@ -83,7 +84,7 @@ def _plain() -> dict[str, Any]:
 
 
 def _tracked() -> dict[str, Any]:
-    """Tensors that a gradient is to be computed of."""
+    """Tensors that require a gradient."""
     import torch
 
     with torch.inference_mode(False), torch.enable_grad():
@@ -97,7 +98,7 @@ def _tracked() -> dict[str, Any]:
 
 
 def _others() -> dict[str, Any]:
-    """Tensors that are not, or whose elements are not all in memory."""
+    """Tensors whose memory differs from their elements (conjugate or negative bit), or that lack dense CPU memory."""
     import torch
 
     with torch.inference_mode(False):

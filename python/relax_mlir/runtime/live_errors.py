@@ -1,9 +1,9 @@
-"""Exceptions of packed functions written in Python, which arrive where a native function was called, as they are.
+"""Pass exceptions of Python packed functions unchanged through native code to the caller.
 
-The FFI carries the name of an exception's class and its message, and makes a new exception of them: of a class that it
-knows by this name, else a `RuntimeError`. `keep_errors` remembers the exception under the error object that the FFI
-carries; calls of native functions (`native_function`) ask for it, and raise it with its class, attributes, cause and
-traceback.
+The FFI carries only the class name and message of an exception. It creates a new exception from them: of a class
+registered under this name, else a `RuntimeError`. `keep_errors` remembers the original exception by the error object
+that the FFI carries. Calls of native functions (`native_function`) look it up and raise it with its class, attributes,
+cause and traceback.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any
 from tvm_ffi import core
 
 CARRIED = "__tvm_ffi_error__"
-"""The attribute by which the FFI knows the error object of an exception."""
+"""The attribute in which the FFI stores the error object of an exception."""
 MAX_REMEMBERED = 32
-"""Exceptions that nobody asks for, since somebody else has handled them, are forgotten beyond these."""
+"""The maximum number of remembered exceptions; older ones, which were handled without a lookup, are dropped."""
 
 _live: dict[int, BaseException] = {}
 
 
 def keep_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, whose exceptions arrive as they are where a native function is called that calls it.
+    """Wrap `function` such that callers of native code that calls it get its exceptions unchanged.
 
     >>> tvm_ffi.register_global_func("mine", keep_errors(f))
 
-    `VirtualMachine` does so for the `functions` that it is given.
+    `VirtualMachine` does this for its `functions`.
     """
 
     @functools.wraps(function)
@@ -42,7 +42,7 @@ def keep_errors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def live_error(error: BaseException) -> BaseException:
-    """The exception that `error`, which the FFI has raised, was made for; `error` itself if none is known."""
+    """Return the original exception of `error`, which the FFI has raised; `error` itself if there is none."""
     carried = getattr(error, CARRIED, None)
     return error if carried is None else _live.pop(carried.__chandle__(), error)
 
@@ -55,7 +55,7 @@ def _remember(error: BaseException) -> None:
         try:
             setattr(error, CARRIED, carried)
         except AttributeError:
-            return  # its class allows no attributes: the FFI makes an error of its message
+            return  # its class has no attributes: the FFI creates a new error
     _live[carried.__chandle__()] = error
     while len(_live) > MAX_REMEMBERED:
         _live.pop(next(iter(_live)), None)

@@ -1,8 +1,8 @@
-"""Machine code from MLIR by the LLVM of the bindings, without the GIL, so that several threads compile at once.
+"""Compile MLIR to machine code with the LLVM of the bindings, without the GIL, so that threads compile in parallel.
 
-The bindings' `ExecutionEngine` holds the GIL while it compiles; the C API under it does not need it. What it has
-compiled is taken as an object file. To destroy an engine takes LLVM as long as to compile 50 ops: that is done when
-nobody waits for code (`destroy_engines`).
+The bindings' `ExecutionEngine` holds the GIL while it compiles; the underlying C API does not need it. The result is
+dumped as an object file. Destroying an engine takes LLVM as long as compiling 50 ops, so this is done later
+(`destroy_engines`).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ LLVM_OPTIONS = (
     "-avoid-speculation=0",
     "-disable-post-ra",
 )
-"""Options of LLVM, which hold for the process.
+"""Process-wide options of LLVM.
 
-Inner loops begin on a cache line: where two hardware threads share a core, a product whose loop does not is up to 10 %
-slower. Constants are loaded in front of a loop even if it may have no iteration, and if registers are few: else LLVM
-loads some in each iteration, by an address of 64 bits. Instructions are not put in order again once registers are
-allocated: that took a twentieth of LLVM's time, and a CPU that runs them out of order gained nothing (Zen 4).
+Inner loops are aligned to a cache line: if two hardware threads share a core, a GEMM with a misaligned loop is up to 10
+% slower. Constants are hoisted out of loops even if a loop may have no iteration or registers are scarce; otherwise
+LLVM loads some in each iteration, by a 64-bit address. Scheduling after register allocation is disabled: it took 5 % of
+LLVM's time and gave an out-of-order CPU (Zen 4) no speedup.
 """
 
 _used_engines: list[int] = []
-"""Those that have done their work, and are still to be destroyed."""
-after_fork_in_child(_used_engines.clear)  # the parent does
+"""Engines that are no longer used but not yet destroyed."""
+after_fork_in_child(_used_engines.clear)  # the parent destroys them
 
 
 def object_code(
@@ -42,25 +42,25 @@ def object_code(
     """Compile a module of level L to an ELF object of position-independent code for this machine.
 
     Args:
-        module: the module; its context must be one for several threads.
+        module: the module; its context must allow multithreading.
         symbol: an external function that it defines.
-        external: what it declares and `libraries` do not define.
+        external: declared functions that `libraries` do not define.
         opt_level: LLVM's, 0 to 3.
 
-    Raises CompileError if the module cannot be translated, or calls what nothing defines (LLVM's message is on
+    Raises CompileError if the module cannot be translated, or calls an undefined function (LLVM's message is on
     stderr).
     """
     with _engine(module, libraries, opt_level) as engine:
-        for name in external:  # any address: the code is not run here
+        for name in external:  # any address, since the code is not run here
             capi.quick_library().mlirExecutionEngineRegisterSymbol(engine, capi.text(name), 1)
-        # This is what makes LLVM compile.
+        # The lookup triggers compilation.
         if not _library().mlirExecutionEngineLookup(engine, capi.text(symbol)):
             raise CompileError(f"the native code of {symbol} could not be linked (see LLVM's message)")
         return _dumped(engine)
 
 
 def _dumped(engine: int) -> bytes:
-    """The object file of an engine, by way of a file in memory: each step to and from a folder may cost the GIL."""
+    """Return the object file of an engine, through a file in memory: accessing a folder may wait for the GIL."""
     file = os.memfd_create("relax-mlir-object")
     try:
         _library().mlirExecutionEngineDumpToObjectFile(engine, capi.text(f"/proc/self/fd/{file}"))
@@ -87,7 +87,7 @@ def _engine(module: ir.Module, libraries: Sequence[str], opt_level: int) -> Iter
 
 
 def destroy_engines() -> None:
-    """Destroy what `object_code` has left, without the GIL."""
+    """Destroy the engines that `object_code` has used, without the GIL."""
     while True:
         try:
             engine = _used_engines.pop()
@@ -98,7 +98,7 @@ def destroy_engines() -> None:
 
 @functools.cache
 def _library() -> capi.FreeLibrary:
-    """The C API, with LLVM's options set."""
+    """Return the C API, with LLVM's options set."""
     options = ("relax-mlir", *LLVM_OPTIONS)
     words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     capi.library().LLVMParseCommandLineOptions(len(options), words, b"")

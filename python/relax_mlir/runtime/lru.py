@@ -1,4 +1,4 @@
-"""A mapping that keeps what was used last."""
+"""A mapping that keeps the most recently used items."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ ItemT = TypeVar("ItemT")
 
 
 class LRU(Generic[KeyT, ItemT]):
-    """At most `bound` items; the one whose last use lies furthest back makes room. Not for several threads at once."""
+    """At most `bound` items; the least recently used one is evicted. Not thread-safe."""
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
         self._items: OrderedDict[KeyT, ItemT] = OrderedDict()
 
     def get(self, key: KeyT) -> ItemT | None:
-        """The item of `key`, which counts as used, or None."""
+        """Return the item of `key` and mark it as used, or None."""
         found = self._items.get(key)
         if found is not None:
             self._items.move_to_end(key)
         return found
 
     def put(self, key: KeyT, item: ItemT) -> None:
-        """Keep `item` for `key`."""
+        """Store `item` for `key`."""
         self._items[key] = item
         self._items.move_to_end(key)
         if len(self._items) > self.bound:

@@ -1,4 +1,4 @@
-"""Machine code in this process: made by LLVM now, or loaded from an object that LLVM has made before."""
+"""Machine code in this process, compiled by LLVM or loaded from an object file."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from relax_mlir.runtime.elf_object import LoadedObject
 
 
 class MachineCode(Protocol):
-    """Code of public functions; it goes with the last user of this."""
+    """Code of public functions, freed with the last reference."""
 
     def address(self, name: str) -> int:
-        """Where a public function is; CompileError if there is none."""
+        """Return the address of a public function. Raises CompileError if there is none."""
 
 
 @functools.cache
 def shared_libraries() -> tuple[str, ...]:
-    """The libraries that compiled code may call, beside what the process has loaded (libm is made sure of)."""
+    """Return the libraries that compiled code may call in addition to the process itself; libm is always available."""
     try:
         ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
-    except OSError:  # another system; to search is slow, since it starts programs
+    except OSError:  # searching is slow, since it starts programs
         ctypes.CDLL(ctypes.util.find_library("m"), mode=ctypes.RTLD_GLOBAL)
     return (tvm_ffi.libinfo.find_libtvm_ffi(),)
 
 
 class JitCode:
-    """A module of level L, compiled and linked by LLVM alone."""
+    """A module of level L that LLVM has compiled and linked."""
 
     def __init__(self, module: ir.Module, opt_level: int) -> None:
         """Compile `module`."""
@@ -51,14 +51,14 @@ class JitCode:
 
 
 class ObjectCode:
-    """Object files, loaded, which may use each other."""
+    """Loaded object files, which may refer to each other."""
 
     def __init__(self, objects: Sequence[bytes]) -> None:
-        """Load the objects; raises `elf_object.ObjectFileError`."""
+        """Load the objects. Raises `elf_object.ObjectFileError`."""
         self._libraries = [ctypes.CDLL(None), *map(ctypes.CDLL, shared_libraries())]
         self._objects = [LoadedObject(data) for data in objects]
         self._defined: dict[str, int] = {}
-        for loaded in reversed(self._objects):  # of several definitions the first one counts
+        for loaded in reversed(self._objects):  # the first definition takes precedence
             self._defined.update(loaded.defined)
         for loaded in self._objects:
             loaded.link(self._resolve)

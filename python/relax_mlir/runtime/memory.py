@@ -1,8 +1,8 @@
-"""The memory of compiled code: results, workspaces and what calls copy are blocks of one pool per process.
+"""Memory of compiled code: results, workspaces and copies for calls are blocks of one pool per process.
 
-A block that is no longer used is kept for the next call that needs one of its size, up to a limit, which is
-`DEFAULT_LIMIT` (or a quarter of the machine's memory) unless the environment variable RELAX_MLIR_MEMORY_LIMIT gives
-another number of bytes. So a function that is called again and again asks the system for nothing.
+A free block is cached for the next call that needs its size. The limit of cached bytes is `DEFAULT_LIMIT` (or a quarter
+of the machine's memory) unless the environment variable RELAX_MLIR_MEMORY_LIMIT sets another number. Repeated calls of
+a function therefore need no memory from the system.
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ _pool: _State | None = None
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """What compiled code has taken and kept so far, in this process.
+    """Statistics of the memory pool of compiled code in this process.
 
-    `used`: blocks that results, workspaces and calls hold now; `kept`: blocks that wait for the next call;
-    `peak_bytes`: the most that was in use at a time; `taken`: blocks given out, of which `allocated` came from the
-    system; `freed`: blocks given back to the system. Bytes are those of whole blocks, which are less than 25 % larger
-    than what was asked for.
+    `used`: blocks in use by results, workspaces and calls; `kept`: cached blocks; `peak_bytes`: the maximum in use;
+    `taken`: blocks handed out, of which `allocated` came from the system; `freed`: blocks returned to the system. Bytes
+    count whole blocks, which are less than 25 % larger than requested.
     """
 
     used_bytes: int
@@ -52,21 +51,21 @@ class MemoryStats:
 
 
 def memory_stats() -> MemoryStats:
-    """The state of the pool."""
+    """Return the statistics of the pool."""
     state = _state()
     return MemoryStats(**{name: getattr(state, name) for name in MemoryStats.__dataclass_fields__})
 
 
 def release_memory() -> int:
-    """Give everything that is kept back to the system; returns its bytes. What is in use stays."""
+    """Return all cached memory to the system; returns its size in bytes. Memory in use is unaffected."""
     release = ctypes.CFUNCTYPE(ctypes.c_int64)(_state().release)
     return int(release())
 
 
 def set_memory_limit(limit: int) -> int:
-    """Keep at most `limit` bytes that nobody uses (0: nothing); returns the limit so far.
+    """Cache at most `limit` free bytes (0: none); return the previous limit.
 
-    What is kept beyond the new limit is freed at once. Raises ArgumentError for anything but a number of bytes.
+    If more is cached, all cached memory is freed at once. Raises ArgumentError for anything but a number of bytes.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 1 << 62:
         raise ArgumentError(f"set_memory_limit: 'limit' is {limit!r}, expected a number of bytes from 0")
@@ -78,29 +77,29 @@ def set_memory_limit(limit: int) -> int:
 
 
 def poison_memory(on: bool = True) -> None:
-    """For debugging: fill every block with NaN (integers: -1) when it is given out and when it comes back."""
+    """For debugging: fill every block with NaN (integers: -1) when it is allocated and when it is freed."""
     _state().poison = int(on)
 
 
 def bind(table: int) -> None:
-    """Let a compiled module, whose two pointers {take, give} are at the address `table`, use the pool."""
+    """Connect a compiled module to the pool; its two pointers {take, give} are at the address `table`."""
     state = _state()
     pointers = (ctypes.c_void_p * 2).from_address(table)
     pointers[0], pointers[1] = state.take, state.give
 
 
 def is_ready() -> bool:
-    """Whether the pool is compiled."""
+    """True if the pool is compiled."""
     return _pool is not None
 
 
 def prepare() -> None:
-    """Compile the pool, unless it is."""
+    """Compile the pool if necessary."""
     _state()
 
 
 def _state() -> _State:
-    """The pool of this process, compiled when it is first needed."""
+    """Return the pool of this process, compiled on first use."""
     global _pool
     if _pool is None:
         with _lock:
@@ -118,7 +117,7 @@ def _compile() -> _State:
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: the thread that held the lock of the pool is gone, and was about to change its lists."""
+    """In the child of a fork, reset a locked pool: its owner is gone and may have been changing the free lists."""
     if _pool is None or not _pool.lock:
         return
     heads = (ctypes.c_void_p * CLASSES).from_address(ctypes.addressof(_pool) + ctypes.sizeof(_State))

@@ -1,4 +1,4 @@
-"""What a call of a compiled function needs besides its arguments and results, known before it runs."""
+"""Memory plans: the temporaries of a compiled function, known before it runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from relax_mlir.symbolic import Dim
 class PlannedBuffer:
     """A temporary of a function.
 
-    `op`: the function that fills it (or the operation that uses it first). `kind`: ``"workspace"``; ``"stack"`` for
-    small ones of static size; ``"call"`` for those that a loop carries or whose size is only known further
-    down (`bytes` is None then), which are blocks of their own. `slot` is the number of its part of the workspace.
-    `first` and `last` number the operations of the function between which it is in use, inclusive; a loop or a
-    branch counts as one. `in_place`: it begins in the memory of an argument of its op, which ends there.
+    `op`: the function that writes it, or the first operation that uses it. `kind`: ``"workspace"``; ``"stack"`` for
+    small buffers of static size; ``"call"`` for buffers that a loop carries or whose size is only known later (`bytes`
+    is then None), which are separate blocks. `slot` is its slot in the workspace. `first` and `last` are the inclusive
+    range of operations in which it is live; a loop or a branch counts as one. `in_place`: it reuses the memory of an
+    argument of its op that is not live afterwards.
     """
 
     op: str
@@ -34,7 +34,7 @@ class PlannedBuffer:
     in_place: bool = False
 
     def meets(self, other: PlannedBuffer) -> bool:
-        """Whether both are in use at some operation, and not one in the place of the other."""
+        """True if both are live at the same operation, unless one reuses the memory of the other."""
         if self.slot == other.slot and (
             (self.in_place and other.last == self.first) or (other.in_place and self.last == other.first)
         ):
@@ -44,7 +44,7 @@ class PlannedBuffer:
 
 @dataclass(frozen=True)
 class Slot:
-    """A part of the workspace."""
+    """A range of bytes in the workspace."""
 
     offset: Dim
     bytes: Dim
@@ -52,7 +52,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Placed:
-    """A buffer in the workspace for some values of the symbols: its bytes are those from `start` to `end`."""
+    """A buffer in the workspace for given values of the symbols, from byte `start` to `end`."""
 
     buffer: PlannedBuffer
     start: int
@@ -61,17 +61,17 @@ class Placed:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """The workspace of a function: its size and its parts, as formulas of the function's symbols."""
+    """The workspace of a function: its size and its slots, as expressions of the function's symbols."""
 
     function: str
     formula: Dim
-    """Bytes of the workspace."""
+    """The size of the workspace in bytes."""
     slots: tuple[Slot, ...]
     buffers: tuple[PlannedBuffer, ...]
 
     @classmethod
     def from_json(cls, text: str) -> MemoryPlan:
-        """Read what `plan-memory` has written."""
+        """Parse the output of `plan-memory`."""
         data = json.loads(text)
 
         def buffer(entry: dict[str, Any]) -> PlannedBuffer:
@@ -87,16 +87,16 @@ class MemoryPlan:
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols of the formulas."""
+        """The symbols of the expressions."""
         dims = [self.formula, *(b.bytes for b in self.buffers if b.bytes is not None)]
         return tuple(sorted({name for dim in dims for name in symbolic.symbols(dim)}))
 
     def bytes(self, **values: int) -> int:
-        """Bytes of the workspace for values of the symbols. ShapeError: a symbol has none."""
+        """Return the size of the workspace in bytes. ShapeError: a symbol has no value."""
         return symbolic.evaluate(self.formula, self._known(values))
 
     def bind(self, **values: int) -> MemoryPlan:
-        """The plan for values of some of its symbols. ArgumentError: it has no such symbol."""
+        """Return the plan for values of some of its symbols. ArgumentError: it has no such symbol."""
         known = self._known(values)
 
         def at(dim: Dim) -> Dim:
@@ -107,11 +107,11 @@ class MemoryPlan:
         return MemoryPlan(self.function, at(self.formula), tuple(slots), tuple(buffers))
 
     def unshared(self, **values: int) -> int:
-        """Bytes of the buffers in the workspace, had each a place of its own."""
+        """Return the total size in bytes of the workspace buffers without sharing."""
         return sum(placed.end - placed.start for placed in self.place(**values))
 
     def place(self, **values: int) -> list[Placed]:
-        """Where the buffers of the workspace lie for values of the symbols. ShapeError: a symbol has none."""
+        """Return the workspace buffers with their byte ranges. ShapeError: a symbol has no value."""
         known = self._known(values)
         found = []
         for buffer in self.buffers:
@@ -130,7 +130,7 @@ class MemoryPlan:
         return values
 
     def __str__(self) -> str:
-        """A table with a row per buffer, below the formula of the whole, in the width of the terminal."""
+        """Format a table with a row per buffer, below the formula of the total size, in the width of the terminal."""
         rows = [("op", "bytes", "place", "life", "type", "location")]
         for b in self.buffers:
             place = b.kind if b.slot is None else f"{b.slot}: {self.slots[b.slot].offset}"
@@ -144,12 +144,12 @@ class MemoryPlan:
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
-        from relax_mlir import notebook  # needed for this form only
+        from relax_mlir import notebook  # only needed here
 
         return notebook.preformatted(str(self))
 
     def plot(self, path: str | Path, **values: int) -> None:
-        """Draw the buffers of the workspace, time to the right and offsets upwards, for values of the symbols.
+        """Draw the buffers of the workspace, time to the right and offsets upwards, for given values of the symbols.
 
         Needs matplotlib (ArgumentError without). ShapeError: a symbol has no value.
         """

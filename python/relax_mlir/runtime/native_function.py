@@ -1,4 +1,4 @@
-"""What functions of executables and of virtual machines share: calls that go to the native code directly."""
+"""The base of executable and VM functions: direct calls of native code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from relax_mlir.runtime.torch_tensors import REFUSALS, may_convert, plain_torch_
 
 
 class NativeFunction:
-    """A function in native code, which is called by generated code (`fast_call`) or through the FFI.
+    """A native function, called by generated code (`fast_call`) or through the FFI.
 
     Attributes:
         name: the function's name.
         ffi: the bare `tvm_ffi.Function`.
-        inputs: how many parameters it has, without those at the end that it writes.
+        inputs: the number of parameters without the outputs at the end.
         written: the parameters that it writes.
     """
 
@@ -29,7 +29,7 @@ class NativeFunction:
     def __init__(
         self, name: str, ffi: tvm_ffi.Function, inputs: int, entry: int, written: tuple[Place, ...] = ()
     ) -> None:
-        """`entry`: where calls go that do not go through `ffi`, which keeps it alive; see `ENTRY`."""
+        """`entry`: the address that direct calls use; `ffi` keeps it alive. See `ENTRY`."""
         from relax_mlir.runtime import fast_call
 
         self.name, self.ffi, self.inputs, self._entry = name, ffi, inputs, entry
@@ -50,13 +50,14 @@ class NativeFunction:
             return numpy_results(result) if any(map(holds_array, args)) else result
         except BaseException as error:
             raised = error
-        # Outside of the handler, so that the error does not become the context of what is raised.
+        # Outside the handler, so that the error does not become the context of the exception raised below.
         return self._call_refused(raised, *args)
 
     def _call_refused(self, error: BaseException, *args: object) -> Any:  # noqa: ANN401 - whatever the function returns
-        """Call again if the FFI has raised `error` for arguments that it cannot convert; else raise it.
+        """Call again with converted arguments if the FFI could not convert them; otherwise raise `error`.
 
-        Elements of torch tensors are what memory says. Exceptions of packed functions are raised as they are.
+        Torch tensors are converted such that memory holds their elements. Exceptions of packed functions are raised
+        unchanged.
         """
         live = live_error(error)
         if live is not error:
@@ -76,10 +77,10 @@ class NativeFunction:
         raise live
 
     def _explain(self, raised: BaseException, told: BaseException) -> None:
-        """Add to an error of a call what can be said of it; `told` is what the FFI has raised for it."""
+        """Add notes to an error of a call; `told` is the error that the FFI has raised for it."""
 
     def _check_written(self, args: tuple[object, ...]) -> None:
-        """Raise ArgumentError for a NumPy array that is to be written, and that a conversion would replace."""
+        """Raise ArgumentError for a NumPy array that is an output but would be converted to a copy."""
         for place in self.written:
             if place.path[0] < self.inputs:
                 self._require_writable(f"parameter '{place.name}'", _at(args, place.path))
@@ -93,7 +94,7 @@ class NativeFunction:
 
 
 def _at(args: object, path: tuple[int, ...]) -> object:
-    """What is at a place of the arguments; None where they have none."""
+    """Return the argument at a path; None if there is none."""
     for number in path:
         if not isinstance(args, tuple | list) or number >= len(args):
             return None

@@ -1,7 +1,7 @@
-"""What generated code knows of objects of CPython, NumPy and the TVM FFI, and whether that holds in this process.
+"""Memory layouts of CPython, NumPy and TVM FFI objects that generated code relies on, and their verification.
 
-Offsets in `lowering.runtime_lib.fast_call` are those of `Array` and `Dtype` here. `layouts` looks at the versions, then
-at objects whose contents are known; that the code sees what it should is tested on top of it (`fast_call_test`).
+`lowering.runtime_lib.fast_call` uses the offsets of `Array` and `Dtype`. `layouts` checks versions, then objects with
+known contents; `fast_call_test` also tests the code itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ METHOD_WITH_ARRAY = 0x0080
 _TP_NEW = 65
 """Py_tp_new."""
 _ARRAY_NEW, _ARRAY_SET_BASE = 93, 282
-"""Places of PyArray_New and PyArray_SetBaseObject in the table of NumPy's C API."""
+"""Indices of PyArray_New and PyArray_SetBaseObject in the table of NumPy's C API."""
 
 
 class Method(ctypes.Structure):
@@ -71,25 +71,24 @@ class Dtype(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Layouts:
-    """Where things are in this process."""
+    """Offsets in this process."""
 
     tensor_handle: int
-    """Offset in an FFI tensor of the address of the object that it stands for."""
+    """Offset in an FFI tensor of the address of its FFI object."""
     tensor_view: int
-    """Offset there of the address of the object's DLTensor."""
+    """Offset in an FFI tensor of the address of its DLTensor."""
     entry: int
-    """Offset of the slot with the entry point in a native function."""
+    """Offset in a native function of the slot with the entry point."""
     ffi: int
-    """Offset of the slot with the function of the FFI there."""
+    """Offset in a native function of the slot with the FFI function."""
 
 
 class UnknownLayoutError(Exception):
-    """Objects do not lie in memory as the generated code reads them; the message says which."""
+    """The memory layout of an object differs from what the generated code expects; the message names the object."""
 
 
 def layouts(cls: type, entry: str, ffi: str, type_numbers: int) -> Layouts:
-    """The layouts, for native functions of the class `cls` with their entry point, and their function of the FFI, in
-    the slots `entry` and `ffi`.
+    """Return the layouts; native functions are instances of `cls` with the slots `entry` and `ffi`.
 
     Raises UnknownLayoutError.
     """
@@ -99,7 +98,7 @@ def layouts(cls: type, entry: str, ffi: str, type_numbers: int) -> Layouts:
 
 
 def address(*names: str) -> int:
-    """The address of the first function of CPython's C API that is exported under one of `names`."""
+    """Return the address of the first function of CPython's C API that exists under one of `names`."""
     for name in names:
         function = getattr(ctypes.pythonapi, name, None)
         if function is not None:
@@ -110,7 +109,7 @@ def address(*names: str) -> int:
 
 
 def require_known_interpreter() -> None:
-    """CPython with the GIL, without debugging aids in objects, on a 64-bit little-endian system."""
+    """Require CPython with the GIL, not a debug build, on a 64-bit little-endian system."""
     version = ".".join(map(str, sys.version_info[:2]))
     if sys.implementation.name != "cpython":
         raise UnknownLayoutError(f"the interpreter is {sys.implementation.name}, not CPython")
@@ -123,7 +122,7 @@ def require_known_interpreter() -> None:
 
 
 def require_known_numpy(type_numbers: int) -> None:
-    """Arrays lie in memory as `Array` says, and the numbers of their types are less than `type_numbers`."""
+    """Require arrays with the layout of `Array`, and dtype numbers below `type_numbers`."""
     for dtype in map(np.dtype, PLAIN_TYPES):
         array = np.zeros((3, 5, 2), dtype)[1:, ::2]
         array.flags.writeable = False
@@ -145,7 +144,7 @@ def require_known_numpy(type_numbers: int) -> None:
 
 
 def slot_offset(cls: type, name: str) -> int:
-    """Where the instances of a class hold the object that is in one of their slots."""
+    """Return the offset of a slot in the instances of a class."""
     instance: object = object.__new__(cls)
     mark = object()
     setattr(instance, name, mark)
@@ -153,7 +152,7 @@ def slot_offset(cls: type, name: str) -> int:
 
 
 def tensor_offsets() -> tuple[int, int]:
-    """Where FFI tensors hold the address of the object that they stand for, and that of its DLTensor."""
+    """Return the offsets in FFI tensors of the address of the FFI object and of its DLTensor."""
     tensor = tvm_ffi.from_dlpack(np.zeros(1, np.float32))
     size, handle = tvm_ffi.Tensor.__basicsize__, tensor.__chandle__()
     of = f"of tensors of the TVM FFI {tvm_ffi.__version__}"
@@ -163,7 +162,7 @@ def tensor_offsets() -> tuple[int, int]:
 
 
 def constructor(cls: type) -> int:
-    """The address of the function that makes instances of a class (tp_new)."""
+    """Return the address of a class's constructor (tp_new)."""
     get = ctypes.pythonapi.PyType_GetSlot
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_int)
     found: int | None = get(cls, _TP_NEW)
@@ -173,7 +172,7 @@ def constructor(cls: type) -> int:
 
 
 def array_functions() -> tuple[int, int]:
-    """The addresses of PyArray_New and PyArray_SetBaseObject of NumPy's C API."""
+    """Return the addresses of PyArray_New and PyArray_SetBaseObject of NumPy's C API."""
     core: Any = vars(np)["core" if np.__version__.startswith("1.") else "_core"]
     table = ctypes.pythonapi.PyCapsule_GetPointer
     table.restype, table.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)

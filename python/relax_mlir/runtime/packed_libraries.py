@@ -1,4 +1,4 @@
-"""Third-party libraries whose packed functions a module calls by name: loaded when it is built."""
+"""Third-party libraries whose packed functions a module calls by name; they are loaded at build time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from relax_mlir.transform import registry
 
 
 def load_libraries(module: ir.Module) -> None:
-    """Load the libraries of this project whose functions `module` calls, so that these are registered.
+    """Load the libraries of this project whose functions `module` calls, which registers them.
 
-    Raises what they raise where they are not installed, with the place of a call.
+    Raises their errors, with the location of a call, if they are not installed.
     """
     loaded: set[str] = set()
     for op in ops_of(module.operation, *ops_with(CallsPacked, ListsArguments)):

@@ -1,4 +1,4 @@
-"""Parts of a module go from level V or F to level L without the GIL, so that several threads lower at once."""
+"""Lower compilation units from level V or F to level L without the GIL, so that threads lower in parallel."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from relax_mlir.spare_context import spare_context
 from relax_mlir.transform import MLIRPass, ModulePass, PassContext
 
 BODY = "__body."
-"""Before the name of a function whose own name is an alias of it (see `_hide_behind_aliases`); no other begins so."""
+"""Name prefix of functions that are exported by an alias (see `_hide_behind_aliases`); no other name begins so."""
 
 _Steps: TypeAlias = list[PassPipeline | ModulePass]
-"""Pipelines of MLIR's passes, and passes in Python between them."""
+"""Pipelines of MLIR passes, alternating with Python passes."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What steps are for: parts of level F or L, else V; what these may hold (see `Part`); how support is compiled."""
+    """The properties of units that determine their pipelines: level F or L, else V; their contents (see `Part`)."""
 
     is_flat: bool = False
     has_checks: bool = False
@@ -38,30 +38,30 @@ class _Kind:
 
 
 _free: dict[_Kind, list[_Steps]] = {}
-"""Steps that nobody uses."""
+"""Pipelines that are not in use."""
 _lock = process_lock(Order.MADE_STEPS)
 
 
 def is_ready() -> bool:
-    """Whether this process has steps for any part."""
+    """True if this process has pipelines for any unit."""
     return bool(_free)
 
 
 def prepare() -> None:
-    """Make the steps for kernels, which are the first part of most modules."""
+    """Create the pipelines for kernels, which are the first units of most modules."""
     with _steps(_Kind()):
         pass
 
 
 def lowered_part(part: Part, low_precision: bool, cpu: FunctionCpu | None = None) -> ir.Module:
-    """A part as a module of level L in the spare context.
+    """Lower a unit to level L in the spare context.
 
     Args:
-        part: of level V, F or L.
-        low_precision: whether f16 or bf16 may occur in it.
-        cpu: what LLVM compiles it for, where that is not the host.
+        part: a unit of level V, F or L.
+        low_precision: True if f16 or bf16 may occur in it.
+        cpu: the CPU to compile for, if it is not the host's.
 
-    Raises CompileError if a pass fails (MLIR's message is on stderr), or an op is left over that is not LLVM's.
+    Raises CompileError if a pass fails (MLIR's message is on stderr), or an op of another dialect is left over.
     """
     module = parse_module(part.source, spare_context())
     is_hot = part.has_checks and part.optimised
@@ -73,7 +73,7 @@ def lowered_part(part: Part, low_precision: bool, cpu: FunctionCpu | None = None
             else:
                 with module.context, ir.Location.unknown():
                     step.run(module, PassContext())
-    if part.group is None:  # the generators of kernels that modules share write nothing else
+    if part.group is None:  # shared kernels come from generators that emit only LLVM ops
         _require_llvm(module)
     _hide_behind_aliases(module, part.exported, part.used_within)
     if cpu is not None:
@@ -82,7 +82,7 @@ def lowered_part(part: Part, low_precision: bool, cpu: FunctionCpu | None = None
 
 
 def _compile_for(cpu: FunctionCpu, module: ir.Module) -> None:
-    """Let LLVM compile the functions of a module of level L for a CPU that is not the host's."""
+    """Set the target CPU of the functions of a module of level L, if it is not the host's."""
     with module.context, ir.Location.unknown():
         words = (("target-cpu", cpu.name), ("target-features", cpu.features))
         pairs = [ir.ArrayAttr.get([*map(ir.StringAttr.get, pair)]) for pair in words]
@@ -93,7 +93,7 @@ def _compile_for(cpu: FunctionCpu, module: ir.Module) -> None:
 
 
 def _new_steps(kind: _Kind) -> _Steps:
-    """Steps that have run: they load the dialects that they need, which threads must not do at a time."""
+    """Create pipelines; this loads the dialects that they need, which is not thread-safe."""
     to_flat = support_to_flat(kind.is_hot) if kind.has_checks else kernels_to_flat()
     first = [] if kind.is_flat else to_flat
     steps: _Steps = []
@@ -110,7 +110,7 @@ def _new_steps(kind: _Kind) -> _Steps:
 
 @contextmanager
 def _steps(kind: _Kind) -> Iterator[_Steps]:
-    """Steps for one thread: to make them takes as long as to run them on a small part."""
+    """Borrow pipelines for one thread: creating them takes as long as running them on a small unit."""
     with _lock:
         free = _free.setdefault(kind, [])
         steps = free.pop() if free else _new_steps(kind)
@@ -127,7 +127,7 @@ def _run(passes: PassPipeline, module: ir.Module) -> None:
 
 
 def _require_llvm(module: ir.Module) -> None:
-    """Raise CompileError for ops that are not LLVM's: those may crash the translation to LLVM IR."""
+    """Raise CompileError for ops of other dialects, which may crash the translation to LLVM IR."""
     names: set[str] = set()
     add, go_on = names.add, ir.WalkResult.ADVANCE
 
@@ -144,17 +144,17 @@ def _require_llvm(module: ir.Module) -> None:
 
 
 def _hide_behind_aliases(module: ir.Module, exported: Sequence[str], used: Sequence[str]) -> None:
-    """Let all others call the functions of a part by aliases; the part itself uses some of them.
+    """Make a unit's functions internal and export aliases of them; calls of `used` within the unit stay direct.
 
-    The execution engine makes a function `_mlir_f(void**)` of every function f that is not internal, which nobody
-    needs: each takes LLVM a third of a millisecond.
+    The execution engine adds a wrapper `_mlir_f(void**)` for every function f that is not internal. The wrappers are
+    unused, and each takes LLVM a third of a millisecond.
     """
     functions = {symbol_name(op): op for op in module.body.operations}
     with module.context, ir.Location.unknown(), ir.InsertionPoint(module.body):
         internal, external = (
             ir.Attribute.parse(f"#llvm.linkage<{kind}>") for kind in ("internal", "external")
         )
-        # LLVM takes the type of an alias from the function.
+        # LLVM infers the type of an alias from the function.
         type_, pointer = ir.Type.parse("!llvm.func<void ()>"), ir.Type.parse("!llvm.ptr")
         for name in exported:
             op, body = functions[name], BODY + name

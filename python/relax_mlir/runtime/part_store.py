@@ -1,7 +1,7 @@
-"""A directory of the code of parts, for those who compile modules that change little from run to run.
+"""A directory with the code of compilation units, for modules that change little between runs.
 
-The cache of compiled modules knows whole modules, and nothing of one that was compiled by other sources of this
-project. Here a part is known by its own text, and by the sources that make code of it (`code_makers`).
+The cache of compiled modules contains only whole modules, and nothing compiled by other sources of this project. Here
+the key of a unit covers its own text and the sources that generate its code (`code_makers`).
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from relax_mlir.runtime.code_makers import PART_MAKERS, PART_PACKAGES
 from relax_mlir.runtime.llvm_codegen import LLVM_OPTIONS
 
 DIRECTORY = "RELAX_MLIR_PARTS_DIR"
-"""The environment variable that names the directory; without it nothing is kept."""
+"""The environment variable with the directory; without it nothing is stored."""
 
 _PART = "part-"
-"""How the names of entries begin."""
+"""The prefix of entry names."""
 
 
 def load(key: str) -> bytes | None:
-    """The code of a part; `key` says what the part is, and how it is compiled."""
+    """Return the code of a unit; `key` identifies the unit and its compilation options."""
     folder = os.environ.get(DIRECTORY)
     return cache_store.load(f"{_PART}{identity(key)}", Path(folder)) if folder else None
 
 
 def store(key: str, code: bytes) -> None:
-    """Keep the code of a part; see `load`."""
+    """Store the code of a unit; see `load`."""
     if folder := os.environ.get(DIRECTORY):
         cache_store.store(f"{_PART}{identity(key)}", code, Path(folder))
 
 
 def identity(key: str) -> str:
-    """A hash of a part's key (see `load`), and of what makes code of parts in this process."""
+    """Hash a unit's key (see `load`) together with the code generator of this process."""
     return hashlib.sha256(f"{_makers()} {key}".encode()).hexdigest()
 
 
 @functools.cache
 def _makers() -> str:
-    """A hash of what makes code of a text in this process."""
+    """Hash everything that determines the code generated for a text in this process."""
     facts = (*machine(), sources_of(PART_MAKERS), sources_in(PART_PACKAGES), *LLVM_OPTIONS)
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a process needs once: it is made on another thread while the first module is lowered."""
+"""Warm-up: one-time work of a process, done on another thread while the first module is lowered."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from relax_mlir.runtime import memory, part_lowering, threads
 
 
 def warm_up(num_threads: int) -> list[Callable[[], None]]:
-    """What makes all that this process has not yet: passes for parts, the pool of memory, the team of threads.
+    """Return tasks for what this process still lacks: pipelines for units, the memory pool, the thread pool.
 
-    The team only for `num_threads` above 1. Whoever needs something of it waits for it, or makes it.
+    The thread pool is included only for `num_threads` above 1. Code that needs a result waits for it, or computes it.
     """
     work = [] if part_lowering.is_ready() else [part_lowering.prepare]
     if not memory.is_ready():

@@ -1,4 +1,4 @@
-"""What `relax.print` calls: values as text on Python's standard output."""
+"""The function that `relax.print` calls: print values to Python's standard output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_mlir.arrays import to_numpy
 
 
 def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever the FFI passes
-    """A value as it is printed: tensors are NumPy arrays, shapes tuples of integers."""
+    """Convert a value for printing: tensors to NumPy arrays, shapes to tuples of integers."""
     if isinstance(value, tvm_ffi.Tensor):
         return to_numpy(value)
     if isinstance(value, tvm_ffi.Shape):
@@ -21,7 +21,7 @@ def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever the FFI passes
 
 
 def print_values(format: str, *values: object) -> None:
-    """Print `values`, joined by spaces or put into `format`."""
+    """Print `values`, joined by spaces or inserted into `format`."""
     shown = [_shown(value) for value in values]
     print(str(format).format(*shown) if format else " ".join(map(str, shown)), flush=True)
 

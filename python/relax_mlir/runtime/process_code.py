@@ -1,4 +1,4 @@
-"""Machine code that a process has once and keeps until it ends: memory pool, team of threads, virtual machine."""
+"""Machine code that a process loads once and never unloads: memory pool, thread pool, virtual machine."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from relax_mlir.transform.native_pipeline import run_native
 
 
 def state_address(text: str, function: str, opt_level: int = 2) -> int:
-    """Load the code of a module for good; gives what its `function`, ``() -> !llvm.ptr``, returns.
+    """Load the code of a module permanently; return the result of its `function`, of type ``() -> !llvm.ptr``.
 
     Args:
-        text: a module of scf, arith and LLVM ops. It comes from the persistent cache if that has it.
+        text: a module of scf, arith and LLVM ops. Its code is taken from the persistent cache if possible.
         function: the name of the function, the only public one.
-        opt_level: LLVM's; at 0, in half of the time, it inlines only what is to be inlined always.
+        opt_level: LLVM's; 0 takes half of the time and inlines only always-inline functions.
     """
     return pointer_from(load_code(text, (function,), opt_level), function)
 
@@ -37,22 +37,22 @@ def state_address(text: str, function: str, opt_level: int = 2) -> int:
 def load_code(
     text: str, functions: Sequence[str], opt_level: int = 2, has_checks: bool = False
 ) -> MachineCode:
-    """Load the code of a module for good.
+    """Load the code of a module permanently.
 
     Args:
-        text: a module of scf, arith and LLVM ops; with `has_checks`, one whose functions fail by checks. It comes from
-            the persistent cache if that has it.
+        text: a module of scf, arith and LLVM ops; with `has_checks`, its functions contain checks that fail. Its code
+            is taken from the persistent cache if possible.
         functions: the names of its public functions.
         opt_level: see `state_address`.
     """
     code = _load(part_of(text, functions, has_checks), opt_level)
-    # Other threads, and results that outlive the interpreter, may be in this code at any time.
+    # Other threads, and results that outlive the interpreter, may use this code at any time.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     return code
 
 
 def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Part:
-    """The part that a module is; the arguments are those of `load_code`."""
+    """Return a module as a compilation unit; the arguments are those of `load_code`."""
     return Part(
         text.encode(),
         tuple(functions),
@@ -68,7 +68,7 @@ def part_of(text: str, functions: Sequence[str], has_checks: bool = False) -> Pa
 
 
 def object_of(part: Part, opt_level: int = 2, cpu: FunctionCpu | None = None) -> bytes:
-    """The object file of a part for the host, or another CPU; from the persistent cache if that has it."""
+    """Return the object file of a unit for the host or another CPU, from the persistent cache if possible."""
     key = _key(part, opt_level, cpu) if cache_store.enabled() else None
     if key is not None and (data := cache_store.load(key)) is not None:
         return data
@@ -79,7 +79,7 @@ def object_of(part: Part, opt_level: int = 2, cpu: FunctionCpu | None = None) ->
 
 
 def pointer_from(code: MachineCode, function: str) -> int:
-    """What a function ``() -> !llvm.ptr`` of loaded code returns."""
+    """Return the result of a function ``() -> !llvm.ptr`` of loaded code."""
     address: int | None = ctypes.CFUNCTYPE(ctypes.c_void_p)(code.address(function))()
     assert address is not None
     return address
@@ -108,13 +108,13 @@ def _key(part: Part, opt_level: int, cpu: FunctionCpu | None = None) -> str:
 
 
 def _compile(part: Part, opt_level: int) -> tuple[MachineCode, bytes | None]:
-    """The code, and the object file if there is one."""
+    """Return the code, and the object file if there is one."""
     if SUPPORTED:
         data = compile_part(part, shared_libraries(), opt_level, low_precision=False)
         try:
             return ObjectCode([data]), data
         except ObjectFileError:
-            pass  # LLVM's linker knows more kinds of objects
+            pass  # LLVM's linker supports more object files
     with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(part.source.decode())
         run_native("builtin.module(strip-debuginfo,convert-scf-to-cf)", module)

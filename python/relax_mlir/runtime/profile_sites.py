@@ -1,4 +1,4 @@
-"""The places that a profiled module records: what runs there, and formulas of how much it does."""
+"""Profiled sites of a module: the function that runs there, and formulas of its cost."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from relax_mlir.mlir import ir
 
 @dataclass(frozen=True)
 class Site:
-    """A place in a module.
+    """A profiled site in a module.
 
     Attributes:
         kind: ``function`` (a Relax function as a whole), ``prim`` or ``packed`` (a call of such a function).
         name: the function that runs.
         location: ``file:line:column``, or ``unknown``.
         sizes: the names of the sizes in the formulas: ``a0_1`` is size 1 of argument 0.
-        flops, bytes: formulas, sums of products; None where there are none.
+        flops, bytes: formulas, sums of products; None if unknown.
     """
 
     kind: str
@@ -31,7 +31,7 @@ class Site:
 
 
 def evaluate(formula: str | None, sizes: Mapping[str, int]) -> int | None:
-    """The value of a sum of products of integers and sizes."""
+    """Evaluate a sum of products of integers and sizes."""
     if formula is None:
         return None
     terms = (term.split("*") for term in formula.split(" + "))
@@ -39,7 +39,7 @@ def evaluate(formula: str | None, sizes: Mapping[str, int]) -> int | None:
 
 
 def profiled_sites(module: ir.Module) -> tuple[Site, ...]:
-    """The sites that the pass `instrument-calls` found; site N is at N - 1."""
+    """Return the sites that the pass `instrument-calls` has recorded; site N is at index N - 1."""
     found = []
     for entry in ir.ArrayAttr(module.operation.attributes[PROFILE_SITES]):
         fields = {named.name: named.attr for named in ir.DictAttr(entry)}

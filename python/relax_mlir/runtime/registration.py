@@ -13,7 +13,7 @@ from relax_mlir.runtime.live_errors import keep_errors
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 MODULES = ("data_dependent", "run_dps", "run_op")
-"""Modules of this package that register functions when they are imported."""
+"""Modules of this package that register functions on import."""
 
 
 def registered(name: str) -> Callable[[FunctionT], FunctionT]:
@@ -27,6 +27,6 @@ def registered(name: str) -> Callable[[FunctionT], FunctionT]:
 
 
 def register_functions() -> None:
-    """Register all functions of the runtime; doing it again changes nothing."""
+    """Register all functions of the runtime; idempotent."""
     for module in MODULES:
         importlib.import_module(f"relax_mlir.runtime.{module}")

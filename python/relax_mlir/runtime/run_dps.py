@@ -1,4 +1,4 @@
-"""Destination-passing calls whose results have shapes that only run time knows, rank included."""
+"""Destination-passing calls whose result shapes, including the rank, are known only at run time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from relax_mlir.runtime.registration import registered
 
 @registered(RUN_DPS)
 def call_dps_packed(name: str, dtype: str, count: int, *given: object) -> object:
-    """Allocate `count` results of the shapes that `given` begins with, and let the function `name` fill them.
+    """Allocate `count` results of the shapes at the start of `given`, and call the function `name` to fill them.
 
-    It gets what follows the shapes, then the results. Raises `PackedFunctionError` where nobody has registered it,
+    It gets the arguments after the shapes, then the results. Raises `PackedFunctionError` if it is not registered,
     `ShapeError` for a negative dimension.
     """
     function = tvm_ffi.get_global_func(name, allow_missing=True)

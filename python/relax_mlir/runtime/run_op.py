@@ -1,4 +1,4 @@
-"""Ops on values of which nothing was known when the program was compiled."""
+"""Ops on values whose types were unknown at compile time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from relax_mlir.runtime.registration import registered
 from relax_mlir.runtime.specialize import OpRequest, compile_op
 
 PROGRAMS = 256
-"""How many compiled ops are kept."""
+"""The maximum number of cached compiled ops."""
 REQUESTS = 4096
-"""For how many ops with sizes of operands the compiled op is remembered."""
+"""The maximum number of ops with operand sizes whose compiled op is remembered."""
 
 
 class CompiledOps:
-    """Ops compiled so far; for several threads."""
+    """The ops compiled so far; thread-safe."""
 
     def __init__(self, programs: int = PROGRAMS, requests: int = REQUESTS) -> None:
         self._lock = RenewedLock()
@@ -40,9 +40,9 @@ class CompiledOps:
     def function(
         self, name: str, attributes: str, grouping: str, symbols: str, operands: Sequence[object]
     ) -> CompiledFunction:
-        """Native code for an op on `operands`, the last of which holds the values of `symbols`, if there are any.
+        """Return native code for an op on `operands`; the last operand holds the values of `symbols`, if there are any.
 
-        Raises what the op's shape rule raises on such operands.
+        Raises the errors of the op's shape rule for these operands.
         """
         described = tuple(_description(name, operand) for operand in operands)
         key = (name, attributes, grouping, symbols, described)
@@ -60,7 +60,7 @@ class CompiledOps:
             return program
 
     def forget_context(self) -> None:
-        """Leave the context alone: a thread that is gone may have been at work in it."""
+        """Abandon the context, in which a thread that no longer exists may have been working."""
         self._context = None
 
 
@@ -70,9 +70,9 @@ after_fork_in_child(compiled_ops.forget_context)
 
 @registered(RUN_OP)
 def run_op(name: str, attributes: str, grouping: str, symbols: str, place: str, *operands: object) -> object:
-    """The result of op `name` on `operands`, the last of which holds the values of `symbols`, if there are any.
+    """Run op `name` on `operands`; the last operand holds the values of `symbols`, if there are any.
 
-    Raises what the op raises for such operands when a program is built, with the place of the op.
+    Raises the errors that the op raises for such operands at build time, with the location of the op.
     """
     try:
         return compiled_ops.function(name, attributes, grouping, symbols, operands).ffi(*operands)
@@ -96,7 +96,7 @@ def _description(name: str, operand: object) -> Description:
 def _dtype_name(name: str, operand: tvm_ffi.Tensor) -> str:
     try:
         dtype = str(operand.dtype)
-    except ValueError:  # the FFI has no name for it
+    except ValueError:  # no FFI counterpart
         dtype = "unknown to the FFI"
     if dtype not in DTYPES:
         raise DTypeError(f"{_short(name)}: an operand has dtype {dtype}, expected one of {', '.join(DTYPES)}")

@@ -1,8 +1,8 @@
-"""An op compiled for the ranks and dtypes that its operands turn out to have.
+"""Specialise an op for the run-time ranks and dtypes of its operands.
 
-The sizes of the operands stay symbols where the op's shape rule gives the same with symbols as with the sizes that
-are there. Three ways are tried, from the most general one: every dimension a symbol of its own; equal sizes one
-symbol, and 1 the constant; all sizes constants.
+Operand sizes stay symbolic if the op's shape rule gives the same result for symbols as for the actual sizes. Three
+variants are tried, the most general first: a separate symbol for every dimension; one symbol per distinct size, with 1
+constant; constant sizes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Renaming = Callable[[int], Dim]
 
 @dataclass(frozen=True)
 class OpRequest:
-    """An op on operands of known sizes: `infos` one by one, the fields of a tuple operand too.
+    """An op on operands of known sizes; `infos` are the struct infos of the operands, with tuples flattened.
 
-    `grouping` has an entry per operand of the op, the number of fields of a tuple, or None. `symbols` are those of
-    the attributes, with their values.
+    `grouping` has one entry per operand of the op: the number of fields of a tuple, or None. `symbols` are those of the
+    attributes, with their values.
     """
 
     name: str
@@ -45,7 +45,7 @@ class OpRequest:
     symbols: tuple[tuple[str, int], ...]
 
     def specialized(self, context: ir.Context) -> OpRequest:
-        """The same op on operands with symbolic sizes; raises what the shape rule raises on those that are there."""
+        """Return the op on operands with symbolic sizes. Raises the shape rule's errors for the actual sizes."""
         with context, ir.Location.unknown():
             expected = _evaluated(_infer(self), dict(self.symbols))
             for rename in self._renamings():
@@ -53,7 +53,7 @@ class OpRequest:
                 try:
                     found = _evaluated(_infer(candidate), values)
                 except ShapeError:
-                    continue  # the rule needs to know more of the sizes
+                    continue  # the rule needs more constant sizes
                 if found == expected:
                     return candidate
         return self
@@ -93,7 +93,7 @@ class OpRequest:
         return OpRequest(self.name, self.attributes, self.grouping, infos, nameless), values
 
     def grouped(self, items: Sequence[StructInfo]) -> list[StructInfo]:
-        """One info per operand of the op."""
+        """Return one struct info per operand of the op."""
         rest = iter(items)
         return [
             next(rest) if count is None else Tuple(list(itertools.islice(rest, count)))
@@ -105,7 +105,7 @@ class OpRequest:
         return op_classes()[self.name]
 
     def parsed_attributes(self) -> dict[str, ir.Attribute]:
-        """The op's attributes for operands of these dtypes; needs a current context."""
+        """Return the op's attributes for operands of these dtypes; needs a current context."""
         attributes = ir.DictAttr(ir.Attribute.parse(self.attributes))
         found = {attributes[i].name: attributes[i].attr for i in range(len(attributes))}
         if self.name == "relax.clip":
@@ -127,7 +127,7 @@ def _infer(request: OpRequest) -> Sequence[StructInfo]:
 
 
 def _evaluated(infos: Sequence[StructInfo], values: Mapping[str, int]) -> list[StructInfo]:
-    """`infos` with the values of symbols in place of these."""
+    """Return `infos` with symbols replaced by their values."""
 
     def evaluated(info: StructInfo) -> StructInfo:
         if isinstance(info, Tuple):
@@ -140,7 +140,7 @@ def _evaluated(infos: Sequence[StructInfo], values: Mapping[str, int]) -> list[S
 
 
 def compile_op(request: OpRequest) -> CompiledFunction:
-    """Native code of an op on operands of known ranks and dtypes: they are the parameters, one by one."""
+    """Compile an op on operands of known ranks and dtypes, which become separate parameters."""
     builder = BlockBuilder()
     params = [Var(f"x{i}", info) for i, info in enumerate(request.infos)]
     if request.symbols:

@@ -1,4 +1,4 @@
-"""Threads that compile get the GIL soon: between two calls of LLVM they need it for microseconds only."""
+"""Shorten the GIL switch interval, since compiling threads need the GIL only briefly between LLVM calls."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from contextlib import contextmanager
 from relax_mlir.fork_safety import Order, after_fork_in_child, process_lock
 
 SECONDS = 0.0003
-"""Python's own is 0.005: for so long a thread would wait, ten times for each part, while another lowers the rest."""
+"""Python's default is 0.005: a thread would wait that long, ten times per unit, while another one lowers the rest."""
 
 _ROUNDED = 0.5e-6
-"""The interpreter cuts seconds off to microseconds."""
+"""The interpreter truncates the interval to microseconds."""
 
 _lock = process_lock(Order.SWITCH_INTERVAL)
 _users: Counter[int] = Counter()
-"""How many blocks each thread is in."""
+"""The number of active blocks of each thread."""
 _before = 0.0
 
 
 @contextmanager
 def short_switch_interval() -> Iterator[None]:
-    """Let the interpreter switch between threads more often while the block runs, in whatever thread."""
+    """Shorten the switch interval of all threads while the block runs."""
     global _before
     user = threading.get_ident()
     with _lock:
@@ -48,7 +48,7 @@ def _leave(user: int) -> None:
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: one thread is left."""
+    """In the child of a fork, drop the blocks of the other threads."""
     for user in [user for user in _users if user != threading.get_ident()]:
         _leave(user)
 

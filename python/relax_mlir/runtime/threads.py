@@ -1,10 +1,10 @@
-"""The threads on which compiled code runs its loops: one team per process, which all executables share.
+"""The thread pool on which compiled code runs its loops: one per process, shared by all executables.
 
-The team is compiled with the first module that may use it, unless a library that is loaded has brought one; its
-threads are started when a call first has work for them. After a fork the child starts a team of its own.
+The pool is compiled with the first module that may use it, unless a loaded library has registered one. Its threads
+start with the first call that has work for them. After a fork the child starts its own pool.
 
-A thread without work looks for the next loop for some milliseconds before it sleeps, as those of OpenMP do:
-`DEFAULT_BLOCKTIME` unless the environment variable RELAX_MLIR_BLOCKTIME says another number.
+An idle thread polls for the next loop for some milliseconds before it sleeps, like OpenMP's: `DEFAULT_BLOCKTIME`,
+unless the environment variable RELAX_MLIR_BLOCKTIME gives another number.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from relax_mlir.lowering.runtime_lib.thread_pool import (
 from relax_mlir.runtime.process_code import state_address
 
 DEFAULT_BLOCKTIME = 5.0
-"""Milliseconds for which a thread without work looks for a job before it sleeps. A CPU that sleeps in between is slow
-to come back on many systems: on virtual machines a loop of a millisecond is often over before it does."""
+"""Milliseconds for which an idle thread polls for a job before it sleeps.
+
+Waking up a sleeping CPU is slow on many systems: on virtual machines, a loop of a millisecond is often over before.
+"""
 
 LONGEST_BLOCKTIME = 1e9
 BLOCKTIME_VARIABLE = "RELAX_MLIR_BLOCKTIME"
@@ -49,23 +51,23 @@ def require_threads(count: int, where: str) -> None:
 
 
 def bind(table: int) -> None:
-    """Let a compiled module, whose pointer to `parallel` is at the address `table`, use the team."""
+    """Connect a compiled module to the pool; its pointer to `parallel` is at the address `table`."""
     pointer = ctypes.c_void_p.from_address(table)
     pointer.value = ctypes.c_void_p.from_address(_address() + offset("parallel")).value
 
 
 def is_ready() -> bool:
-    """Whether the team's code is compiled."""
+    """True if the pool's code is compiled."""
     return _team is not None
 
 
 def prepare() -> None:
-    """Compile the team's code, unless it is."""
+    """Compile the pool's code if necessary."""
     _address()
 
 
 def running_threads() -> int:
-    """How many threads the team has besides those that call it."""
+    """Return the number of threads of the pool, not counting the callers."""
     return 0 if _team is None else _word("started").value
 
 
@@ -74,7 +76,7 @@ def _word(field: str) -> ctypes.c_int64:
 
 
 def _address() -> int:
-    """The state of the team of this process, compiled when it is first needed."""
+    """Return the address of the pool's state, compiled on first use."""
     global _team
     if _team is None:
         with _lock:
@@ -87,7 +89,7 @@ def _compile() -> int:
     blocktime = _blocktime()
     name = registry_name(platform.machine())
     registered = tvm_ffi.get_global_func(name, allow_missing=True)
-    if registered is not None:  # an exported library has brought it
+    if registered is not None:  # registered by an exported library
         return int(registered().value)
     address = state_address(team_text(platform.machine()), STATE)
     ctypes.c_int64.from_address(address + offset("blocktime")).value = round(blocktime * 1e6)
@@ -96,7 +98,7 @@ def _compile() -> int:
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: the threads are gone, also the one that held the lock of the team."""
+    """In the child of a fork, reset the pool: its threads are gone, including one that may hold its lock."""
     if _team is None:
         return
     for field in ("started", "sleepers", "open", "lock"):
@@ -107,7 +109,7 @@ after_fork_in_child(_forget_threads)
 
 
 def _blocktime() -> float:
-    """What RELAX_MLIR_BLOCKTIME says, in milliseconds, or the default."""
+    """Return RELAX_MLIR_BLOCKTIME in milliseconds, or the default."""
     text = os.environ.get(BLOCKTIME_VARIABLE)
     if text is None:
         return DEFAULT_BLOCKTIME

@@ -1,8 +1,8 @@
-"""Where torch keeps what generated code reads of its tensors, found in this process.
+"""Memory layouts of torch tensors that generated code relies on, determined in this process.
 
-None of it is in an interface of torch. Each offset is looked for in the memory of tensors whose contents torch itself
-tells, and used only where all of them have it at one place. That the code sees what it should is tested on top of it
-(`fast_call_torch_test`).
+They are not part of any interface of torch. Each offset is found by searching the memory of tensors with known
+properties; it is used only if the value is at exactly one offset in all of them. `fast_call_torch_test` also tests the
+code itself.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _ExchangeAPI(ctypes.Structure):
 
 @dataclass(frozen=True)
 class TorchLayouts:
-    """Words of the state of the generated code, under the names that they have there."""
+    """Fields of the generated code's state, under the same names."""
 
     torch_to_dltensor: int
     torch_from_managed: int
@@ -59,11 +59,11 @@ class TorchLayouts:
 
 
 class NotNowError(Exception):
-    """A mode of torch is active in which it makes other tensors than plain ones."""
+    """A mode of torch is active in which it does not create plain tensors."""
 
 
 def torch_layouts() -> TorchLayouts:
-    """The layouts of this version of torch; raises UnknownLayoutError or NotNowError."""
+    """Return the layouts of this version of torch. Raises UnknownLayoutError or NotNowError."""
     import torch
 
     with torch.inference_mode(False):
@@ -109,9 +109,9 @@ def torch_layouts() -> TorchLayouts:
 
 
 def _gradient_offsets() -> dict[str, int]:
-    """Where a tensor has its block of facts for gradients, and where that says that one is required, or of what.
+    """Return the offset in a tensor of its autograd metadata, and the offsets there of `requires_grad` and `grad_fn`.
 
-    Each is what changes when the fact does.
+    Each is the field that changes with the property.
     """
     import torch
 
@@ -170,7 +170,7 @@ def _exchange_api(tensor_type: Any) -> _ExchangeAPI:  # noqa: ANN401 - a class w
 
 
 def _offset(objects: Sequence[int], size: int, words: Sequence[int], what: str) -> int:
-    """The one offset at which each object has its word, in as many words as `size`."""
+    """Return the only offset at which each object has its word, within the first `size` words."""
     places = set(range(0, 8 * size, 8))
     for address, word in zip(objects, words, strict=True):
         found = _read(address, size)
@@ -183,7 +183,7 @@ def _offset(objects: Sequence[int], size: int, words: Sequence[int], what: str) 
 
 
 def _read(address: int, size: int) -> tuple[int, ...]:
-    """Words of memory; by way of a file, so that none behind the end of an object is read that is not there."""
+    """Read words of memory through a file, so that reading past mapped memory is safe."""
     with open("/proc/self/mem", "rb", buffering=0) as memory:
         memory.seek(address)
         data = memory.read(8 * size)

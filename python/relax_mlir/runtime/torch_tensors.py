@@ -1,8 +1,8 @@
-"""Torch tensors as arguments: what DLPack does not say of them is looked at before the FFI takes their memory.
+"""Torch tensors as arguments: check the properties that DLPack does not carry before the FFI uses their memory.
 
-DLPack gives an address, sizes and steps. It knows neither torch's negative and conjugate bits, by which elements count
-with another sign than the one in memory, nor how large the storage is, which may have been resized under the tensor.
-Nor does what happens by way of memory become part of a gradient.
+DLPack carries an address, sizes and strides. It does not carry torch's negative and conjugate bits, which change the
+sign of elements without changing memory, nor the size of the storage, which may have been resized. Accesses through
+memory are also invisible to autograd.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 def plain_torch_tensors(
     name: str, args: tuple[object, ...], inputs: int, written: Sequence[Place]
 ) -> tuple[object, ...]:
-    """The arguments of the function `name`, in which elements of torch tensors are what memory says.
+    """Return the arguments of the function `name`, with torch tensors whose memory holds their elements.
 
-    Arguments with a negative or conjugate bit are replaced by tensors without. Arguments beyond `inputs`, and those at
-    places that are `written`, are results to be written. Raises ArgumentError for a tensor without dense memory of its
-    size, and for one that requires a gradient while torch records; DeviceError for one on "meta".
+    Arguments with a negative or conjugate bit are replaced by resolved tensors. Arguments beyond `inputs`, and those in
+    `written`, are outputs. Raises ArgumentError for a tensor without dense memory of its size, and for one that
+    requires a gradient while torch records gradients; DeviceError for one on "meta".
     """
     for arg in args:
         if not _is_plain(arg):
@@ -37,7 +37,7 @@ def plain_torch_tensors(
 
 
 _tensor_types: dict[type, bool] = {}
-"""Whether a type is that of torch tensors, of types seen so far."""
+"""True for torch tensor types; a cache of the types seen so far."""
 
 
 def _is_tensor_type(kind: type) -> bool:
@@ -49,9 +49,9 @@ def _is_tensor_type(kind: type) -> bool:
 
 
 def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any argument
-    """Whether a look at a value shows that nothing needs to be done; most calls have had it in generated code.
+    """True if a value needs no conversion; most calls have checked this in generated code.
 
-    Tensors of other layouts and devices are left to the FFI, which refuses them (see `may_convert`).
+    Tensors of other layouts and devices are left to the FFI, which rejects them (see `may_convert`).
     """
     kind = type(value)
     if not (_tensor_types[kind] if kind in _tensor_types else _is_tensor_type(kind)):
@@ -68,19 +68,19 @@ def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any argument
 
 
 def _is_recorded(tensor: torch.Tensor) -> bool:
-    """Whether torch would record for a gradient what becomes of a tensor."""
+    """True if torch would record operations on the tensor for a gradient."""
     return bool(tensor.requires_grad and sys.modules["torch"].is_grad_enabled())
 
 
 REFUSALS = (RuntimeError, BufferError, ArgumentError)
-"""What the FFI raises for arguments that it cannot take."""
+"""The exceptions that the FFI raises for arguments that it cannot convert."""
 
 
 def may_convert(error: Exception, name: str, args: tuple[object, ...]) -> bool:
-    """Whether a call that has raised one of `REFUSALS` may be made again with what `to_ffi` gives for its arguments.
+    """True if a call that raised one of `REFUSALS` may be repeated with arguments converted by `to_ffi`.
 
-    The FFI fails before the function has begun, if it is for an argument that it cannot convert. Raises the project's
-    error for what it refuses of torch tensors.
+    If the FFI cannot convert an argument, it fails before the function starts. Raises the project's error for torch
+    tensors that the FFI rejects.
     """
     if isinstance(error, RuntimeError):
         for i, arg in enumerate(args):
@@ -120,7 +120,7 @@ def _plain(role: str, value: Any, written: bool) -> object:  # noqa: ANN401 - an
 
 
 def _check_memory(role: str, tensor: torch.Tensor) -> None:
-    """Raise unless the storage of a tensor has all of its elements; RuntimeError where it has no such storage."""
+    """Raise unless the storage of a tensor contains all of its elements; RuntimeError if it has no such storage."""
     if tensor.is_quantized or tensor.is_nested:
         raise RuntimeError("its elements are quantised" if tensor.is_quantized else "it is nested")
     if tensor.is_meta:
