@@ -91,7 +91,7 @@ class PartCompiler:
     Args:
         libraries: paths of the shared libraries that define the units' external functions.
         opt_level: LLVM's, 0 to 3, for units that benefit. The others, which are kernels generated in optimised form and
-            code that runs once per call, use level 0, which saves half of the time; the code generator always optimises.
+            code that runs once per call, use level 0, which takes half the time. The code generator always optimises.
         persistent: if True, shared units are cached persistently, and all units in the directory of units, if there is
             one (`part_store`).
         low_precision: True if f16 or bf16 may occur in units above level L.

@@ -15,8 +15,7 @@ _WITH_CARE, _WITHOUT = "with care", "without"
 
 
 def wrong_torch_calls(cls: type, call: Callable[..., Any], probe: int, give: int) -> str | None:
-    """Return an error of calls by `call` with torch tensors, as in `fast_call_test.wrong_calls`; None if all are right.
-    """
+    """Return an error of calls by `call` with torch tensors, as in `fast_call_test.wrong_calls`, or None."""
     import torch
 
     methods = {"__slots__": (), SLOW: lambda *_: _WITH_CARE}
