@@ -1,4 +1,4 @@
-"""Programs of other frameworks, and files, as modules of this project.
+"""Importers of models from other frameworks and from files.
 
-One file or folder per framework, which need not be installed.
+There is one file or folder per framework; a framework need not be installed until it is used.
 """

@@ -1,4 +1,4 @@
-"""How far the import and the compilation of large models are: bars on terminals, nothing elsewhere."""
+"""Progress bars for the import and compilation of large models, on terminals only."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 MIN_NODES = 200
-"""Models of fewer nodes are imported in an instant: they get no bar."""
+"""Models with fewer nodes are imported quickly and get no bar."""
 
 
 class _ThreadState(threading.local):
-    """Whether this thread shows something already."""
+    """True while this thread shows a bar or bars are hidden."""
 
     busy = False
 
@@ -29,7 +29,7 @@ _state = _ThreadState()
 
 @contextmanager
 def hidden() -> Iterator[None]:
-    """Within, this thread shows no bars, as somebody else tells of the work."""
+    """Hide bars of this thread within the context, while other code reports progress."""
     before, _state.busy = _state.busy, True
     try:
         yield
@@ -39,7 +39,7 @@ def hidden() -> Iterator[None]:
 
 @contextmanager
 def importing(what: str, nodes: int) -> Iterator[Callable[[], None]]:
-    """A bar for the import of `nodes` nodes of `what`; call what it gives after each node."""
+    """Show a bar for the import of `nodes` nodes of `what`; call the yielded function after each node."""
     with _bar(nodes) as bar:
         if bar is None:
             yield lambda: None
@@ -50,7 +50,7 @@ def importing(what: str, nodes: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def compiling(nodes: int) -> Iterator[None]:
-    """A bar that names the steps of `relax_mlir.build`, for a model of `nodes` nodes."""
+    """Show a bar with the current step of `relax_mlir.build`, for a model of `nodes` nodes."""
     with _bar(nodes) as bar:
         if bar is None:
             yield
@@ -62,7 +62,7 @@ def compiling(nodes: int) -> Iterator[None]:
 
 @contextmanager
 def _bar(nodes: int) -> Iterator[Progress | None]:
-    """A bar that goes away at the end; None if none is wanted."""
+    """Yield a transient bar; None if no bar should be shown."""
     if _state.busy or nodes < MIN_NODES or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

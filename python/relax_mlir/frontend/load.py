@@ -1,4 +1,4 @@
-"""Models in files: modules of IR, saved ones, Python files that define one, and those of other frameworks."""
+"""Load models from files: IR modules, saved modules, Python files, and models of other frameworks."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from relax_mlir.isolation import crash_of
 from relax_mlir.mlir import ir
 
 ARCHIVE = b"PK"
-"""How a file that `IRModule.save` has written begins."""
+"""The first bytes of a file that `IRModule.save` has written."""
 
 
 def load(path: str | Path, *, trusted: bool = False) -> IRModule:
-    """The module in a file, whatever made it; the tools read their models by it.
+    """Load the module in a file of any supported format; the command line tools use this function.
 
     Args:
-        path: by its ending, ``.onnx``: a model of ONNX (`relax_mlir.frontend.onnx.from_onnx` has options);
-            ``.pt2``: a program that ``torch.export.save`` has written (`relax_mlir.frontend.torch`);
-            ``.py``: a Python file, which is run, and its module taken, ``model.py:Name`` says which.
-            Any other file is IR as text or MLIR bytecode, or what `IRModule.save` has written.
-        trusted: True for a file from a source that you trust: ``.pt2`` files may run code, by pickles of any kind,
+        path: the suffix determines the format. ``.onnx``: an ONNX model (`relax_mlir.frontend.onnx.from_onnx` has
+            options). ``.pt2``: a program saved by ``torch.export.save`` (`relax_mlir.frontend.torch`). ``.py``: a
+            Python file, which is run and whose module is returned; ``model.py:Name`` selects one. Any other file is
+            IR as text or MLIR bytecode, or the output of `IRModule.save`.
+        trusted: True for a file from a source that you trust: ``.pt2`` files may run code through arbitrary pickles,
             custom objects or compiled code ([which formats are code](security.md)), and IR is parsed without a
             child process that tries it first. A Python file is always run.
 
     Raises:
         UntrustedFileError: the ``.pt2`` file could run code, and is not `trusted`.
-        ParseError: the file, or data that belongs to it, cannot be read, or is no module or model.
+        ParseError: the file, or a data file that it needs, cannot be read, or contains no module or model.
         UnknownNameError: the Python file has no such module.
         ArgumentError: the Python file raises an error, or has no module, or several.
         UnsupportedError: the model has ops that cannot be imported; lists them.
@@ -48,18 +48,18 @@ def load(path: str | Path, *, trusted: bool = False) -> IRModule:
 
 
 def is_python(text: str) -> bool:
-    """Whether a command line names a Python file: ``model.py``, ``model.py:Name``."""
+    """True if a command line argument names a Python file: ``model.py``, ``model.py:Name``."""
     return text.endswith(".py") or ".py:" in text
 
 
 def read_module(text: str, variables: Mapping[str, Any] | None = None, *, trusted: bool = False) -> IRModule:
-    """The module in a file, as `load`; `variables`: the globals of a Python file that has been run already."""
+    """Load the module in a file like `load`; `variables` are the globals of a Python file that has been run already."""
     path, _, name = text.partition(":") if ".py:" in text else (text, "", "")
     _require_file(path)
     if path.endswith(".py"):
         return _from_python(path, name, python_globals(path) if variables is None else variables)
     if path.endswith(".onnx"):
-        from relax_mlir.frontend.onnx import from_onnx  # it needs onnx
+        from relax_mlir.frontend.onnx import from_onnx  # requires onnx
 
         return from_onnx(path)
     if path.endswith(".pt2"):
@@ -80,17 +80,17 @@ def _require_file(path: str) -> None:
 def _from_torch(path: str, trusted: bool) -> IRModule:
     import torch
 
-    from relax_mlir.frontend.torch import from_exported_program  # it needs torch
+    from relax_mlir.frontend.torch import from_exported_program  # requires torch
     from relax_mlir.frontend.torch.archive_check import check_archive
 
     try:
         if not trusted:
             check_archive(path)
-        with _without_log("torch.export"):  # it logs a trace of its first attempt
+        with _without_log("torch.export"):  # it logs the failure of its first attempt
             program = torch.export.load(path)
     except RelaxError:
         raise
-    except Exception as error:  # torch raises of all kinds for files that are damaged
+    except Exception as error:  # torch raises various errors for damaged files
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ParseError(f"{path}: no program that torch.export.load reads: {reason}") from error
     return from_exported_program(program)
@@ -124,7 +124,7 @@ def _from_bytecode(path: str, trusted: bool) -> IRModule:
 
 
 def python_globals(path: str) -> dict[str, Any]:
-    """Run a Python file, and give its globals; raises ParseError, ArgumentError."""
+    """Run a Python file and return its globals. Raises ParseError, ArgumentError."""
     _require_file(path)
     folder = str(Path(path).parent)
     sys.path.insert(0, folder)

@@ -1,4 +1,4 @@
-"""The k best elements as the frameworks define them: exactly k, unlike those of Relax's `topk`."""
+"""Top-k as other frameworks define it: exactly k elements, unlike Relax's `topk`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from relax_mlir.symbolic import Dim
 
 
 def top_k(x: Value, k: Dim, axis: int, largest: bool) -> tuple[Value, Value]:
-    """The `k` largest or smallest elements of `x` along `axis`, the best first, and their indices, int64.
+    """Return the `k` largest or smallest elements of `x` along `axis`, the best first, and their int64 indices.
 
-    More of them than there are elements are an error, when the call is made if it is not known before.
+    A `k` above the number of elements is an error, raised at run time if sizes are unknown.
 
     Raises:
         ShapeError: `k` is negative, or more than the size of the dimension.

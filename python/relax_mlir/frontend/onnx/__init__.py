@@ -1,9 +1,9 @@
-"""ONNX models as modules: `from_onnx`, and `InferenceSession` with the manners of ONNX Runtime. Needs `onnx`."""
+"""Import ONNX models: `from_onnx`, and `InferenceSession` with ONNX Runtime's interface. Requires `onnx`."""
 
 from relax_mlir.error import ArgumentError
 
 try:
-    import onnx as _onnx  # noqa: F401 - asked for here, so that the error says what to install
+    import onnx as _onnx  # noqa: F401 - imported first, so that the error says what to install
 except ImportError as error:
     raise ArgumentError("relax_mlir.frontend.onnx needs onnx: pip install 'relax-mlir[onnx]'") from error
 

@@ -1,4 +1,4 @@
-"""Operands whose dimensions must fit each other, which ONNX finds out when the program runs."""
+"""Operands whose dimensions must match, which ONNX checks only at run time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from relax_mlir.symbolic import Dim
 
 
 def aligned(values: Sequence[Value]) -> list[Value]:
-    """The values with dimensions that broadcast provably.
+    """Return the values with dimensions that provably broadcast.
 
-    Where two dimensions are different symbols, neither of which is known to be 1, they are taken to be equal; a call
-    that gives them different sizes is an error.
+    Two different symbols, neither of which is known to be 1, are assumed to be equal. A call with different sizes for
+    them is an error.
     """
     shapes = [value.tensor_info.shape for value in values]
     if any(shape is None for shape in shapes):
@@ -38,14 +38,14 @@ def _wanted(dims: Sequence[Dim]) -> Dim:
 
 
 def wanted_dims(shapes: Sequence[Sequence[Dim]]) -> list[Dim]:
-    """The dimensions that tensors of equal shapes are taken to have: those that are numbers where some are."""
+    """Return the assumed dimensions of tensors of equal shapes: per axis an integer if there is one, else the first."""
     return [
         next((dim for dim in dims if isinstance(dim, int)), dims[0]) for dims in zip(*shapes, strict=True)
     ]
 
 
 def matched(value: Value, target: Sequence[Dim]) -> Value:
-    """The value with the last dimensions of `target`, which each call checks where they are not provably equal."""
+    """Match a value to the last dimensions of `target`; those not provably equal are checked by each call."""
     shape = value.tensor_info.shape
     assert shape is not None
     pattern: list[Dim | None] = []
@@ -58,7 +58,7 @@ def matched(value: Value, target: Sequence[Dim]) -> Value:
 
 
 def broadcast_shape(first: Sequence[Dim], second: Sequence[Dim]) -> list[Dim]:
-    """The shape of two broadcast against each other, by the rule of `aligned`."""
+    """Return the shape of two shapes broadcast against each other, with the assumptions of `aligned`."""
     rank = max(len(first), len(second))
     one = [1] * (rank - len(first)) + list(first)
     other = [1] * (rank - len(second)) + list(second)

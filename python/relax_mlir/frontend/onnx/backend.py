@@ -1,4 +1,4 @@
-"""The interface of `onnx.backend`, by which ONNX's own tests run models."""
+"""The `onnx.backend` interface, through which ONNX's own tests run models."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from relax_mlir.frontend.onnx.session import InferenceSession
 
 
 class RelaxBackendRep(BackendRep):  # type: ignore[misc]  # onnx's class is not typed
-    """A model ready to run."""
+    """A compiled model."""
 
     def __init__(self, session: InferenceSession) -> None:
         self._session = session
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any], **kwargs: object) -> tuple[Any, ...]:
-        """The outputs for inputs, by name or in the order of the model."""
+        """Return the outputs for inputs given by name or in the order of the model."""
         names = [info.name for info in self._session.get_inputs()]
         if isinstance(inputs, Mapping):
             return tuple(self._session.run(None, inputs))

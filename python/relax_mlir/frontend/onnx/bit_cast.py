@@ -1,4 +1,4 @@
-"""The bits of elements as another dtype."""
+"""Reinterpret the bits of elements as another dtype."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.te.tensors import Tensor
 
 
 def bit_cast(x: Tensor, dtype: str) -> Tensor:
-    """The bits of `x` as elements of `dtype`, which has as many bits."""
+    """Reinterpret the bits of `x` as elements of `dtype`, which has the same width."""
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         at = [fresh("i") for _ in x.shape]

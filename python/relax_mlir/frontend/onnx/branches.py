@@ -1,4 +1,4 @@
-"""What conditionals and loops share: what branches give, and what is true of the results of both."""
+"""Shared code of conditionals and loops: results of branches, and their common type."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 def flag(node: Node, index: int) -> Value:
-    """Input `index`, a bool of one element, as a tensor of rank 0."""
+    """Return input `index`, a bool of one element, as a tensor of rank 0."""
     return R.reshape(node.tensor(index), ()) if node.rank(index) else node.tensor(index)
 
 
 class DifferentRanksError(Exception):
-    """The branches of an `If` give tensors of different ranks, so that what follows has to be converted in each."""
+    """The branches of an `If` yield tensors of different ranks, so each must contain the rest of the graph."""
 
 
 class _Probed(Exception):
-    """Leaves a branch that is built only to see what it gives."""
+    """Leaves a branch that is built only to determine its result types."""
 
 
 def probed(converter: Converter, emit: Callable[[], Sequence[Item]]) -> list[Tensor | str]:
-    """What the items that `emit` gives are: struct infos of tensors, or the kinds of others. Nothing stays of it."""
+    """Return the struct infos of the tensors that `emit` yields, or the kinds of other items. No emitted op remains."""
     found: list[Tensor | str] = []
 
     def branch() -> Value:
@@ -56,7 +56,7 @@ def probed(converter: Converter, emit: Callable[[], Sequence[Item]]) -> list[Ten
 
 
 def common(one: Any, other: Any) -> Tensor:  # noqa: ANN401 - struct infos of tensors
-    """What is true of two tensors; dimensions that differ, or that only a branch knows, are unknown."""
+    """Return the common type of two tensors; dimensions that differ, or that only a branch knows, are unknown."""
     if one.dtype != other.dtype:
         raise DTypeError(f"a value is {one} here and {other} there: the dtypes differ")
     if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
@@ -71,23 +71,23 @@ def common(one: Any, other: Any) -> Tensor:  # noqa: ANN401 - struct infos of te
 
 
 def defined(item: Item | None, name: str) -> Item:
-    """An output of a subgraph, which must have a value."""
+    """Return an output of a subgraph, which must have a value."""
     if item is None:
         raise ParseError(f"the output '{name}' of a subgraph has no value")
     return item
 
 
 def is_outer(dim: Dim) -> bool:
-    """Whether a dimension means the same outside of a block; symbols that are made in it do not."""
+    """True if a dimension is valid outside of the block; symbols defined in the block are not."""
     return isinstance(dim, int) or all(name in _outer_symbols() for name in symbolic.symbols(dim))
 
 
 def _outer_symbols() -> set[str]:
-    """The symbols that may be used at the insertion point."""
+    """The symbols in scope at the insertion point."""
     return symbols_in_scope(ir.InsertionPoint.current.block)
 
 
 def loosened(value: Value, info: Tensor) -> Value:
-    """The value, of which no more is known than `info` says."""
+    """Return the value with the less precise type `info`."""
     assert info.shape is not None
     return value if value.tensor_info.shape == info.shape else R.match_shape(value, list(info.shape))

@@ -1,4 +1,4 @@
-"""The walk over an ONNX graph: nodes become ops, subgraphs become regions, functions are expanded."""
+"""Convert an ONNX graph: nodes become ops, subgraphs become regions, functions are inlined."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from relax_mlir.frontend.onnx.used_names import needed_nodes, outer_names
 from relax_mlir.symbolic import Dim, Expr
 
 _MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError)
-"""What rules raise for a node that is not as ONNX defines it."""
+"""Exceptions that rules raise for malformed nodes."""
 
 
 MOVES = frozenset(
@@ -56,13 +56,13 @@ MOVES = frozenset(
         *("Split", "Gather", "Tile", "DepthToSpace", "SpaceToDepth"),
     )
 )
-"""Ops that only move elements, so that they may be of any dtype."""
+"""Ops that only move elements and therefore support any dtype."""
 CONVERTS = frozenset(("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "Shape", "Size"))
-"""Ops that tell dtypes apart by themselves."""
+"""Ops that handle the narrow dtypes themselves."""
 
 
 class Converter:
-    """Converts the graphs of one model into the function that `bb` is building."""
+    """Converts the graphs of one model into the function under construction in `bb`."""
 
     def __init__(
         self,
@@ -80,24 +80,24 @@ class Converter:
         self._count = 0
         self._reading: tuple[str, ...] = ()
         self.open_inputs: set[str] = set()
-        """Inputs of the model whose values, which only a call tells, became symbols or decide a branch."""
+        """Inputs of the model, unknown at import, whose values became symbols or decide a branch."""
 
     # -- random numbers
 
     @property
     def random(self) -> RandomState:
-        """The state of random numbers. Raises `NumbersDrawnError` if the function has none."""
+        """The current state of random numbers. Raises `NumbersDrawnError` if the function has none."""
         if self._random is None:
             raise NumbersDrawnError
         return self._random
 
     def states(self, drawn: bool = True) -> list[Value]:
-        """The state of random numbers that the program is at, if the function has one and this part has `drawn`."""
+        """Return the current state of random numbers in a list; empty if the function has none, or if not `drawn`."""
         return [] if self._random is None or not drawn else [self._random.now]
 
     @contextlib.contextmanager
     def noting_draws(self, drawn: set[bool]) -> Iterator[None]:
-        """Add to `drawn` whether what is converted inside draws random numbers."""
+        """Add to `drawn` True if code converted in the context draws random numbers, else False."""
         before = self.states()
         yield
         drawn.add(any(now is not then for now, then in zip(self.states(), before, strict=True)))
@@ -105,7 +105,7 @@ class Converter:
     # -- values and symbols
 
     def reserve(self, symbols: Iterable[str]) -> None:
-        """Symbols of the parameters, which no fresh one may be called like."""
+        """Reserve the symbols of parameters, so that no fresh symbol gets their names."""
         self._taken.update(symbols)
 
     def fresh_symbol(self, hint: str = "u") -> str:
@@ -116,7 +116,7 @@ class Converter:
         return f"{hint}{number}"
 
     def value_of(self, item: TensorItem) -> Value:
-        """The value of a tensor; that of known elements is made once in each block."""
+        """Return the value of a tensor; a constant is emitted once per block."""
         if item.value is not None:
             return item.value
         for made in self._made:
@@ -128,7 +128,7 @@ class Converter:
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
-        """Inside, values are made in a block of their own, such as a branch."""
+        """Emit values in a separate block, such as a branch, within the context."""
         self._made.append({})
         kept = None if self._random is None else self._random.kept()
         try:
@@ -139,7 +139,7 @@ class Converter:
                 self._random.restore(kept)
 
     def dims_of(self, vector: Value) -> list[Dim]:
-        """Fresh symbols for the elements of a vector of integers, none of which may be negative at run time."""
+        """Bind fresh symbols to the elements of an integer vector; a negative element is an error at run time."""
         self.leave_open()
         info = vector.tensor_info
         if info.shape is None or len(info.shape) > 1 or not all(isinstance(dim, int) for dim in info.shape):
@@ -157,11 +157,11 @@ class Converter:
         return [symbolic.symbol(name) for name in names]
 
     def leave_open(self) -> None:
-        """Note that the inputs that the node depends on are left to a call, though their values say what it does."""
+        """Record that the current node depends on the values of inputs that are not known at import."""
         self.open_inputs.update(self._reading)
 
     def with_symbols(self, value: Value) -> Value:
-        """`value` with a fresh symbol for each dimension that nothing is known of."""
+        """Return `value` with fresh symbols for its unknown dimensions."""
         info = value.struct_info
         if not isinstance(info, Tensor) or info.shape is None or None not in info.shape:
             return value
@@ -184,7 +184,7 @@ class Converter:
         opsets: dict[str, int],
         done: Callable[[], None] = lambda: None,
     ) -> None:
-        """Convert those of `nodes` that the `outputs` need; `done` is called after each."""
+        """Convert those of `nodes` that the `outputs` need; call `done` after each."""
         needed = needed_nodes(nodes, outputs)
         for number, node in enumerate(needed, 1):
             try:
@@ -197,7 +197,7 @@ class Converter:
     def subgraph(
         self, graph: GraphProto, scope: Scope, opsets: dict[str, int], inputs: Sequence[Item | None] = ()
     ) -> list[Item]:
-        """Convert a subgraph at the current insertion point, with its inputs bound to `inputs`; its outputs."""
+        """Convert a subgraph at the insertion point with its inputs bound to `inputs`; return its outputs."""
         inner = Scope(scope)
         for info, item in zip(graph.input, inputs, strict=True):
             inner.bind(info.name, item)
@@ -215,7 +215,7 @@ class Converter:
                 self._reading = _sources(node)
                 outputs = self._outputs(node)
                 self.bind_outputs(node, outputs)
-            except (ArgumentError, UnknownNameError) as error:  # what an op here is given stands in the model
+            except (ArgumentError, UnknownNameError) as error:  # the op's arguments come from the model
                 raise ParseError(f"{place}: {error}") from error
             except RelaxError as error:
                 raise _located(error, place) from error
@@ -245,7 +245,7 @@ class Converter:
         return self.expand(node, body)
 
     def expand(self, node: Node, body: FunctionProto) -> list[Any]:
-        """The outputs of a node whose op is defined by a function."""
+        """Inline the function that defines a node's op; return the node's outputs."""
         inner = Scope()
         for name in body.input:
             inner.bind(name, None)
@@ -282,13 +282,13 @@ class Converter:
 
 
 def _sources(node: Node) -> tuple[str, ...]:
-    """The inputs of the model that a node depends on."""
+    """Return the inputs of the model that a node depends on."""
     read = [name for name in node.proto.input if name] + outer_names(node.proto)
     return tuple(dict.fromkeys(source for name in read for source in node.scope.sources(name)))
 
 
 def _materialized(item: TensorItem) -> Value:
-    """Emit the value of known elements."""
+    """Emit the value of a tensor with known elements."""
     assert item.known is not None
     if not item.is_symbolic:
         array = np.ascontiguousarray(item.known).reshape(item.known.shape)
@@ -304,7 +304,7 @@ def _materialized(item: TensorItem) -> Value:
 
 
 def _located(error: RelaxError, place: str) -> RelaxError:
-    """The error with the node in front; an error of a node inside of another one names both."""
+    """Prefix an error with the node; an error of a nested node names both."""
     text = f"{place}: {error}"
     if isinstance(error, ParseError | ShapeError | DTypeError | UnsupportedError) or type(error).__init__ in (
         RelaxError.__init__,
@@ -318,5 +318,5 @@ def _located(error: RelaxError, place: str) -> RelaxError:
 
 
 def is_small(arrays: Iterable[np.ndarray[Any, Any]]) -> bool:
-    """Whether arrays have so few elements that they are computed with at import."""
+    """True if arrays are small enough to be computed with at import."""
     return sum(array.size for array in arrays) <= MAX_FOLDED

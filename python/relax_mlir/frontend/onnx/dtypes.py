@@ -26,13 +26,13 @@ NAMES: dict[int, str] = {
     TensorProto.BOOL: "bool",
     **NARROW_NAMES,
 }
-"""Names of dtypes by ONNX's numbers; types that are not here are not supported."""
+"""dtype names by ONNX's type number; other types are not supported."""
 CODES = {name: code for code, name in NAMES.items()}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def dtype_name(code: int, what: str) -> str:
-    """The dtype of ONNX's element type `code`; `what` names the value in the error."""
+    """Return the dtype of ONNX's element type `code`; `what` names the value in the error."""
     if code in NAMES:
         return NAMES[code]
     known = {number: name for name, number in TensorProto.DataType.items()}
@@ -47,7 +47,7 @@ def dtype_name(code: int, what: str) -> str:
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a dtype of this project."""
+    """Return the NumPy dtype of a dtype of this project."""
     if name in NARROW:
         return NARROW[name].numpy
     found: np.dtype[Any] = np.dtype(helper.tensor_dtype_to_np_dtype(CODES[name]))

@@ -1,7 +1,7 @@
-"""What is computed at import: shapes, and integers that are made of them, as numbers and expressions of symbols.
+"""Constant folding at import: shapes and integers derived from them, as numbers and symbolic expressions.
 
-A rule here gets the known elements of a node's inputs and returns those of its outputs, or None where they cannot be
-told; then the op becomes part of the program.
+A rule gets the known elements of a node's inputs and returns those of its outputs, or None if they cannot be
+determined; the op is then emitted.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ Array = np.ndarray[Any, Any]
 Folding = Callable[..., Any]
 
 MOVEMENTS = frozenset({"Identity", "Unsqueeze", "Squeeze", "Concat", "Slice", "Reshape"})
-"""What puts gates of recurrent layers in order, say: results are views of the inputs, or as large."""
+"""Ops that are folded for large tensors as well, such as permuted gates of recurrent layers.
+
+Their results are views of the inputs, or as large as these.
+"""
 MAX_MOVED = 1 << 22
-"""Elements that these ops move at import are at most so many."""
+"""The maximum number of elements for which these ops are folded."""
 
 _foldings: dict[str, Folding] = {}
 
 
 def folds(*names: str) -> Callable[[Folding], Folding]:
-    """Register what computes the elements of some ops."""
+    """Register a folding rule for ops."""
 
     def register(function: Folding) -> Folding:
         for name in names:
@@ -45,7 +48,7 @@ def has_folding(domain: str, name: str) -> bool:
 
 
 def fold(node: Node) -> list[TensorItem] | None:
-    """The outputs of a node whose inputs are known, where a rule can tell them."""
+    """Return the outputs of a node whose inputs are known, if a rule can determine them; else None."""
     rule = _foldings.get(node.op) if normal_domain(node.proto.domain) == "" else None
     if rule is None or not node.items:
         return None
@@ -83,7 +86,7 @@ def _is_symbolic(*arrays: Array | None) -> bool:
     return any(array is not None and array.dtype == object for array in arrays)
 
 
-# -- movement of elements: the same for numbers and expressions
+# -- movement of elements: works for numbers and expressions
 
 
 @folds("Identity")
@@ -262,7 +265,7 @@ def _divide(x: Array, y: Array) -> Array:
 
 
 def _divide_dims(x: Dim, y: Dim) -> Dim | None:
-    """A quotient, which ONNX rounds towards zero."""
+    """Return a quotient, which ONNX rounds towards zero; None if the signs are unknown."""
     if y == 0 or not symbolic.prove_less_equal(0, x) or not symbolic.prove_less_equal(1, y):
         return None
     return symbolic.floordiv(x, y)

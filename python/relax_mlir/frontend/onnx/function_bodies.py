@@ -1,4 +1,4 @@
-"""Functions: those of the model, and those by which ONNX itself defines ops."""
+"""Functions of the model, and functions by which ONNX defines ops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def function_body(node: Node, functions: Mapping[tuple[str, str], FunctionProto]) -> FunctionProto | None:
-    """The function that defines a node's op: the model's own, or that of ONNX's schema; None if there is none."""
+    """Return the function that defines a node's op, from the model or from ONNX's schema; None if there is none."""
     local = functions.get((normal_domain(node.proto.domain), node.op))
     return local if local is not None else _schema_body(node)
 
@@ -43,13 +43,13 @@ def _schema_body(node: Node) -> FunctionProto | None:
 
 
 def has_function(domain: str, op: str, opset: int) -> bool:
-    """Whether ONNX defines an op by a function."""
+    """True if ONNX defines an op by a function."""
     schema = find_schema(domain, op, opset)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def find_schema(domain: str, op: str, opset: int) -> onnx.defs.OpSchema | None:
-    """ONNX's definition of an op in an opset."""
+    """Return ONNX's definition of an op in an opset."""
     try:
         return onnx.defs.get_schema(op, opset, normal_domain(domain))
     except onnx.defs.SchemaError:
@@ -65,7 +65,7 @@ def _parsed(found: bytes | FunctionProto) -> FunctionProto:
 
 
 def type_proto(item: Item | None) -> TypeProto:
-    """ONNX's type of an item."""
+    """Return the ONNX type of an item."""
     result = TypeProto()
     if item is None:
         return result
@@ -87,7 +87,7 @@ def type_proto(item: Item | None) -> TypeProto:
 
 
 def with_attributes(inside: NodeProto, node: Node, body: FunctionProto) -> NodeProto:
-    """A node of a function with the caller's attributes in the place of references to them."""
+    """Return a node of a function with attribute references replaced by the caller's attributes."""
     if not _has_references(inside):
         return inside
     defaults = {attribute.name: attribute for attribute in body.attribute_proto}

@@ -1,4 +1,4 @@
-"""`from_onnx`: a model as a module."""
+"""`from_onnx`: import a model as a module."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ def from_onnx(
     sequences: Mapping[str, Sequence[Shape]] | None = None,
     bounds: Mapping[str, tuple[int, int | None]] | None = None,
 ) -> IRModule:
-    """A module whose function `name` computes what an ONNX model does; its parameters are the model's inputs.
+    """Import an ONNX model as a module; the parameters of its function `name` are the model's inputs.
 
-    `model` is a path, the bytes of a file, or an `onnx.ModelProto`. Dimensions called by a `dim_param` are symbols of
-    that name, those without one get names of the inputs. Constants share the memory of `model`; files of external data
-    are mapped into memory. One output is the result, several are a tuple.
+    `model` is a path, the bytes of a file, or an `onnx.ModelProto`. Dimensions with a `dim_param` are symbols of that
+    name; the names of other dimensions are derived from the inputs. Constants share the memory of `model`; external
+    data files are memory-mapped. One output is the result, several outputs are a tuple.
 
-    `shapes` gives inputs other shapes than the model says, ``{"x": ("n", 3, 224, 224)}``. `fixed` gives inputs values:
-    they are no parameters then; some ops need such values at import, such as the axes of a reduction. `sequences` gives
-    the shapes of the elements of inputs that are sequences; each element is a parameter. `bounds` are those of symbols,
-    as `BlockBuilder.function` takes them.
+    `shapes` overrides the shapes of inputs, ``{"x": ("n", 3, 224, 224)}``. `fixed` gives values to inputs, which are
+    then no parameters; some ops need such values at import, for example the axes of a reduction. `sequences` gives the
+    element shapes of sequence inputs; each element is a parameter. `bounds` are bounds of symbols, as in
+    `BlockBuilder.function`.
 
-    The function of a model that draws random numbers has a parameter `generator` behind the others, the state of a
-    `relax_mlir.random.Generator`, and gives the next state behind its results: ``Generator(7).draw(function, x)`` calls
-    it so. Nodes with a seed draw by that seed and the counter of the state, all others by the generator's key and
-    counter. The numbers are of ONNX's distributions, but not those of another implementation.
+    If the model draws random numbers, the function has an additional last parameter `generator`, the state of a
+    `relax_mlir.random.Generator`, and returns the next state after its results; ``Generator(7).draw(function, x)``
+    calls it. Nodes with a seed use that seed and the counter of the state, all others the generator's key and counter.
+    The numbers have ONNX's distributions, but differ from those of other implementations.
 
     Raises:
-        ParseError: no such file, or none of a model; external data that is missing; what is not as ONNX defines it.
-        UnsupportedError: ops, dtypes or opsets that are not supported, all ops at once with their nodes.
-        ShapeError, DTypeError: operands of a node that do not fit each other.
+        ParseError: the file does not exist or contains no valid model, or external data is missing.
+        UnsupportedError: ops, dtypes or opsets are not supported; lists all ops with their nodes.
+        ShapeError, DTypeError: operands of a node do not match.
         ArgumentError, UnknownNameError: wrong arguments, such as names in `shapes` that are no inputs.
         ValueNeededError: an input whose value must be in `fixed`.
     """
@@ -77,7 +77,7 @@ def from_onnx(
 
 @dataclass(frozen=True)
 class Imported:
-    """A model as a module, and whether its function takes and gives a state of random numbers."""
+    """A module imported from a model; `draws` is True if its function takes and returns a state of random numbers."""
 
     module: IRModule
     draws: bool
@@ -91,7 +91,7 @@ def import_model(
     sequences: Mapping[str, Sequence[Shape]],
     bounds: Mapping[str, tuple[int, int | None]] | None = None,
 ) -> Imported:
-    """What `from_onnx` gives. Whether a model draws random numbers tells its first node that does."""
+    """Import a model like `from_onnx`. If a node draws random numbers, start again with a generator parameter."""
     proto, folder = load_model(model)
     title = Path(model).name if isinstance(model, str | os.PathLike) else "the model"
     declare = partial(_Inputs, proto.graph, shapes, fixed, sequences)
@@ -135,7 +135,7 @@ def _converted(
 
 
 def _explained(error: RelaxError, converter: Converter, inputs: _Inputs) -> RelaxError:
-    """The error, with the inputs whose values might help where the model does not go with symbols."""
+    """Add to an error the inputs whose values might help, if the model does not support symbolic sizes."""
     names = [name for name in inputs.may_be_fixed() if name in converter.open_inputs]
     if isinstance(error, ValueNeededError) or not names:
         return error
@@ -179,7 +179,7 @@ class _Inputs:
         self.symbols: set[str] = set()
         self._items: dict[str, Item] = {}
         self.taken: set[str] = set()
-        """Names of parameters."""
+        """Names of parameters in use."""
         self._plain = _plain_symbols(self._infos, shapes)
         for info in self._infos:
             if info.name in fixed:
@@ -188,11 +188,11 @@ class _Inputs:
                 self._items[info.name] = self._declare(info, shapes.get(info.name), sequences.get(info.name))
 
     def may_be_fixed(self) -> list[str]:
-        """Inputs whose values a program may reasonably depend on."""
+        """Return the inputs whose values a program may reasonably depend on."""
         return [info.name for info in self._infos if may_be_fixed(info.type)]
 
     def bind(self, scope: Scope) -> None:
-        """Bind the names of the inputs to the parameters, inside of the function."""
+        """Bind the input names to the parameters, within the function."""
         for name, item in self._items.items():
             scope.bind(name, _bound(item), (name,))
 
@@ -238,14 +238,12 @@ class _Inputs:
             if dim.HasField("dim_value") and dim.dim_value >= 0:
                 found.append(dim.dim_value)
                 continue
-            named = any(
-                character.isalnum() for character in dim.dim_param
-            )  # "?" and "" name nothing, nor does -1
+            named = any(character.isalnum() for character in dim.dim_param)  # "?", "" and -1 are no names
             found.append(self._symbol(dim.dim_param if named else f"{identifier(name)}_dim{number}"))
         return found
 
     def _symbol(self, text: str) -> Dim:
-        """A `dim_param`: an expression of symbols that other dimensions define, else one symbol."""
+        """Parse a `dim_param`: an expression of symbols that other dimensions define, else one symbol."""
         parsed = parsed_dim(text)
         if parsed is not None and all(s in self._plain for s in symbolic.symbols(parsed)):
             self.symbols.update(symbolic.symbols(parsed))
@@ -255,7 +253,7 @@ class _Inputs:
 
 
 def may_be_fixed(type_: onnx.TypeProto) -> bool:
-    """Whether programs may depend on the value of an input: integers, small vectors, sequences, optionals."""
+    """True if programs may depend on the value of an input: integers, small vectors, sequences, optionals."""
     if not type_.HasField("tensor_type"):
         return True
     floats = (
@@ -268,7 +266,7 @@ def may_be_fixed(type_: onnx.TypeProto) -> bool:
 
 
 def _plain_symbols(infos: Sequence[ValueInfoProto], shapes: Mapping[str, Shape]) -> set[str]:
-    """Texts of dimensions that are identifiers: the symbols that others may be expressions of."""
+    """Return the dimensions that are identifiers: the symbols that expressions may use."""
     texts = {
         dim.dim_param
         for info in infos
@@ -295,7 +293,7 @@ def _fixed(info: ValueInfoProto, value: Any) -> Item:  # noqa: ANN401 - what a u
 
 
 def _bound(item: Item) -> Item:
-    """The item inside of the function: parameters have values only there."""
+    """Return the item within the function, where parameters have values."""
     if isinstance(item, SequenceItem):
         return SequenceItem(tuple(_bound(part) for part in item.items))
     if isinstance(item, OptionalItem):

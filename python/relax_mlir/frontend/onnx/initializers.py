@@ -1,4 +1,4 @@
-"""Constants of a model as arrays: bytes of the model are shared, files of external data are mapped."""
+"""Constants of a model as arrays that share the model's bytes or map external data files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from relax_mlir.frontend.onnx.narrow import NARROW
 
 
 class Arrays:
-    """Reads the constants of one model; `folder` is where its files of external data are."""
+    """Reads the constants of one model; `folder` contains its external data files."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def of_tensor(self, tensor: TensorProto) -> TensorItem:
-        """The item of an initializer or a constant."""
+        """Return the item of an initializer or a constant."""
         what = f"the constant '{tensor.name}'"
         name = dtype_name(tensor.data_type, what)
         shape = tuple(tensor.dims)
@@ -45,7 +45,7 @@ class Arrays:
         return TensorItem(name, None, NARROW[name].stored(array) if name in NARROW else array, tensor.name)
 
     def of_sparse(self, sparse: SparseTensorProto) -> TensorItem:
-        """The item of a sparse initializer, made dense."""
+        """Return the item of a sparse initializer, converted to dense."""
         what = f"the sparse constant '{sparse.values.name}'"
         values = self.of_tensor(sparse.values)
         shape = tuple(sparse.dims)
@@ -62,7 +62,7 @@ class Arrays:
         return TensorItem(values.dtype, None, dense, sparse.values.name)
 
     def _mapped(self, tensor: TensorProto, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, Any]:
-        """The elements of an initializer in a file of external data, mapped into memory, not read."""
+        """Map the elements of an initializer in an external data file into memory."""
         entries = {entry.key: entry.value for entry in tensor.external_data}
         path = self._file(entries.get("location", ""), what)
         shape = tuple(tensor.dims)

@@ -1,4 +1,4 @@
-"""What names of an ONNX graph stand for: tensors, of which elements may be known, sequences and optionals."""
+"""Items that names of an ONNX graph denote: tensors, whose elements may be known, sequences and optionals."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from relax_mlir.dialects.value import Value
 from relax_mlir.symbolic import Dim, Expr
 
 MAX_FOLDED = 4096
-"""Elements that are computed at import are at most so many; longer constants are left to the program."""
+"""The maximum number of elements computed at import; longer constants are left to the program."""
 
 
 @dataclass(frozen=True, eq=False)
 class TensorItem:
-    """A tensor: its value, or its elements, or both.
+    """A tensor with a value, known elements, or both.
 
-    `known` holds the elements: numbers, or in an array of objects integers and expressions of symbols. A value is
-    made of them when an op needs one.
+    `known` holds the elements: numbers, or an object array of integers and symbolic expressions. A value is created
+    from them when an op needs one.
     """
 
     dtype: str
     value: Value | None = None
     known: np.ndarray[Any, Any] | None = None
     name: str | None = None
-    """What a constant is called in the model."""
+    """The name of a constant in the model."""
 
     @property
     def shape(self) -> tuple[Dim | None, ...] | None:
@@ -41,7 +41,7 @@ class TensorItem:
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether elements are expressions of symbols."""
+        """True if elements are symbolic expressions."""
         return self.known is not None and self.known.dtype == object
 
 
@@ -54,7 +54,7 @@ class SequenceItem:
 
 @dataclass(frozen=True, eq=False)
 class OptionalItem:
-    """An optional that holds `item`, or nothing."""
+    """An optional that contains `item` or is empty."""
 
     item: Item | None
 
@@ -63,24 +63,24 @@ Item = Union[TensorItem, SequenceItem, OptionalItem]  # noqa: UP007 - a forward 
 
 
 def of_value(value: Value) -> TensorItem:
-    """The item of a value whose dtype is known."""
+    """Return the item of a value with a known dtype."""
     info = value.struct_info
     assert isinstance(info, Tensor) and info.dtype is not None
     return TensorItem(info.dtype.name, value)
 
 
 def of_array(array: np.ndarray[Any, Any], dtype: str | None = None, name: str | None = None) -> TensorItem:
-    """The item of a constant."""
+    """Return the item of a constant."""
     return TensorItem(dtype or array.dtype.name, None, array, name)
 
 
 def of_dims(dims: Sequence[Dim], dtype: str = "int64") -> TensorItem:
-    """The item of a vector of integers and expressions."""
+    """Return the item of a vector of integers and expressions."""
     return TensorItem(dtype, None, elements(dims, (len(dims),)))
 
 
 def elements(dims: Sequence[Any], shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """An array of `shape`: of int64 where all are integers, else of objects."""
+    """Return an array of `shape`: int64 if all entries are integers, else objects."""
     if any(isinstance(dim, Expr) for dim in dims):
         array = np.empty(len(dims), object)
         array[:] = list(dims)

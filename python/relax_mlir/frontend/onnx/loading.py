@@ -1,4 +1,4 @@
-"""Reads and checks ONNX models: from files, bytes, or objects."""
+"""Read and check ONNX models from files, bytes or objects."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ModelLike: TypeAlias = Any
 
 
 def load_model(model: ModelLike) -> tuple[ModelProto, Path | None]:
-    """A model, checked, and the folder of its external data, if it comes from a file.
+    """Load and check a model; also return the folder of its external data if it comes from a file.
 
     Raises:
-        ParseError: no such file, not a model, or one that is not as ONNX defines it.
+        ParseError: the file does not exist, or is no valid model.
         ArgumentError: `model` is neither a path, nor bytes, nor a model.
-        UnsupportedError: a model of an opset that the installed `onnx` does not know.
+        UnsupportedError: the installed `onnx` does not support an opset of the model.
     """
     proto, folder, name = _read(model)
     if not proto.HasField("graph") or not proto.graph.output:
@@ -74,7 +74,7 @@ def _parsed(data: bytes, name: str) -> ModelProto:
 
 
 def check_opsets(proto: ModelProto, name: str) -> None:
-    """Raise for opsets of ONNX that nothing is known of."""
+    """Raise for unknown opsets of ONNX."""
     newest = onnx.defs.onnx_opset_version()
     versions = {normal_domain(opset.domain): opset.version for opset in proto.opset_import}
     if versions.get("", newest) > newest:
@@ -87,7 +87,7 @@ def check_opsets(proto: ModelProto, name: str) -> None:
 
 
 def _outline(proto: ModelProto) -> ModelProto:
-    """The model as the checker takes it: without data, which may be large, or in files; shapes are not asked for."""
+    """Return the model for the checker: without data, which may be large or external, and without shapes."""
     light = ModelProto()
     light.ir_version = proto.ir_version
     light.opset_import.extend(proto.opset_import)

@@ -1,4 +1,4 @@
-"""Names of ONNX, which may be any text, as identifiers and symbols."""
+"""Convert ONNX names, which may be any string, to identifiers and symbols."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.symbolic import Dim
 
 
 def identifier(name: str) -> str:
-    """`name` with an underscore for each character that no identifier may have."""
+    """Return `name` with an underscore for each character that is not allowed in identifiers."""
     text = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
     if text[0].isdigit():
         text = "_" + text
@@ -19,7 +19,7 @@ def identifier(name: str) -> str:
 
 
 def distinct(name: str, taken: set[str]) -> str:
-    """`name` as an identifier that is not in `taken`, to which it is added."""
+    """Return `name` as an identifier that is not in `taken`, and add it to `taken`."""
     text = base = identifier(name)
     number = 1
     while text in taken:
@@ -29,7 +29,7 @@ def distinct(name: str, taken: set[str]) -> str:
 
 
 def parsed_dim(text: str) -> Dim | None:
-    """A `dim_param` as an expression (``"n"``, ``"past + n"``); None if it is none."""
+    """Parse a `dim_param` as an expression (``"n"``, ``"past + n"``); return None if it is not one."""
     try:
         return symbolic.parse(text.strip())
     except RelaxError:

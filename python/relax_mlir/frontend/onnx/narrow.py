@@ -1,7 +1,7 @@
-"""Numbers of 8, 4 and 2 bits that programs have no dtype for, stored as int8 or uint8.
+"""Dtypes of 8, 4 and 2 bits that this project lacks, stored as int8 or uint8.
 
-Integers of 4 and 2 bits are stored by their values, floats by their bits. Casts and conversions of quantised numbers
-compute with them; ops that only move elements move what is stored.
+Integers of 4 and 2 bits are stored as values, floats as bits. Casts and conversions of quantised values convert them;
+ops that only move elements move the stored form.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Narrow:
-    """A dtype without a counterpart in programs."""
+    """A dtype without a counterpart in this project."""
 
     name: str
     bits: int
@@ -39,11 +39,11 @@ class Narrow:
         return found
 
     def stored(self, array: Array) -> Array:
-        """An array of this dtype as it is stored."""
+        """Return the stored form of an array of this dtype."""
         return array.view(np.uint8) if self.is_float else array.astype(self.storage)
 
     def loaded(self, array: Array) -> Array:
-        """What is stored as an array of this dtype."""
+        """Convert a stored array to this dtype."""
         return array.view(self.numpy) if self.is_float else array.astype(self.numpy)
 
 
@@ -61,29 +61,29 @@ for _code, _narrow in (
     ("INT2", Narrow("int2", 2, False, "int8")),
     ("UINT2", Narrow("uint2", 2, False, "uint8")),
 ):
-    if hasattr(TensorProto, _code) and hasattr(ml_dtypes, _narrow.name):  # of newer versions of onnx
+    if hasattr(TensorProto, _code) and hasattr(ml_dtypes, _narrow.name):  # only in newer versions of onnx
         _TABLE[getattr(TensorProto, _code)] = _narrow
 
 NARROW = {narrow.name: narrow for narrow in _TABLE.values()}
-"""The dtypes by name."""
+"""Narrow dtypes by name."""
 NARROW_NAMES = {int(code): narrow.name for code, narrow in _TABLE.items()}
-"""Their names by ONNX's numbers."""
+"""Names of narrow dtypes by ONNX's type number."""
 
 
 def storage_of(dtype: str) -> str:
-    """The dtype that a program has in the place of `dtype`."""
+    """Return the dtype in which `dtype` is stored."""
     return NARROW[dtype].storage if dtype in NARROW else dtype
 
 
 @cache
 def _numbers(name: str) -> Array:
-    """The numbers that the bits stand for."""
+    """Return the value of each bit pattern."""
     narrow = NARROW[name]
     return np.arange(2**narrow.bits, dtype=np.uint8).view(narrow.numpy).astype(np.float32)
 
 
 def widened(value: Value, name: str, dtype: str) -> Value:
-    """What is stored of `name` as numbers of `dtype`."""
+    """Convert the stored form of `name` to `dtype`."""
     if not NARROW[name].is_float:
         return R.astype(value, dtype)
     found = R.take(R.const(_numbers(name)), R.astype(value, "int64"), 0)
@@ -93,7 +93,7 @@ def widened(value: Value, name: str, dtype: str) -> Value:
 def narrowed(
     bb: BlockBuilder, value: Value, dtype: str, name: str, saturate: bool, rounding: str = "up"
 ) -> Value:
-    """Numbers of `dtype` as they are stored as `name`."""
+    """Convert values of `dtype` to the stored form of `name`."""
     narrow = NARROW[name]
     if name == "float8_e8m0fnu":
         return _exponents(bb, R.astype(value, "float32"), saturate, rounding)
@@ -109,7 +109,7 @@ def narrowed(
 
 
 def _bits(bb: BlockBuilder, x: Value, name: str, dtype: str, saturate: bool) -> Value:
-    """The bits of the nearest numbers, ties to even bits."""
+    """Return the bits of the nearest representable values, ties to even."""
     table = _numbers(name)
     half = len(table) // 2
     positive = table[:half]
@@ -131,7 +131,7 @@ def _bits(bb: BlockBuilder, x: Value, name: str, dtype: str, saturate: bool) -> 
     if has_infinity:
         nan = 0x7E
     over = count - 1 if saturate or not has_nan else int(np.isinf(table).argmax()) if has_infinity else nan
-    over_sign = over >= half  # NaN of the kinds without a negative zero has a sign of its own
+    over_sign = over >= half  # NaN is negative in formats without a negative zero
     is_over = R.greater_equal(code, R.const(count, "int32"))
     code = R.where(is_over, R.const(over, "int32"), code)
     negative = R.less(x, R.const(0.0, dtype))
@@ -149,13 +149,13 @@ def _bits(bb: BlockBuilder, x: Value, name: str, dtype: str, saturate: bool) -> 
 
 
 def _has_sign(bb: BlockBuilder, x: Value, dtype: str) -> Value:
-    """Whether the sign bit is set."""
+    """Return a mask of the elements whose sign bit is set."""
     bits = "int64" if dtype == "float64" else "int32"
     return R.less(bb.emit_te(bit_cast, x, bits), R.const(0, bits))
 
 
 def _exponents(bb: BlockBuilder, x: Value, saturate: bool, rounding: str) -> Value:
-    """The exponents of numbers, rounded as ONNX says for float8e8m0; NaN and infinity are 255."""
+    """Return exponents rounded as ONNX specifies for float8e8m0; NaN and infinity give 255."""
     bits = bb.emit_te(bit_cast, x, "uint32")
     exponent = R.bitwise_and(R.right_shift(bits, R.const(23, "uint32")), R.const(0xFF, "uint32"))
     zero, one = R.const(0, "uint32"), R.const(1, "uint32")
@@ -180,5 +180,5 @@ def _exponents(bb: BlockBuilder, x: Value, saturate: bool, rounding: str) -> Val
 
 
 def refuse(name: str, op: str) -> UnsupportedError:
-    """The error of an op that does not compute with a narrow dtype."""
+    """Return the error of an op that does not support a narrow dtype."""
     return UnsupportedError(f"{op} of {name} is not supported: cast it to float32 or int8 first")

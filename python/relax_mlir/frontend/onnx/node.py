@@ -1,4 +1,4 @@
-"""A node as rules see it: attributes, operands, and what is known of them."""
+"""A node as rules see it: attributes, operands, and known elements."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class ValueNeededError(UnsupportedError):
-    """The program depends on the elements of a tensor that are not known at import.
+    """The program depends on elements of a tensor that are not known at import.
 
-    `inputs` are the names of the inputs of the model that they are computed of.
+    `inputs` are the names of the model inputs from which they are computed.
     """
 
     def __init__(self, message: str, inputs: Sequence[str]) -> None:
@@ -35,7 +35,7 @@ class ValueNeededError(UnsupportedError):
 
 
 class Node:
-    """One node of a graph while it is converted."""
+    """One node of a graph during conversion."""
 
     def __init__(self, proto: NodeProto, opsets: dict[str, int], scope: Scope, converter: Converter) -> None:
         self.proto = proto
@@ -60,13 +60,13 @@ class Node:
 
     @property
     def place(self) -> str:
-        """How messages name the node."""
+        """The name of the node in messages."""
         return place_of(self.proto)
 
     # -- attributes
 
     def attr(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - attributes have many types
-        """The attribute `name`: a number, a text, a list, an array, or a graph; `default` if it is not given."""
+        """Return the attribute `name`: a number, a string, a list, an array or a graph; `default` if it is missing."""
         if name not in self._attributes:
             return default
         attribute = self._attributes[name]
@@ -80,7 +80,7 @@ class Node:
         return value
 
     def required(self, name: str) -> Any:  # noqa: ANN401 - see attr
-        """The attribute `name`, which must be given."""
+        """Return the attribute `name`, which must be present."""
         if name not in self._attributes:
             raise ArgumentError(f"the attribute '{name}' is missing")
         return self.attr(name)
@@ -91,7 +91,7 @@ class Node:
     # -- operands
 
     def has(self, index: int) -> bool:
-        """Whether input `index` is given."""
+        """True if input `index` is given."""
         return index < len(self.items) and self.items[index] is not None
 
     def item(self, index: int) -> Item:
@@ -102,7 +102,7 @@ class Node:
         return found
 
     def tensor_item(self, index: int) -> TensorItem:
-        """Input `index`, which must be a tensor; what an optional holds counts."""
+        """Return input `index`, which must be a tensor or an optional that contains one."""
         found = self.item(index)
         if isinstance(found, OptionalItem) and found.item is not None:
             found = found.item
@@ -120,11 +120,11 @@ class Node:
         return found
 
     def tensor(self, index: int) -> Value:
-        """The value of input `index`."""
+        """Return the value of input `index`."""
         return self.converter.value_of(self.tensor_item(index))
 
     def maybe(self, index: int) -> Value | None:
-        """The value of input `index`; None if it is not given."""
+        """Return the value of input `index`; None if it is not given."""
         return self.tensor(index) if self.has(index) else None
 
     @property
@@ -135,7 +135,7 @@ class Node:
         return self.tensor_item(index).dtype
 
     def shape(self, index: int = 0) -> tuple[Dim, ...]:
-        """The dimensions of input `index`, all of which are known or symbols."""
+        """Return the dimensions of input `index`, which are integers or symbolic."""
         shape = self.tensor_item(index).shape
         if shape is None or any(dim is None for dim in shape):
             raise ShapeError(f"the shape of input {index}, {shape}, is not known at import")
@@ -145,24 +145,24 @@ class Node:
         return len(self.shape(index))
 
     def axis(self, name: str = "axis", default: int = 0, index: int = 0) -> int:
-        """The attribute `name` as an axis of input `index`, counted from the front."""
+        """Return the attribute `name` as a non-negative axis of input `index`."""
         return normal_axis(self.attr(name, default), self.rank(index))
 
     # -- known elements
 
     def known(self, index: int) -> np.ndarray[Any, Any] | None:
-        """The elements of input `index`, if they are known or symbolic."""
+        """Return the elements of input `index` if they are known or symbolic."""
         return self.tensor_item(index).known if self.has(index) else None
 
     def constant(self, index: int) -> np.ndarray[Any, Any]:
-        """The elements of input `index`, which must be numbers that are known at import."""
+        """Return the elements of input `index`, which must be numbers known at import."""
         item = self.tensor_item(index)
         if item.known is None or item.is_symbolic:
             raise self.needs_value(index, "the elements")
         return item.known
 
     def needs_value(self, index: int, what: str) -> ValueNeededError:
-        """The error of an input whose elements must be known."""
+        """Return the error for an input whose elements must be known."""
         name = self.proto.input[index]
         sources = self.scope.sources(name)
         hint = (
@@ -175,20 +175,20 @@ class Node:
         )
 
     def integers(self, index: int) -> list[int]:
-        """Input `index` as a list of integers that are known at import."""
+        """Return input `index` as a list of integers known at import."""
         return [int(number) for number in self.constant(index).reshape(-1)]
 
     def scalar(self, index: int) -> Any:  # noqa: ANN401 - a number of the input's dtype
-        """Input `index`, a constant of one element, as a Python number."""
+        """Return input `index`, a constant of one element, as a Python number."""
         array = self.constant(index)
         if array.size != 1:
             raise ShapeError(f"input {index} has {array.size} elements, expected one")
         return array.reshape(-1)[0].item()
 
     def dims(self, index: int) -> list[Dim]:
-        """Input `index`, a vector of integers that are not negative, as dimensions.
+        """Return input `index`, a vector of non-negative integers, as dimensions.
 
-        Elements that only a call tells get symbols.
+        Elements that are unknown at import become symbols.
         """
         item = self.tensor_item(index)
         if item.known is not None:
@@ -198,32 +198,32 @@ class Node:
     # -- emitting
 
     def te(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as emit_te
-        """A call of the prim func of a tensor expression."""
+        """Call a prim func generated from a tensor expression."""
         return self.bb.emit_te(function, *args, **kwargs)
 
     def const(self, number: Any, dtype: str | None = None, like: int = 0) -> Value:  # noqa: ANN401 - a number or array
-        """A constant of `dtype`, else of that of input `like`."""
+        """Return a constant of `dtype`, by default that of input `like`."""
         return constant(number, dtype or self.dtype(like))
 
     def unsupported(self, what: str) -> UnsupportedError:
-        """The error of a form of the op that there is no rule for."""
+        """Return the error for an unsupported variant of the op."""
         return UnsupportedError(f"{what} is not supported")
 
 
 def constant(number: Any, dtype: str) -> Value:  # noqa: ANN401 - a number or an array
-    """A constant of `dtype`."""
+    """Return a constant of `dtype`."""
     return R.const(np.asarray(number).astype(dtypes.numpy_dtype(dtype)))
 
 
 def normal_axis(axis: int, rank: int) -> int:
-    """`axis` counted from the front; raises `ShapeError` if it is none of a tensor of `rank`."""
+    """Return `axis` as a non-negative integer. Raises `ShapeError` if it is out of range for `rank`."""
     if not -rank <= axis < max(rank, 1):
         raise ShapeError(f"axis {axis} is none of a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
 
 def place_of(proto: NodeProto) -> str:
-    """How messages name a node: by its name, else by its outputs."""
+    """Return the name of a node in messages: its own, else its outputs'."""
     name = f"'{proto.name}'" if proto.name else f"of output '{next(iter(proto.output), '')}'"
     domain = normal_domain(proto.domain)
     return f"node {name} ({domain + '.' if domain else ''}{proto.op_type})"

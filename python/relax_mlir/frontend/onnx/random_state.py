@@ -1,4 +1,4 @@
-"""The state of random numbers of a program that is being converted: what draws take, and leave for the next ones."""
+"""The state of random numbers during conversion, which draws use and update."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from relax_mlir.builder import BlockBuilder
 from relax_mlir.dialects.value import Value
 
 NAME = "generator"
-"""The name of the parameter that random numbers are drawn from."""
+"""The name of the parameter with the generator's state."""
 _SEEDED = 0x4F4E4E58 << 32
-"""What sets keys of seeds apart from those of generators."""
+"""Distinguishes keys derived from seeds from those of generators."""
 
 
 class NumbersDrawnError(Exception):
-    """The model draws random numbers, so that its function takes a state."""
+    """The model draws random numbers, so its function needs a generator state."""
 
 
 class RandomState:
-    """The state that a function, a branch or a round of a loop is at, and the one that it began with.
+    """The current state of a function, a branch or a loop iteration, and its initial state.
 
-    Nodes with a seed have a generator of their own, as in ONNX Runtime: its key is the seed, its counter that of the
-    beginning. So their numbers depend on no other node, and two nodes of one seed give equal ones. The counter moves on
-    by what they draw, so that the next call, or round, gives others.
+    Nodes with a seed have a separate generator, as in ONNX Runtime: its key is the seed, its counter that of the
+    initial state. Their numbers are therefore independent of other nodes, and two nodes with the same seed draw equal
+    numbers. Each draw also advances the counter of the current state, so that the next call or iteration draws other
+    numbers.
     """
 
     def __init__(self, state: Value) -> None:
@@ -35,20 +36,20 @@ class RandomState:
         self._start = state
 
     def begin(self, state: Value) -> None:
-        """Enter a round of a loop, which carries `state`."""
+        """Enter a loop iteration, which carries `state`."""
         self.now = self._start = state
 
     def kept(self) -> tuple[Value, Value]:
         return self.now, self._start
 
     def restore(self, kept: tuple[Value, Value]) -> None:
-        """Go back to what `kept` gave, as when a branch has been converted."""
+        """Restore the result of `kept`, for example after a branch."""
         self.now, self._start = kept
 
     def draw(
         self, bb: BlockBuilder, function: Callable[[Value], tuple[Value, Value]], seed: float | None
     ) -> Value:
-        """Numbers that `function` draws of a state, which gives the state behind them, too."""
+        """Draw numbers with `function`, which maps a state to numbers and the next state."""
         if seed is None:
             found, self.now = function(self.now)
             return found
@@ -60,7 +61,7 @@ class RandomState:
 
 
 def _moved(state: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - tensors of te
-    """`state` with a counter that is further by what was drawn between two other states."""
+    """Advance the counter of `state` by the difference between two other states."""
     none, one = te.const(0, "uint64"), te.const(1, "uint64")
 
     def word(i: Any) -> Any:  # noqa: ANN401 - expressions of te

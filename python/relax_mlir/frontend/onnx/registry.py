@@ -1,4 +1,4 @@
-"""Rules: how an ONNX op becomes ops of this project, by domain, name and opset."""
+"""Conversion rules of ONNX ops, by domain, name and opset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from relax_mlir.frontend.onnx.node import Node
 
 Rule = Callable[["Node"], Any]
-"""Emits the ops of a node; returns its outputs: values, items, or arrays of known elements, one or a list."""
+"""Emits the ops of a node and returns its outputs: values, items or arrays of known elements, one or a list."""
 
 FAMILIES = (
     "activations",
@@ -54,7 +54,7 @@ _rules: dict[tuple[str, str], list[_Entry]] = {}
 
 
 def rule(*names: str, since: int = 1, until: int = 10**6, domain: str = "") -> Callable[[Rule], Rule]:
-    """Register the rule of some ops for the opsets from `since` to `until`, both included."""
+    """Register the rule of ops for the opsets from `since` to `until`, inclusive."""
 
     def register(function: Rule) -> Rule:
         for name in names:
@@ -66,13 +66,13 @@ def rule(*names: str, since: int = 1, until: int = 10**6, domain: str = "") -> C
 
 @cache
 def load_rules() -> None:
-    """Import the files of rules, which register them."""
+    """Import the rule modules, which register their rules."""
     for family in FAMILIES:
         importlib.import_module(f"relax_mlir.frontend.onnx.rules.{family}")
 
 
 def find_rule(domain: str, name: str, opset: int) -> Rule | None:
-    """The rule of an op in an opset; None if there is none."""
+    """Return the rule of an op in an opset; None if there is none."""
     load_rules()
     for entry in _rules.get((normal_domain(domain), name), ()):
         if entry.since <= opset <= entry.until:
@@ -81,11 +81,11 @@ def find_rule(domain: str, name: str, opset: int) -> Rule | None:
 
 
 def rule_names() -> list[tuple[str, str]]:
-    """Domain and name of each op that has a rule, sorted."""
+    """Return domain and name of each op that has a rule, sorted."""
     load_rules()
     return sorted(_rules)
 
 
 def normal_domain(domain: str) -> str:
-    """ONNX's own domain has two names."""
+    """Normalise the domain: ONNX's own domain has two names."""
     return "" if domain == "ai.onnx" else domain

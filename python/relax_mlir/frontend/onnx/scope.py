@@ -1,4 +1,4 @@
-"""The names of a graph while it is converted."""
+"""The names of a graph during conversion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.frontend.onnx.items import Item
 
 
 class Scope:
-    """The names of a graph or function; those of a graph around it are seen, too."""
+    """The names of a graph or function; names of enclosing graphs are visible."""
 
     def __init__(self, outer: Scope | None = None) -> None:
         self._outer = outer
@@ -25,7 +25,7 @@ class Scope:
         raise ParseError(f"the name '{name}' is used before anything defines it")
 
     def sources(self, name: str) -> tuple[str, ...]:
-        """The inputs of the model that `name` is computed of."""
+        """Return the inputs of the model from which `name` is computed."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope._sources:

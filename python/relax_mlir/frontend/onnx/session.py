@@ -1,4 +1,4 @@
-"""`InferenceSession`: models run with the manners of ONNX Runtime."""
+"""`InferenceSession`: run models through ONNX Runtime's interface."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from relax_mlir.runtime.executable import CompiledFunction
 from relax_mlir.target import Target
 
 MAX_PROGRAMS = 16
-"""Programs that a session keeps for different values of inputs on which the program depends."""
+"""The maximum number of programs that a session caches for different values of inputs."""
 
 
 @dataclass(frozen=True)
 class NodeArg:
-    """An input or output of a model: name, type as text, and shape, with numbers, names, and None."""
+    """An input or output of a model: name, type as text, and shape with numbers, names and None."""
 
     name: str
     type: str
@@ -50,14 +50,14 @@ class _Program:
 class InferenceSession:
     """A model ready to run: ``InferenceSession("model.onnx").run(None, {"x": x})``.
 
-    The methods are those of ``onnxruntime.InferenceSession``. There is one program for all sizes. Where a program
-    depends on the values of inputs, such as the axes of a reduction, there is one for each of their values, made when
-    they first occur. `target` and `opt_level` are those of `relax_mlir.build`; `providers` and options of sessions are
-    ignored, with a warning.
+    The methods are those of ``onnxruntime.InferenceSession``. There is one program for all sizes. If a program depends
+    on the values of inputs, such as the axes of a reduction, one is compiled for each of their values on first use.
+    `target` and `opt_level` are those of `relax_mlir.build`; `providers` and session options are ignored, with a
+    warning.
 
-    Random numbers are drawn from `generator`, by default one of a seed that is chosen when the session is made; its
-    state is kept from run to run. Nodes with a seed draw equal numbers in the first runs of all sessions, others in the
-    second ones, and so on.
+    Random numbers come from `generator`, by default one with a seed chosen when the session is created; its state is
+    kept between runs. Nodes with a seed draw the same numbers in the first run of every session, in the second run, and
+    so on.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class InferenceSession:
         self._opt_level = opt_level
         expect("InferenceSession: 'generator'", generator, Generator | None, "a relax_mlir.random.Generator")
         self.generator = Generator(secrets.randbits(64)) if generator is None else generator
-        """Where random numbers come from, in models that draw any."""
+        """The source of random numbers, in models that draw any."""
         self._drawing = RenewedLock()
         proto, _ = load_model(path_or_bytes)
         constants = {tensor.name for tensor in proto.graph.initializer}
@@ -104,7 +104,7 @@ class InferenceSession:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Build the program, unless it depends on values of inputs, which are told by the first call."""
+        """Build the program, unless it depends on input values, which are unknown before the first call."""
         while True:
             if self._special:
                 return
@@ -130,14 +130,14 @@ class InferenceSession:
             executable = build(imported.module, target, opt_level=self._opt_level)
         return _Program(executable["main"], imported.draws)
 
-    # -- as onnxruntime has it
+    # -- the interface of onnxruntime
 
     def get_inputs(self) -> list[NodeArg]:
-        """Name, type and shape of each input."""
+        """Return name, type and shape of each input."""
         return [_node_arg(info) for info in self._inputs]
 
     def get_outputs(self) -> list[NodeArg]:
-        """Name, type and shape of each output."""
+        """Return name, type and shape of each output."""
         return [_node_arg(info) for info in self._outputs]
 
     def get_providers(self) -> list[str]:
@@ -149,7 +149,7 @@ class InferenceSession:
         input_feed: Mapping[str, Any],
         run_options: Any = None,  # noqa: ANN401 - as in onnxruntime
     ) -> list[Any]:
-        """The outputs called `output_names` (None: all) for inputs by name, as NumPy arrays."""
+        """Return the outputs `output_names` (None: all) for inputs given by name, as NumPy arrays."""
         names = self._output_names
         wanted = names if output_names is None else list(output_names)
         for name in wanted:
@@ -171,7 +171,7 @@ class InferenceSession:
             for part in (feed if isinstance(feed, list) else [feed])
         ]
         if program.draws:
-            with self._drawing.held():  # each run draws what no other one does
+            with self._drawing.held():  # concurrent runs draw different numbers
                 result = self.generator.draw(main, *arguments)
         else:
             result = main(*arguments)
@@ -201,9 +201,9 @@ class InferenceSession:
         return _array(value, type_, what)
 
     def _program(self, feeds: Mapping[str, Any]) -> _Program:
-        """The program for the values of the inputs that it depends on."""
+        """Return the program for the values of the inputs that it depends on."""
         while True:
-            empty = [name for name, feed in feeds.items() if feed is None]  # optionals without a value
+            empty = [name for name, feed in feeds.items() if feed is None]  # empty optionals
             self._special += [name for name in empty if name not in self._special]
             key = tuple((name, _key(feeds[name])) for name in self._special)
             if key in self._programs:
@@ -222,7 +222,7 @@ class InferenceSession:
 
 
 def _plain_dtype(type_: TypeProto) -> np.dtype[Any] | None:
-    """The dtype of a tensor that programs take and give as it is; None for all else."""
+    """Return the dtype of a tensor that programs use unconverted; None for everything else."""
     if not type_.HasField("tensor_type"):
         return None
     code = type_.tensor_type.elem_type
@@ -248,13 +248,13 @@ def _array(value: Any, type_: TypeProto, what: str) -> np.ndarray[Any, Any]:  # 
 
 
 def _stored(feed: Any) -> Any:  # noqa: ANN401 - an array
-    """An argument as the program takes it."""
+    """Convert an argument to the program's form."""
     name = feed.dtype.name
     return NARROW[name].stored(feed) if name in NARROW else feed
 
 
 def _as_numpy(result: Any, type_: TypeProto) -> Any:  # noqa: ANN401 - arrays, tensors, or tuples of them
-    """A result as an array of the dtype that the model says, or a list of them."""
+    """Convert a result to an array of the model's dtype, or a list of arrays."""
     if type_.HasField("optional_type"):
         return _as_numpy(result, type_.optional_type.elem_type)
     if type_.HasField("sequence_type"):
@@ -280,7 +280,7 @@ def _node_arg(info: ValueInfoProto) -> NodeArg:
 
 
 def _type_text(type_: TypeProto) -> str:
-    """The type as onnxruntime writes it, such as ``tensor(float)``."""
+    """Return the type in onnxruntime's notation, such as ``tensor(float)``."""
     if type_.HasField("sequence_type"):
         return f"seq({_type_text(type_.sequence_type.elem_type)})"
     if type_.HasField("optional_type"):

@@ -1,7 +1,7 @@
-"""Conditionals whose branches give tensors of different ranks: the rest of the graph goes into both branches.
+"""Conditionals whose branches yield tensors of different ranks: the rest of the graph is converted in both branches.
 
-PyTorch's exporter writes ``squeeze`` as such an `If`. Often one of the ranks fits nothing of what follows; then the
-rest is converted once, and each call checks the condition.
+PyTorch's exporter emits ``squeeze`` as such an `If`. Often one of the ranks is invalid for the rest of the graph. The
+rest is then converted once, and each call checks the condition.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def convert_split(
     scope: Scope,
     opsets: dict[str, int],
 ) -> None:
-    """Convert the conditional `proto` and the nodes after it, so that `outputs` are bound in `scope`."""
+    """Convert the conditional `proto` and the nodes after it, and bind `outputs` in `scope`."""
     node = Node(proto, opsets, scope, converter)
     graphs: tuple[GraphProto, GraphProto] = (node.required("then_branch"), node.required("else_branch"))
 
@@ -84,7 +84,7 @@ def convert_split(
 
 
 def _check(node: Node, wanted: bool, error: RelaxError) -> None:
-    """Let calls check that the condition is `wanted`, as the other branch leads to an error."""
+    """Emit a check that the condition is `wanted`, since the other branch leads to an error."""
     condition = flag(node, 0) if wanted else R.logical_not(flag(node, 0))
     reason = str(error).replace("{", "(").replace("}", ")")
     R.assert_op(

@@ -1,4 +1,4 @@
-"""Finds all nodes of a model that there is no rule for, before anything is converted."""
+"""Find all nodes of a model without a rule, before conversion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Functions = Mapping[tuple[str, str], FunctionProto]
 
 
 def check(proto: ModelProto, opsets: Mapping[str, int], functions: Functions) -> None:
-    """Raise an `UnsupportedError` that lists each op without a rule, how often it occurs, and where."""
+    """Raise an `UnsupportedError` that lists each op without a rule, its count and its nodes."""
     found = UnsupportedOps("the model")
     for node, versions in _all_nodes(proto, opsets):
         domain = normal_domain(node.domain)

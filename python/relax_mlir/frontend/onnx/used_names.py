@@ -1,4 +1,4 @@
-"""Which names nodes read, those in their subgraphs included, and which nodes outputs need."""
+"""The names that nodes and their subgraphs read, and the nodes that outputs need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnx import GraphProto, NodeProto
 
 
 def needed_nodes(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[NodeProto]:
-    """The nodes that the `outputs` depend on, in order. Nodes have no effects: the others may be dropped."""
+    """Return the nodes that `outputs` depend on, in order. Nodes have no side effects, so the others may be dropped."""
     wanted = set(outputs)
     needed = []
     for node in reversed(nodes):
@@ -20,7 +20,7 @@ def needed_nodes(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[Nod
 
 
 def outer_names(node: NodeProto) -> list[str]:
-    """Names of the graphs around that subgraphs of `node` read."""
+    """Return the names of enclosing graphs that subgraphs of `node` read."""
     found: list[str] = []
     for graph in subgraphs(node):
         inner = {info.name for info in graph.input}
@@ -35,7 +35,7 @@ def outer_names(node: NodeProto) -> list[str]:
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The graphs among a node's attributes."""
+    """Yield the graphs among a node's attributes."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.g

@@ -1,4 +1,4 @@
-"""Windows of convolutions and poolings: strides, dilations, and the pads that ONNX's `auto_pad` means."""
+"""Windows of convolutions and poolings: strides, dilations, and the padding given by ONNX's `auto_pad`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.frontend.onnx.node import Node
 from relax_mlir.symbolic import Dim
 
 MAX_NUMBER = 2**31
-"""Greater numbers describe no window of an array that fits memory, and overflow in what is computed of them."""
+"""The limit for sizes and pads: larger windows fit no array in memory, and computing with them overflows."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Windows:
 
     @property
     def static_pads(self) -> list[int] | None:
-        """Pads before, then after, if they are numbers."""
+        """The pads before, then after, if they are integers."""
         pads = [*self.before, *self.after]
         return (
             [int(pad) for pad in pads if isinstance(pad, int)]
@@ -35,13 +35,13 @@ class Windows:
         )
 
     def room(self, axis: int, length: Dim) -> Dim:
-        """The size of the padded data minus that of a window."""
+        """Return the size of the padded data minus that of a window."""
         reach = (self.size[axis] - 1) * self.dilations[axis] + 1
         return length + self.before[axis] + self.after[axis] - reach
 
 
 def windows_of(node: Node, size: Sequence[int], spatial: Sequence[Dim]) -> Windows:
-    """The windows of `size` that a node's attributes describe, over dimensions `spatial`."""
+    """Return the windows of `size` that a node's attributes describe, over dimensions `spatial`."""
     rank = len(spatial)
     if len(size) != rank:
         raise ShapeError(f"the window has {len(size)} dimensions for {rank} spatial ones")
@@ -74,7 +74,7 @@ def windows_of(node: Node, size: Sequence[int], spatial: Sequence[Dim]) -> Windo
 
 
 def same_padding(window: int, stride: int, dilation: int, length: Dim) -> Dim:
-    """The pads of a dimension together with which there are ``ceil(length / stride)`` windows."""
+    """Return the total padding of a dimension for which there are ``ceil(length / stride)`` windows."""
     reach = (window - 1) * dilation + 1
     count = symbolic.ceildiv(length, stride)
     return symbolic.maximum((count - 1) * stride + reach - length, 0)

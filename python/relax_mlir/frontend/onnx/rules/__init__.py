@@ -1,1 +1,1 @@
-"""How each ONNX op becomes ops of this project, one family per file."""
+"""Conversion rules of ONNX ops, one family per file."""

@@ -1,4 +1,4 @@
-"""Activation functions, softmax and its relatives."""
+"""Activation functions, softmax and related ops."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _celu(node: Node) -> Value:
 
 
 def exponential_below_zero(node: Node, alpha: float, divisor: float = 1.0) -> Value:
-    """x where it is positive, else alpha·(exp(x / divisor) - 1)."""
+    """Return x where it is positive, else alpha·(exp(x / divisor) - 1)."""
     x = node.tensor(0)
     below = R.minimum(x, node.const(0))
     scaled = below if divisor == 1.0 else R.divide(below, node.const(divisor))
@@ -84,7 +84,7 @@ def _softplus(node: Node) -> Value:
 
 
 def softplus(node: Node, x: Value) -> Value:
-    """log(1 + exp(x)), which does not overflow."""
+    """Return log(1 + exp(x)) without overflow."""
     return R.log_add_exp(x, node.const(0))
 
 
@@ -150,7 +150,7 @@ def _hardmax(node: Node) -> Value:
 
 
 def _hardmax_along(node: Node, x: Value, axis: int) -> Value:
-    """1 at the first of the largest elements, 0 elsewhere."""
+    """Return 1 at the first of the largest elements along `axis`, 0 at the others."""
     info = x.tensor_info
     assert info.known_shape is not None
     axis %= len(info.known_shape)
@@ -163,7 +163,7 @@ def _hardmax_along(node: Node, x: Value, axis: int) -> Value:
 
 
 def _on_rows(node: Node, function: Callable[[Value, int], Value]) -> Value:
-    """`function` on the rows of a matrix that all axes from `axis` on make: what ops meant before opset 13."""
+    """Apply `function` to the rows of a matrix that flattens all axes from `axis` on: the semantics before opset 13."""
     shape, axis = node.shape(), node.axis(default=1)
     if axis == len(shape) - 1:
         return function(node.tensor(0), axis)

@@ -1,4 +1,4 @@
-"""Conditionals, whose branches see the names of the graphs around them."""
+"""Conditionals, whose branches may use names of enclosing graphs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _rank(info: Any) -> int | None:  # noqa: ANN401 - the struct info of a tenso
 
 
 def _results(node: Node, graph: GraphProto, drawn: set[bool]) -> list[Any]:
-    """What a branch gives; `drawn` gets whether it draws random numbers."""
+    """Convert a branch and return its results; `drawn` records random draws."""
     with node.converter.noting_draws(drawn):
         return node.converter.subgraph(graph, node.scope, node.opsets)
 

@@ -24,7 +24,7 @@ def _conv(node: Node) -> Value:
 
 
 def convolved(node: Node, x: Value, weight: Value) -> Value:
-    """The convolution that a node's attributes describe, without a bias."""
+    """Emit the convolution that a node's attributes describe, without bias."""
     shape, filters = x.tensor_info.known_shape, weight.tensor_info.known_shape
     assert shape is not None and filters is not None
     spatial = len(shape) - 2
@@ -57,7 +57,7 @@ def convolved(node: Node, x: Value, weight: Value) -> Value:
 
 
 def with_bias(x: Value, bias: Value | None) -> Value:
-    """`x` with a number added to each channel."""
+    """Add one value to each channel of `x`."""
     if bias is None:
         return x
     shape = x.tensor_info.known_shape
@@ -102,7 +102,7 @@ def _conv_transpose(node: Node) -> Value:
 def _transposed_pads(
     node: Node, lengths: tuple[Dim, ...], strides: list[int], full: list[Dim]
 ) -> tuple[list[int], list[int]]:
-    """What is cut off before and after each dimension of the full result."""
+    """Return the number of elements to crop before and after each dimension of the full result."""
     wanted = node.attr("output_shape")
     how = node.attr("auto_pad", "NOTSET")
     spatial = len(lengths)
@@ -117,7 +117,7 @@ def _transposed_pads(
         total = has - size
         if isinstance(total, symbolic.Expr):
             raise ArgumentError(f"the pads of a result of size {size} depend on sizes that only a call tells")
-        half = max(total, 0) // 2  # elements that are missing are added at the end
+        half = max(total, 0) // 2  # missing elements are added at the end
         first, last = (half, total - half) if how == "SAME_UPPER" or total < 0 else (total - half, half)
         before.append(first)
         after.append(last)
@@ -130,7 +130,7 @@ def _conv_integer(node: Node) -> Value:
 
 
 def shifted(node: Node, index: int, zero_point: int) -> Value:
-    """Input `index` as int32, less its zero point, which is one number, or one for each of the first dimension."""
+    """Return input `index` as int32 minus its zero point, a scalar or one value per index of the first dimension."""
     wide = R.astype(node.tensor(index), "int32")
     if not node.has(zero_point):
         return wide

@@ -1,4 +1,4 @@
-"""Constants, ranges, and tensors that are filled by a rule."""
+"""Constants, ranges, and tensors filled by a rule."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _one_hot(node: Node) -> Value:
 
 
 def _one_dim(node: Node, index: int) -> list[Any]:
-    """A tensor of one element as a dimension."""
+    """Return a tensor of one element as a dimension."""
     if node.known(index) is not None:
         return node.dims(index)
     return node.converter.dims_of(R.astype(R.reshape(node.tensor(index), (1,)), "int64"))

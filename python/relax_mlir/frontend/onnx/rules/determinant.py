@@ -13,7 +13,7 @@ from relax_mlir.symbolic import Dim, Expr
 
 @rule("Det")
 def _determinant(node: Node) -> Value:
-    """Elimination with the largest element of each column as pivot, for all matrices of the batch at once."""
+    """Eliminate with column pivoting by largest absolute value, for all matrices of the batch at once."""
     shape = node.shape()
     if len(shape) < 2 or not symbolic.prove_equal(shape[-1], shape[-2]):
         raise ShapeError(f"the input has shape {tuple(map(str, shape))}, expected square matrices")

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, logic and mathematical functions, element by element."""
+"""Element-wise arithmetic, comparisons, logic and mathematical functions."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ for _name, _operation in _VARIADIC.items():
 
 
 def operands(node: Node) -> tuple[Value, Value]:
-    """Both operands of a binary op, broadcast by the rules of its opset: before 7, `axis` places the second."""
+    """Return both operands of a binary op, broadcast by its opset's rules: before 7, `axis` positions the second."""
     first, second = node.tensor(0), node.tensor(1)
     if node.opset < 7 and node.attr("axis") is not None:
         rank = node.rank(0)
@@ -131,7 +131,7 @@ def _mod(node: Node) -> Value:
 
 
 def _remainder(x: Any, y: Any) -> Any:  # noqa: ANN401 - tensors of te
-    """What remains of a division that is rounded towards zero, with the sign of `x`."""
+    """Return the remainder of a division that rounds towards zero, with the sign of `x`."""
     return te.compute(x.shape, lambda *i: te.fmod(x(*i), y(*i)), name="fmod")
 
 
@@ -179,7 +179,7 @@ def _shift(node: Node) -> Value:
     to_left = node.required("direction") == "LEFT"
     shifted = (R.left_shift if to_left else R.right_shift)(first, R.minimum(second, node.const(bits - 1)))
     if not to_left and node.dtype().startswith("int"):
-        return shifted  # signs fill what a shift by the whole width leaves
+        return shifted  # a shift by the full width leaves only sign bits
     return R.where(R.less(second, node.const(bits)), shifted, node.const(0))
 
 
@@ -210,7 +210,7 @@ def _cast_like(node: Node) -> object:
 
 
 def converted(node: Node, x: Value, dtype: str, wanted: str) -> object:
-    """`x` of `dtype` as `wanted`; both may be narrow."""
+    """Convert `x` of `dtype` to `wanted`; both may be narrow."""
     if dtype in NARROW:
         x, dtype = widened(x, dtype, "float32" if wanted in NARROW else wanted), "float32"
     if wanted not in NARROW:

@@ -1,4 +1,4 @@
-"""Features of text and of tables, by numbers."""
+"""Features of text and tables with numeric values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ML = "ai.onnx.ml"
 
 @rule("TfIdfVectorizer")
 def _tf_idf(node: Node) -> Value:
-    """How often each n-gram of a pool occurs in a row, with gaps of some lengths between its elements."""
+    """Count the n-grams of a pool in each row, with gaps of several lengths between their elements."""
     if node.attr("pool_strings"):
         raise node.unsupported("a pool of strings")
     pool, starts = node.required("pool_int64s"), node.required("ngram_counts")
@@ -56,7 +56,7 @@ def _tf_idf(node: Node) -> Value:
 def _occurrences(
     rows: Value, grams: np.ndarray[tuple[int, ...], np.dtype[np.int64]], step: int, length: object
 ) -> Value | None:
-    """How often each n-gram occurs in each row with its elements `step` apart; None where no row is so long."""
+    """Count each n-gram per row with its elements `step` apart; return None if rows are too short."""
     count, size = grams.shape
     if not isinstance(length, int):
         raise ArgumentError("the length of the rows must be known at import")

@@ -1,4 +1,4 @@
-"""Gathers and scatters: elements at places that tensors of integers say."""
+"""Gathers and scatters with index tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.symbolic import Dim, Expr
 
 
 def size_value(dim: Dim) -> Value:
-    """A dimension as an int64 tensor of rank 0."""
+    """Return a dimension as an int64 tensor of rank 0."""
     return R.prim_to_tensor(R.prim_value(dim)) if isinstance(dim, Expr) else R.const(np.int64(dim))
 
 
@@ -55,14 +55,14 @@ def _scatter_nd(node: Node) -> Value:
 
 
 def _reduction(node: Node) -> str:
-    """How elements are put to those that are there."""
+    """Return the reduction that combines new elements with existing ones."""
     how = str(node.attr("reduction", "none"))
     return "update" if how == "none" else how
 
 
 @rule("TensorScatter")
 def _tensor_scatter(node: Node) -> Value:
-    """Writes `update` into a cache, at the place along `axis` that `write_indices` says for each of the batch."""
+    """Write `update` into a cache, at the position along `axis` that `write_indices` gives for each batch entry."""
     axis = normal_axis(node.attr("axis", -2), node.rank())
     cache, update = node.tensor(0), node.tensor(1)
     size, count = node.shape(0)[axis], node.shape(1)[axis]

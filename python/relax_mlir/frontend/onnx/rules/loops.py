@@ -1,4 +1,4 @@
-"""`Loop` and `Scan`: loops of the program, or unrolled ones where they carry sequences."""
+"""`Loop` and `Scan`: loops of the program, unrolled if they carry sequences."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from relax_mlir.frontend.onnx.registry import rule
 from relax_mlir.symbolic import Dim, Expr
 
 MAX_ROUNDS = 4096
-"""A loop that carries a sequence is unrolled; more rounds than this are refused."""
+"""The maximum number of iterations of a loop that is unrolled because it carries a sequence."""
 MAX_ROWS = 2**24
-"""More rounds than this are a bound that says nothing; results then grow round by round."""
+"""A larger iteration bound is ignored; results then grow in each iteration."""
 
 
 @dataclass
 class _Body:
-    """The body of a `Loop` or a `Scan`: how many values it carries, and how many it collects."""
+    """The body of a `Loop` or a `Scan`, with the number of its carried and collected values."""
 
     node: Node
     graph: GraphProto
     carried: int
     drawn: set[bool] = field(default_factory=set)
-    """Whether rounds draw random numbers, when one has been converted."""
+    """Contains True after conversion of an iteration that draws random numbers."""
 
     @property
     def collected(self) -> int:
@@ -43,23 +43,23 @@ class _Body:
         return self.convert([iteration, condition, *carried])
 
     def convert(self, inputs: Sequence[Item]) -> list[Item]:
-        """The body's outputs for its inputs."""
+        """Convert the body for its inputs; return its outputs."""
         with self.node.converter.noting_draws(self.drawn):
             return self.node.converter.subgraph(self.graph, self.node.scope, self.node.opsets, inputs)
 
     def states(self) -> list[Value]:
-        """The state of random numbers, which a loop carries behind all else if its rounds draw any."""
+        """Return the state of random numbers, the last carried value of a loop whose iterations draw any."""
         return self.node.converter.states(any(self.drawn))
 
     def begin(self, carried: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Begin a round: the carried values without the state of random numbers, which draws go on from."""
+        """Enter an iteration: return the carried values without the state of random numbers, which becomes current."""
         if not any(self.drawn):
             return carried
         self.node.converter.random.begin(carried[-1])
         return carried[:-1]
 
     def end(self, carried: Sequence[Value]) -> list[Value]:
-        """Leave the loop: what it gives without the state of random numbers, from which the program goes on."""
+        """Leave the loop: return its results without the state of random numbers, which becomes current."""
         if not any(self.drawn):
             return list(carried)
         self.node.converter.random.now = carried[-1]
@@ -92,7 +92,7 @@ def _as_dim(number: Any) -> Dim:  # noqa: ANN401 - an element of an array of obj
 
 
 def _trip_count(node: Node) -> Dim:
-    """The number of rounds that only a call tells, as a symbol; a negative one means none."""
+    """Return an iteration count that is unknown at import as a symbol; negative counts become 0."""
     count = R.maximum(R.reshape(R.astype(node.tensor(0), "int64"), (1,)), R.const(np.int64(0)))
     return node.converter.dims_of(count)[0]
 
@@ -102,7 +102,7 @@ def _iteration(symbol: Expr) -> TensorItem:
 
 
 def _placeholders(infos: Sequence[Tensor]) -> list[Value]:
-    """Values with given struct infos, for a body that is built only to see what it gives."""
+    """Return values with given struct infos, for a body that is built only to determine its result types."""
     values = []
     for info in infos:
         assert info.shape is not None and info.dtype is not None
@@ -119,7 +119,7 @@ def _placeholders(infos: Sequence[Tensor]) -> list[Value]:
 def _probe(
     body: _Body, infos: Sequence[Tensor], seen: Callable[[list[Item]], None] = lambda _: None
 ) -> list[Any]:
-    """What a round gives for carried values of some struct infos: condition, carried and collected values."""
+    """Return what an iteration yields for carried values of some struct infos: condition, carried, collected."""
 
     def emit() -> list[Item]:
         converter = body.node.converter
@@ -134,7 +134,7 @@ def _probe(
 
 
 def _fixed_point(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
-    """Struct infos of the carried values that every round keeps: dimensions that change are unknown."""
+    """Return struct infos of the carried values that hold in every iteration; changing dimensions are unknown."""
     current = list(infos)
     for _ in range(1 + sum(info.ndim or 0 for info in infos)):
         results = _probe(body, current)[1 : 1 + body.carried]
@@ -148,7 +148,7 @@ def _fixed_point(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _shaped(info: Tensor | str) -> Tensor:
-    """What a round gives in the place of a tensor, which must be one."""
+    """Require that an iteration yields a tensor."""
     if isinstance(info, str):
         raise UnsupportedError(f"a round gives {info} in the place of a tensor")
     return info
@@ -164,7 +164,7 @@ def _merged(old: Tensor, new: Tensor) -> Tensor:
 
 
 def _goes_on(body: _Body, infos: Sequence[Tensor]) -> bool:
-    """Whether the body never ends the loop: its condition is true, or the one it gets."""
+    """True if the body never ends the loop: its condition is true, or its input condition."""
     name = body.graph.output[0].name
     producers = {output: inner for inner in body.graph.node for output in inner.output}
     while name in producers and producers[name].op_type == "Identity":
@@ -183,7 +183,7 @@ def _goes_on(body: _Body, infos: Sequence[Tensor]) -> bool:
 
 
 def _collected_infos(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
-    """What a round adds to each collected result; dimensions that only the round knows are unknown."""
+    """Return the struct infos of collected values; dimensions that only the iteration knows are unknown."""
     results = _probe(body, infos)[1 + body.carried :]
     found = []
     for info in results:
@@ -196,7 +196,7 @@ def _collected_infos(body: _Body, infos: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _counted(body: _Body, bound: Dim, values: list[Value], infos: list[Tensor]) -> list[Item]:
-    """A loop of so many rounds."""
+    """Emit a loop with a fixed number of iterations."""
     converter = body.node.converter
     rows = [_Rows(body.node, info, bound) for info in _collected_infos(body, infos)]
     condition = of_array(np.asarray(True))
@@ -219,7 +219,7 @@ def _counted(body: _Body, bound: Dim, values: list[Value], infos: list[Tensor]) 
 
 
 def _while(body: _Body, limit: Any, values: list[Value], infos: list[Tensor]) -> list[Item]:  # noqa: ANN401 - a value or a dimension
-    """A loop that ends when its condition says so, after so many rounds at most."""
+    """Emit a loop with a condition and an optional iteration limit."""
     node, converter = body.node, body.node.converter
     bound = None if limit is None else _as_dim(limit.reshape(-1)[0])
     known = bound if isinstance(bound, Expr) or (bound is not None and bound <= MAX_ROWS) else None
@@ -268,7 +268,10 @@ def _tensor(item: Item) -> TensorItem:
 
 
 class _Rows:
-    """A collected result: a buffer with a row for each round, or one that grows, where their number or size is open."""
+    """A collected result: a buffer with a row per iteration.
+
+    It grows if the number of iterations or the size of a row is unknown.
+    """
 
     def __init__(self, node: Node, row: Tensor, count: Dim | None) -> None:
         assert row.shape is not None and row.dtype is not None
@@ -303,7 +306,7 @@ class _Rows:
 
 
 def _unrolled(node: Node, body: _Body, initial: Sequence[Item]) -> list[Item]:
-    """A loop that carries sequences: its rounds, one after the other, all of which must be known at import."""
+    """Unroll a loop that carries sequences; its iterations must be known at import."""
     count = None
     if node.has(0):
         limit = node.known(0)
@@ -352,7 +355,7 @@ def _scan(node: Node) -> list[Item]:
 
 @rule("Scan", until=8)
 def _scan_of_batch(node: Node) -> list[Item]:
-    """The first form: one input more in front, the lengths of the sequences, and an axis for the batch."""
+    """Convert the form before opset 9, with the sequence lengths as an additional first input, and a batch axis."""
     graph: GraphProto = node.required("body")
     if node.has(0):
         raise node.unsupported("Scan of opset 8 with lengths of sequences")
@@ -373,7 +376,7 @@ def _scan_of_batch(node: Node) -> list[Item]:
 
 
 def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value]) -> list[Item]:
-    """A loop over an axis of each of the scanned tensors."""
+    """Emit a loop over an axis of each of the scanned tensors."""
     converter = node.converter
     outputs = len(graph.output) - len(states)
     body = _Body(node, graph, len(states))
@@ -441,7 +444,7 @@ def scan(node: Node, graph: GraphProto, states: list[Value], scanned: list[Value
 
 
 def _moved(value: Value, axis: int) -> Value:
-    """A collected result with its rows along `axis`."""
+    """Move the rows of a collected result to `axis`."""
     rank = value.ndim or 0
     axis = normal_axis(axis, rank)
     if axis == 0:

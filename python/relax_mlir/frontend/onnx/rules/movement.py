@@ -1,4 +1,4 @@
-"""Ops that move elements: transposes, joins, splits, and blocks of pixels."""
+"""Ops that move elements: transposes, concatenations, splits, and blocks of pixels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _concat(node: Node) -> Value:
 
 
 def concatenated(values: list[Value], axis: int) -> Value:
-    """Tensors joined along `axis`; their other dimensions are taken to be equal, which a call checks."""
+    """Concatenate tensors along `axis`; each call checks that the other dimensions are equal."""
     if len(values) == 1:
         return values[0]
     shapes: list[tuple[Dim, ...]] = []
@@ -66,7 +66,7 @@ def _split(node: Node) -> list[Value]:
 
 
 def equal_parts(size: Dim, count: int) -> list[Dim]:
-    """`count` parts of a dimension, all but the last of which are of the same size."""
+    """Split a dimension into `count` parts of equal size, except for the last."""
     if symbolic.prove_divisible(size, count):
         return [symbolic.floordiv(size, count)] * count
     part = symbolic.ceildiv(size, count)

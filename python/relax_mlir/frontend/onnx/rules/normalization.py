@@ -29,7 +29,7 @@ def _batch_normalization(node: Node) -> list[Value | None]:
 def _normalized(
     node: Node, x: Value, scale: Value, bias: Value, mean: Value, variance: Value, epsilon: float
 ) -> Value:
-    """(x - mean) / sqrt(variance + epsilon)·scale + bias, with a number for each channel."""
+    """Return (x - mean) / sqrt(variance + epsilon)·scale + bias, with one value per channel."""
     dtype = node.dtype()
     scale, bias, mean, variance = (R.astype(part, dtype) for part in (scale, bias, mean, variance))
     if dtype == "float32" and node.rank() >= 2:

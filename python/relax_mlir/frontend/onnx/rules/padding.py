@@ -1,4 +1,4 @@
-"""Pads, and crops around a centre."""
+"""Padding, and cropping around a centre."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def padded(
     mode: str = "constant",
     filling: Value | None = None,
 ) -> Value:
-    """`x` with so many elements before and after each dimension; negative numbers cut elements off."""
+    """Pad `x` by the given number of elements before and after each dimension; negative numbers crop."""
     x, before, after = _cropped(x, before, after)
     if all(amount == 0 for amount in (*before, *after)):
         return x
@@ -53,7 +53,7 @@ def padded(
 
 
 def _cropped(x: Value, before: list[Dim], after: list[Dim]) -> tuple[Value, list[Dim], list[Dim]]:
-    """`x` without what negative pads cut off, and the pads that remain."""
+    """Crop `x` by the negative pads; return it with the remaining pads."""
     shape = x.tensor_info.known_shape
     assert shape is not None
     axes = [

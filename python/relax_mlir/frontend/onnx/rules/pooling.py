@@ -1,4 +1,4 @@
-"""Poolings over windows, and over all of an image."""
+"""Pooling over windows, and over whole images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _windows(node: Node) -> Windows:
 
 
 def _counts(node: Node, windows: Windows) -> list[Dim]:
-    """How many windows there are along each dimension; with `ceil_mode`, none begins in the pad at the end."""
+    """Return the number of windows along each dimension; with `ceil_mode`, none begins in the padding at the end."""
     counts: list[Dim] = []
     for axis, (length, stride, before) in enumerate(
         zip(node.shape()[2:], windows.strides, windows.before, strict=True)
@@ -53,7 +53,7 @@ def _fits(windows: Windows, axis: int, length: Dim) -> bool:
 def _build(
     node: Node, windows: Windows, builders: Mapping[int, Any], counts_pads: bool = False
 ) -> Value | None:
-    """The pooling by an op of this project, which refuses data without a window; None where none means the same."""
+    """Pool with an op of this project, which rejects data without a window; return None if none is equivalent."""
     if windows.static_pads is None or node.attr("ceil_mode", 0) or len(windows.size) not in builders:
         return None
     lengths = node.shape()[2:]
@@ -112,7 +112,7 @@ def _inside(place: Sequence[Any], lengths: Sequence[Any]) -> Any:  # noqa: ANN40
 
 
 def _pooled(x: Any, windows: Windows, counts: Sequence[Dim], combine: Any, outside: Any) -> Any:  # noqa: ANN401 - te
-    """`combine` over each window of a tensor, with `outside` for what lies in the pads."""
+    """Apply `combine` to each window of a tensor, with `outside` for elements in the padding."""
     taps = _taps(windows)
 
     def value(n: Any, c: Any, *outer: Any) -> Any:  # noqa: ANN401 - expressions of te
@@ -123,7 +123,7 @@ def _pooled(x: Any, windows: Windows, counts: Sequence[Dim], combine: Any, outsi
 
 
 def _max_pool_with_places(node: Node, windows: Windows) -> list[Value | None]:
-    """The maximum of each window, and where it is in the whole tensor."""
+    """Return the maximum of each window, and its flat index in the whole tensor."""
     counts = _counts(node, windows)
     by_columns = bool(node.attr("storage_order", 0))
 
@@ -177,7 +177,7 @@ def _average_pool(node: Node) -> Value:
 
 
 def _elements(x: Any, windows: Windows, counts: Sequence[Dim], counts_pads: bool) -> Any:  # noqa: ANN401 - te
-    """How many elements each window has."""
+    """Return the number of elements of each window."""
     taps = _taps(windows)
     lengths = x.shape[2:]
 
@@ -222,7 +222,7 @@ def _global_lp_pool(node: Node) -> Value:
 
 @rule("MaxUnpool")
 def _max_unpool(node: Node) -> Value:
-    """Writes each element to the place in the larger tensor that the pooling gave it."""
+    """Write each element to its index in the larger tensor, as given by the pooling."""
     from relax_mlir import topi
 
     shape = node.shape()
@@ -244,7 +244,7 @@ def _max_unpool(node: Node) -> Value:
 
 
 def _moved_places(places: Value, natural: list[Dim], target: list[Dim]) -> Value:
-    """Flat places of one shape as those of another."""
+    """Convert flat indices of one shape to those of another."""
     from relax_mlir.frontend.onnx.rules.gather import size_value
 
     found = R.const(np.int64(0))

@@ -1,4 +1,4 @@
-"""Quantised numbers: conversion, and products of them."""
+"""Quantised values: conversions, and matrix products of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relax_mlir.symbolic import Dim
 
 
 def spread(node: Node, index: int, block: int, data: int = 0) -> Value:
-    """Input `index`, scales or zero points, so that it broadcasts against the data: per tensor, axis or block."""
+    """Return scales or zero points so that they broadcast against the data: per tensor, axis or block."""
     value = node.tensor(index)
     rank = node.rank(data)
     if node.rank(index) == 0:
@@ -44,7 +44,7 @@ def _filled(node: Node, index: int, axis: int, rank: int) -> list[Dim]:
 
 
 def limits(dtype: str) -> tuple[int, int]:
-    """The smallest and the largest number of an integer dtype."""
+    """Return the minimum and maximum of an integer dtype."""
     info: Any = ml_dtypes.iinfo(numpy_dtype(dtype)) if dtype in NARROW else np.iinfo(numpy_dtype(dtype))
     return int(info.min), int(info.max)
 
@@ -72,7 +72,7 @@ def _quantize(node: Node) -> object:
 
 
 def saturated(whole: Value, point: Value | None, target: str) -> Value:
-    """A whole number plus a zero point, held in the range of `target`."""
+    """Add a zero point to an integer and clamp to the range of `target`."""
     low, high = limits(target)
     wide = R.astype(whole, "float32")
     edge = constant(2.0**30, "float32")
@@ -103,7 +103,7 @@ def _matmul_integer(node: Node) -> Value:
 
 
 def _columns(node: Node, index: int, zero_point: int) -> Value:
-    """Input `index` as int32, less its zero point, which may be a vector with a number for each column."""
+    """Return input `index` as int32 minus its zero point, a scalar or one value per column."""
     wide = R.astype(node.tensor(index), "int32")
     return R.subtract(wide, R.astype(node.tensor(zero_point), "int32")) if node.has(zero_point) else wide
 

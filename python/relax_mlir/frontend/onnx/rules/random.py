@@ -1,4 +1,4 @@
-"""Random numbers, of the generator of the program, or of those of nodes that have a seed; dropout."""
+"""Random numbers, from the program's generator or from nodes' seeds; dropout."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _shape(node: Node) -> list[int]:
 
 
 def _dtype(node: Node, default: str) -> str:
-    """The dtype that the node says, which must be one of floats."""
+    """Return the node's dtype, which must be a float."""
     code = node.attr("dtype")
     found = default if code is None else dtype_name(code, "the result")
     if not found.startswith(("float", "bfloat")):
@@ -75,7 +75,7 @@ def _bernoulli(node: Node) -> Value:
 
 @rule("Multinomial")
 def _multinomial(node: Node) -> Value:
-    """How many of the running sums of the probabilities, which are given by their logarithms, a number reaches."""
+    """Sample by counting the cumulative probabilities (from their logarithms) that a random number reaches."""
     if node.rank() != 2:
         raise ShapeError(f"input 0 has rank {node.rank()}, expected 2")
     wanted = dtype_name(node.attr("dtype", 6), "the result")
@@ -91,7 +91,7 @@ def _multinomial(node: Node) -> Value:
 
 @rule("Dropout")
 def _dropout(node: Node) -> list[Value]:
-    """In training, elements are 0 with the probability `ratio`, and the others are scaled by ``1 / (1 - ratio)``."""
+    """In training, set elements to 0 with probability `ratio` and scale the others by ``1 / (1 - ratio)``."""
     training = node.known(2) if node.has(2) else np.asarray(False)
     ratio = (node.known(1) if node.has(1) else np.asarray(0.5)) if node.opset >= 12 else None
     if ratio is not None and not 0 <= float(ratio.reshape(-1)[0]) < 1:
@@ -118,7 +118,7 @@ def _dropout(node: Node) -> list[Value]:
 
 
 def _unchanged(node: Node) -> list[Value]:
-    """The input itself, with a mask that keeps all of it."""
+    """Return the input itself, with a mask that keeps all elements."""
     dims = list(node.shape())
     mask = R.full(dims, constant(True, "bool")) if dims else constant(True, "bool")
     return [node.tensor(0), R.astype(mask, node.dtype()) if node.opset < 10 else mask]

@@ -1,4 +1,4 @@
-"""Recurrent layers: the ops of this project, one for each direction."""
+"""Recurrent layers: one op of this project per direction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BACKWARDS = {"forward": [False], "reverse": [True], "bidirectional": [False, Tr
 
 @dataclass
 class _Layer:
-    """What the three kinds of layers share: so many gates, with functions unless the node says others."""
+    """Shared code of the three layer types, with the number of gates and the default activations."""
 
     node: Node
     gates: int
@@ -47,7 +47,7 @@ class _Layer:
         self.lengths = None if lengths is None else matched(lengths, [self.batch])
 
     def activations(self, direction: int) -> list[Activation]:
-        """The functions of a direction, with the numbers of the node or those that ONNX says."""
+        """Return the activations of a direction, with the node's or ONNX's default parameters."""
         given = self.node.attr("activations")
         names = list(self.default) * len(self.backwards) if given is None else list(map(_text, given))
         alphas = self.node.attr("activation_alpha") or []
@@ -66,25 +66,25 @@ class _Layer:
         return chosen
 
     def part(self, index: int, direction: int) -> Value:
-        """What an input has for a direction, without that axis."""
+        """Return an input's slice for a direction."""
         return _taken(self.node.tensor(index), 0, direction)
 
     def initial(self, index: int, direction: int) -> Value | None:
-        """The initial state of a direction, if the node has one."""
+        """Return the initial state of a direction, if the node has one."""
         if not self.node.has(index):
             return None
         state = _taken(self.node.tensor(index), 1 if self.batch_first else 0, direction)
         return matched(state, [self.batch, self.hidden])
 
     def biases(self, direction: int) -> list[Value | None]:
-        """The biases of the input and of the state."""
+        """Return the biases of input and state."""
         if not self.node.has(3):
             return [None, None]
         both, count = self.part(3, direction), self.gates * self.hidden
         return [_slice(both, first, first + count) for first in (0, count)]
 
     def common(self, direction: int, backwards: bool) -> dict[str, Any]:
-        """What every kind of layer gets for a direction."""
+        """Return the arguments that all layer types take, for a direction."""
         bias, recurrent_bias = self.biases(direction)
         return {
             "data": self.x,
@@ -100,7 +100,7 @@ class _Layer:
         }
 
     def run(self, layer: Callable[[int, bool], Value]) -> list[Value]:
-        """The output of all steps and the last states, each with an axis for the directions."""
+        """Return the outputs of all steps and the last states, each with an axis for the directions."""
         found = [list(layer(direction, backwards)) for direction, backwards in enumerate(self.backwards)]
         outputs, *states = zip(*found, strict=True)
         whole, last = R.stack(outputs, 1), [R.stack(each, 0) for each in states]
@@ -110,7 +110,7 @@ class _Layer:
 
 
 def _taken(x: Value, axis: int, index: int) -> Value:
-    """What `x` has at a place of an axis."""
+    """Return `x` at an index of an axis."""
     return rearranged(
         x,
         lambda array: array[(slice(None),) * axis + (index,)],
@@ -157,7 +157,7 @@ def _lstm(node: Node) -> list[Value]:
 
 
 def _peepholes(layer: _Layer, direction: int) -> Value | None:
-    """What the cell adds to the gates of input, forgetting and output; ONNX has them in another order."""
+    """Return the peephole weights in the order input, forget, output; ONNX has another order."""
     if not layer.node.has(7):
         return None
     rows = R.split(layer.part(7, direction), 3, 0)

@@ -1,4 +1,4 @@
-"""Reductions, the places of extrema, and running sums."""
+"""Reductions, argmin and argmax, and cumulative sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Reduce = Callable[[Value, list[int], bool], Value]
 
 
 def reduced_axes(node: Node) -> list[int]:
-    """The axes that a node reduces, counted from the front; those of an input must be known at import."""
+    """Return the non-negative axes that a node reduces; an input with axes must be known at import."""
     axes = node.integers(1) if node.has(1) else node.attr("axes") or []
     if not axes and not node.attr("noop_with_empty_axes", 0):
         return list(range(node.rank()))
@@ -70,7 +70,7 @@ def _extremum(node: Node, reduce: Reduce) -> Value:
 
 
 def _of_nothing(node: Node, axes: list[int]) -> Value:
-    """The extremum of no elements: the other end of the dtype's range."""
+    """Return the extremum of no elements: the other end of the dtype's range."""
     dtype, is_max = numpy_dtype(node.dtype()), node.op == "ReduceMax"
     if node.dtype() == "bool":
         number: Any = not is_max

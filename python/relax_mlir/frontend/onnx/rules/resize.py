@@ -1,7 +1,7 @@
-"""Resizing of images: along one axis after the other, each new element a weighted sum of some old ones.
+"""Resize images along one axis at a time; each new element is a weighted sum of old ones.
 
-Places and weights depend on sizes alone. They are computed at import where the sizes are known, else by the program,
-in float64 as in ONNX's reference.
+Positions and weights depend only on sizes. They are computed at import if the sizes are known, else by the program, in
+float64 as in ONNX's reference.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _How:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One axis: its sizes, the scale as a number if it is one, and the part of it that is resized."""
+    """One axis: its sizes, the scale if it is a number, and the region that is resized."""
 
     old: Dim
     new: Dim
@@ -46,7 +46,7 @@ class _Axis:
 
 
 class _Arrays:
-    """Arithmetic on places, with numbers that are known."""
+    """Arithmetic on known positions, with NumPy."""
 
     floor: Callable[..., Any] = staticmethod(np.floor)
     ceil: Callable[..., Any] = staticmethod(np.ceil)
@@ -71,7 +71,7 @@ class _Arrays:
 
 
 class _Program:
-    """Arithmetic on places, by the program."""
+    """Arithmetic on positions, by the program."""
 
     floor = staticmethod(R.floor)
     ceil = staticmethod(R.ceil)
@@ -215,7 +215,7 @@ def _resized(node: Node, how: _How, axes: dict[int, _Axis]) -> Value:
 
 
 def _along(x: Value, number: int, axis: _Axis, how: _How, dtype: str) -> Value:
-    """`x` with axis `number` resized."""
+    """Resize axis `number` of `x`."""
     if axis.new == 0:
         shape = list(x.tensor_info.known_shape or ())
         shape[number] = 0
@@ -246,7 +246,7 @@ def _along(x: Value, number: int, axis: _Axis, how: _How, dtype: str) -> Value:
 
 
 def _place(numbers: Any, axis: _Axis, how: _How) -> Any:  # noqa: ANN401 - an array or a value
-    """Where each new element lies among the old ones."""
+    """Return the position of each new element in old coordinates."""
     y = numbers.places(axis.new)
     old, new = numbers.number(axis.old), numbers.number(axis.new)
     scale = new / old if axis.scale is None else axis.scale
@@ -279,7 +279,7 @@ def _place(numbers: Any, axis: _Axis, how: _How) -> Any:  # noqa: ANN401 - an ar
 
 
 def _taps(numbers: Any, place: Any, axis: _Axis, how: _How) -> list[tuple[Any, Any]]:  # noqa: ANN401 - arrays or values
-    """Places of old elements, and their weights (None: 1)."""
+    """Return the positions of old elements, and their weights (None: 1)."""
     if how.mode == "nearest":
         return [(_rounded(numbers, place, how.rounding), None)]
     first = numbers.floor(place)
@@ -315,14 +315,14 @@ def _triangle(numbers: Any, distance: Any, _: float) -> Any:  # noqa: ANN401 - a
 
 
 def _cubic(numbers: Any, distance: Any, a: float) -> Any:  # noqa: ANN401 - arrays or values
-    """Keys' kernel."""
+    """Return Keys' cubic kernel."""
     near = ((a + 2.0) * distance - (a + 3.0)) * distance * distance + 1.0
     far = ((a * distance - 5.0 * a) * distance + 8.0 * a) * distance - 4.0 * a
     return numbers.where(distance <= 1.0, near, numbers.where(distance < 2.0, far, 0.0))
 
 
 def _without_outside(numbers: Any, taps: list[tuple[Any, Any]], last: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - arrays or values
-    """The taps with weights only inside of the axis, which add up to 1."""
+    """Set the weights outside of the axis to 0 and normalise the others to a sum of 1."""
     if any(weight is None for _, weight in taps):
         return taps
     kept = [(place, numbers.where((place >= 0.0) & (place <= last), weight, 0.0)) for place, weight in taps]

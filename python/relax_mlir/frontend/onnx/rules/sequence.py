@@ -29,7 +29,7 @@ def _length(node: Node) -> TensorItem:
 
 
 def _position(node: Node, index: int, length: int, default: int) -> int:
-    """Input `index`, a place in a sequence, counted from the front."""
+    """Return input `index`, a position in a sequence, as a non-negative integer."""
     if not node.has(index):
         return default
     place = int(node.scalar(index))

@@ -1,4 +1,4 @@
-"""Shapes as values, and ops that give a tensor another shape."""
+"""Shapes as values, and ops that change the shape of a tensor."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _reshape(node: Node) -> Value:
 
 
 def _reshaped(node: Node) -> Sequence[Dim]:
-    """The dimensions that a reshape asks for, where 0 stands for that of the input and -1 for what remains."""
+    """Return the dimensions of a reshape, in which 0 denotes the input's dimension and -1 the rest."""
     keeps_zero = bool(node.attr("allowzero", 0))
     if not node.has(1):
         wanted: Sequence[Dim] = node.required("shape")
@@ -60,7 +60,7 @@ def _reshaped(node: Node) -> Sequence[Dim]:
 
 
 def _computed_shape(node: Node, keeps_zero: bool) -> list[Dim]:
-    """A shape that only a call tells, as symbols."""
+    """Return a shape that is unknown at import, as symbols."""
     wanted = R.astype(node.tensor(1), "int64")
     (count,) = node.shape(1)
     if not isinstance(count, int):

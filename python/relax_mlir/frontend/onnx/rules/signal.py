@@ -1,4 +1,4 @@
-"""Fourier transforms, as products with matrices of sines and cosines, and what comes before and behind them."""
+"""Fourier transforms as products with matrices of sines and cosines, and related ops."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _dft(node: Node) -> Value:
 
 
 def _one(node: Node, index: int) -> Dim:
-    """An input of one element as a dimension."""
+    """Return an input of one element as a dimension."""
     if node.known(index) is not None:
         return node.dims(index)[0]
     return node.converter.dims_of(R.reshape(node.tensor(index), (1,)))[0]
 
 
 def fitted(node: Node, x: Value, axis: int, length: Dim) -> Value:
-    """`x` cut, or filled up with zeros, to `length` along an axis."""
+    """Crop or zero-pad `x` to `length` along an axis."""
     shape = x.tensor_info.known_shape
     assert shape is not None
     if symbolic.prove_equal(shape[axis], length):
@@ -64,7 +64,7 @@ def fitted(node: Node, x: Value, axis: int, length: Dim) -> Value:
 
 
 def _mirrored(x: Value, axis: int, length: Dim, bins: Dim, dtype: str) -> Value:
-    """All bins of the spectrum of real numbers, of which the first half is given."""
+    """Return all bins of a real signal's spectrum, given the first half."""
     rank = x.ndim or 0
     other = R.strided_slice(x, [axis], [1], [length - bins + 1])
     turned = R.flip(other, axis)
@@ -73,7 +73,7 @@ def _mirrored(x: Value, axis: int, length: Dim, bins: Dim, dtype: str) -> Value:
 
 
 def transformed(x: Value, axis: int, length: Dim, inverse: bool, onesided: bool, dtype: str) -> Value:
-    """The transform along `axis` of numbers whose last axis is the real part, or that and the imaginary part."""
+    """Transform along `axis`; the last axis is the real part, or real and imaginary part."""
     rank = x.ndim or 0
     shape = x.tensor_info.known_shape
     assert shape is not None
@@ -103,7 +103,7 @@ def _size(dim: Dim) -> Value:
 
 
 def _waves(length: Dim, bins: Dim, dtype: str) -> tuple[Value, Value]:
-    """Cosines and sines of 2π·n·k/length, a row for each n, a column for each k below `bins`."""
+    """Return cosines and sines of 2π·n·k/length, a row for each n, a column for each k below `bins`."""
     if isinstance(length, int) and isinstance(bins, int):
         angles = (
             2 * np.pi * ((np.arange(length)[:, None] * np.arange(bins)) % max(length, 1)) / max(length, 1)
@@ -136,7 +136,7 @@ def _stft(node: Node) -> Value:
 
 @rule("MelWeightMatrix")
 def _mel_weight_matrix(node: Node) -> TensorItem:
-    """Triangles over bins of a spectrum, at places that are equally far apart in mel."""
+    """Return triangular filters over spectrum bins, equally spaced on the mel scale."""
     count, length, rate = (int(node.scalar(i)) for i in range(3))
     low, high = (2595 * math.log10(1 + float(node.scalar(i)) / 700) for i in (3, 4))
     points = low + np.arange(count + 2) * (high - low) / (count + 2)

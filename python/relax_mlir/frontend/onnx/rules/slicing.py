@@ -1,4 +1,4 @@
-"""Slices, whose places may be known at import, symbols, or tensors."""
+"""Slices, whose bounds may be known at import, symbols, or tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_mlir.frontend.onnx.rules.gather import size_value
 from relax_mlir.symbolic import Dim, Expr
 
 FAR = 2**62
-"""Positions from here on mean the end, or with a minus the start."""
+"""Positions from here on denote the end, or the start if negative."""
 
 
 @rule("Slice", until=9)
@@ -66,7 +66,7 @@ def _clamped(position: Dim) -> Dim:
 
 
 def _by_tensors(node: Node, axes: list[int]) -> Value:
-    """A slice whose places only a call tells."""
+    """Slice with bounds that are unknown at import."""
     rank = node.rank()
     places = [normal_axis(axis, rank) for axis in axes]
     sizes = [size_value(dim) for dim in node.shape()]
@@ -88,7 +88,7 @@ def _by_tensors(node: Node, axes: list[int]) -> Value:
 
 
 def _number(begin: Value, end: Value, step: Value, size: Value) -> Value:
-    """How many elements a slice has, as Python's ``slice.indices`` says."""
+    """Return the number of elements of a slice, like Python's ``slice.indices``."""
     zero, one = R.const(np.int64(0)), R.const(np.int64(1))
     forward = R.greater(step, zero)
     low = R.where(forward, zero, R.negative(one))

@@ -1,4 +1,4 @@
-"""The largest elements."""
+"""Top-k."""
 
 from __future__ import annotations
 

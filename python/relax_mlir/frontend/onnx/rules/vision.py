@@ -1,4 +1,4 @@
-"""Object detection, and samples of images at places that tensors say."""
+"""Object detection, and image sampling at positions given by tensors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _non_max_suppression(node: Node) -> Value:
 
 
 def _corners(node: Node, boxes: Value) -> Value:
-    """Boxes given by centre and size as two corners."""
+    """Convert boxes given by centre and size to two corners."""
     x, y, width, height = (R.strided_slice(boxes, [2], [k], [k + 1]) for k in range(4))
     half = node.const(0.5)
     across, down = R.multiply(width, half), R.multiply(height, half)
@@ -83,7 +83,7 @@ def _roi_align(node: Node) -> Value:
 
 @rule("Col2Im")
 def _col2im(node: Node) -> Value:
-    """Adds the blocks that are columns up to an image: the reverse of cutting it into blocks."""
+    """Sum the blocks in columns into an image, the reverse of im2col."""
     image, block = node.dims(1), node.integers(2)
     windows = windows_of(node, block, image)
     batch, stacked, _ = node.shape()
@@ -119,7 +119,7 @@ def _col2im(node: Node) -> Value:
 
 @rule("DeformConv")
 def _deformable_convolution(node: Node) -> Value:
-    """A convolution whose taps lie beside their places by what a tensor says, linear between four elements."""
+    """Convolve with taps displaced by a tensor of offsets, with bilinear interpolation."""
     if node.rank() != 4:
         raise node.unsupported("a deformable convolution of other than images")
     x, weight, offset = (node.tensor(i) for i in range(3))
