@@ -1,4 +1,4 @@
-"""Live modules of TVM: TVM prints them, the script reads the text, and constants are taken from the objects."""
+"""Import live modules of TVM: parse the text that TVM prints, and take constants from the objects."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from relax_mlir.script import parse
 __all__ = ["from_tvm"]
 
 FILE = "<tvm>"
-"""The name of the printed text in messages and locations."""
+"""The file name of the printed text in messages and locations."""
 _CONSTANT = re.compile(r'metadata\["(?P<kind>[^"]+)"\]\[(?P<number>\d+)\]')
 _FUNCTION = re.compile(r"^ {4}def (?P<name>\w+)\(", re.MULTILINE)
 _CONSTANTS = ("Constant", "GenericConst")
-"""Names of the classes of TVM whose objects are constants."""
+"""Classes of TVM whose objects are constants."""
 _PARTS: dict[str, tuple[str, ...]] = {
     "Function": ("body",),
     "SeqExpr": ("blocks", "body"),
@@ -32,19 +32,19 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "TupleGetItem": ("tuple_value",),
     "If": ("cond", "true_branch", "false_branch"),
 }
-"""The parts of TVM's objects, by the names of their classes, in the order in which they are printed."""
+"""The fields of TVM's objects in printing order, by class name."""
 
 
 def from_tvm(mod: Any) -> IRModule:  # noqa: ANN401 - a tvm.IRModule, which need not be installed
-    """The module of this project that a module of TVM is (Relax functions and prim funcs).
+    """Import a TVM module with Relax functions and prim funcs.
 
-    TVM prints `mod`, and the script reads that text (see the page *From TVM* in the docs for what it understands); TVM
-    itself is not imported. Constants become constants, without a copy where TVM shares its memory.
+    TVM prints `mod`, and the script parser reads that text (the page *From TVM* in the docs describes what is
+    supported). TVM itself is not imported. Constants become constants, without a copy if TVM shares its memory.
 
     Raises:
-        ScriptError: what this project does not read, with the line of TVM's text.
-        UnsupportedError: likewise, if it is known and not supported.
-        ArgumentError: `mod` does not print itself as a module, or its constants cannot be told apart.
+        ScriptError: unsupported text, with the line of TVM's text.
+        UnsupportedError: a known construct that is not supported.
+        ArgumentError: `mod` does not print itself as a module, or its constants cannot be matched to the text.
     """
     if not callable(getattr(mod, "script", None)):
         raise ArgumentError(f"from_tvm takes a module of TVM, not {type(mod).__name__}: it has no script()")
@@ -58,10 +58,10 @@ def from_tvm(mod: Any) -> IRModule:  # noqa: ANN401 - a tvm.IRModule, which need
 
 
 def _metadata(mod: Any, text: str) -> dict[str, list[Any]]:  # noqa: ANN401 - a module of TVM
-    """The arrays that TVM prints as ``metadata["kind"][number]``, by kind and number.
+    """Return the arrays that TVM prints as ``metadata["kind"][number]``, by kind and number.
 
-    TVM numbers constants as it prints them. The functions of the module hold them in the same order, repetitions
-    included, so that each place in the text belongs to one object. (TVM 0.27 crashes where it prints them itself.)
+    TVM numbers constants in printing order. The functions of the module hold them in the same order, repetitions
+    included, so that each occurrence in the text matches one object. (TVM 0.27 crashes if it prints them itself.)
     """
     found: dict[str, dict[int, Any]] = {}
     for name, places in _places(text):
@@ -83,7 +83,7 @@ def _metadata(mod: Any, text: str) -> dict[str, list[Any]]:  # noqa: ANN401 - a 
 
 
 def _places(text: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """The functions whose text names constants, with kind and number of each, in order."""
+    """Yield the functions whose text references constants, with kind and number of each, in order."""
     heads = list(_FUNCTION.finditer(text))
     for number, head in enumerate(heads):
         end = heads[number + 1].start() if number + 1 < len(heads) else len(text)
@@ -100,14 +100,14 @@ def _function(mod: Any, name: str) -> Any:  # noqa: ANN401 - objects of TVM
 
 
 def _constants(node: Any) -> Iterator[Any]:  # noqa: ANN401 - objects of TVM
-    """The constants of an expression that TVM prints by number, in the order in which they are printed."""
+    """Yield the constants of an expression that TVM prints by number, in printing order."""
     waiting = [node]
     while waiting:
         item = waiting.pop()
         kind = type(item).__name__
         if kind in _CONSTANTS:
             if _array(item).ndim:
-                yield item  # numbers are written out
+                yield item  # numbers are printed literally
             continue
         parts: list[Any] = []
         for name in _PARTS.get(kind, ()):
@@ -117,7 +117,7 @@ def _constants(node: Any) -> Iterator[Any]:  # noqa: ANN401 - objects of TVM
 
 
 def _array(constant: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - an object of TVM, or None
-    """The elements of a constant; nothing for a number that no text names."""
+    """Return the elements of a constant; a scalar for None, a number that does not occur in the text."""
     if constant is None:
         return np.zeros(())
     tensor = constant.data if hasattr(constant, "data") else constant.value

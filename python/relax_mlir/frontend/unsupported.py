@@ -1,4 +1,4 @@
-"""One error for all ops of a program that an importer does not know."""
+"""Collect all unsupported ops of a program in one error."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from dataclasses import dataclass, field
 from relax_mlir.error import UnsupportedError
 
 _PLACES = 3
-"""How many places of one op a message shows."""
+"""The maximum number of locations per op in a message."""
 
 
 @dataclass
 class UnsupportedOps:
-    """What an importer has met and does not support: ops with reasons, how often, and where."""
+    """The unsupported ops of an import, with reasons, counts and locations."""
 
     program: str
-    """What is imported, for the message: ``the exported program``, ``model.onnx``."""
+    """The name of the imported program in messages: ``the exported program``, ``model.onnx``."""
     found: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    """Places by op and reason."""
+    """Locations by op and reason."""
 
     def add(self, op: str, reason: str, place: str) -> None:
-        """Note that `op` stands at `place` (empty: unknown), and why it is not supported."""
+        """Record that `op` at `place` (empty: unknown) is not supported, and why."""
         self.found.setdefault((op, reason), []).append(place)
 
     def __bool__(self) -> bool:
         return bool(self.found)
 
     def error(self, advice: str = "") -> UnsupportedError:
-        """All of it as one error, the most frequent ops first."""
+        """Return one error for all ops, the most frequent ones first."""
         rows = sorted(self.found.items(), key=lambda item: (-len(item[1]), item[0]))
         kinds = len({op for op, _ in self.found})
         head = f"{self.program} uses {kinds} op{'s' * (kinds != 1)} that this importer does not support:"

@@ -1,8 +1,9 @@
-"""Programs of PyTorch.
+"""Import PyTorch programs.
 
-`export_program` is ``torch.export`` with all that it assumes of sizes noted.
-`from_exported_program` makes a module of what ``torch.export`` gives, `compile_program` a function that is called as
-the module. ``torch.compile(model, backend="relax_mlir")`` is `dynamo_backend`; `compile_module` is short for it.
+`export_program` is ``torch.export`` that records its assumptions about sizes. `from_exported_program` imports the
+result of ``torch.export`` as a module, `compile_program` as a function that is called like the original module.
+`dynamo_backend` is the backend of ``torch.compile(model, backend="relax_mlir")``, for which `compile_module` is a
+shorthand.
 """
 
 from relax_mlir.frontend.torch.compiled_program import CompiledProgram, compile_program

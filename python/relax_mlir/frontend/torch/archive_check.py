@@ -1,18 +1,18 @@
-"""The check of ``.pt2`` files before torch reads them: files that could run code are refused.
+"""Check ``.pt2`` files before torch reads them; files that could run code are rejected.
 
-``torch.export.load`` runs code in more ways than by pickles. Each of them is a rule here:
+``torch.export.load`` can run code not only through pickles. Each of these cases has a rule here:
 
 - pickles (sample inputs, weights and constants with ``use_pickle``, all tensors of older layouts) are read by the
-  unpickler of ``torch.load(weights_only=True)``, which takes tensors and plain containers only;
-- custom objects (torchbind), opaque objects and libraries of AOTInductor are native code, or pickles of any kind;
-- sizes (``expr_str``) and guards are evaluated as Python: their syntax trees hold arithmetic only;
-- names of nodes, and of what they read, are pasted into the source of the graph: they are identifiers, or have no
-  quotation marks;
-- operators are found by attribute access from ``torch``: they are ops, not functions of Python;
-- specifications of trees of arguments import modules for some types.
+  unpickler of ``torch.load(weights_only=True)``, which accepts tensors and plain containers only;
+- custom objects (torchbind), opaque objects and libraries of AOTInductor are native code, or arbitrary pickles;
+- sizes (``expr_str``) and guards are evaluated as Python: their syntax trees may contain only arithmetic;
+- names of nodes, and of what they read, are pasted into the source of the graph: they must be identifiers, or contain
+  no quotation marks;
+- operators are looked up by attribute access from ``torch``: they must be ops, not Python functions;
+- specifications of argument trees import modules for some types.
 
-Members are read twice: by torch's own reader of archives and by `zipfile`, which older layouts are read by, so that
-a member that only one of them sees is checked, too.
+Members are read both by torch's own archive reader and by `zipfile`, which reads older layouts, so that a member that
+only one of them sees is checked as well.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OLDER_PICKLES = ("serialized_state_dict", "serialized_constants", "serialized_e
 _OBJECTS = ("custom_obj_", "opaque_obj_")
 
 _FREE_TEXT = frozenset({"metadata", "as_string", "as_strings", "torch_version", "stack_trace"})
-"""Fields whose strings are data for torch, which never become source."""
+"""Fields whose strings are only data for torch and never become source."""
 _NAMES = frozenset({"name", "as_name", "forward_arg_names"})
 """Fields that become names in the source of the graph."""
 _OPERATORS = frozenset({"target", "as_operator"})
@@ -141,9 +141,9 @@ _FACTORIES = frozenset({"list", "dict", "set", "tuple", "int", "float", "str", "
 
 
 def check_archive(path: str | Path) -> None:
-    """Raise `UntrustedFileError` if ``torch.export.load`` of this file could run code of the file.
+    """Raise `UntrustedFileError` if ``torch.export.load`` of this file could run code from the file.
 
-    A file that no reader takes passes: torch reports what is wrong with it.
+    A file that neither reader can open passes: torch reports the error.
     """
     seen: set[bytes] = set()
     for members, read in _readers(str(path)):
@@ -176,14 +176,14 @@ def _read_below(archive: zipfile.ZipFile, root: str, name: str) -> bytes:
 
 
 class _Check:
-    """The check of an archive as one reader sees it; `seen`: digests of the members that passed for another one."""
+    """The check of an archive with one reader; `seen` holds digests of members that passed with the other reader."""
 
     def __init__(self, path: str, members: list[str], read: Callable[[str], bytes], seen: set[bytes]) -> None:
         self.path, self.members, self.read, self.seen = path, members, read, seen
 
     def run(self) -> None:
         for member in self.members:
-            folded = member.lower()  # as torch's reader finds members
+            folded = member.lower()  # case-insensitive, like torch's reader
             name = folded.rpartition("/")[2]
             if folded.startswith(_LIBRARIES):
                 raise self.refused(member, "holds native code of AOTInductor")
@@ -203,11 +203,11 @@ class _Check:
         )
 
     def _check_pickle(self, member: str) -> None:
-        """Read a pickle as torch does, but with its restricted unpickler alone; nothing is kept."""
+        """Read a pickle with torch's restricted unpickler and discard the result."""
         data = self.read(member)
         if not data or self._is_known(b"pickle", data):
             return
-        # Sample inputs of a program that was exported from fake tensors; here, they are not made.
+        # Sample inputs of a program exported from fake tensors; they are not created here.
         of_fake_tensors = (_ignored, "torch._export.serde.serialize._reconstruct_fake_tensor")
         try:
             with warnings.catch_warnings(), torch.serialization.safe_globals([of_fake_tensors]):
@@ -215,7 +215,7 @@ class _Check:
                 torch.load(io.BytesIO(data), weights_only=True)
         except (
             Exception
-        ) as error:  # damaged pickles raise errors of all kinds; torch would read them again, in full
+        ) as error:  # damaged pickles raise various errors, and torch would read them unrestricted
             lines = [line.strip() for line in str(error).splitlines() if "WeightsUnpickler error" in line]
             reason = f" ({lines[0]})" if lines else ""
             message = f"is a pickle of more than tensors and plain containers{reason}"
@@ -268,7 +268,7 @@ def _ignored(*_: object) -> None:
 
 
 def _strings(node: Any, field: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401 - what JSON holds
-    """The strings of a program that torch may make source of, each with its field; keys have the field ``key``."""
+    """Yield the strings of a program that torch may turn into source, with their fields (``key`` for keys)."""
     if isinstance(node, str):
         yield field, node
     elif isinstance(node, list):
@@ -282,7 +282,7 @@ def _strings(node: Any, field: str = "") -> Iterator[tuple[str, str]]:  # noqa: 
 
 
 def _wrong_string(field: str, value: str) -> str:
-    """The reason why a string of a program may be code, or ""."""
+    """Return the reason why a string of a program may be code, or ""."""
     if field in _TREES:
         return _wrong_tree(value, is_input=field == "in_spec")
     if field == "expr_str":
@@ -303,7 +303,7 @@ def _wrong_string(field: str, value: str) -> str:
 
 
 def _is_arithmetic(text: str, in_guard: bool) -> bool:
-    """True if an expression has arithmetic, calls of known functions, in guards also paths, and nothing else."""
+    """True if an expression contains only arithmetic and calls of known functions, and in guards also paths."""
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -334,7 +334,7 @@ def _is_known(node: ast.AST, in_guard: bool) -> bool:
 
 
 def _wrong_tree(text: str, is_input: bool) -> str:
-    """The reason why the specification of a tree may run code: it imports a module, or has wrong names; or ""."""
+    """Return why a tree specification may run code (it imports a module, or has invalid names), or ""."""
     try:
         spec = json.loads(text) if text else None
     except ValueError:
@@ -367,7 +367,7 @@ def _imports(node: Any) -> bool:  # noqa: ANN401 - what JSON holds
 
 
 def _keyword_names(spec: Any) -> list[Any]:  # noqa: ANN401 - what JSON holds
-    """The names of keyword arguments in the specification ``[version, tuple of (positional, keywords)]``."""
+    """Return the names of keyword arguments in the specification ``[version, tuple of (positional, keywords)]``."""
     try:
         keywords = spec[1]["children_spec"][1]
         names = json.loads(keywords["context"])

@@ -1,4 +1,4 @@
-"""`compile_program`: an exported program as a function that is called as its module is."""
+"""`compile_program`: compile an exported program to a function that is called like its module."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["CompiledProgram", "compile_program"]
 
 
 class CompiledProgram:
-    """A compiled program of ``torch.export``, called as the module that it was made of.
+    """A compiled program of ``torch.export``, called like the original module.
 
-    Arguments and results have the containers of the module: dictionaries, tuples, dataclasses that torch knows. A
-    result that is an argument is that argument; what the module changes in place, arguments and buffers, is changed
-    in place, too; tensors that share memory with one of these are refused. Results are tensors without gradients.
+    Arguments and results have the module's containers: dictionaries, tuples, dataclasses registered with torch. A
+    result that is an argument is returned as the same object. Arguments and buffers that the module modifies in place
+    are modified; tensors that share memory with one of these are rejected. Results are tensors without gradients.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class CompiledProgram:
         generator: Generator | None = None,
         donated: Sequence[bool] = (),
     ) -> None:
-        """`donated`: which of what the program changes ``main`` changes in place."""
+        """`donated`: for each tensor that the program changes, True if ``main`` changes it in place."""
         self.executable = executable
-        """What `relax_mlir.build` gave; its function is called ``main``."""
+        """The result of `relax_mlir.build`, with the function ``main``."""
         self._main = executable["main"]
         self.generator = generator
-        """Where random numbers come from, in programs that draw any; its state is kept from call to call."""
+        """The source of random numbers, in programs that draw any; its state is kept between calls."""
         self._in_spec = program.call_spec.in_spec
         self._out_spec = signature.out_spec
         self._signature = signature
@@ -68,11 +68,11 @@ class CompiledProgram:
         self._donated = list(donated) or [False] * len(self._changed)
 
     def __call__(self, *args: Argument, **kwargs: Argument) -> Argument:
-        """Call it.
+        """Call the program.
 
         Raises:
             ArgumentError: arguments of another structure, or that share memory with one that the program changes;
-                and what ``main`` raises.
+                and the errors of ``main``.
         """
         import torch.utils._pytree as pytree
 
@@ -114,7 +114,7 @@ class CompiledProgram:
         return pytree.tree_unflatten(out, self._out_spec)
 
     def _refuse_overlaps(self, leaves: Sequence[Any]) -> None:
-        """Refuse tensors that share memory with one that the program changes, for it reads their old elements."""
+        """Reject tensors that share memory with one that the program changes, since it reads their old elements."""
         if not self._changed:
             return
         names = [f"argument {leaf.paths[0]}" for leaf in self._leaves] + [
@@ -140,7 +140,7 @@ class CompiledProgram:
                     )
 
     def _made_dense(self, leaves: list[Any], state: list[Any]) -> dict[int, tuple[Any, Any]]:
-        """Put dense copies in the places of tensors that ``main`` is to change, and are not dense; both by number."""
+        """Replace non-contiguous tensors that ``main`` changes by dense copies; return both by their index."""
         apart: dict[int, tuple[Any, Any]] = {}
         for number, ((kind, index, _), donated) in enumerate(zip(self._changed, self._donated, strict=True)):
             given = state if kind == "buffer" else leaves
@@ -151,7 +151,7 @@ class CompiledProgram:
         return apart
 
     def _results(self, result: Argument, known: dict[Any, Any]) -> list[Any]:
-        """The results of the module, nested ones taken apart. `known`: arguments and buffers, by their nodes."""
+        """Return the module's results, flattened. `known` maps nodes to arguments and buffers."""
         values = _flat(result)
         made: dict[Any, Any] = {}
         out: list[Any] = []
@@ -180,14 +180,14 @@ def compile_program(
     fallback: bool = True,
     **options: Argument,
 ) -> CompiledProgram:
-    """Import and build a program of ``torch.export``; the result is called as its module.
+    """Import and compile a program of ``torch.export``; the result is called like the original module.
 
     >>> run = compile_program(torch.export.export(model.eval(), (x,)))
     >>> y = run(x)
 
-    Random numbers are drawn from `generator`, by default one of seed 0: of torch's distributions, but not torch's
-    numbers. `fallback`: see `from_exported_program`.
-    `options` are those of `relax_mlir.build`. The program has to have been functional, or is made so.
+    Random numbers come from `generator`, by default one with seed 0. They have torch's distributions, but are not
+    torch's numbers. `fallback`: see `from_exported_program`. `options` are those of `relax_mlir.build`. A program that
+    is not functional is made so first.
     """
     require_torch()
     program = prepared(exported_program)
@@ -205,7 +205,7 @@ def compile_program(
 
 
 def _packed(tree: Tree, waiting: Iterator[Any]) -> Argument:
-    """An argument of ``main``, its containers as tuples, without constants; `waiting` gives the leaves."""
+    """Build an argument of ``main`` from the leaves in `waiting`, with tuples as containers and without constants."""
     if isinstance(tree, Leaf):
         item = next(waiting)
         return _DROPPED if tree.constant else item
@@ -215,11 +215,11 @@ def _packed(tree: Tree, waiting: Iterator[Any]) -> Argument:
 
 
 _DROPPED = object()
-"""In the place of an argument that is a constant of the program."""
+"""Marks an argument that is a constant of the program."""
 
 
 def _extent(item: Argument) -> tuple[int, int] | None:
-    """The addresses of the elements of a tensor, from the first to after the last; None where it has none."""
+    """Return the address range of a tensor's elements; None if it has no elements in memory."""
     import torch
 
     if not isinstance(item, torch.Tensor) or item.numel() == 0 or item.layout is not torch.strided:
@@ -235,7 +235,7 @@ def _overlap(first: Argument, second: Argument) -> bool:
 
 
 def _bytes_of(tensor: Argument) -> np.ndarray:
-    """A view of the memory of a tensor of any dtype."""
+    """Return a view of the memory of a tensor of any dtype."""
     size = tensor.element_size()
     interface = {
         "version": 3,

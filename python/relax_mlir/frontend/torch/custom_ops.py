@@ -1,4 +1,4 @@
-"""Ops of users (`torch.library`): calls of packed functions, which run the op in PyTorch."""
+"""Users' ops (`torch.library`), imported as packed functions that run the op in PyTorch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from relax_mlir.frontend.torch.op_call import OpCall
 
 PREFIX = "relax_mlir.torch"
-"""Before the names of packed functions: ``relax_mlir.torch.mylib.scale.0``."""
+"""The prefix of packed function names, as in ``relax_mlir.torch.mylib.scale.0``."""
 
 _OWN = (
     "aten",
@@ -38,7 +38,7 @@ _numbers = itertools.count()
 
 
 def is_custom(target: Argument) -> bool:
-    """Whether an op comes from users, or from a library other than torch."""
+    """True if an op comes from users or from a library other than torch."""
     schema = getattr(target, "_schema", None)
     return schema is not None and schema.name.partition("::")[0] not in _OWN
 
@@ -46,10 +46,10 @@ def is_custom(target: Argument) -> bool:
 def call_custom(call: OpCall) -> Value:
     """Call the op in torch, on the memory of the tensors.
 
-    The function lives in this process: the module runs in it, and is not exported.
+    The packed function exists only in this process, so the module can run here but cannot be exported.
 
     Raises:
-        UnsupportedError: an op that changes its arguments, or that returns something else than tensors.
+        UnsupportedError: the op changes its arguments, or returns something other than tensors.
     """
     target = call.node.target
     schema = target._schema
@@ -70,7 +70,7 @@ def call_custom(call: OpCall) -> Value:
 
 
 def _known(info: Tensor, call: OpCall) -> Tensor:
-    """The info of a result, without dimensions that only the op itself tells."""
+    """Return the struct info of a result without dimensions that only the op itself determines."""
     dims = [
         None if isinstance(d, Expr) and any(n.startswith("u") for n in _symbols(d)) else d
         for d in info.shape or ()
@@ -85,11 +85,11 @@ def _symbols(dim: Expr) -> Sequence[str]:
 
 
 class _Given:
-    """In the place of an argument that the compiled program passes."""
+    """A placeholder for an argument that the compiled program passes."""
 
 
 def _pattern(item: Argument, given: list[Value]) -> Argument:
-    """Arguments with `_Given` in the place of tensors and symbolic integers, which are put into `given`."""
+    """Replace tensors and symbolic integers in arguments by `_Given`, and append them to `given`."""
     if isinstance(item, list | tuple):
         return [_pattern(part, given) for part in item]
     if isinstance(item, Expr):
@@ -101,7 +101,7 @@ def _pattern(item: Argument, given: list[Value]) -> Argument:
 
 
 def _function(target: Argument, pattern: Argument, count: int, names: Sequence[str]) -> Any:  # noqa: ANN401 - a function
-    """A packed function that puts tensors into the places of the pattern and calls the op."""
+    """Return a packed function that inserts tensors into the pattern and calls the op."""
 
     def run(*values: Argument) -> Argument:
         import torch

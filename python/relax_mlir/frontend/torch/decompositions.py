@@ -1,4 +1,4 @@
-"""Functional ATen: programs without mutation, and ops without a rule as torch's own decomposition of them."""
+"""Functional ATen: remove mutation from programs, and replace ops without a rule by torch's decompositions."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from relax_mlir.frontend.torch.requirement import exact_sizes
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, GraphModule, Node
 
 _ROUNDS = 8
-"""How often decompositions may lead to ops that need another one."""
+"""The maximum number of rounds in which decompositions may introduce ops that need another one."""
 
 
 def decomposed(program: ExportedProgram, *, functional: bool, known: Collection[str]) -> Argument:
-    """`program` in functional form, with those ops decomposed that have no rule.
+    """Return `program` in functional form, with ops without a rule decomposed.
 
-    An op that torch cannot decompose stays, and is reported by the import. `known` are ops with rules of users, whose
-    names are those of ops in functional form.
+    An op that torch cannot decompose remains and is reported by the import. `known` are ops with users' rules, by their
+    names in functional form.
 
-    A trace takes seconds. So the first one also decomposes what decompositions lead to: ops of ATen without a rule,
-    whether the program has them or not. Another one is needed for ops of users that only other ops of users use.
+    A trace takes seconds. The first trace therefore also decomposes all ATen ops without a rule, whether the program
+    contains them or not, because decompositions may lead to them. Another trace is needed only for users' ops that are
+    used only by other users' ops.
     """
     tried: set[Any] = set()
     is_open = functional and (known or not is_functional(program))
@@ -54,7 +55,7 @@ def decomposed(program: ExportedProgram, *, functional: bool, known: Collection[
 
 @functools.cache
 def _decomposable() -> frozenset[Any]:
-    """The ops of ATen that torch can decompose and that change no memory."""
+    """Return the ATen ops that torch can decompose and that change no memory."""
     from torch._decomp import decomposition_table
     from torch.export import default_decompositions
 
@@ -63,9 +64,9 @@ def _decomposable() -> frozenset[Any]:
 
 
 def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> ExportedProgram:
-    """`run_decompositions`, without the warnings that torch gives of its own code.
+    """Call `run_decompositions` without torch's warnings about its own code.
 
-    It traces again, and would assume anew that sizes are two or more.
+    It traces again, and would otherwise assume again that sizes are two or more.
     """
     with warnings.catch_warnings(), exact_sizes(), eager_aliases():
         warnings.simplefilter("ignore", FutureWarning)
@@ -74,16 +75,16 @@ def _run(program: ExportedProgram, table: Mapping[Argument, Argument]) -> Export
 
 
 def _unmarked(graph_module: GraphModule) -> dict[Any, Any]:
-    """The kernels of ops of a graph whose results may be views that their schemas do not mark.
+    """Return kernels for ops of a graph whose results may be views that their schemas do not declare.
 
-    Torch takes a change of such a result for one of a new tensor, unless the op is decomposed first.
+    Torch treats a change of such a result as a change of a new tensor, unless the op is decomposed first.
     """
     targets = {node.target for node in _nodes(graph_module) if str(node.target) in UNMARKED}
     return {op: composite_kernel(op) for op in targets if _is_composite(op)}
 
 
 def _refuse_lifts(program: ExportedProgram) -> None:
-    """Refuse ``lift_fresh`` of what is no constant: `torch.export` makes a copy of it, eager torch its operand."""
+    """Reject ``lift_fresh`` of a non-constant: `torch.export` copies it, eager torch returns its operand."""
     constants = program.graph_signature.inputs_to_lifted_tensor_constants
     for node in program.graph.nodes:
         if str(node.target) not in ("aten.lift_fresh.default", "aten.lift_fresh_copy.default"):
@@ -98,7 +99,7 @@ def _refuse_lifts(program: ExportedProgram) -> None:
 
 @contextmanager
 def eager_aliases() -> Iterator[None]:
-    """Inside, torch traces ops as eager torch runs them that give views where its kernels for tracing give copies."""
+    """Within the context, trace ops with eager torch's views where torch's tracing kernels return copies."""
     import torch
 
     key = torch._C.DispatchKey
@@ -129,7 +130,7 @@ def _dropout(x: Argument, p: float, train: bool | None) -> Argument:
 
 
 def _marked(name: str) -> Callable[..., Argument]:
-    """A kernel that runs another op, which gives the same views, with a schema that says so."""
+    """Return a kernel that runs another op, which returns the same views and declares them in its schema."""
     return lambda *args: list(_op(name)(*args))
 
 
@@ -139,17 +140,17 @@ _EAGER = {
     "unsafe_split.Tensor": _marked("split.Tensor"),
     "unsafe_split_with_sizes.default": _marked("split_with_sizes.default"),
 }
-"""Kernels that give the views that eager torch gives, by the names of ops."""
+"""Kernels that return the same views as eager torch, by op name."""
 
 
 def decompositions(ops: set[Any]) -> dict[Any, Any]:
-    """Torch's decompositions of `ops`, of those that have one: functions of the arguments of the op's schema."""
+    """Return torch's decompositions of those `ops` that have one, as functions of the schema's arguments."""
     found = {op: _decomposition(op) for op in ops if str(op) not in REFUSED and hasattr(op, "_schema")}
     return {op: function for op, function in found.items() if function is not None}
 
 
 def _decomposition(op: Argument) -> Callable[..., Argument] | None:
-    """The decomposition of a functional op. That of a composite op is its own kernel, which eager torch runs."""
+    """Return the decomposition of a functional op. For a composite op it is the kernel that eager torch runs."""
     from torch._decomp import decomposition_table
 
     if op._schema.is_mutable:
@@ -163,8 +164,8 @@ def _decomposition(op: Argument) -> Callable[..., Argument] | None:
 def follows_schema(op: Argument, function: Callable[..., Argument]) -> bool:
     """True if `function` takes the arguments of the op's schema.
 
-    Torch's table has functions of ``torch._refs``, too, whose parameters are those of ``torch.nn.functional``: a
-    reduction is a string there, and a number in ATen.
+    Torch's table also contains functions of ``torch._refs``, whose parameters are those of ``torch.nn.functional``: for
+    example, a reduction is a string there and an integer in ATen.
     """
     try:
         parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())
@@ -172,7 +173,7 @@ def follows_schema(op: Argument, function: Callable[..., Argument]) -> bool:
         return False
     kinds = {parameter.kind for parameter in parameters}
     if kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
-        return True  # it passes on what it is given
+        return True  # it forwards its arguments
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return False
     by_name = {parameter.name: parameter for parameter in parameters}
@@ -190,7 +191,7 @@ def follows_schema(op: Argument, function: Callable[..., Argument]) -> bool:
 
 
 def _takes(parameter: inspect.Parameter, argument: Argument) -> bool:
-    """True if a parameter of Python is an argument of a schema: of its kind, and of its name or its default."""
+    """True if a Python parameter matches a schema argument in type, and in name or default."""
     if parameter.annotation is not parameter.empty:
         expected, annotated = _kinds(argument.type), _kinds(parameter.annotation)
         if not expected & annotated:
@@ -205,7 +206,7 @@ def _takes(parameter: inspect.Parameter, argument: Argument) -> bool:
 
 
 def _kinds(annotation: Argument) -> set[str]:
-    """The kinds of values of a type: tensors, strings, and everything else as one."""
+    """Return the kinds of values of a type: tensors, strings, and everything else as one kind."""
     words = set(re.findall(r"\w+", annotation.__name__ if isinstance(annotation, type) else str(annotation)))
     words -= {"torch", "typing", "Optional", "Union", "None", "NoneType", "List", "list", "Sequence", "tuple"}
     return {_KINDS.get(word, "number") for word in words}
@@ -215,7 +216,7 @@ _KINDS = {"Tensor": "Tensor", "TensorLike": "Tensor", "str": "str", "Literal": "
 
 
 def _is_composite(op: Argument) -> bool:
-    """Whether torch computes an op by others, in a kernel for all devices."""
+    """True if torch implements an op through other ops, in one kernel for all devices."""
     import torch
 
     key = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -223,7 +224,7 @@ def _is_composite(op: Argument) -> bool:
 
 
 def composite_kernel(op: Argument) -> Callable[..., Argument]:
-    """The kernel of a composite op. (`op.decompose` would ask for the decomposition that is being made.)"""
+    """Return the kernel of a composite op. (`op.decompose` would request the decomposition that is being built.)"""
     import torch
 
     key = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -232,7 +233,7 @@ def composite_kernel(op: Argument) -> Callable[..., Argument]:
 
 
 def _is_prim(op: Argument) -> bool:
-    """Whether torch's decomposition is a primitive of the same name, for which there is no rule either."""
+    """True if torch's decomposition is a prim of the same name, for which there is no rule either."""
     import torch
 
     name = op._schema.name.partition("::")[2].removeprefix("special_")
@@ -240,14 +241,14 @@ def _is_prim(op: Argument) -> bool:
 
 
 def _missing(graph_module: GraphModule, known: Collection[str]) -> Iterator[Any]:
-    """Ops of a graph, and of those that its control flow calls, that have no rule."""
+    """Yield the ops without a rule of a graph and of the graphs that its control flow calls."""
     for node in _nodes(graph_module):
         if not is_ignored(node) and op_name(node) not in known and find_rule(node) is None:
             yield node.target
 
 
 def _nodes(graph_module: GraphModule) -> Iterator[Node]:
-    """The calls of ops with a schema in a graph, and in those that its control flow calls."""
+    """Yield the calls of ops with a schema in a graph and in the graphs that its control flow calls."""
     for module in graph_module.modules():
         graph = getattr(module, "graph", None)
         for node in graph.nodes if graph is not None else []:

@@ -1,7 +1,7 @@
-"""``torch.compile(model, backend="relax_mlir")``: graphs that Dynamo finds are compiled by this project.
+"""``torch.compile(model, backend="relax_mlir")``: compile the graphs that Dynamo captures.
 
-Torch handles graph breaks, guards, mutation and aliases; parameters are arguments of the compiled code, so that it
-sees every change of the module. Graphs for training are refused.
+Torch handles graph breaks, guards, mutation and aliases. Parameters are arguments of the compiled code, so that it sees
+every change of the module. Training graphs are rejected.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ ADVICE = "Let torch run these parts: torch.compiler.disable, or torch._dynamo.gr
 def dynamo_backend(
     graph_module: GraphModule, example_inputs: Sequence[Argument], **options: Argument
 ) -> Callable[..., Argument]:
-    """The backend: compiles one graph of Dynamo. `options` are those of `relax_mlir.build`, and `fallback`.
+    """Compile one graph of Dynamo. `options` are those of `relax_mlir.build`, and `fallback`.
 
-    ``fallback=False`` refuses what torch-mlir would lower; see `from_exported_program`.
+    ``fallback=False`` rejects ops that torch-mlir would lower; see `from_exported_program`.
 
     Raises:
-        UnsupportedError: a graph for training; all ops that are not supported, with counts and lines.
+        UnsupportedError: a training graph; all ops that are not supported, with counts and lines.
     """
     import torch
     from torch._dynamo.backends.common import aot_autograd
@@ -69,9 +69,9 @@ def dynamo_backend(
 def compile_module(
     module: Callable[..., Argument], *, fullgraph: bool = False, **options: Argument
 ) -> Callable[..., Argument]:
-    """``torch.compile(module, backend="relax_mlir", dynamic=True)`` whose sizes may be 0 and 1 without compiling again.
+    """``torch.compile(module, backend="relax_mlir", dynamic=True)`` without recompilation for sizes 0 and 1.
 
-    By itself torch compiles anew where a size is 0 or 1 for the first time. `options` are those of `relax_mlir.build`.
+    By default torch recompiles when a size is 0 or 1 for the first time. `options` are those of `relax_mlir.build`.
     """
     torch = require_torch()
     compiled = torch.compile(
@@ -88,7 +88,7 @@ def compile_module(
 
 @cache
 def _table() -> dict[Any, Any]:
-    """Torch's decompositions of all ops that have no rule."""
+    """Return torch's decompositions of all ops without a rule."""
     from torch._decomp import decomposition_table
 
     return decompositions(
@@ -97,7 +97,7 @@ def _table() -> dict[Any, Any]:
 
 
 def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..., Argument]:
-    """A function of a list of arguments that runs one functional graph."""
+    """Compile one functional graph to a function of a list of arguments."""
     nodes = list(graph_module.graph.nodes)
     inputs = [node for node in nodes if node.op == "placeholder"]
     (results,) = next(node for node in nodes if node.op == "output").args
@@ -131,10 +131,10 @@ def _compiled(graph_module: GraphModule, options: dict[str, Any]) -> Callable[..
 def _layouts(
     inputs: Sequence[Node], results: Sequence[Node]
 ) -> dict[Any, Callable[[Argument, Sequence[Argument]], Argument]]:
-    """The functions that lay out the elements of results that are views, or whose views are results, as torch traced.
+    """Return functions that lay out results as torch traced them, for results that are views or have views as results.
 
-    Of a result that is a view of an argument torch makes the same view of the memory of the argument, by the strides
-    and the offset of what it gets here.
+    For a view of an argument, torch rebuilds the view on the argument's memory from the strides and offset of the
+    result.
     """
     import torch
 
@@ -151,7 +151,7 @@ def _layouts(
 
 
 def _viewed(node: Node) -> Node:
-    """The node that a node is a view of, as far back as that goes."""
+    """Return the root node that a node is a view of."""
     while True:
         source = node.args[0] if node.args else None
         schema = getattr(node.target, "_schema", None)
@@ -162,7 +162,7 @@ def _viewed(node: Node) -> Node:
 
 
 def _numbers(sizes: Sequence[Argument], inputs: Sequence[Node]) -> Callable[[Sequence[Argument]], list[int]]:
-    """A function from the arguments of a graph to the values of symbolic integers."""
+    """Return a function from a graph's arguments to the values of symbolic integers."""
     import torch
 
     sources: dict[Any, tuple[int, str, int]] = {}
@@ -194,7 +194,7 @@ def _numbers(sizes: Sequence[Argument], inputs: Sequence[Node]) -> Callable[[Seq
 def _laid_out(
     numbers: Callable[[Sequence[Argument]], list[int]], value: Argument, args: Sequence[Argument]
 ) -> Argument:
-    """A tensor with the strides and the offset that `numbers` gives; `value` itself where it has them."""
+    """Return a tensor with the strides and the offset from `numbers`; `value` itself if it has them."""
     import torch
 
     *strides, offset = numbers(args)
@@ -207,14 +207,14 @@ def _laid_out(
 
 
 def _seed_of_torch() -> State:
-    """The state of a generator whose seed torch's own gives: ``torch.manual_seed`` makes what follows the same."""
+    """Return a generator state seeded by torch's generator, so that ``torch.manual_seed`` determines the numbers."""
     import torch
 
     return Generator(int(torch.randint(2**63 - 1, (), dtype=torch.int64, device="cpu"))).state
 
 
 def _boxed(function: Callable[..., Argument]) -> Callable[..., Argument]:
-    """`function` as torch calls it, with a list of arguments."""
+    """Return `function` in torch's boxed calling convention, with a list of arguments."""
     from torch._functorch.aot_autograd import make_boxed_func
 
     boxed: Callable[..., Argument] = make_boxed_func(function)
@@ -222,10 +222,10 @@ def _boxed(function: Callable[..., Argument]) -> Callable[..., Argument]:
 
 
 def graph_to_module(graph_module: GraphModule, fallback: bool = True) -> IRModule:
-    """The module of a functional graph: ``main`` takes its placeholders and returns a tuple of what it computes.
+    """Import a functional graph: ``main`` takes its placeholders and returns a tuple of the computed results.
 
-    Results that are placeholders, numbers or None are left out. A graph that draws random numbers has a last parameter,
-    the state of a generator; the next state is not returned. `fallback`: see `from_exported_program`.
+    Results that are placeholders, integers or None are omitted. A graph that draws random numbers has the state of a
+    generator as last parameter; the next state is not returned. `fallback`: see `from_exported_program`.
 
     Raises:
         UnsupportedError: all ops that are not supported.
@@ -253,7 +253,7 @@ def graph_to_module(graph_module: GraphModule, fallback: bool = True) -> IRModul
 
 
 def _is_value(node: Node) -> bool:
-    """Whether a placeholder is a tensor or an integer."""
+    """True if a placeholder is a tensor or an integer."""
     value = node.meta.get("val")
     return hasattr(value, "shape") or type(value).__name__ == "SymInt"
 
@@ -264,7 +264,7 @@ def _info(node: Node, sizes: Sizes) -> Any:  # noqa: ANN401 - a struct info
 
 
 def _tensors(nodes: Sequence[Node], params: Sequence[Var]) -> dict[Any, Any]:
-    """The parameters that are tensors; integers are symbols."""
+    """Return the tensor parameters by node; integers are symbols."""
     pairs = zip(nodes, params, strict=True)
     return {node: param for node, param in pairs if hasattr(node.meta["val"], "shape")}
 

@@ -1,4 +1,4 @@
-"""`from_exported_program`: a module of this project from what ``torch.export`` gives."""
+"""`from_exported_program`: import the result of ``torch.export`` as a module."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from relax_mlir.symbolic import Expr
 __all__ = ["from_exported_program"]
 
 ConvertFunction = Callable[..., Any]
-"""A rule of users: it gets the `OpCall` and the arguments of the op, and gives a value or a list of values."""
+"""A user's rule: it takes the `OpCall` and the op's arguments, and returns a value or a list of values."""
 
 
 def from_exported_program(
@@ -59,38 +59,38 @@ def from_exported_program(
     fallback: bool = True,
     donate: bool = False,
 ) -> IRModule:
-    """The module of this project that a program of ``torch.export`` is; its function is called ``main``.
+    """Import a program of ``torch.export`` as a module with the function ``main``.
 
     >>> program = torch.export.export(model.eval(), (x,), dynamic_shapes=({0: torch.export.Dim("batch")},))
     >>> main = rx.build(from_exported_program(program))["main"]
     >>> y = main(x)
 
-    ``main`` takes the arguments of ``forward``, by position, with their names; lists, tuples, dictionaries and other
-    containers of tensors are tuples, and numbers, texts and None, which were fixed at export, are left out. It returns
-    what ``forward`` returns, nested likewise. Symbols have the names and ranges of the `Dim`s; what torch assumed of
-    sizes besides is checked by each call.
+    ``main`` takes the arguments of ``forward`` by position, with their names. Lists, tuples, dictionaries and other
+    containers of tensors become tuples. Numbers, strings and None were fixed at export and are omitted. It returns the
+    results of ``forward`` with the same nesting. Symbols have the names and ranges of the `Dim`s; torch's other
+    assumptions about sizes are checked by each call.
 
-    Buffers that the program changes are further parameters, and ``main`` returns a pair: the results, and a tuple of
-    new values (of buffers, and of arguments that the program changes). A program that draws random numbers has a
-    parameter `generator` behind them, the state of a `relax_mlir.random.Generator`, and the next state is the last of
-    the new values: its numbers are of torch's distributions, but not torch's.
-    `relax_mlir.frontend.torch.compile_program` hides that behind a function that is called as the module is.
+    Buffers that the program changes are additional parameters. ``main`` then returns a pair: the results, and a tuple
+    of new values of buffers and of arguments that the program changes. A program that draws random numbers has a
+    parameter `generator` after these, the state of a `relax_mlir.random.Generator`, and the next state is the last of
+    the new values. Its numbers have torch's distributions, but are not torch's numbers.
+    `relax_mlir.frontend.torch.compile_program` wraps all of this in a function that is called like the original module.
 
     Args:
         copy: copy parameters and buffers. Otherwise constants share memory with the module: changing a parameter in
             place afterwards may or may not change results.
-        keep_params_as_input: parameters and buffers are parameters of ``main``, behind the arguments, in the order of
-            ``exported_program.graph_signature``; `num_input` of the function counts the arguments.
+        keep_params_as_input: parameters and buffers are parameters of ``main``, after the arguments, in the order of
+            ``exported_program.graph_signature``; the function's `num_input` counts the arguments.
         unwrap_unit_return_tuple: a tuple of one result becomes that result.
-        run_ep_decomposition: make the program functional first, by ``run_decompositions({})``, where it is not.
-        custom_convert_map: rules of your own by the names of ops (``"mylib.scale.default"``); they win over those
-            that are built in.
-        symbol_names: names for symbols of torch (``{"s77": "batch"}``), for programs that were saved and loaded, which
-            no longer know the names of their `Dim`s.
-        fallback: lower by torch-mlir what has no rule here and is on a list (`lowered_ops`), each op with a
-            `TorchMlirWarning`; False refuses such ops.
-        donate: what the program changes, arguments and buffers, ``main`` changes in the memory that it is given, and
-            leaves out of the new values; those whose shape differs stay among them. Calls in native code alone.
+        run_ep_decomposition: make the program functional first, by ``run_decompositions({})``, if it is not.
+        custom_convert_map: your own rules, by op name (``"mylib.scale.default"``); they take precedence over the
+            built-in ones.
+        symbol_names: names for torch's symbols (``{"s77": "batch"}``), for programs that were saved and loaded and
+            have lost the names of their `Dim`s.
+        fallback: lower ops without a rule by torch-mlir if they are listed (`lowered_ops`), each with a
+            `TorchMlirWarning`; if False, such ops are rejected.
+        donate: ``main`` changes arguments and buffers in the memory that it is given, and omits them from the new
+            values. Those whose shape changes remain new values. This is supported only in native code.
 
     Raises:
         UnsupportedError: all ops that are not supported, with counts and lines of the model.
@@ -115,7 +115,7 @@ def prepared(
     functional: bool = True,
     known: Collection[str] = (),
 ) -> Argument:
-    """The program in functional form, without the ops that torch can decompose and that have no rule.
+    """Return the program in functional form, without ops that have no rule but that torch can decompose.
 
     Raises:
         ArgumentError: torch is not installed, or the argument is no exported program.
@@ -131,7 +131,7 @@ def prepared(
         return decomposed(exported_program, functional=functional, known=known)
     except RelaxError:
         raise
-    except Exception as error:  # torch raises of all kinds for what it cannot trace again
+    except Exception as error:  # torch raises various errors if tracing fails
         reason = (str(error).splitlines() or [""])[0]
         raise UnsupportedError(
             "from_exported_program: torch cannot decompose the program into ops without effects: "
@@ -140,7 +140,7 @@ def prepared(
 
 
 GENERATOR = "generator"
-"""The name of the parameter that random numbers are drawn from."""
+"""The name of the parameter with the generator's state."""
 
 
 class _Import:
@@ -169,7 +169,7 @@ class _Import:
         self.guards, self.bounds = self._conditions()
 
     def _conditions(self) -> tuple[list[Guard], dict[str, tuple[int, int | None]]]:
-        """What each call has to check of the sizes, and the bounds of the symbols."""
+        """Return the conditions on sizes that each call checks, and the bounds of the symbols."""
         shapes = {
             f"{path}.size()[{axis}]": size
             for leaf in self.signature.leaves
@@ -193,7 +193,7 @@ class _Import:
         with symbolic.assuming(bounds):
             open_guards = [guard for guard in dict.fromkeys([*left, *ranges]) if not guard.holds]
         exact = exact_symbols(self.signature, self.sizes)
-        for name in defined - self._defined(tensors_only=True):  # integers, whose symbols have no bounds
+        for name in defined - self._defined(tensors_only=True):  # symbols of integers cannot have bounds
             low, high = bounds.pop(name, (0, None))
             open_guards += [Guard(symbolic.symbol(name), ">=", low)] if low > 0 else []
             open_guards += [Guard(symbolic.symbol(name), "<=", high)] if high is not None else []
@@ -201,7 +201,7 @@ class _Import:
         return [guard for guard in open_guards if guard.names <= exact or not guard.is_of_tracing], bounds
 
     def _defined(self, tensors_only: bool = False) -> set[str]:
-        """Symbols that are a dimension of an argument by themselves, or an integer argument."""
+        """Return the symbols that are defined by a dimension of an argument or by an integer argument."""
         found: set[str] = set()
         for leaf in self.signature.leaves:
             value: FakeTensor = None if leaf.node is None else leaf.node.meta.get("val")
@@ -213,7 +213,7 @@ class _Import:
         return found
 
     def module(self) -> IRModule:
-        """The module, with its function ``main``."""
+        """Build the module with its function ``main``."""
         builder = BlockBuilder()
         unsupported = UnsupportedOps("the exported program")
         params, inputs = self._parameters()
@@ -249,7 +249,7 @@ class _Import:
         return builder.get()
 
     def _donate(self, builder: BlockBuilder, importer: GraphImporter, result: Argument) -> None:
-        """Say which new values take the memory of what they are new values of."""
+        """Record which new values reuse the memory of their old values."""
         main = builder.lookup("main")
         names = {name: _identifier(name) for name in self.signature.state}
         for parameter in self.signature.parameters:
@@ -306,7 +306,7 @@ class _Import:
 
 
 def _nested(spec: TreeSpec, values: Argument) -> Argument:
-    """Results nested as the module nests them; numbers become integers as values, None is left out."""
+    """Nest results as the module does; numbers become integer values, None is omitted."""
     if spec.is_leaf():
         value = next(values)
         if isinstance(value, Value):

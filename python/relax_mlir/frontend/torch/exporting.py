@@ -1,4 +1,4 @@
-"""`export_program`: ``torch.export.export``, with branches on sizes 0 and 1 noted instead of assumed."""
+"""`export_program`: ``torch.export.export`` that records branches on sizes 0 and 1 instead of assuming them away."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def export_program(
     dynamic_shapes: Argument = None,
     strict: bool = False,
 ) -> ExportedProgram:
-    """``torch.export.export`` under ``backed_size_oblivious``: a branch of the model on ``size == 1`` is noted.
+    """``torch.export.export`` under ``backed_size_oblivious``: a branch of the model on ``size == 1`` is recorded.
 
-    By itself torch takes sizes for two or more when it traces, and leaves no trace of what it has decided by that: a
-    program with ``if x.shape[0] == 1`` goes the other way for all sizes, without a word. Here such a condition is an
-    error of torch's where the size has a `Dim` that may be 1, and a check of each call where it is ``Dim.DYNAMIC``.
-    Conditions on size 0 are not noted: torch takes sizes for positive.
+    By default torch assumes sizes of two or more when it traces, and does not record the decisions that follow: a
+    program with ``if x.shape[0] == 1`` silently takes the other branch for all sizes. Here such a condition is an error
+    of torch's if the size has a `Dim` that may be 1, and a check of each call if it is ``Dim.DYNAMIC``. Conditions on
+    size 0 are not recorded: torch assumes that sizes are positive.
 
     Raises:
-        ArgumentError: torch is not installed; and what ``torch.export.export`` raises.
+        ArgumentError: torch is not installed. Errors of ``torch.export.export`` are passed on.
     """
     torch = require_torch()
     with exact_sizes():

@@ -1,4 +1,4 @@
-"""Whether a program of ``torch.export`` is in functional form already, so that it need not be traced again."""
+"""Check if a program of ``torch.export`` is already in functional form and need not be traced again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from relax_mlir.frontend.torch.ignored import is_ignored
 from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, Node
 
 _SWITCHES = ("train", "training", "use_input_stats")
-"""Parameters of ops that draw random numbers or change statistics where they are true."""
+"""Parameters of ops that draw random numbers or change statistics if they are true."""
 _CHANCES = ("dropout_p",)
 """Parameters of ops that draw random numbers unless they are 0."""
 _STATISTICS = ("batch_norm", "instance_norm")
-"""Ops that change their arguments in training, which their schemas do not say."""
+"""Ops that change their arguments in training, which their schemas do not declare."""
 UNMARKED = frozenset(
     f"aten.{name}" if "." in name else f"aten.{name}.default"
     for name in (
@@ -33,14 +33,14 @@ UNMARKED = frozenset(
         "unsafe_split_with_sizes",
     )
 )
-"""Ops that may give their operand or a view of it, which their schemas do not say."""
+"""Ops that may return their operand or a view of it, which their schemas do not declare."""
 
 
 def is_functional(program: ExportedProgram) -> bool:
-    """Whether no op changes memory or draws random numbers, each has a rule, and no result may be another value's.
+    """True if no op changes memory or draws random numbers, each has a rule, and no result may alias another value.
 
-    Then ``run_decompositions({})``, which traces the program once more, would change nothing that the import looks at.
-    Programs with control flow, or with weights of torch's subclasses, count as others.
+    ``run_decompositions({})``, which traces the program again, would then change nothing that the import uses. Programs
+    with control flow, or with weights of tensor subclasses, do not count as functional.
     """
     import torch
     from torch.utils._python_dispatch import is_traceable_wrapper_subclass
@@ -57,7 +57,7 @@ def _is_pure(node: Node) -> bool:
         return bool(node.op in ("placeholder", "output"))
     schema = getattr(node.target, "_schema", None)
     if schema is None:
-        return not hasattr(node.target, "py_kernels")  # an op of higher order
+        return not hasattr(node.target, "py_kernels")  # a higher-order op
     name = str(node.target)
     if not name.startswith(("aten.", "prims.")) or (find_rule(node) is None and not is_ignored(node)):
         return False
@@ -67,7 +67,7 @@ def _is_pure(node: Node) -> bool:
 
 
 def _is_drawn_or_counted(node: Node, name: str) -> bool:
-    """Whether an op draws random numbers, or changes statistics."""
+    """True if an op draws random numbers or changes statistics."""
     import torch
 
     draws = torch.Tag.nondeterministic_seeded in node.target.tags
@@ -79,14 +79,14 @@ def _is_drawn_or_counted(node: Node, name: str) -> bool:
 
 
 def _arguments(node: Node) -> Iterator[tuple[str, Argument]]:
-    """The arguments of an op by names, defaults included."""
+    """Yield the arguments of an op by name, defaults included."""
     for index, parameter in enumerate(node.target._schema.arguments):
         given = node.args[index] if index < len(node.args) else parameter.default_value
         yield parameter.name, node.kwargs.get(parameter.name, given)
 
 
 def _share_results(program: ExportedProgram) -> bool:
-    """Whether a result may be an argument, or another result, that ops give as it is."""
+    """True if a result may be an argument or another result, returned unchanged by ops."""
     output = next(node for node in program.graph.nodes if node.op == "output")
     results = [item for item in output.args[0] if hasattr(item, "meta")]
     sources = [_source(item) for item in results]
@@ -95,14 +95,14 @@ def _share_results(program: ExportedProgram) -> bool:
 
 
 def _source(node: Node) -> Node:
-    """What a node may be, as far back as that goes."""
+    """Return the earliest node that a node may be the same tensor as."""
     while _may_be_operand(node):
         node = node.args[0]
     return node
 
 
 def _may_be_operand(node: Node) -> bool:
-    """Whether an op may give its operand itself, as ``x.to(dtype)`` does where there is nothing to convert."""
+    """True if an op may return its operand itself, as ``x.to(dtype)`` does if there is nothing to convert."""
     import torch
 
     schema = getattr(node.target, "_schema", None)
@@ -120,7 +120,7 @@ def _may_be_operand(node: Node) -> bool:
 
 
 def _is_like(operand: Any, result: Any) -> bool:  # noqa: ANN401 - whatever torch knows of a node
-    """Whether two values may be one: of one dtype and rank, or lists."""
+    """True if two values may be the same: tensors of one dtype and rank, or lists."""
     if not hasattr(operand, "shape") or not hasattr(result, "shape"):
         return True
     return bool(operand.dtype == result.dtype and len(operand.shape) == len(result.shape))

@@ -1,4 +1,4 @@
-"""Imports one graph of functional ATen ops into the function that is being built."""
+"""Import one graph of functional ATen ops into the function under construction."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from relax_mlir.frontend.unsupported import UnsupportedOps
 from relax_mlir.symbolic import Dim
 
 _PLAIN = (ArgumentError, CompileError, DTypeError, ShapeError)
-"""Errors that are made of a message alone."""
+"""Errors that are constructed from a message alone."""
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
 class GraphImporter:
-    """The state of the import of one function: what each node of torch's graph is here."""
+    """The state of the import of one function: the value of each node of torch's graph."""
 
     def __init__(
         self,
@@ -49,19 +49,19 @@ class GraphImporter:
         self.sizes = sizes
         self.unsupported = unsupported
         self.extra = dict(extra or {})
-        """Rules of users, by names of ops."""
+        """Users' rules, by op name."""
         self.fallback = fallback or TorchMlirFallback(builder, enabled=False)
-        """What ops without a rule are tried with."""
+        """The fallback for ops without a rule."""
         self.values: dict[Any, Any] = dict(values or {})
-        """Values of nodes: a value, or a list for ops with several results."""
+        """The value of each node, or a list for ops with several results."""
         self.scalars = Scalars(self)
         self.random_state: Value | None = None
-        """The state that the next random numbers are drawn from, where the function is given one."""
+        """The state for the next random numbers, if the function has one."""
 
     # -- sizes
 
     def dim(self, size: Size) -> Dim:
-        """A size as a dimension. One that no expression says is computed, and gets a symbol of its own."""
+        """Convert a size to a dimension. A size without a symbolic expression is computed and gets a new symbol."""
         try:
             return self.sizes.dim(size)
         except NoDimension:
@@ -75,16 +75,16 @@ class GraphImporter:
     def run(
         self, graph: Graph, arguments: Sequence[Any] = (), done: Callable[[], None] = lambda: None
     ) -> Argument:
-        """Emit all ops of a graph, whose placeholders are `arguments` unless they have values; what it returns.
+        """Emit all ops of a graph; return its result.
 
-        `done` is called at each node.
+        Placeholders are bound to `arguments` unless they have values. `done` is called at each node.
         """
         waiting = iter(arguments)
         for node in graph.nodes:
             done()
             if node.op == "placeholder":
                 given = next(waiting, None) if node not in self.values else None
-                if given is not None:  # integers are in the shapes
+                if given is not None:  # integers are part of the shapes
                     self.values[node] = given
             elif node.op == "output":
                 return self.argument(node.args[0])
@@ -93,7 +93,7 @@ class GraphImporter:
         raise CompileError("a graph of torch has no output")
 
     def argument(self, item: Argument) -> Argument:
-        """An argument as rules get it: values, dimensions, lists of them, names of dtypes, everything else as it is."""
+        """Convert an argument for rules: values, dimensions, lists of them, dtype names; anything else is unchanged."""
         if isinstance(item, list | tuple):
             return [self.argument(part) for part in item]
         if hasattr(item, "meta") and hasattr(item, "target"):
@@ -119,7 +119,7 @@ class GraphImporter:
         with self._located(node):
             try:
                 found = self._emitted(node)
-                if found is not None:  # what gives numbers alone is in the shapes
+                if found is not None:  # ops with only numbers as results are part of the shapes
                     self.values[node] = self._conforming(node, found)
             except UnsupportedError as error:
                 self.unsupported.add(op_name(node), str(error), place_of(node))
@@ -148,7 +148,7 @@ class GraphImporter:
             return self.fallback.call(call, name, _frame(node), str(error))
 
     def _bound(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments by position, defaults included, and those that are given by keyword only."""
+        """Return positional arguments, defaults included, and keyword-only arguments."""
         schema = getattr(node.target, "_schema", None)
         if schema is None:
             return [self.argument(item) for item in node.args], _converted(self, node.kwargs)
@@ -170,9 +170,9 @@ class GraphImporter:
     def inlined(
         self, graph_module: GraphModule, arguments: Sequence[Argument], state: Value | None = None
     ) -> tuple[list[Argument], Value | None]:
-        """Emit the ops of a graph that control flow calls; its results.
+        """Emit the ops of a graph that control flow calls; return its results.
 
-        `state` is that of random numbers, and what it becomes follows the results.
+        `state` is that of random numbers; the new state is returned after the results.
         """
         inner = GraphImporter(self.builder, self.sizes, self.unsupported, self.extra, fallback=self.fallback)
         inner.scalars.known.update(self.scalars.known)
@@ -181,11 +181,11 @@ class GraphImporter:
         return list(found) if isinstance(found, list | tuple) else [found], inner.random_state
 
     def conforming(self, value: Argument, fake: FakeTensor) -> Argument:
-        """A value with the shape and dtype that torch says."""
+        """Check a value against the shape and dtype that torch inferred."""
         return self._one(value, fake)
 
     def _conforming(self, node: Node, found: Argument) -> Argument:
-        """What a rule gave, checked against what torch deduced; sizes not proved equal are compared at run time."""
+        """Check a rule's results against torch's types; sizes not proved equal are compared at run time."""
         said = node.meta.get("val")
         if isinstance(found, list | tuple):
             said = said if isinstance(said, list | tuple) else [said]
@@ -214,7 +214,7 @@ class GraphImporter:
         return R.match_shape(value, shape)
 
     def _stand_in(self, node: Node) -> Argument:
-        """Values in the place of those of an unsupported op, so that the rest of the graph can be looked at."""
+        """Return zeros in place of an unsupported op's results, so that the rest of the graph can be checked."""
         said = node.meta.get("val")
         if isinstance(said, list | tuple):
             return [self._zeros(fake) for fake in said]
@@ -228,7 +228,7 @@ class GraphImporter:
 
     @contextmanager
     def _located(self, node: Node) -> Iterator[None]:
-        """Inside, ops have the line of the user's model."""
+        """Give ops emitted in the context the location of the user's source line."""
         place = _frame(node)
         if place is None:
             yield
@@ -238,12 +238,12 @@ class GraphImporter:
 
 
 def find_rule(node: Node) -> Rule | None:
-    """The rule for the op of a node, if there is one."""
+    """Return the rule for a node's op; None if there is none."""
     return rules().get(op_name(node))
 
 
 def op_name(node: Node) -> str:
-    """The name of the op of a node: ``aten.add.Tensor``, ``cond``."""
+    """Return the name of a node's op: ``aten.add.Tensor``, ``cond``."""
     target = node.target
     if hasattr(target, "_schema"):
         return str(target)
@@ -251,7 +251,7 @@ def op_name(node: Node) -> str:
 
 
 def place_of(node: Node) -> str:
-    """The user's line of a node, ``model.py:12``; empty where torch does not know it."""
+    """Return the user's source line of a node, ``model.py:12``; empty if torch does not know it."""
     place = _frame(node)
     return "" if place is None else f"{place[0]}:{place[1]}"
 
@@ -266,7 +266,7 @@ def _converted(importer: GraphImporter, items: Mapping[str, Any]) -> dict[str, A
 
 
 def _known(sizes: Sizes, shape: Size) -> list[Dim]:
-    """A shape without dimensions that would have to be computed."""
+    """Return a shape in which 1 replaces dimensions that would have to be computed."""
     found: list[Dim] = []
     for size in shape:
         try:

@@ -1,4 +1,4 @@
-"""What PyTorch assumed of sizes when it traced a program: conditions that are checked when the program is called."""
+"""PyTorch's assumptions about sizes at tracing time, as conditions that each call of the program checks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Guard:
     right: Dim
 
     def substituted(self, sizes: Sizes) -> Guard:
-        """The same with what symbols stand for."""
+        """Return the guard with symbols replaced by their meanings."""
         meanings = {name: dim for name, dim in sizes.meanings.items() if str(dim) != name}
         return Guard(
             symbolic.substitute(self.left, meanings), self.relation, symbolic.substitute(self.right, meanings)
@@ -41,12 +41,12 @@ class Guard:
 
     @property
     def difference(self) -> Dim:
-        """What is not above 0 where a comparison by ``<=`` or ``>=`` holds."""
+        """The value that is at most 0 if a comparison with ``<=`` or ``>=`` holds."""
         return self.left - self.right if self.relation == "<=" else self.right - self.left
 
     @property
     def holds(self) -> bool:
-        """Whether it is proved."""
+        """True if the guard is proved."""
         left, right = self.left, self.right
         if self.relation == "==":
             return symbolic.prove_equal(left, right)
@@ -60,12 +60,12 @@ class Guard:
 
     @property
     def names(self) -> set[str]:
-        """The symbols that it is about."""
+        """The symbols in the guard."""
         return {name for side in (self.left, self.right) for name in symbolic.symbols(side)}
 
     @property
     def is_of_tracing(self) -> bool:
-        """Whether it says no more than that sizes are two or more, which torch assumes of all when it traces."""
+        """True if the guard only states that sizes are two or more, which torch always assumes when it traces."""
         with symbolic.assuming(dict.fromkeys(self.names, (2, None))):
             return self.holds
 
@@ -73,7 +73,7 @@ class Guard:
         return f"{self.left} {self.relation} {self.right}"
 
     def emit(self) -> None:
-        """Check it at this place of the program: a `CheckError` names the sizes."""
+        """Emit a check of the guard; its `CheckError` names the sizes."""
         names = sorted(self.names)
         shown = ", ".join(f"{name} = {{}}" for name in names)
         R.assert_op(
@@ -88,10 +88,10 @@ class UnknownGuard(RelaxError):
 
 
 def read_guards(texts: Sequence[str], shapes: Mapping[str, Any], sizes: Sizes) -> list[Guard]:
-    """The guards of a program; `shapes` has shapes of arguments by torch's names of them.
+    """Parse the guards of a program; `shapes` maps torch's names of arguments' sizes to these.
 
     Raises:
-        UnknownGuard: one that this importer cannot check.
+        UnknownGuard: this importer cannot check a guard.
     """
     found: list[Guard] = []
     for text in texts:
@@ -105,7 +105,7 @@ def read_guards(texts: Sequence[str], shapes: Mapping[str, Any], sizes: Sizes) -
 
 
 class _NoSize(Exception):
-    """Something in a guard that is no expression of sizes."""
+    """Part of a guard is no expression of sizes."""
 
 
 def _conjunction(

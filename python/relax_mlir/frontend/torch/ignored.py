@@ -1,4 +1,4 @@
-"""Nodes of graphs that need no rule: arithmetic of sizes, which is in the shapes, and checks that shapes make."""
+"""Nodes that need no rule: arithmetic of sizes, which is part of the shapes, and redundant checks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ CHECKS = (
     "aten.sym_constrain_range.default",
     "aten.sym_constrain_range_for_size.default",
 )
-"""Checks of torch's that hold wherever shapes, dtypes and guards do."""
+"""Torch's checks that always hold if shapes, dtypes and guards do."""
 
 _EFFECTS = ("aten._assert_scalar.default", "aten._local_scalar_dense.default", "aten.item.default")
-"""Ops without tensors among their results that have rules."""
+"""Ops that have rules although no result is a tensor."""
 
 
 def is_ignored(node: Node) -> bool:
-    """Whether nothing is emitted for a node."""
+    """True if nothing is emitted for a node."""
     name = str(node.target)
     if name in CHECKS:
         return True

@@ -1,4 +1,4 @@
-"""Ops of ATen that torch-mlir lowers for this importer, where it has no rule or its rule refuses the arguments."""
+"""ATen ops that torch-mlir lowers for this importer, if it has no rule or its rule rejects the arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ LOWERED: dict[str, frozenset[str]] = {
     "aten.max_pool3d_with_indices.default": _DOUBLE,
     "aten.scatter_reduce.two": _DOUBLE,
 }
-"""dtypes of the first tensor, by the name of the op: with these the results are torch's at all sizes, as a test holds.
+"""For each op name, the dtypes of the first tensor for which a test shows torch's results at all sizes.
 
-Not listed is what torch-mlir lowers and computes differently from torch: `kthvalue` of floats (NaN), `logcumsumexp`
-(it overflows), `upsample_nearest2d` by a factor, `scatter_reduce` of integers (means round down) and of bools."""
+Ops that torch-mlir lowers but computes differently from torch are not listed: `kthvalue` of floats (NaN),
+`logcumsumexp` (overflow), `upsample_nearest2d` by a factor, `scatter_reduce` of integers (means round down) and of
+bools.
+"""

@@ -1,4 +1,4 @@
-"""Parameters, buffers and constants of an exported program as constants of a module."""
+"""Parameters, buffers and constants of an exported program as module constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram
 
 
 class Weights:
-    """The tensors of a program by name. Those that share memory (tied weights) are one constant."""
+    """The tensors of a program by name. Tensors that share memory (tied weights) become one constant."""
 
     def __init__(self, program: ExportedProgram, copy: bool) -> None:
         self._tensors: dict[str, Any] = {**program.state_dict, **program.constants}
@@ -20,14 +20,14 @@ class Weights:
         self._made: dict[tuple[Any, ...], Value] = {}
 
     def tensor(self, name: str) -> Argument:
-        """The tensor called `name`. Raises `UnsupportedError` for objects that are none."""
+        """Return the tensor `name`. Raises `UnsupportedError` for other objects."""
         found = self._tensors.get(name)
         if not hasattr(found, "data_ptr"):
             raise UnsupportedError(f"the program uses '{name}', a {type(found).__name__}, which is no tensor")
         return found
 
     def constant(self, builder: BlockBuilder, name: str) -> Value:
-        """The tensor called `name` as a constant."""
+        """Return the tensor `name` as a constant."""
         tensor = self.tensor(name)
         require_dense(tensor, name)
         key = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 Number = bool | int | float
 Operand = Value | Expr | Number
-"""What an argument of an op may be that stands for a tensor or a number."""
+"""An op's argument that denotes a tensor or a number."""
 
 
 NO_GENERATOR = "random numbers in the condition of a loop; draw them in its body, and carry them"
 
 
 class OpCall:
-    """One op of a graph: what torch says of its results, and how its arguments become values."""
+    """One op of a graph: torch's types of its results, and the conversion of its arguments to values."""
 
     def __init__(self, importer: GraphImporter, node: Node) -> None:
         self.importer = importer
@@ -38,17 +38,17 @@ class OpCall:
     def builder(self) -> BlockBuilder:
         return self.importer.builder
 
-    # -- what torch says of the results
+    # -- torch's types of the results
 
     @property
     def result(self) -> Argument:
-        """The tensor that torch deduces for the result, the first one if there are several."""
+        """Torch's type of the (first) result, as a fake tensor."""
         value = self.node.meta["val"]
         return value[0] if isinstance(value, list | tuple) else value
 
     @property
     def results(self) -> Sequence[Any]:
-        """The tensors that torch deduces for the results."""
+        """Torch's types of the results, as fake tensors."""
         value = self.node.meta["val"]
         return value if isinstance(value, list | tuple) else [value]
 
@@ -71,12 +71,12 @@ class OpCall:
         return len(self.result.shape)
 
     def argument(self, index: int) -> Argument:
-        """What torch knows of positional argument `index`."""
+        """Return torch's metadata of positional argument `index`."""
         item = self.node.args[index]
         return item.meta["val"] if hasattr(item, "meta") else item
 
     def promoted(self, *indices: int) -> str:
-        """The dtype in which torch computes with the positional arguments `indices`."""
+        """Return the dtype to which torch promotes the positional arguments `indices`."""
         import torch
 
         first, *rest = (_plain(self.argument(index)) for index in indices or (0, 1))
@@ -87,10 +87,10 @@ class OpCall:
     # -- arguments as values
 
     def tensor(self, operand: Operand, dtype: str | None = None, *, wraps: bool = False) -> Value:
-        """A tensor of `dtype` (default: that of the result) from a tensor, a number or a symbolic integer.
+        """Convert a tensor, a number or a symbolic integer to a tensor of `dtype` (default: that of the result).
 
-        `wraps`: an integer that `dtype` does not hold wraps around, as eager torch converts operands of arithmetic
-        and comparisons. In all other ops it is an error, as in eager torch.
+        `wraps`: an integer outside of the range of `dtype` wraps around, as in eager torch's arithmetic and
+        comparisons. In all other ops it is an error, as in eager torch.
         """
         wanted = dtype or self.dtype
         if isinstance(operand, Value):
@@ -103,7 +103,7 @@ class OpCall:
         return constant(operand, wanted, wraps=wraps)
 
     def fitting(self, number: Value, dtype: str) -> Value:
-        """A tensor of one number, which eager torch reads; that an integer `dtype` does not hold it is an error."""
+        """Convert a tensor of one number, which eager torch reads; a value out of the range of `dtype` is an error."""
         info = integer_info(dtype)
         if info is None or str(number.dtype) in (dtype, "bool"):
             return number
@@ -126,43 +126,43 @@ class OpCall:
         return number
 
     def te(self, function: Callable[..., Any], *args: Argument, **kwargs: Argument) -> Value:
-        """Call a tensor expression that gives one tensor."""
+        """Emit a tensor expression with one result."""
         found: Value = self.builder.emit_te(function, *args, **kwargs)
         return found
 
     def drawn(self, draw: Callable[[Value], tuple[Value, Value]]) -> Value:
-        """Random numbers: `draw` gives them, and the next state, of the state that the function is at."""
+        """Draw random numbers: `draw` maps the function's current state to the numbers and the next state."""
         if self.importer.random_state is None:
             raise self.unsupported(NO_GENERATOR)
         found, self.importer.random_state = draw(self.importer.random_state)
         return found
 
     def axis(self, axis: int, rank: int) -> int:
-        """`axis` counted from the front."""
+        """Return `axis` as a non-negative integer."""
         return axis % rank if rank else 0
 
     def unsupported(self, reason: str) -> UnsupportedError:
-        """The error that says that the op is supported, but not with these arguments."""
+        """Return the error for an op that is supported, but not with these arguments."""
         return UnsupportedError(reason)
 
 
 def cast(value: Value, dtype: str) -> Value:
-    """`value` as `dtype`, as torch converts: floats to integers towards zero, anything but zero to true."""
+    """Cast `value` to `dtype` with torch's rules: floats round towards zero, everything but zero becomes true."""
     return R.astype(value, dtype)
 
 
 def constant(number: Number, dtype: str, *, wraps: bool = False) -> Value:
-    """A number as a tensor of rank 0, rounded to `dtype`. `wraps` and errors: see `converted`."""
+    """Return a number as a tensor of rank 0, rounded to `dtype`. `wraps` and errors: see `converted`."""
     with np.errstate(over="ignore"):
         return R.const(converted(number, dtype, wraps=wraps), dtype)
 
 
 def converted(number: Number, dtype: str, *, wraps: bool = False) -> Number:
-    """A number as one of `dtype`, as torch converts it. `wraps`: see `OpCall.tensor`.
+    """Convert a number to `dtype` as torch does. `wraps`: see `OpCall.tensor`.
 
     Raises:
-        DTypeError: an integer `dtype` does not hold the number. A negative integer that an unsigned one holds without
-            its sign wraps around always, as in torch.
+        DTypeError: the number is out of range of an integer `dtype`. For unsigned dtypes, a negative integer whose
+            magnitude is in range always wraps around, as in torch.
     """
     if dtype == "bool":
         return bool(number)
@@ -171,7 +171,7 @@ def converted(number: Number, dtype: str, *, wraps: bool = False) -> Number:
         return float(number)
     whole = isinstance(number, int)
     low, high = _bounds(info, signed=whole)
-    if not (wraps and whole) and not low <= number <= high:  # nor does NaN fit
+    if not (wraps and whole) and not low <= number <= high:  # NaN is out of range, too
         raise DTypeError(
             f"the number {number} does not fit {dtype} ({info.min} to {info.max}); eager PyTorch refuses it, too. "
             "Convert the tensor to a wider dtype first"
@@ -195,12 +195,12 @@ def integer_info(dtype: str) -> IntegerInfo | None:
 
 
 def _bounds(info: IntegerInfo, *, signed: bool) -> tuple[int, int]:
-    """The bounds of numbers that torch converts; of integers also negative ones, to unsigned dtypes."""
+    """Return the range of numbers that torch converts; unsigned dtypes also accept negative integers if `signed`."""
     return (-info.max if info.min == 0 and signed else info.min), info.max
 
 
 def _plain(item: Argument) -> Argument:
-    """A symbolic number as one of Python, whose kind alone tells the dtype."""
+    """Replace a symbolic number by a Python number of the same type, which determines the dtype."""
     import torch
 
     if isinstance(item, torch.SymInt):

@@ -1,4 +1,4 @@
-"""What an exported program takes and returns, with the names and the nesting of the module that it was made of."""
+"""Inputs and outputs of an exported program, with the names and the nesting of the original module."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from relax_mlir.frontend.torch.torch_types import ExportedProgram, FakeTensor, N
 from relax_mlir.symbolic import Dim
 
 _NUMBERED = re.compile(r"(\w+)_(\d+)")
-"""How torch names an entry of ``*args``."""
+"""Torch's name of an entry of ``*args``."""
 _RESULTS = ("USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION")
 _INPUTS = ("USER_INPUT", "PARAMETER", "BUFFER", "CONSTANT_TENSOR")
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One argument of a call of the module after nested ones have been taken apart."""
+    """One argument of a call of the module, after flattening."""
 
     node: Node
     """The placeholder in torch's graph."""
     paths: tuple[str, ...]
-    """Torch's names of the place: ``L['past']['keys'][0]``, as in its guards; the last is that of strict export."""
+    """Torch's names of the argument, as in its guards: ``L['past']['keys'][0]``; the last is that of strict export."""
     constant: bool
-    """Whether it is no tensor or integer, but a number, text or None, which was fixed at export."""
+    """True for a number, string or None that was fixed at export; False for tensors and symbolic integers."""
 
 
 Tree = Union[Leaf, tuple["Tree", ...]]  # noqa: UP007 - a forward reference has no operator |
-"""A nested argument: its containers are tuples, whatever they are in Python."""
+"""A nested argument; all kinds of containers are represented as tuples."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument as users give it, by its name in ``forward``."""
+    """One argument of ``forward``, by its name."""
 
     name: str
     tree: Tree
 
     @property
     def leaves(self) -> Iterator[Leaf]:
-        """All leaves, constants too, in order."""
+        """All leaves in order, constants included."""
         waiting = [self.tree]
         while waiting:
             item = waiting.pop()
@@ -58,7 +58,7 @@ class Parameter:
 
     @property
     def values(self) -> Tree | None:
-        """The tree without constants; None if there is nothing else."""
+        """The tree without constants; None if nothing is left."""
         return _without_constants(self.tree)
 
 
@@ -77,12 +77,12 @@ class ProgramSignature:
     weights: tuple[tuple[Any, str], ...]
     """Placeholders of parameters, buffers and constants, with their names in the module."""
     state: tuple[str, ...]
-    """Names of buffers that the program changes, in the order of `changed`."""
+    """The buffers that the program changes, in the order of `changed`."""
     results: tuple[Any, ...]
-    """What the module returns: arguments of the output node, nested ones taken apart."""
+    """The module's results: arguments of the output node, flattened."""
     out_spec: TreeSpec
     changed: tuple[tuple[str, str, Any], ...]
-    """What else the graph returns: ``"buffer"`` or ``"input"``, the name of it, and the node of its new value."""
+    """The graph's other results: ``"buffer"`` or ``"input"``, its name, and the node of its new value."""
 
     @property
     def leaves(self) -> Iterator[Leaf]:
@@ -91,7 +91,7 @@ class ProgramSignature:
 
 
 def read_signature(program: ExportedProgram) -> ProgramSignature:
-    """The signature of an exported program. Raises `UnsupportedError` for kinds that this importer does not have."""
+    """Return the signature of an exported program. Raises `UnsupportedError` for unsupported inputs or outputs."""
     signature = program.graph_signature
     nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     inputs = []
@@ -134,7 +134,7 @@ def _results(program: ExportedProgram) -> tuple[list[Any], list[tuple[str, str, 
 
 
 def _parameters(program: ExportedProgram, inputs: Sequence[tuple[Any, Any]]) -> Iterator[Parameter]:
-    """The arguments of ``forward``, with their leaves, in order."""
+    """Yield the arguments of ``forward`` with their leaves, in order."""
     import torch.utils._pytree as pytree
 
     args, kwargs = children(program.call_spec.in_spec)
@@ -169,7 +169,7 @@ def children(spec: TreeSpec) -> list[Any]:
 
 
 def tree_info(tree: Tree, sizes: Sizes) -> StructInfo:
-    """The struct info of a nested argument without constants."""
+    """Return the struct info of a nested argument without constants."""
     if not isinstance(tree, Leaf):
         return Tuple([tree_info(item, sizes) for item in tree])
     value = tree.node.meta["val"]
@@ -177,7 +177,7 @@ def tree_info(tree: Tree, sizes: Sizes) -> StructInfo:
 
 
 def tensor_info(fake: FakeTensor, sizes: Sizes) -> Tensor:
-    """The struct info of a tensor of torch; dimensions that no expression says are unknown."""
+    """Return the struct info of a torch tensor; sizes without a symbolic expression are unknown."""
     dims: list[Dim | None] = []
     for size in fake.shape:
         try:
@@ -188,7 +188,7 @@ def tensor_info(fake: FakeTensor, sizes: Sizes) -> Tensor:
 
 
 def leaf_names(name: str, tree: Tree) -> Iterator[tuple[Any, str]]:
-    """The placeholders of a nested argument without constants, with the names of their parts: ``past[0][1]``."""
+    """Yield the placeholders of a nested argument without constants, with the names of the parts: ``past[0][1]``."""
     if isinstance(tree, Leaf):
         yield tree.node, name
         return
@@ -197,7 +197,7 @@ def leaf_names(name: str, tree: Tree) -> Iterator[tuple[Any, str]]:
 
 
 def unpacked(tree: Tree, value: Value) -> Iterator[tuple[Any, Value]]:
-    """The placeholders of a nested argument without constants, with their values."""
+    """Yield the placeholders of a nested argument without constants, with their values."""
     if isinstance(tree, Leaf):
         yield tree.node, value
         return

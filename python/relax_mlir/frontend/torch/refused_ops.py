@@ -1,4 +1,4 @@
-"""Ops of torch's core ATen that this importer refuses, with the reason; the others have rules, or are decomposed."""
+"""Core ATen ops that this importer rejects, with the reason; the others have rules or are decomposed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ REFUSED = {
     "aten._embedding_bag_forward_only.default": _BAGS,
     "aten._pdist_forward.default": "distances of all pairs of rows; use cdist",
 }
-"""The reason by the name of the op."""
+"""The reasons by op name."""
 
 
 def reason(name: str, result: FakeTensor) -> str:
-    """Why there is no rule for an op that gives `result`."""
+    """Return why there is no rule for an op with this result."""
     known = _COMPLEX if getattr(getattr(result, "dtype", None), "is_complex", False) else "no rule"
-    if name.startswith("auto_functionalized"):  # torch's op around one that changes its arguments
+    if name.startswith("auto_functionalized"):  # torch's wrapper of an op that changes its arguments
         return CHANGES
     return REFUSED.get(name, known)
 
@@ -57,12 +57,12 @@ RANDOM = frozenset(
         *("randperm.default", "bernoulli.default", "bernoulli.p", "multinomial.default"),
     )
 )
-"""Ops that draw random numbers; dropout does so in training."""
+"""Ops that draw random numbers; dropout also does, in training."""
 DROPOUT = frozenset({"aten.dropout.default", "aten.native_dropout.default"})
 
 
 def draws(graph_module: GraphModule) -> bool:
-    """Whether a graph draws random numbers, or one that its control flow calls."""
+    """True if a graph, or one that its control flow calls, draws random numbers."""
     graphs = [getattr(module, "graph", None) for module in graph_module.modules()]
     return any(_draws(node) for graph in graphs if graph is not None for node in graph.nodes)
 

@@ -1,4 +1,4 @@
-"""The table of rules: which op of PyTorch is imported by which function."""
+"""The table of import rules by PyTorch op."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FAMILIES = (
     "sort",
     "unary",
 )
-"""The files of `relax_mlir.frontend.torch.rules`."""
+"""The modules of `relax_mlir.frontend.torch.rules`."""
 
 RuleFunction = Callable[..., Argument]
 F = TypeVar("F", bound=RuleFunction)
@@ -42,10 +42,10 @@ F = TypeVar("F", bound=RuleFunction)
 
 @dataclass(frozen=True)
 class Rule:
-    """How one op is imported.
+    """The import rule of one op.
 
-    `function` gets the `OpCall` and the op's arguments in the order of its schema, defaults included; those that are
-    given by keyword only it gets if it has a parameter of that name.
+    `function` takes the `OpCall` and the op's arguments in schema order, defaults included. Keyword-only arguments are
+    passed only if it has a parameter of that name.
     """
 
     function: RuleFunction
@@ -59,8 +59,8 @@ _loaded: list[str] = []
 def rule(*names: str) -> Callable[[F], F]:
     """Register a function for ops of the namespace ``aten``: ``"add.Tensor"`` for an overload, ``"add"`` for all.
 
-    Ops of other namespaces have it in front: ``"prims::abs.default"``, ``"higher_order::cond"``. Those of libraries,
-    which may be loaded later, are not looked for.
+    Ops of other namespaces are prefixed: ``"prims::abs.default"``, ``"higher_order::cond"``. Ops of libraries are not
+    looked up, since these may be loaded later.
     """
 
     def register(function: F) -> F:
@@ -77,7 +77,7 @@ def rule(*names: str) -> Callable[[F], F]:
 
 
 def _overloads(name: str) -> Iterator[str]:
-    """Full names (``aten.add.Tensor``) of the overloads that `name` stands for and that this version of torch has."""
+    """Yield the full names (``aten.add.Tensor``) of the overloads of `name` in this version of torch."""
     ops = require_torch().ops
     space, dot, rest = name.partition("::")
     if space == "higher_order":
@@ -98,7 +98,7 @@ def _overloads(name: str) -> Iterator[str]:
 
 
 def rules() -> dict[str, Rule]:
-    """All rules, by names such as ``aten.add.Tensor``."""
+    """Return all rules, by names such as ``aten.add.Tensor``."""
     if not _loaded:
         for family in FAMILIES:
             importlib.import_module(f"relax_mlir.frontend.torch.rules.{family}")

@@ -1,4 +1,4 @@
-"""PyTorch itself, which is no dependency of this project: it is imported when the importer is first used."""
+"""Import PyTorch, an optional dependency, when the importer is first used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.error import ArgumentError
 
 
 def require_torch() -> Any:  # noqa: ANN401 - a module that has no types
-    """The module ``torch``. Raises `ArgumentError` where it is not installed."""
+    """Return the module ``torch``. Raises `ArgumentError` if it is not installed."""
     try:
         import torch
     except ImportError as error:
@@ -21,7 +21,7 @@ def require_torch() -> Any:  # noqa: ANN401 - a module that has no types
 
 
 def exact_sizes() -> AbstractContextManager[Any]:
-    """Inside, torch does not take sizes for two or more when it traces; versions that cannot do that do as ever."""
+    """Within the context, torch does not assume sizes of two or more when it traces, if its version supports this."""
     from torch.fx.experimental import _config
 
     known = hasattr(_config, "backed_size_oblivious")

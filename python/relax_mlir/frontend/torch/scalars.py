@@ -1,4 +1,4 @@
-"""Numbers of PyTorch's graphs that depend on sizes: what no dimension says is computed by ops on tensors of rank 0."""
+"""Numbers that depend on sizes but are no dimensions: they are computed with tensors of rank 0."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ _RELATIONS = {
 
 
 class Scalars:
-    """Symbolic numbers of one graph: dimensions where they can be, else tensors of rank 0."""
+    """Symbolic numbers of one graph: dimensions if possible, else tensors of rank 0."""
 
     def __init__(self, importer: GraphImporter) -> None:
         self._importer = importer
         self.known: dict[str, Value] = {}
-        """Tensors of rank 0 that symbols of torch stand for: floats and flags that the program computes."""
+        """The tensors of rank 0 for torch's symbols of floats and bools that the program computes."""
         self._computed: dict[str, Dim] = {}
 
     def number(self, value: Size) -> Argument:
-        """A number as rules get it: an int, float or bool, a dimension, or a tensor of rank 0."""
+        """Convert a number for rules: an int, float or bool, a dimension, or a tensor of rank 0."""
         kind = type(value).__name__
         if kind == "SymInt":
             return self._importer.dim(value)
@@ -82,7 +82,7 @@ class Scalars:
         return self.flag(value.node.expr) if kind == "SymBool" else value
 
     def symbol(self, value: Size) -> Dim:
-        """A symbol for a size that is computed at run time, once for each expression."""
+        """Return a symbol for a size computed at run time, one per expression."""
         expression = value.node.expr if hasattr(value, "node") else value
         text = str(expression)
         if text not in self._computed:
@@ -90,14 +90,14 @@ class Scalars:
         return self._computed[text]
 
     def bind(self, number: Value, name: str | None = None) -> Expr:
-        """A symbol for an integer tensor of rank 0; a negative one is an error when the program runs."""
+        """Bind a symbol to an integer tensor of rank 0; a negative value is an error at run time."""
         chosen = name or fresh_symbols(1)[0]
         flat = R.reshape(number if number.dtype == "int64" else R.astype(number, "int64"), (1,))
         R.match_shape(R.tensor_to_shape(flat), (chosen,))
         return symbolic.symbol(chosen)
 
     def compute(self, expression: SymPy) -> Value:
-        """An expression as a float64 tensor of rank 0. Raises `UnsupportedError`."""
+        """Emit an expression as a float64 tensor of rank 0. Raises `UnsupportedError`."""
         name = type(expression).__name__
         if expression.is_number:
             return R.const(float(expression), "float64")
@@ -120,7 +120,7 @@ class Scalars:
         return total
 
     def flag(self, expression: SymPy) -> Argument:
-        """A condition on sizes. Raises `UnsupportedError`."""
+        """Evaluate a condition on sizes to a bool, or emit it. Raises `UnsupportedError`."""
         from relax_mlir.dialects.integers import compare
 
         name = type(expression).__name__

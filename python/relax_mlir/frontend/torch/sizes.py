@@ -1,4 +1,4 @@
-"""Sizes of PyTorch's graphs, which are SymPy expressions, as dimensions of this project."""
+"""Convert sizes of PyTorch's graphs, which are SymPy expressions, to dimensions of this project."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from relax_mlir.frontend.torch.torch_types import Size, SymPy
 from relax_mlir.symbolic import Dim
 
 _LARGEST_DENOMINATOR = 2**16
-"""A float factor is taken as a fraction when its denominator is a power of two up to this: products are exact."""
+"""The maximum denominator of float factors that are treated as fractions; for powers of two, products are exact."""
 
 
 class NoDimension(RelaxError):
-    """An expression that no dimension of this project says; it is computed when the program runs."""
+    """An expression that has no symbolic dimension and is computed at run time."""
 
 
 class Sizes:
-    """The sizes of one exported program: its symbols have names of users, some are expressions of others."""
+    """The sizes of one exported program: its symbols have users' names, or are expressions of other symbols."""
 
     def __init__(self, meanings: Mapping[str, Dim] | None = None) -> None:
         self.meanings: dict[str, Dim] = dict(meanings or {})
-        """What symbols of torch stand for; those that are not here keep their names."""
+        """The meaning of torch's symbols; others keep their names."""
 
     def dim(self, size: Size) -> Dim:
-        """A size as a dimension. Raises `NoDimension`."""
+        """Convert a size to a dimension. Raises `NoDimension`."""
         if isinstance(size, int):
             return size
         return self.expression(size.node.expr if hasattr(size, "node") else size)
 
     def shape(self, sizes: Size) -> list[Dim]:
-        """All sizes of a tensor. Raises `NoDimension`."""
+        """Convert all sizes of a tensor. Raises `NoDimension`."""
         return [self.dim(size) for size in sizes]
 
     def expression(self, expression: SymPy) -> Dim:
-        """A SymPy expression of integers. Raises `NoDimension`."""
+        """Convert a SymPy expression of integers. Raises `NoDimension`."""
         if isinstance(expression, int) or expression.is_Integer:
             return int(expression)
         if expression.is_Symbol:
@@ -68,7 +68,7 @@ class Sizes:
         return symbolic.floordiv(above, below)
 
     def _fraction(self, expression: SymPy) -> tuple[Dim, int]:
-        """A float expression as a dimension over a number, where float arithmetic is exact or rounds as that does."""
+        """Convert a float expression to a dimension and a divisor, if float arithmetic is exact or rounds the same."""
         name = type(expression).__name__
         if expression.is_number:
             value = Fraction(float(expression))
@@ -128,4 +128,4 @@ _FUNCTIONS: dict[str, Callable[[list[Dim]], Dim]] = {
     "Min": lambda parts: symbolic.minimum(*parts),
     "Identity": lambda parts: parts[0],
 }
-"""Functions of SymPy, and those that torch adds, by the names of their classes."""
+"""Functions of SymPy and torch, by class name."""

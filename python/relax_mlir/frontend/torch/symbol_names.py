@@ -1,4 +1,4 @@
-"""Names and meanings of the symbols of an exported program: users' `Dim`s, and expressions that guards give."""
+"""Names and meanings of an exported program's symbols: from users' `Dim`s, and from equalities in guards."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from relax_mlir.frontend.torch.torch_types import Argument, ExportedProgram, Fak
 from relax_mlir.symbolic import Dim
 
 TRACED = 2
-"""Torch traces with sizes of two or more, whatever the bounds of a `Dim` are."""
+"""Torch traces with sizes of two or more, regardless of the bounds of a `Dim`."""
 _UNNAMED = re.compile(r"s\d+")
-"""Names that torch gives sizes."""
+"""Torch's names of sizes."""
 _ARGUMENT = re.compile(r"L\['(?P<name>\w+)'\]")
-"""Torch's name of an argument as a whole."""
+"""Torch's name of a whole argument."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -28,7 +28,7 @@ def named_sizes(
     signature: ProgramSignature,
     names: Mapping[str, str],
 ) -> Sizes:
-    """Sizes whose symbols have the names of `Dim`s. `names` gives symbols of torch other names, and wins."""
+    """Return sizes whose symbols are named after `Dim`s. `names` overrides the names of torch's symbols."""
     chosen: dict[str, str] = {}
     for text, expression in _debug_names(program, signature):
         symbols = sorted(map(str, expression.free_symbols))
@@ -41,7 +41,7 @@ def named_sizes(
 
 
 def _debug_names(program: ExportedProgram, signature: ProgramSignature) -> Iterator[tuple[str, Any]]:
-    """What users call sizes of arguments (``batch``, ``4*height``), with torch's expressions of them."""
+    """Yield users' names of argument sizes (``batch``, ``4*height``), with torch's expressions of them."""
     for leaf in signature.leaves:
         value: FakeTensor = leaf.node.meta.get("val") if leaf.node is not None else None
         whole = _ARGUMENT.fullmatch(leaf.paths[0])
@@ -59,10 +59,7 @@ def _debug_names(program: ExportedProgram, signature: ProgramSignature) -> Itera
 
 
 def exact_symbols(signature: ProgramSignature, sizes: Sizes) -> set[str]:
-    """Symbols of sizes that torch has not taken for two or more when it traced: what it noted of them is meant.
-
-    They are those of programs exported under ``backed_size_oblivious``.
-    """
+    """Return the symbols of sizes for which torch did not assume two or more, so that its guards on them count."""
     found: set[str] = set()
     for leaf in signature.leaves:
         value: FakeTensor = leaf.node.meta.get("val") if leaf.node is not None else None
@@ -73,9 +70,9 @@ def exact_symbols(signature: ProgramSignature, sizes: Sizes) -> set[str]:
 
 
 def eliminate(sizes: Sizes, guards: list[Guard], defined: set[str]) -> list[Guard]:
-    """Let symbols that an equality gives stand for the other side: ``total == past + length`` at every place.
+    """Eliminate symbols that an equality defines: replace ``total`` by ``past + length`` if both are equal.
 
-    `defined` are the symbols that arguments define by being a dimension alone. Returns the guards that are left.
+    `defined` are the symbols that are a dimension of an argument. Return the remaining guards.
     """
     left: list[Guard] = []
     for guard in with_equalities(guards):
@@ -94,7 +91,7 @@ def eliminate(sizes: Sizes, guards: list[Guard], defined: set[str]) -> list[Guar
 
 
 def with_equalities(guards: Sequence[Guard]) -> list[Guard]:
-    """`guards`, where two that say ``a <= b`` and ``b <= a`` are one equality."""
+    """Return `guards` with pairs ``a <= b`` and ``b <= a`` replaced by an equality."""
     differences = {guard.difference for guard in guards if guard.relation in ("<=", ">=")}
     found: list[Guard] = []
     for guard in guards:
@@ -104,7 +101,7 @@ def with_equalities(guards: Sequence[Guard]) -> list[Guard]:
 
 
 def _definition(guard: Guard, defined: set[str]) -> tuple[str, Dim] | None:
-    """The symbol that an equality gives, and what it stands for, made of symbols that arguments define."""
+    """Return the symbol that an equality defines, and its meaning in terms of symbols that arguments define."""
     if guard.relation != "==":
         return None
     difference = guard.left - guard.right
@@ -124,9 +121,9 @@ def _definition(guard: Guard, defined: set[str]) -> tuple[str, Dim] | None:
 def bounds_of(
     program: ExportedProgram, sizes: Sizes, defined: set[str]
 ) -> tuple[dict[str, tuple[int, int | None]], list[Guard]]:
-    """Bounds of the symbols of the arguments, and guards for ranges of expressions.
+    """Return bounds of the arguments' symbols, and guards for ranges of expressions.
 
-    A size that has no `Dim` may be 0 and 1: the lower bound of `TRACED` that torch gives it is that of its tracing.
+    A size without a `Dim` may be 0 and 1: the lower bound `TRACED` that torch reports comes from its tracing.
     """
     unnamed = {name for name, meaning in sizes.meanings.items() if str(meaning) == name}
     unnamed |= {str(key) for key in program.range_constraints if str(key) not in sizes.meanings}

@@ -1,4 +1,4 @@
-"""PyTorch's dtypes and tensors as this project has them."""
+"""Convert PyTorch's dtypes and tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DTYPES = (
 
 
 def dtype_name(dtype: Argument) -> str:
-    """The name of a dtype of PyTorch. Raises `DTypeError` for one that this project does not have."""
+    """Return the name of a PyTorch dtype. Raises `DTypeError` for one that this project does not have."""
     name = str(dtype).removeprefix("torch.")
     if name not in DTYPES:
         raise DTypeError(f"dtype {dtype} is not supported; supported are {', '.join(DTYPES)}")
@@ -36,7 +36,7 @@ def require_dense(tensor: TorchTensor, name: str) -> None:
 
 
 def array(tensor: TorchTensor, name: str, copy: bool) -> np.ndarray[Any, Any]:
-    """The elements of a tensor, in its memory where it is contiguous, else (and with `copy`) in memory of their own.
+    """Return the elements of a tensor as an array, without a copy if it is contiguous and `copy` is False.
 
     Raises:
         DTypeError: a dtype that this project does not have.

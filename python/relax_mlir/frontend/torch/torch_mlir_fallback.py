@@ -1,8 +1,8 @@
-"""Ops that have no rule, through torch-mlir's own lowering: one at a time, from a list, with a warning.
+"""Lower ops without a rule by torch-mlir: one at a time, only listed ops, with a warning.
 
-A graph of the op alone goes through torch-mlir's passes in a child process, and comes back as loops on buffers, which
-are adopted as a prim func. It is checked as those of users are: what is not part of prim funcs is refused by name, and
-accesses that are not proved are checked when the program runs.
+A graph of the single op runs through torch-mlir's passes in a child process, which returns loops on buffers. They
+become a prim func that is checked like users' prim funcs: ops that prim funcs do not allow are rejected by name, and
+accesses that are not proved in bounds are checked at run time.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ if TYPE_CHECKING:
     from relax_mlir.frontend.torch.op_call import OpCall
 
 SECONDS = 60.0
-"""How long the lowering of one op may take."""
+"""The timeout in seconds for lowering one op."""
 COMMAND = (sys.executable, "-m", "relax_mlir.mlir.torch_lowering")
 """The child process."""
 
 
 class TorchMlirWarning(UserWarning):
-    """An op of PyTorch was lowered by torch-mlir, whose code is plain loops."""
+    """An op of PyTorch was lowered by torch-mlir, to unoptimised loops."""
 
 
 @dataclass
 class TorchMlirFallback:
-    """The fall-back of one import; functions of equal ops are one."""
+    """The fallback of one import; equal ops share a function."""
 
     builder: BlockBuilder
     enabled: bool = True
     _made: dict[str, str] = field(default_factory=dict)
-    """Names of prim funcs by what torch-mlir was given."""
+    """The prim func of each graph given to torch-mlir."""
     _warned: set[str] = field(default_factory=set)
 
     def call(self, call: OpCall, name: str, place: tuple[str, int] | None, reason: str) -> Value:
-        """The results of an op, `name`, that the importer refuses for `reason`.
+        """Return the results of an op, `name`, that the importer rejects for `reason`.
 
         Raises:
-            UnsupportedError: with `reason`, and with torch-mlir's for what that does not lower.
+            UnsupportedError: with `reason`, and with torch-mlir's reason if it cannot lower the op.
         """
         if not self.enabled or not _is_listed(name, call.node):
             raise UnsupportedError(reason)
@@ -74,7 +74,7 @@ class TorchMlirFallback:
     def _prim(self, node: Node, inputs: Sequence[Node], tensors: int, name: str, reason: str) -> str:
         try:
             text = torch_text(graph_of(node, inputs))
-        except Exception as error:  # torch-mlir's importer raises of all kinds
+        except Exception as error:  # torch-mlir's importer raises various errors
             raise UnsupportedError(f"{reason} (torch-mlir's importer: {_first_line(error)})") from None
         if text not in self._made:
             try:
@@ -100,11 +100,11 @@ class TorchMlirFallback:
 
 
 class LoweringFailed(Exception):
-    """Why torch-mlir's lowering of an op cannot be used."""
+    """The reason why torch-mlir's lowering of an op cannot be used."""
 
 
 def _is_listed(name: str, node: Node) -> bool:
-    """Whether the op is on the list, with the dtype of its first tensor."""
+    """True if the op is listed, with the dtype of its first tensor."""
     first = next(
         (item.meta["val"] for item in node.all_input_nodes if hasattr(item.meta.get("val"), "dtype")), None
     )
@@ -112,7 +112,7 @@ def _is_listed(name: str, node: Node) -> bool:
 
 
 def _inputs(node: Node, reason: str) -> tuple[list[Node], list[Node]]:
-    """The tensors that an op takes, and the symbolic integers."""
+    """Return the tensors that an op takes, and the symbolic integers."""
     tensors: list[Node] = []
     integers: list[Node] = []
     for item in node.all_input_nodes:
@@ -133,7 +133,7 @@ def _info(fake: FakeTensor, call: OpCall) -> Tensor:
 
 
 def graph_of(node: Node, inputs: Sequence[Node]) -> Graph:
-    """A graph of `node` alone, whose placeholders stand for `inputs`."""
+    """Return a graph of `node` alone, with placeholders for `inputs`."""
     import operator
 
     from torch import fx
@@ -160,10 +160,10 @@ def graph_of(node: Node, inputs: Sequence[Node]) -> Graph:
 
 @lru_cache(maxsize=256)
 def through_child(text: str) -> str:
-    """What torch-mlir's passes make of a graph, in a process of their own.
+    """Run torch-mlir's passes on a graph in a child process; return the lowered text.
 
     Raises:
-        LoweringFailed: they do not know something, or the process has crashed or takes longer than `SECONDS`.
+        LoweringFailed: the passes do not support the graph, the process crashed, or it took longer than `SECONDS`.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
@@ -190,12 +190,12 @@ def _first_line(error: object) -> str:
 
 
 def adopted(builder: BlockBuilder, text: str, tensors: int) -> func.FuncOp:
-    """The prim func of a text, whose parameters are so many tensors, integers, and buffers for the results.
+    """Parse a prim func whose parameters are `tensors` tensors, then integers, then buffers for the results.
 
     Integers become the last parameters, as `call_tir` passes them.
 
     Raises:
-        LoweringFailed: it holds what is not part of prim funcs.
+        LoweringFailed: it contains ops that prim funcs do not allow.
     """
     with builder.mod.context, ir.Location.unknown():
         try:
@@ -220,7 +220,7 @@ def adopted(builder: BlockBuilder, text: str, tensors: int) -> func.FuncOp:
 
 
 def _integers_last(prim: func.FuncOp, tensors: int) -> None:
-    """Make ``index`` parameters at the end of those integers that follow `tensors` tensors."""
+    """Replace the integers that follow `tensors` tensors by ``index`` parameters at the end."""
     block = prim.regions[0].blocks[0]
     while tensors < len(block.arguments) and isinstance(block.arguments[tensors].type, ir.IntegerType):
         old = block.arguments[tensors]

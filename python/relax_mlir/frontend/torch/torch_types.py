@@ -1,15 +1,15 @@
-"""Names for types of PyTorch, which need not be installed and has no types for type checkers."""
+"""Type names for PyTorch, which need not be installed and is not visible to type checkers."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
 Argument: TypeAlias = Any
-"""An argument of an op: a value, a dimension, a number, a list of them, a text, None."""
+"""An argument of an op: a value, a dimension, a number, a list of them, a string, None."""
 ExportedProgram: TypeAlias = Any
 """``torch.export.ExportedProgram``."""
 FakeTensor: TypeAlias = Any
-"""A tensor of torch that has a shape and a dtype, and no elements; or what stands for an integer, or a list of them."""
+"""A tensor of torch with a shape and a dtype but no elements; or the metadata of an integer, or a list of these."""
 Graph: TypeAlias = Any
 """``torch.fx.Graph``."""
 GraphModule: TypeAlias = Any

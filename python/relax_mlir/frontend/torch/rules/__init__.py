@@ -1,1 +1,1 @@
-"""How ops of PyTorch are imported: one file per family of ops."""
+"""Import rules of PyTorch ops, one file per family."""

@@ -47,7 +47,7 @@ def softplus(call: OpCall, x: Value, beta: float = 1, threshold: float = 20) -> 
 
 
 def _softplus(x: Value, beta: float, threshold: float) -> Value:
-    """``log(1 + exp(beta * x)) / beta``, and x where ``beta * x`` is above `threshold`."""
+    """Return ``log(1 + exp(beta * x)) / beta``, or x where ``beta * x`` is above `threshold`."""
     dtype = str(x.dtype)
     scaled = x if beta == 1 else R.multiply(x, constant(beta, dtype))
     soft = R.log_add_exp(scaled, constant(0, dtype))

@@ -27,7 +27,7 @@ def attention(
     scale: Argument = None,
     enable_gqa: bool = False,
 ) -> Value:
-    """Torch has (batch, heads, sequence, size), this project (batch, sequence, heads, size).
+    """Emit attention; torch's layout is (batch, heads, sequence, size), Relax's (batch, sequence, heads, size).
 
     A query that sees no key gives zeros in torch, and NaN in `relax.nn.attention`.
     """
@@ -70,7 +70,7 @@ def flash_attention(
     attn_mask: Value | None = None,
     scale: Argument = None,
 ) -> list[Value | None]:
-    """The form that torch gives attention below autograd; its second result is for gradients."""
+    """Emit torch's form of attention below autograd; the second result is for gradients."""
     if any(user.args[1] == 1 and user.users for user in call.node.users):
         raise call.unsupported("the logarithms of sums of attention, which are for gradients")
     found = attention(call, query, key, value, attn_mask, dropout, causal, scale=scale)
@@ -78,14 +78,14 @@ def flash_attention(
 
 
 def _lead(lead: list[Dim]) -> list[Dim]:
-    """The dimensions before the matrices as two: batch and heads."""
+    """Combine the dimensions before the matrices into two: batch and heads."""
     if len(lead) >= 2:
         return [symbolic.product(lead[:-1]), lead[-1]]
     return [*lead, *[1] * (2 - len(lead))]
 
 
 def _spread(shape: list[Dim], lead: list[Dim], *, grouped: bool) -> tuple[list[Dim], list[Dim]]:
-    """What a tensor of this shape is broadcast to, and its shape with four dimensions."""
+    """Return the shape to which a tensor is broadcast, and that shape with four dimensions."""
     own = list(lead)
     if grouped and own:
         own[-1] = shape[-3]
@@ -102,9 +102,9 @@ def _four(value: Value, shapes: tuple[list[Dim], list[Dim]]) -> Value:
 
 
 def _unrepeated(value: Value) -> Value | None:
-    """Keys or values before their heads are repeated for groups of queries, as models write it; None for others.
+    """Return keys or values before their heads are repeated for grouped queries; None if they are not repeated.
 
-    That is ``(b, g, 1, t, d)`` broadcast to ``(b, g, n, t, d)`` and reshaped to ``(b, g * n, t, d)``.
+    The pattern is ``(b, g, 1, t, d)`` broadcast to ``(b, g, n, t, d)`` and reshaped to ``(b, g * n, t, d)``.
     """
     op = defining_op(value.ssa)
     whole = defining_op(op.operands[0]) if op is not None and op.name == "relax.reshape" else None
@@ -125,13 +125,13 @@ def _unrepeated(value: Value) -> Value | None:
 
 
 def _mask_of(call: OpCall) -> FakeTensor:
-    """What torch knows of the mask, which is given by position or by keyword."""
+    """Return torch's metadata of the mask, a positional or keyword argument."""
     node = call.node.kwargs.get("attn_mask")
     return call.argument(3) if node is None else node.meta["val"]
 
 
 def _bias(call: OpCall, mask: Value, scores: list[Dim]) -> tuple[Value, Value]:
-    """What is added to the scores, and whether a query sees no key, (batch, heads, queries, 1)."""
+    """Return the bias of the scores, and a mask of queries that see no key, (batch, heads, queries, 1)."""
     own = call.importer.shape(_mask_of(call).shape)
     if len(call.shape) == 3:
         four = [own[0], 1, *own[1:]] if len(own) == 3 else [*[1] * (4 - len(own)), *own]
@@ -166,7 +166,7 @@ def encoder_layer(
     eps: float,
     *rest: Argument,
 ) -> Value:
-    """`torch.nn.TransformerEncoderLayer` where torch runs it as one op: in evaluation mode without gradients."""
+    """Emit `torch.nn.TransformerEncoderLayer` where torch runs it as one op: in evaluation mode without gradients."""
     scale1, shift1, scale2, shift2, weight1, bias1, weight2, bias2, *masks = rest
     if any(mask is not None for mask in masks):
         raise call.unsupported(

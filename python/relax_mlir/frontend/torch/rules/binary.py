@@ -1,4 +1,4 @@
-"""Arithmetic of two operands, with torch's promotion of dtypes."""
+"""Binary arithmetic with torch's dtype promotion."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Binary = Callable[[Value, Value], Value]
 
 
 def computed(call: OpCall, function: Callable[..., Value], *operands: Operand) -> Value:
-    """`function` of operands of the result's dtype.
+    """Apply `function` to operands of the result's dtype.
 
-    Numbers beside 16-bit floats are not rounded to 16 bits: that is computed in float32, and rounded once, as in torch.
+    Python floats next to 16-bit floats are not rounded to 16 bits: the op is computed in float32 and rounded once, as
+    in torch.
     """
     dtype = call.dtype
     if dtype in ("float16", "bfloat16") and any(
@@ -28,7 +29,7 @@ def computed(call: OpCall, function: Callable[..., Value], *operands: Operand) -
 
 
 def _with_alpha(function: Binary, alpha: Operand) -> Callable[..., Value]:
-    """``function(x, alpha * y)``; `alpha` is a third operand where it counts."""
+    """Return ``function(x, alpha * y)``; `alpha` is a third operand unless it is 1."""
     return function if alpha == 1 else lambda x, y, factor: function(x, R.multiply(y, factor))
 
 
@@ -73,7 +74,7 @@ def div_mode(call: OpCall, x: Operand, other: Operand, *, rounding_mode: str | N
 
 
 def _divisor(call: OpCall, other: Operand) -> Value:
-    """The divisor of integers. A number that is zero in their dtype is an error, as in eager torch."""
+    """Return the divisor of integers. A number that is zero in their dtype is an error, as in eager torch."""
     info = integer_info(call.dtype)
     if info is not None and isinstance(other, int) and other % (info.max - info.min + 1) == 0:
         raise DTypeError(
@@ -83,7 +84,7 @@ def _divisor(call: OpCall, other: Operand) -> Value:
 
 
 def _truncated(left: Value, right: Value) -> Value:
-    """The quotient of integers, rounded towards zero."""
+    """Return the quotient of integers, rounded towards zero."""
     quotient = R.floor_divide(left, right)
     remainder = R.subtract(left, R.multiply(quotient, right))
     zero = R.const(0, str(left.dtype))
@@ -103,7 +104,7 @@ def remainder(call: OpCall, x: Operand, other: Operand) -> Value:
 
 @rule("fmod")
 def fmod(call: OpCall, x: Operand, other: Operand) -> Value:
-    """The remainder with the sign of `x`."""
+    """Return the remainder with the sign of `x`."""
     left, right = call.tensor(x, wraps=True), _divisor(call, other)
     if not call.is_float:
         return call.te(topi.trunc_mod, left, right)
@@ -123,7 +124,7 @@ def minimum(call: OpCall, x: Operand, other: Operand) -> Value:
 
 @rule("fmax.default", "fmin.default", "prims::fmax.default", "prims::fmin.default")
 def fmax(call: OpCall, x: Operand, other: Operand) -> Value:
-    """The extreme of two elements, NaN only where both are."""
+    """Return the maximum or minimum of two elements, NaN only if both are."""
     left, right = call.tensor(x), call.tensor(other)
     found = (R.maximum if ".fmax." in str(call.node.target) else R.minimum)(left, right)
     if not call.is_float:
@@ -133,7 +134,7 @@ def fmax(call: OpCall, x: Operand, other: Operand) -> Value:
 
 @rule("hypot.default", "prims::hypot.default")
 def hypot(call: OpCall, x: Operand, other: Operand) -> Value:
-    """``sqrt(x*x + y*y)`` without overflow on the way."""
+    """Return ``sqrt(x*x + y*y)`` without intermediate overflow."""
     left, right = R.abs(call.tensor(x)), R.abs(call.tensor(other))
     long, short = R.maximum(left, right), R.minimum(left, right)
     one, zero, infinite = (constant(number, call.dtype) for number in (1, 0, float("inf")))
@@ -162,7 +163,7 @@ def power(call: OpCall, x: Operand, exponent: Operand) -> Value:
         if exponent == 1:
             return base
         if exponent == 0.5 and call.is_float:
-            return R.sqrt(base)  # NaN for -inf, too, as torch has it
+            return R.sqrt(base)  # NaN for -inf, as in torch
     if not call.is_float and isinstance(exponent, int) and exponent < 0:
         raise DTypeError(
             f"integers to the power {exponent}; eager PyTorch refuses negative powers of integers"

@@ -1,4 +1,4 @@
-"""Conversions of dtypes, copies and other ops that give their operand."""
+"""Dtype conversions, copies and other ops that return their operand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def copy(call: OpCall, x: Value, source: Operand, *rest: object) -> Value:
 
 @rule("_local_scalar_dense.default", "item.default")
 def local_scalar(call: OpCall, x: Value) -> None:
-    """``x.item()``: an integer becomes a symbol, a float or flag a tensor of rank 0 that its symbol stands for."""
+    """``x.item()``: an integer becomes a symbol; for a float or bool, its symbol denotes a tensor of rank 0."""
     number = call.node.meta["val"]
     if type(number).__name__ not in ("SymInt", "SymFloat", "SymBool"):
         return

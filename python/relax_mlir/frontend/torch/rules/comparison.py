@@ -1,4 +1,4 @@
-"""Comparisons, logic, and choices between elements."""
+"""Comparisons, logic and element selection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow: ``torch.cond``, ``while_loop``, ``scan`` and ``map``, whose bodies are graphs of their own."""
+"""Control flow: ``torch.cond``, ``while_loop``, ``scan`` and ``map``, whose bodies are separate graphs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cond(
     otherwise: GraphModule,
     operands: Sequence[Argument] = (),
 ) -> list[Value]:
-    """Both branches give what torch says of the results, and the state of random numbers if one draws any."""
+    """Emit a conditional; both branches yield results of torch's types, and the random state if one draws numbers."""
     state = _state(call, then, otherwise)
 
     def branch(graph: GraphModule) -> Value:
@@ -33,7 +33,7 @@ def cond(
 
 
 def _state(call: OpCall, *graphs: GraphModule) -> list[Value]:
-    """The state of random numbers that graphs draw from, in a list; an empty one where they draw none."""
+    """Return the state of random numbers in a list; empty if the graphs draw none."""
     if not any(map(draws, graphs)):
         return []
     if call.importer.random_state is None:
@@ -46,7 +46,7 @@ def _kept(state: Sequence[Value], after: Value | None) -> list[Value]:
 
 
 def _without_state(call: OpCall, found: list[Value]) -> list[Value]:
-    """Results, where the state behind them is the one that is drawn from next."""
+    """Return results without the state at their end, which becomes the current state."""
     count = len(call.results)
     if len(found) > count:
         call.importer.random_state = found[count]
@@ -96,7 +96,7 @@ def scan(
     items: Sequence[Value],
     others: Sequence[Argument] = (),
 ) -> list[Value]:
-    """``combine(*carried, *item)`` for each item along the first axis; what it gives besides is stacked."""
+    """Apply ``combine(*carried, *item)`` to each item along the first axis; its other results are stacked."""
     count = len(init)
     return _loop(call, combine, init, items, others, count)
 
@@ -116,7 +116,7 @@ def _loop(
     others: Sequence[Argument],
     carried: int,
 ) -> list[Value]:
-    """A loop over the first axis of `items`; its results are the carried values, and stacked ones."""
+    """Emit a loop over the first axis of `items`; the results are the carried values, then stacked ones."""
     fakes = call.results
     size = call.importer.dim(
         call.node.args[2 if carried or len(call.node.args) > 3 else 1][0].meta["val"].shape[0]

@@ -15,7 +15,7 @@ _OPS = {1: R.nn.conv1d, 2: R.nn.conv2d, 3: R.nn.conv3d}
 
 
 def every(values: Argument, count: int) -> list[int]:
-    """One number per spatial dimension; one for all may be given alone."""
+    """Return one value per spatial dimension; a single value applies to all."""
     found = list(values) if isinstance(values, list | tuple) else [values]
     return found * count if len(found) == 1 else found
 
@@ -108,7 +108,7 @@ def convolved(
     dilation: list[int],
     groups: int,
 ) -> Value:
-    """A convolution; `padding` has all sides before, then all sides after."""
+    """Emit a convolution; `padding` lists all sides before, then all sides after."""
     count = len(stride)
     single = call.rank == count + 1
     data = R.expand_dims(x, 0) if single else x

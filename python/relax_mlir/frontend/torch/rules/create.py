@@ -1,4 +1,4 @@
-"""Tensors made of nothing but numbers and sizes."""
+"""Tensors created from numbers and sizes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ones(call: OpCall, *rest: object) -> Value:
     "new_empty_strided.default",
 )
 def empty(call: OpCall, *rest: object) -> Value:
-    """Memory that torch leaves as it is: zeros here."""
+    """Return zeros; torch leaves the memory uninitialised."""
     return _filled(call, 0)
 
 
@@ -74,7 +74,7 @@ def arange(call: OpCall, *args: Argument, start: Argument = 0, step: Argument = 
 
 
 def _wrapping_range(first: Dim, end: Dim, step: Dim, dtype: str) -> Value:
-    """A range of integers; those that `dtype` does not hold wrap around, as in torch."""
+    """Return a range of integers; values out of the dtype's range wrap around, as in torch."""
     info = integer_info(dtype)
     known = [item for item in (first, end) if isinstance(item, int)]
     if info is None or all(info.min <= item <= info.max for item in known):
@@ -83,12 +83,12 @@ def _wrapping_range(first: Dim, end: Dim, step: Dim, dtype: str) -> Value:
 
 
 def _whole(number: Operand) -> Operand:
-    """A number of a range of integers, without its fraction, as torch computes with it."""
+    """Truncate a number for a range of integers, as torch does."""
     return int(number) if isinstance(number, float | bool) else number
 
 
 def _scaled_range(call: OpCall, first: Operand, step: Operand) -> Value:
-    """``first + step * i`` for as many i as torch says, in float64 or int64, as torch computes."""
+    """Return ``first + step * i`` with the length that torch gives, computed in float64 or int64 as in torch."""
     (size,) = call.shape
     dtype = "float64" if call.is_float else "int64"
     places = R.arange(0, size, 1, dtype)

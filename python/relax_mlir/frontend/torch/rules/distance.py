@@ -1,4 +1,4 @@
-"""Distances of rows."""
+"""Distances between rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_mlir.frontend.torch.registry import rule
 
 @rule("_cdist_forward.default", "cdist.default")
 def cdist(call: OpCall, x: Value, y: Value, p: float = 2, mode: int | None = None) -> Value:
-    """The distance of every row of `x` to every row of `y`, by the p-norm."""
+    """Return the p-norm distance of every row of `x` to every row of `y`."""
     dtype = call.dtype
     apart = R.abs(R.subtract(R.expand_dims(x, -2), R.expand_dims(y, (y.ndim or 2) - 2)))
     if p == 2:

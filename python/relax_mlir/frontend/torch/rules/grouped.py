@@ -1,4 +1,4 @@
-"""Products of groups of rows, each with a matrix of its own: mixtures of experts."""
+"""Grouped matrix products, one matrix per group of rows: mixtures of experts."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def grouped(
 
 
 def _grouped(call: OpCall, x: Value, matrices: Value, ends: Value) -> Value:
-    """Rows ``ends[i - 1]`` to ``ends[i]`` of `x`, ``(s, k)``, times matrix i of `matrices`, ``(g, k, n)``.
+    """Multiply rows ``ends[i - 1]`` to ``ends[i]`` of `x`, ``(s, k)``, by matrix i of `matrices`, ``(g, k, n)``.
 
-    Rows behind the last group are zeros. Ends that decrease, or lie beyond the rows, are errors of the call.
+    Rows after the last group are zeros. Ends that decrease, or exceed the number of rows, are errors at run time.
     """
     name = f"grouped_matmul_{call.dtype}_{ends.dtype}"
     if name not in call.builder.symbol_names():
@@ -45,7 +45,7 @@ def _grouped(call: OpCall, x: Value, matrices: Value, ends: Value) -> Value:
 
 
 def _text(name: str, dtype: str, places: str) -> str:
-    """The prim func: one product of matrices per group, in float32 for 16-bit floats."""
+    """Return the prim func: one matrix product per group, in float32 for 16-bit floats."""
     element, place = (str(dtypes.dtype(kind).storage_type()) for kind in (dtype, places))
     total = "f32" if dtype in _NARROW else element
     own, rounded = ("%sums", _ROUNDED) if dtype in _NARROW else ("%out", "")

@@ -1,4 +1,4 @@
-"""Elements at places that tensors tell, and their updates."""
+"""Indexing with tensors, and index updates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _integers(places: Value) -> Value:
 
 @rule("embedding.default")
 def embedding(call: OpCall, table: Value, places: Value, *rest: object) -> Value:
-    """An index that is no row is an error of the call, as in torch, also a negative one."""
+    """Look up rows; an index out of range, or a negative one, is an error at run time, as in torch."""
     return call.te(topi.embedding, table, _integers(places))
 
 
@@ -41,9 +41,9 @@ def index(call: OpCall, x: Value, indices: Sequence[Value | None]) -> Value:
 
 
 def _taken(call: OpCall, x: Value, given: dict[int, Value], *, from_end: bool = True) -> Value:
-    """``x[:, i, :, j]``: axes of the indices stand where the indexed ones were if those are neighbours, else first.
+    """Return ``x[:, i, :, j]``; index axes replace adjacent indexed axes, otherwise they come first.
 
-    `from_end`: negative indices count from the end, else they are errors of the call.
+    `from_end`: negative indices count from the end; otherwise they are errors at run time.
     """
     axes = sorted(given)
     rank = x.ndim or 0
@@ -61,7 +61,7 @@ def _taken(call: OpCall, x: Value, given: dict[int, Value], *, from_end: bool = 
 def _without_masks(
     call: OpCall, x: Value, indices: Sequence[Value | None]
 ) -> tuple[Value, list[Value | None]]:
-    """Indices without masks: a mask stands for the places where it is true, one tensor per axis of it."""
+    """Replace masks by the indices of their true elements, one tensor per axis of the mask."""
     given: list[Value | None] = []
     for position, places in enumerate(indices):
         if places is None or places.dtype not in ("bool", "uint8"):
@@ -79,7 +79,7 @@ def _without_masks(
 
 
 def _count_of(call: OpCall, position: int) -> Dim | None:
-    """The size that torch gives the number of true elements of a mask: the dimension of the result that is unbacked."""
+    """Return torch's symbol for the number of true elements of a mask: the unbacked dimension of the result."""
     for size in call.result.shape:
         if type(size).__name__ == "SymInt" and str(size.node.expr).startswith("u"):
             return call.importer.dim(size)
@@ -105,7 +105,7 @@ def take(call: OpCall, x: Value, places: Value) -> Value:
 
 @rule("take_along_dim.default")
 def take_along(call: OpCall, x: Value, places: Value, axis: int | None = None) -> Value:
-    """As `gather`, with indices modulo the size; dimensions other than the axis are broadcast against each other."""
+    """Gather with indices modulo the size; the other dimensions are broadcast against each other."""
     if axis is None:
         return call.te(topi.gather, R.flatten(x), 0, R.flatten(_integers(places)), False)
     own, given = (call.importer.shape(call.argument(index).shape) for index in (0, 1))
@@ -143,11 +143,11 @@ def index_put(
 def _values_in_front(
     call: OpCall, new: Value, places: Sequence[Value], axes: Sequence[int], rest: int
 ) -> Value:
-    """Values with the axes of the indices in front, as the data has them when it is updated."""
+    """Move the index axes of the values to the front, as in the data while it is updated."""
     wide = max(item.ndim or 0 for item in places)
     whole = wide + rest
     if list(axes) != list(range(axes[0], axes[-1] + 1)):
-        return new  # torch has them in front, too
+        return new  # torch has them first, too
     shape = call.importer.shape(call.node.args[2].meta["val"].shape)
     padded = R.reshape(new, [*[1] * (whole - len(shape)), *shape])
     front = axes[0]
@@ -174,7 +174,7 @@ def _elements(call: OpCall, value: Value) -> Dim:
 
 @rule("masked_scatter.default")
 def masked_scatter(call: OpCall, x: Value, mask: Value, source: Value) -> Value:
-    """The elements of `source`, in order, where the mask is true."""
+    """Write the elements of `source`, in order, where the mask is true."""
     shape = call.shape
     wide = R.flatten(R.broadcast_to(mask, shape))
     order = R.subtract(R.cumsum(R.astype(wide, "int64"), 0), R.const(1, "int64"))
@@ -204,7 +204,7 @@ def _scattered(call: OpCall, x: Value, axis: int, places: Value, source: Value, 
 
 
 def _fitting(call: OpCall, source: Value) -> Value:
-    """The part of `source` that the indices use, which has their shape."""
+    """Return the part of `source` that the indices use, which has their shape."""
     wanted = call.importer.shape(call.argument(2).shape)
     own = call.importer.shape(call.argument(3).shape)
     axes = [a for a, (w, o) in enumerate(zip(wanted, own, strict=True)) if w != o]
@@ -296,7 +296,7 @@ def select_scatter(call: OpCall, x: Value, source: Value, axis: int, index: Argu
 
 @rule("one_hot.default")
 def one_hot(call: OpCall, places: Value, count: int = -1) -> Value:
-    """A class that is negative, or beyond the last one, is an error of the call."""
+    """One-hot encode; a class that is negative or too large is an error at run time."""
     size = call.shape[-1]
     inside = R.logical_and(
         R.greater_equal(places, R.const(0, str(places.dtype))),

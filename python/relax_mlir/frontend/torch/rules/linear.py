@@ -47,7 +47,7 @@ def addmm(
             product, constant(alpha, call.dtype) if isinstance(alpha, int | float) else call.tensor(alpha)
         )
     if isinstance(beta, int | float) and beta == 0:
-        return product  # whatever `x` holds, NaN too, as torch says
+        return product  # even if `x` contains NaN, as in torch
     return R.add(product, x if beta == 1 else R.multiply(x, call.tensor(beta)))
 
 
@@ -69,7 +69,7 @@ def einsum(call: OpCall, equation: str, tensors: Sequence[Value], *rest: Argumen
 
 
 def _contraction(call: OpCall, parts: Sequence[str], output: str, tensors: Sequence[Value]) -> Value | None:
-    """An einsum of two tensors as one batch of matrix products; None where it is something else."""
+    """Emit an einsum of two tensors as a batched matrix product; return None if it is not one."""
     left, right = parts
     if any(len(set(text)) != len(text) for text in (left, right, output)):
         return None

@@ -1,4 +1,4 @@
-"""Shapes, places and pieces of tensors."""
+"""Reshapes, slices and rearrangements of tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.frontend.torch.torch_types import Argument
 from relax_mlir.symbolic import Dim, Expr
 
 LAST = 2**40
-"""From here on an end of a slice means "to the end": torch writes ``sys.maxsize``."""
+"""From here on, the end of a slice means "to the end": torch writes ``sys.maxsize``."""
 
 
 @rule(
@@ -87,7 +87,7 @@ def broadcast_in_dim(call: OpCall, x: Value, shape: Argument, places: Sequence[i
 
 @rule("cat.default", "concat.default")
 def cat(call: OpCall, tensors: Sequence[Value], axis: int = 0) -> Value:
-    """A vector without elements joins with anything, as torch has it."""
+    """Concatenate; an empty vector can be combined with any shape, as in torch."""
     shapes = [node.meta["val"].shape for node in call.node.args[0]]
     kept = [t for t, shape in zip(tensors, shapes, strict=True) if len(shape) == call.rank]
     return R.concat([call.tensor(t) for t in kept or tensors], call.axis(axis, call.rank))
@@ -127,11 +127,11 @@ def select(call: OpCall, x: Value, axis: int, index: Argument) -> Value:
     part = R.strided_slice(x, [axis], [place], [place + 1], [1])
     whole = list(call.shape)
     whole.insert(axis, 1)
-    return R.squeeze(R.match_shape(part, whole), [axis])  # an index out of range is an error of the call
+    return R.squeeze(R.match_shape(part, whole), [axis])  # an index out of range is an error at run time
 
 
 def _place(call: OpCall, axis: int, index: Argument) -> Dim:
-    """A place on an axis, counted from the front."""
+    """Return a position on an axis, counted from the front."""
     place: Dim = index
     if isinstance(place, int) and place < 0:
         return call.importer.dim(call.argument(0).shape[axis]) + place
@@ -219,7 +219,7 @@ def roll(call: OpCall, x: Value, shifts: Sequence[Argument], axes: Sequence[int]
 
 
 def _rolled(x: Value, shift: Argument, axis: int, size: Dim) -> Value:
-    """`x` with the last `shift` places of an axis moved to its front."""
+    """Move the last `shift` elements of an axis of `x` to its front."""
     if size == 0:
         return x
     places = R.add(
@@ -233,7 +233,7 @@ def _rolled(x: Value, shift: Argument, axis: int, size: Dim) -> Value:
 def pad(
     call: OpCall, x: Value, padding: Sequence[Argument], mode: Argument = 0, value: Operand | None = None
 ) -> Value:
-    """Widths come in pairs, from the last axis to the front; negative ones cut off."""
+    """Pad; widths are pairs from the last axis to the first, and negative ones crop."""
     if isinstance(mode, str) and mode != "constant":
         return mirrored(
             call, x, padding, {"reflect": "reflection", "replicate": "replication"}.get(mode, mode)
@@ -259,7 +259,7 @@ def _positive(call: OpCall, width: Argument) -> Argument:
 
 
 def widths(rank: int, padding: Sequence[Argument]) -> tuple[list[Argument], list[Argument]]:
-    """Widths before and after each axis."""
+    """Return the widths before and after each axis."""
     before, after = [0] * rank, [0] * rank
     for pair in range(len(padding) // 2):
         before[rank - 1 - pair], after[rank - 1 - pair] = padding[2 * pair : 2 * pair + 2]
@@ -267,7 +267,7 @@ def widths(rank: int, padding: Sequence[Argument]) -> tuple[list[Argument], list
 
 
 def cropped(call: OpCall, x: Value, before: Sequence[Argument], after: Sequence[Argument]) -> Value:
-    """`x` without the places that negative widths cut off."""
+    """Crop `x` by the negative widths."""
     shape = call.importer.shape(call.argument(0).shape)
     for axis, (front, back) in enumerate(zip(before, after, strict=True)):
         cut = [-w if isinstance(w, int) and w < 0 else 0 for w in (front, back)]
@@ -381,7 +381,7 @@ def diff(
     prepend: Value | None = None,
     append: Value | None = None,
 ) -> Value:
-    """Differences of neighbours, `n` times."""
+    """Return the differences of adjacent elements, `n` times."""
     axis = call.axis(axis, call.rank)
     parts = [part for part in (prepend, x, append) if part is not None]
     whole = R.concat(parts, axis) if len(parts) > 1 else x

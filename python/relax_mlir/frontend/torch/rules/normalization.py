@@ -15,7 +15,7 @@ from relax_mlir.symbolic import Dim
 
 
 def _parameter(call: OpCall, value: Value | None, shape: Sequence[Dim], number: float) -> Value:
-    """A scale or shift; `number` everywhere where the module has none."""
+    """Return a scale or shift; a constant tensor of `number` if the module has none."""
     if value is not None:
         return call.tensor(value)
     if all(isinstance(dim, int) for dim in shape):
@@ -42,7 +42,7 @@ def layer_norm(
 def native_layer_norm(
     call: OpCall, x: Value, shape: Sequence[Dim], weight: Value | None, bias: Value | None, eps: float
 ) -> list[Value | None]:
-    """The normalised data, and mean and reciprocal deviation where something uses them."""
+    """Return the normalised data, and mean and reciprocal deviation if they are used."""
     found: list[Value | None] = [layer_norm(call, x, shape, weight, bias, eps), None, None]
     if _is_used(call, 1) or _is_used(call, 2):
         axes = list(range(-len(shape), 0))
@@ -151,7 +151,7 @@ def native_batch_norm(
 def batch_statistics(
     call: OpCall, x: Value, weight: Value | None, bias: Value | None, *rest: Argument
 ) -> list[Value | None]:
-    """Batch norm by the statistics of the batch itself."""
+    """Normalise a batch by its own statistics."""
     *running, training, _, eps = rest
     if not training and running:
         return [_normalized(call, x, weight, bias, running[0], running[1], eps), None, None]
@@ -170,7 +170,7 @@ def _normalized(
     variance: Value | None,
     eps: float,
 ) -> Value:
-    """``(x - mean) / sqrt(variance + eps) * weight + bias`` as one product and one sum per element."""
+    """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` as one multiplication and addition per element."""
     if mean is None or variance is None:
         raise call.unsupported("batch norm without running statistics")
     dtype = str(mean.dtype)
@@ -187,7 +187,7 @@ def _normalized(
 
 
 def _is_used(call: OpCall, index: int) -> bool:
-    """Whether something uses result `index` of the op."""
+    """True if result `index` of the op is used."""
     return any(user.args[1] == index for user in call.node.users if len(user.args) > 1 and user.users)
 
 

@@ -28,7 +28,7 @@ def _count(call: OpCall) -> int:
 
 @dataclass(frozen=True)
 class _Windows:
-    """The windows of a pooling over the last dimensions of `data`, which has a batch; `single`: `x` has none."""
+    """The windows of a pooling over the last dimensions of `data`, which has a batch axis; `single`: `x` has none."""
 
     single: bool
     data: Value
@@ -49,7 +49,7 @@ class _Windows:
         return cls(single, data, size, strides, every(padding, count), every(dilation, count), ceil)
 
     def result(self, pooled: Value) -> Value:
-        """The result of `pooled` in PyTorch, which leaves out a last window that begins in the padding at the end."""
+        """Convert `pooled` to PyTorch's result, which omits a last window that begins in the padding at the end."""
         found = self._without_empty(pooled) if self.ceil else pooled
         return R.squeeze(found, [0]) if self.single else found
 
@@ -68,7 +68,7 @@ class _Windows:
 
 
 def dims_of(value: Value) -> tuple[Dim, ...]:
-    """The shape of a tensor, all of which is known."""
+    """Return the shape of a tensor, which must be known."""
     info = value.struct_info
     assert isinstance(info, Tensor) and info.known_shape is not None
     return info.known_shape
@@ -111,7 +111,7 @@ def avg_pool(
     if divisor is None:
         return at.result(pool(at.data, at.size, at.strides, at.padding, 1, ceil_mode, count_include_pad))
     data, padding = at.data, at.padding
-    if ceil_mode:  # zeros in all that windows may reach, so that each has the same number of elements
+    if ceil_mode:  # pad with zeros up to the last window, so that all have the same size
         sides = [(pad, pad + step - 1) for pad, step in zip(at.padding, at.strides, strict=True)]
         data, padding = R.nn.pad(data, [(0, 0), (0, 0), *sides]), [0] * len(at.padding)
     means = pool(data, at.size, at.strides, padding, 1, False, True)

@@ -1,4 +1,4 @@
-"""Random numbers of a generator of this project: equal distributions, other numbers than torch's."""
+"""Random numbers of this project's generator: torch's distributions, but different numbers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _integers(call: OpCall, low: Argument, high: Argument) -> Value:
 
 @rule("randperm.default")
 def randperm(call: OpCall, *rest: object) -> Value:
-    """The order of as many random words of 53 bits: equal ones, which would keep theirs, are all but impossible."""
+    """Sort random 53-bit floats; collisions, which would keep their order, are practically impossible."""
     keys = call.drawn(lambda state: random.uniform(state, call.shape, dtype="float64"))
     return R.argsort(keys, dtype=call.dtype)
 
@@ -80,7 +80,7 @@ def bernoulli_of_a_number(call: OpCall, x: Value, p: float = 0.5) -> Value:
 
 @rule("dropout.default", "native_dropout.default")
 def dropout(call: OpCall, x: Value, p: float, train: bool | None = None) -> Value | list[Value]:
-    """In training, elements are 0 with probability `p`, and the others are scaled by ``1 / (1 - p)``."""
+    """In training, set elements to 0 with probability `p` and scale the others by ``1 / (1 - p)``."""
     is_pair = "native" in str(call.node.target)
     if not train or p == 0:
         return [x, R.full(call.shape, R.const(True, "bool"), "bool")] if is_pair else x
@@ -93,17 +93,17 @@ def dropout(call: OpCall, x: Value, p: float, train: bool | None = None) -> Valu
 
 
 def _chosen(call: OpCall, p: float) -> Value:
-    """Bools that are true with probability `p`."""
+    """Return bools that are true with probability `p`."""
     numbers = call.drawn(lambda state: random.uniform(state, call.shape, dtype="float32"))
     return R.less(numbers, constant(p, "float32"))
 
 
 @rule("multinomial.default")
 def multinomial(call: OpCall, x: Value, count: Argument, replacement: bool = False) -> Value:
-    """Classes by probabilities that need not add up to 1; those of a row are different ones without `replacement`.
+    """Sample classes by probabilities that need not sum to 1; without `replacement`, those of a row are distinct.
 
-    Those are the greatest of ``p / e`` with ``e`` of an exponential distribution; with it, as many running sums of the
-    probabilities as a uniform number below their total has reached.
+    Without replacement, they are the top-k of ``p / e``, where ``e`` is exponentially distributed. With replacement, a
+    class is the number of cumulative probabilities that a uniform number below their total reaches.
     """
     chances = R.astype(x, "float64")
     sums = R.cumsum(chances, call.rank - 1)
@@ -123,7 +123,7 @@ def multinomial(call: OpCall, x: Value, count: Argument, replacement: bool = Fal
 
 
 _TINY = 1e-300
-"""The least wait, so that a probability of 0 is never divided by 0."""
+"""The lower limit of ``e``, which prevents a division by 0."""
 
 
 def _require_distribution(chances: Value) -> None:

@@ -13,7 +13,7 @@ from relax_mlir.frontend.torch.torch_types import Argument
 
 
 def axes_of(call: OpCall, axes: Argument) -> list[int] | None:
-    """The axes that are reduced, counted from the front; None: all."""
+    """Return the reduced axes as non-negative integers; None: all."""
     rank = len(call.argument(0).shape)
     if axes is None or (isinstance(axes, list | tuple) and not axes):
         return None
@@ -116,7 +116,7 @@ def variance(
 def _options(
     call: OpCall, axes: Argument, rest: Sequence[Argument], correction: Operand | None, keepdim: bool
 ) -> tuple[Argument, Operand, bool]:
-    """Axes, correction and `keepdim`, whichever of the three forms the op has."""
+    """Return axes, correction and `keepdim` for any of the op's three overloads."""
     name = str(call.node.target)
     if name.endswith(".default"):
         return None, int(axes is None or axes), False

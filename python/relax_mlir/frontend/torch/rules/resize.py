@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Image resizing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _resized(
 
 
 def _check_scales(call: OpCall, scales: Sequence[Argument] | None) -> None:
-    """Torch places elements by the scale that it was given, this project by the sizes: refuse where they differ."""
+    """Raise if a scale is not the ratio of the sizes: torch computes positions from scales, this project from sizes."""
     if not scales:
         return
     old, new = call.importer.shape(call.argument(0).shape[2:]), call.shape[2:]
@@ -103,7 +103,7 @@ _PADDINGS = ("zeros", "border", "reflection")
 
 @rule("grid_sampler_2d.default", "grid_sampler.default")
 def grid_sampler(call: OpCall, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
-    """Torch's grid is (batch, height, width, 2), that of `topi` (batch, 2, height, width)."""
+    """Sample on a grid; torch's is (batch, height, width, 2), that of `topi` (batch, 2, height, width)."""
     if call.rank != 4:
         raise call.unsupported("grid_sample of volumes")
     places = R.permute_dims(grid, [0, 3, 1, 2])

@@ -1,4 +1,4 @@
-"""Sums and products so far."""
+"""Cumulative sums and products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices at places that a tensor tells, written into the memory of the tensor: caches of keys and values."""
+"""In-place writes of slices at index tensors, for key/value caches."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from relax_mlir.ir_module import IRModule
 
 
 def put_slices(call: OpCall, x: Value, axis: int, places: Value, values: Value) -> Value:
-    """`x` with ``x[:, places] = values``, in order, so that of several at one place the last one stays.
+    """Return `x` with ``x[:, places] = values``, written in order, so that the last of several values at an index wins.
 
-    `places` are integers of rank 1, for `axis`, negative ones counted from the end; one that is no place is a
-    `BoundsError` of the call. `x` is copied where its old elements are still needed.
+    `places` is a vector of integer indices on `axis`; negative ones count from the end. An index out of range is a
+    `BoundsError` at run time. `x` is copied if its old elements are still needed.
     """
     shape = call.shape
     shape[axis] = call.importer.dim(call.node.args[1][axis].meta["val"].shape[0])
@@ -26,7 +26,7 @@ def put_slices(call: OpCall, x: Value, axis: int, places: Value, values: Value) 
 
 
 def _text(name: str, axis: int, rank: int, dtype: str, integer: str) -> str:
-    """The prim func: a loop over the places, each with a copy of a slice."""
+    """Return the prim func: a loop over the indices that copies one slice each."""
     element, place = (str(dtypes.dtype(kind).storage_type()) for kind in (dtype, integer))
     whole = f"memref<{'?x' * rank}{element}>"
     steps = ", ".join("?" if number != rank - 1 else "1" for number in range(rank))

@@ -1,4 +1,4 @@
-"""Sorting, and places in sorted sequences."""
+"""Sorting, and searches in sorted sequences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sort(call: OpCall, x: Value, *args: Argument, **rest: Argument) -> list[Valu
 
 
 def _options(call: OpCall) -> tuple[int, bool]:
-    """`dim` and `descending`, which follow the keyword `stable` in the schema."""
+    """Return `dim` and `descending`, which follow the keyword `stable` in the schema."""
     given = {p.name: p.default_value for p in call.node.target._schema.arguments}
     given |= dict(zip((p.name for p in call.node.target._schema.arguments), call.node.args, strict=False))
     given |= call.node.kwargs
@@ -52,7 +52,7 @@ def topk(
 
 @rule("median.default", "median.dim")
 def median(call: OpCall, x: Value, axis: int | None = None, keepdim: bool = False) -> Value | list[Value]:
-    """The lower one of two in the middle."""
+    """Return the median; the lower one of two middle elements."""
     if axis is None:
         return R.median(x)
     if not call.importer.shape(call.argument(0).shape):
@@ -87,7 +87,7 @@ def searchsorted(
 
 @rule("histc.default")
 def histc(call: OpCall, x: Value, bins: int = 100, low: float = 0, high: float = 0) -> Value:
-    """How many elements lie in each of `bins` parts of ``low..high``; the last one has its upper end, too."""
+    """Count the elements in each of `bins` intervals of ``low..high``; the last one includes its upper bound."""
     if low >= high:
         raise call.unsupported("histc whose range is that of the data; give min and max")
     dtype = "float64"

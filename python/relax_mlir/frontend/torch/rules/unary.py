@@ -1,4 +1,4 @@
-"""Functions of one element."""
+"""Unary element-wise functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FLOAT: dict[str, Callable[[Value], Value]] = {
     "tan": R.tan,
     "tanh": R.tanh,
 }
-"""Ops whose result is a float, also of integers."""
+"""Ops whose result is a float even for integers."""
 
 _ROUNDING: dict[str, Callable[[Value], Value]] = {
     "ceil": R.ceil,
@@ -40,7 +40,7 @@ _ROUNDING: dict[str, Callable[[Value], Value]] = {
     "round": R.round,
     "trunc": R.trunc,
 }
-"""Ops that leave integers as they are."""
+"""Ops that return integers unchanged."""
 
 _TENSOR_EXPRESSIONS = {"log2": topi.log2, "log10": topi.log10, "log1p": topi.log1p}
 
@@ -118,7 +118,7 @@ def exp2(call: OpCall, x: Operand) -> Value:
 
 @rule("expm1.default")
 def expm1(call: OpCall, x: Operand) -> Value:
-    """``exp(x) - 1``; near 0 as ``2 * sinh(x/2) * exp(x/2)``, which does not cancel."""
+    """Return ``exp(x) - 1``; near 0 as ``2 * sinh(x/2) * exp(x/2)``, which avoids cancellation."""
     value = call.tensor(x)
     half = R.multiply(value, constant(0.5, call.dtype))
     near = R.multiply(R.multiply(constant(2, call.dtype), R.sinh(half)), R.exp(half))
@@ -151,7 +151,7 @@ def copysign(call: OpCall, x: Operand, sign_of: Operand) -> Value:
 
 
 def _has_sign(x: Value) -> Value:
-    """Whether elements are negative, -0.0 too."""
+    """Return a mask of negative elements, including -0.0."""
     dtype = str(x.dtype)
     zero = constant(0, dtype)
     if not dtype.startswith(("float", "bfloat")):
