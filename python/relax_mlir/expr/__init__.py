@@ -1,12 +1,13 @@
-"""The parts of a program as objects, by the names that TVM and the first design give them.
+"""The expressions and bindings of a function as Python objects, with TVM's class names.
 
-Functions that a module gives (``mod["main"]``) are `Function`s, whose parts are views: ``func.params``,
-``func.body.blocks``, ``block.bindings``, ``binding.var``, ``binding.value``. The same classes make new parts, and
-``Function(params, body, ret_type)`` a function of them. In a `BlockBuilder` new expressions are values: `bb.emit` takes
-them.
+Functions of a module (``mod["main"]``) are `Function`s. Their components are views of the IR: ``func.params``,
+``func.body.blocks``, ``block.bindings``, ``binding.var``, ``binding.value``. The same classes build new expressions,
+and
+``Function(params, body, ret_type)`` builds a function from them. In a `BlockBuilder`, new expressions are values:
+`bb.emit` takes them.
 
-What the script writes inside an expression is inside here, too: constants, shapes, tuples without a name. The rest are
-bindings. `Tuple` is the expression; ``rx.Tuple`` makes it of values, and of struct infos what is known of one.
+Constants, shapes and unnamed tuples are nested in the expressions that use them, as in the script. All other ops are
+bindings. `Tuple` is the expression; ``rx.Tuple`` builds one from values, or a tuple struct info from struct infos.
 """
 
 from relax_mlir.dialects.checked_types import (

@@ -1,4 +1,4 @@
-"""`Attrs`: the attributes of a call, as Python values and as they are in the IR."""
+"""`Attrs`: the attributes of a call, as Python values and as MLIR attributes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from relax_mlir.mlir import ir
 
 
 class Attrs(Mapping[str, Any]):
-    """Attributes of an op: ``attrs.axis``, ``attrs["axis"]`` give numbers, texts, lists, None for what is not given.
+    """Attributes of an op, by ``attrs.axis`` or ``attrs["axis"]``: numbers, strings, lists, or None if not given.
 
-    Dtypes are their names: ``"float32"``.
+    Dtypes are given by name: ``"float32"``.
     """
 
     def __init__(self, attributes: Mapping[str, ir.Attribute]) -> None:
@@ -26,10 +26,10 @@ class Attrs(Mapping[str, Any]):
 
     @property
     def raw(self) -> Mapping[str, ir.Attribute]:
-        """The attributes of the IR."""
+        """The MLIR attributes."""
         return self._raw
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - as many kinds as attributes have
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - any attribute value
         from relax_mlir.expr.bindings import python_value
 
         if name not in self._raw:
@@ -48,7 +48,7 @@ class Attrs(Mapping[str, Any]):
         return name in self._raw
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as `__getitem__`
-        """The attribute, or `default` if the op has none of the name."""
+        """The attribute `name`, or `default` if the op does not have it."""
         return self[name] if name in self._raw else default
 
     def __iter__(self) -> Iterator[str]:

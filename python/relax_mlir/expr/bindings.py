@@ -1,4 +1,4 @@
-"""`Binding`: one op of a program as passes see it."""
+"""`Binding`: one op of a function, as passes see it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
 NAMES = {TUPLE: "tuple", "scf.if": "if", "scf.while": "while"}
-"""What ops of other dialects are called; the rest keep their names, ``arith.constant`` for instance."""
+"""The names of structural ops; other ops keep theirs, for instance ``arith.constant``."""
 
 
 class Binding:
-    """One op with its operands, attributes and result: what ``lv = R.add(x, y)`` is in the script form.
+    """One op with its operands, attributes and result: ``lv = R.add(x, y)`` in the script.
 
-    Bindings of the same op compare equal. They are views: valid until the visitor or mutator that gave them is done.
-    A new one, a `VarBinding` or `MatchCast`, is a part of a `BindingBlock` and has no op yet.
+    Bindings of the same op compare equal. A view is valid until the visitor or mutator that returned it finishes.
+    A new binding (`VarBinding` or `MatchCast`) belongs to a `BindingBlock` and has no op yet.
     """
 
     def __init__(self, operation: ir.Operation, program: Program | None = None) -> None:
@@ -35,7 +35,7 @@ class Binding:
 
     @property
     def operation(self) -> ir.Operation:
-        """The op of the bindings of MLIR, for what this class does not offer."""
+        """The MLIR op, for anything that this class does not offer."""
         if self._operation is None:
             raise ArgumentError(f"{self!r} has no op yet: it is no part of a program")
         if self._program is not None:
@@ -44,25 +44,25 @@ class Binding:
 
     @property
     def is_view(self) -> bool:
-        """Whether it is part of a program, rather than new."""
+        """True if the binding is a view of an op, false if it is new."""
         return self._operation is not None
 
     @property
     def program(self) -> Program:
-        """What gives the expressions of the program."""
+        """The `Program` that creates the expressions of the function."""
         if self._program is None:
             self._program = Program(self.operation)
         return self._program
 
     @property
     def var(self) -> Var:
-        """The variable that is bound; of an op without a result one called ``_``."""
+        """The bound variable; for an op without results, a variable called ``_``."""
         bound = self.vars
         return bound[0] if bound else Var("_", types.Tuple())
 
     @property
     def vars(self) -> tuple[Var, ...]:
-        """The variables that are bound: a conditional and a loop may give several."""
+        """The bound variables: a conditional or a loop may bind several."""
         return tuple(map(self.program.variable, self.operation.results))
 
     @property
@@ -90,7 +90,7 @@ class Binding:
 
     @property
     def result(self) -> Value:
-        """The value that the binding defines (the first, for an ``if`` with several).
+        """The value that the binding defines (the first one, for an ``if`` with several).
 
         Raises:
             ArgumentError: the op has no result (`print`, `assert_op`).
@@ -101,25 +101,25 @@ class Binding:
 
     @property
     def name(self) -> str | None:
-        """The name that the program gives the value, if any."""
+        """The name of the value in the program, if it has one."""
         location = self.operation.location
         exact: Any = ir.Location.from_attr(location.attr, location.context)
         return exact.name_str if isinstance(exact, ir.NameLoc) else None
 
     @property
     def location(self) -> str:
-        """Where the program makes it: ``file:line:column``."""
+        """The source location of the op: ``file:line:column``."""
         return location_text(self.operation.location)
 
     @property
     def in_dataflow(self) -> bool:
-        """Whether it stands in a dataflow block."""
+        """True if the binding is in a dataflow block."""
         parent = self.operation.parent
         return parent is not None and parent.operation.name == "relax.dataflow"
 
     @property
     def function(self) -> str:
-        """Name of the function that it stands in."""
+        """The name of the enclosing function."""
         function = enclosing_function(self.operation)
         return "" if function is None else str(ir.StringAttr(function.attributes["sym_name"]).value)
 
@@ -161,10 +161,10 @@ class VarBinding(Binding):
 
 
 class MatchCast(Binding):
-    """A variable bound to a value whose shape is asserted, or defines symbols: ``MatchCast(var, value, struct_info)``.
+    """A variable bound to a value whose shape is checked, or binds symbols: ``MatchCast(var, value, struct_info)``.
 
-    `struct_info` is a `Tensor` or `Shape`, or the dimensions alone. The first design calls it
-    ``MatchShape(value, pattern, var)``.
+    `struct_info` is a `Tensor` or `Shape`, or only the dimensions. ``MatchShape(value, pattern, var)`` is the name in
+    the original Relax design.
     """
 
     def __init__(self, var: Var, value: Value, struct_info: StructInfo | Sequence[DimLike]) -> None:
@@ -190,11 +190,11 @@ class MatchCast(Binding):
 
     @property
     def struct_info(self) -> StructInfo:
-        """What is known of the value from there on."""
+        """The struct info of the value after the match."""
         return self.var.struct_info if self.is_view else self._info
 
     def asserted_dtype(self, known: StructInfo) -> str | None:
-        """The dtype that is asserted of a value of which `known` is known; None: it stays as it is."""
+        """The dtype that the match checks for a value of struct info `known`; None if it checks none."""
         if self.is_view:
             given = self.operation.attributes["result_dtype"]
             is_given = isinstance(given, ir.TypeAttr)
@@ -217,14 +217,14 @@ MatchShape = MatchCast
 
 
 def pattern_of(info: StructInfo) -> tuple[Dim | None, ...] | None:
-    """The dimensions of a tensor, or of a shape value."""
+    """The dimensions of a tensor or of a shape value; None if unknown."""
     if isinstance(info, types.Tensor):
         return info.shape
     return info.values if isinstance(info, types.Shape) else None
 
 
 def binding_of(op: ir.Operation, program: Program | None = None) -> Binding:
-    """The binding that an op is."""
+    """The binding of an op."""
     cls = MatchCast if op.name == MatchShapeOp.OPERATION_NAME else VarBinding
     found = cls.__new__(cls)
     Binding.__init__(found, op, program)
@@ -246,12 +246,12 @@ def constant_value(value: Value) -> np.ndarray[Any, Any] | None:
 
 
 def same(first: Value, second: Value) -> bool:
-    """Whether both are the same value of the program (``==`` of values compares the Python objects)."""
+    """True if both are the same SSA value (``==`` of values compares the Python objects)."""
     return bool(first.ssa == second.ssa)
 
 
-def python_value(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - as many kinds as attributes have
-    """An attribute as a Python value; kinds that have none stay attributes."""
+def python_value(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - any attribute value
+    """An attribute as a Python value; unchanged if its kind has no Python equivalent."""
     if isinstance(attribute, ir.UnitAttr):
         return None
     if isinstance(attribute, ir.ArrayAttr):
@@ -271,7 +271,7 @@ def python_value(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - as many kind
 
 
 def _dtype_name(type_: ir.Type) -> str | ir.Type:
-    """The dtype of an element type; other types stay types."""
+    """The dtype of an element type; other types are returned unchanged."""
     try:
         return dtypes.from_element_type(type_).name
     except DTypeError:

@@ -1,4 +1,4 @@
-"""`Call`, `If`, `Loop` and `LocalFunction`: expressions that are bindings' values."""
+"""`Call`, `If`, `Loop` and `LocalFunction`: the compound expressions."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Call(Node):
     Args:
         op: an `Op` or its name; a `GlobalVar`: a Relax function of the module; an `ExternFunc`: a packed function; a
             function value.
-        args: expressions; in calls of packed functions literals, too.
-        attrs: the op's attributes: as its builder takes them, or the `Attrs` of another call.
-        sinfo_args: what the call gives, where the op does not say it: of calls of prim funcs and packed functions.
+        args: expressions; for packed functions also literals.
+        attrs: the attributes of the op, as its builder takes them, or the `Attrs` of another call.
+        sinfo_args: the struct info of the result, for calls whose op does not infer it (prim and packed functions).
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Call(Node):
 
     @property
     def op(self) -> Any:  # noqa: ANN401 - an Op, GlobalVar, ExternFunc or Value
-        """What is called."""
+        """The callee."""
         if not self.is_view:
             return self._called
         op = self.operation
@@ -73,7 +73,7 @@ class Call(Node):
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """The arguments: a function of the module or a packed function that the op takes is the first one."""
+        """The arguments; if the op takes a function of the module or a packed function, that is the first one."""
         if not self.is_view:
             return self._args
         op = self.operation
@@ -90,7 +90,7 @@ class Call(Node):
         return (GlobalVar(callee_of(op)), *operands, *([ShapeExpr(extra)] if extra else []))
 
     def _listed(self, op: ir.Operation) -> tuple[Any, ...]:
-        """The fields of the tuple operand, and literals, as they are written."""
+        """The fields of the tuple operand, with the literals at their positions."""
         fields = list(self._fields(0))
         if "arg_spec" in op.attributes:
             spec = ir.ArrayAttr(op.attributes["arg_spec"])
@@ -101,7 +101,7 @@ class Call(Node):
         return (callee, Tuple(fields)) if op.name == "relax.call_dps_packed" else (callee, *fields)
 
     def _fields(self, index: int) -> tuple[Any, ...]:
-        """The fields of operand `index`, a tuple."""
+        """The fields of operand `index`, which is a tuple."""
         whole = self.operand(index)
         if isinstance(whole, Tuple):
             return whole.fields
@@ -111,12 +111,12 @@ class Call(Node):
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """The attributes, `Attrs` of a call that is part of a program."""
+        """The attributes; an `Attrs` if the call is a view."""
         return Attrs.of(self.operation) if self.is_view else self._attrs
 
     @property
     def sinfo_args(self) -> tuple[StructInfo, ...]:
-        """What the call gives, where neither its op nor its callee says it."""
+        """The struct info of the result, if neither the op nor the callee determines it."""
         if not self.is_view:
             return self._sinfo_args
         cls = op_class(self.operation)
@@ -137,7 +137,7 @@ class Call(Node):
 
 
 def _calls_value(op: ir.Operation) -> bool:
-    """Whether an op is the call of a function value that writing it as ``f(x)`` makes."""
+    """True if the op is the form that ``f(x)`` has for a function value `f`."""
     if not has_trait(op, InvokesClosure):
         return False
     info = Value(op.operands[0]).struct_info
@@ -145,7 +145,7 @@ def _calls_value(op: ir.Operation) -> bool:
 
 
 def invocation_of(info: StructInfo) -> str:
-    """The op that calls a function value."""
+    """The name of the op that calls a function value of struct info `info`."""
     pure = isinstance(info, Callable) and info.pure
     return "relax.invoke_pure_closure" if pure else "relax.invoke_closure"
 
@@ -166,12 +166,12 @@ class If(Node):
 
     @property
     def true_branch(self) -> Value:
-        """The value where the condition holds."""
+        """The value if the condition is true."""
         return self._branch(0) if self.is_view else self._parts[1]
 
     @property
     def false_branch(self) -> Value:
-        """The value where it does not; an empty tuple where the program says none."""
+        """The value if the condition is false; an empty tuple if the program has none."""
         return self._branch(1) if self.is_view else self._parts[2]
 
     def _branch(self, index: int) -> Value:
@@ -186,7 +186,7 @@ class If(Node):
 
 
 class Loop(Node):
-    """A loop of a program, a view only: scripts, and `for_loop` and `while_loop` of the builders, make them."""
+    """A loop of a program, as a view only: scripts, `for_loop` and `while_loop` of the builders create it."""
 
     def __init__(self) -> None:
         from relax_mlir.error import ArgumentError
@@ -195,12 +195,12 @@ class Loop(Node):
 
     @property
     def operands(self) -> tuple[Any, ...]:
-        """The bounds of a ``for``, and what the loop carries into its first round."""
+        """The bounds of a ``for``, and the initial values of the loop-carried variables."""
         return tuple(self.operand(index) for index in range(len(self.operation.operands)))
 
     @property
     def params(self) -> list[Var]:
-        """What a round begins with: the number of the round in a ``for``, and what is carried."""
+        """The induction variable of a ``for``, and the loop-carried variables."""
         assert isinstance(self.resolver, Program)
         return [self.resolver.variable(argument) for argument in entry_block(self.operation).arguments]
 
@@ -212,7 +212,7 @@ class Loop(Node):
 
 
 class LocalFunction(Node):
-    """A function inside a function: ``LocalFunction(params, body)``. Functions of modules are `Function`."""
+    """A function inside a function: ``LocalFunction(params, body)``. Functions of modules are `Function`s."""
 
     def __init__(
         self, params: Sequence[Var], body: Value, name: str = "f", is_pure: bool | None = None
@@ -232,7 +232,7 @@ class LocalFunction(Node):
 
     @property
     def body(self) -> Value:
-        """The value that it returns."""
+        """The returned value."""
         if not self.is_view:
             return self._body
         assert isinstance(self.resolver, Program)
@@ -240,13 +240,13 @@ class LocalFunction(Node):
 
     @property
     def is_pure(self) -> bool | None:
-        """Whether it has no effects; None: as its body says."""
+        """True if the function has no effects; None: inferred from the body."""
         info = self.struct_info if self.is_view else None
         return info.pure if isinstance(info, Callable) else self._pure
 
     @property
     def ret_struct_info(self) -> StructInfo:
-        """What is known of its result."""
+        """The struct info of the result."""
         return self.body.struct_info
 
     def emit(self) -> Value:

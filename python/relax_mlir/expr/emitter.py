@@ -1,4 +1,4 @@
-"""Expressions emitted where something is built: new ones, and those of another function made anew."""
+"""Emit expressions at the insertion point: new ones, or clones of another function's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from relax_mlir.op.op_registry import Op, builder_of, op_class_of
 
 LITERALS = (str, bool, int, float)
 UNNAMED = ("_", "lv", "gv")
-"""The names of variables that the program gives no name."""
+"""The names of variables that have no name in the program."""
 
 
 class Emitter:
@@ -39,16 +39,15 @@ class Emitter:
 
     Args:
         builder: builds the function; needed for blocks and for functions inside functions.
-        anew: whether views of a program are made anew, of the variables that are bound so far. Else a view is the value
-            that it is of.
+        anew: clone the views of a program, using the variables bound so far; otherwise use the values of views.
     """
 
     def __init__(self, builder: BlockBuilder | None = None, *, anew: bool = False) -> None:
         self.builder, self.anew = builder, anew
         self.known: dict[ir.Value, Value] = {}
-        """What the values of a program are that is made anew."""
+        """The clones of the values of a program."""
         self._made: dict[int, tuple[Value, Value]] = {}
-        """New expressions, by their identity, and what they are."""
+        """The emitted values of new expressions, by the identity of the expression."""
 
     # -- expressions
 
@@ -77,7 +76,7 @@ class Emitter:
         return var
 
     def bind(self, given: Value, value: Value) -> None:
-        """Let an expression, mostly a variable, stand for `value` from here on."""
+        """Map an expression, mostly a variable, to `value` from here on."""
         if given._identity is not None:
             self.known[given._identity] = value
         else:
@@ -89,7 +88,7 @@ class Emitter:
         return self._made.get(id(given), (None, None))[1]
 
     def emitted(self, given: Node) -> Value | None:
-        """The value of an expression, made anew; None of a call that gives nothing."""
+        """The value of a newly emitted expression; None for a call without results."""
         if isinstance(given, Call):
             return self.call(given)
         if isinstance(given, Tuple):
@@ -115,7 +114,7 @@ class Emitter:
     # -- calls
 
     def call(self, call: Call) -> Value | None:
-        """A call; None if it gives nothing."""
+        """Emit a call; None if it has no results."""
         op, args, infos = call.op, call.args, call.sinfo_args
         if isinstance(op, GlobalVar):
             return self._function_call(op, args, infos or ((call.struct_info,) if call.is_view else ()))
@@ -127,7 +126,7 @@ class Emitter:
         return self._invoke(invocation_of(closure.struct_info), closure, self._tuple(args), infos)
 
     def _tuple(self, args: Sequence[Any]) -> Value:
-        """The tuple of some arguments: where they are all fields of one, in order, that one."""
+        """A tuple of the arguments; if they are exactly the fields of one tuple, in order, that tuple."""
         first = args[0] if args else None
         if isinstance(first, TupleGetItem) and not first.is_view:
             whole = first.tuple_value
@@ -142,7 +141,7 @@ class Emitter:
         return structure.make_tuple(*map(self.value, args))
 
     def _listed(self, name: str, args: Sequence[Any]) -> tuple[Value, ir.Attribute]:
-        """The tuple of the values among some arguments, and where literals stand between them."""
+        """The tuple of the non-literal arguments, and the ``arg_spec`` that holds the literals and their positions."""
         spec = [
             calls.arg_spec_of(name, [item])[1][0] if isinstance(item, LITERALS) else ir.UnitAttr.get()
             for item in args
@@ -158,7 +157,7 @@ class Emitter:
         return create(calls.CallOp, [packed], attributes, [result])[0]
 
     def _packed(self, name: str, callee: Any, args: Sequence[Any], info: StructInfo | None) -> Value:  # noqa: ANN401
-        """A call of a packed function; without `info` its shape rule says what it gives, else it is opaque."""
+        """A call of a packed function; without `info` its shape rule infers the result, else the result is opaque."""
         if not isinstance(callee, ExternFunc | str):
             raise ArgumentError(f"Call: {name} takes an ExternFunc first, not {callee!r}")
         symbol = callee if isinstance(callee, str) else callee.global_symbol
@@ -200,7 +199,7 @@ class Emitter:
             return _one(builder(*map(self._argument, args), **attrs))
         raw = {key: adopted(value) for key, value in attrs.raw.items()}
         if call.is_view and not infos and name != "relax.match_shape" and len(call.operation.results) == 1:
-            infos = (call.struct_info,)  # which may be less than what its rule says
+            infos = (call.struct_info,)  # may be less precise than what the op's rule infers
         if "arg_spec" in raw:
             packed, raw["arg_spec"] = self._listed(op.name, args)
             return self._created(cls, [packed], raw, infos)
@@ -209,7 +208,7 @@ class Emitter:
         return self._created(cls, list(map(self.value, args)), raw, infos)
 
     def _argument(self, given: Any) -> Any:  # noqa: ANN401 - what a builder takes
-        """An argument of a builder: a tuple that stands there is a list of its fields."""
+        """An argument of a builder: a `Tuple` becomes the list of its fields."""
         if isinstance(given, Tuple):
             return list(map(self.value, given.fields))
         return self.value(given) if isinstance(given, Value) else given
@@ -228,7 +227,7 @@ class Emitter:
     def _prim_call(
         self, call: Call, cls: type[RelaxOp], args: Sequence[Any], infos: Sequence[StructInfo]
     ) -> Value:
-        """`call_tir` and its like, and `make_closure`: the callee, the operands, sizes that no tensor tells."""
+        """`call_tir` and similar ops, and `make_closure`: the callee, the operands, and ``tir_vars``."""
         raw = {key: adopted(v) for key, v in call.attrs.raw.items()} if isinstance(call.attrs, Attrs) else {}
         callee, *operands = args
         raw["callee"] = ir.FlatSymbolRefAttr.get(callee)
@@ -247,7 +246,7 @@ class Emitter:
         return create(cls, list(map(self.value, operands)), raw, results)[0]
 
     def _foreign(self, call: Call, op: Op, args: Sequence[Any]) -> Value | None:
-        """A user's op, which is a packed function, or an op of upstream."""
+        """A custom op, which is a packed function, or an op of an upstream dialect."""
         attrs = call.attrs
         if isinstance(attrs, Attrs):
             made = self._upstream(call, attrs)
@@ -257,7 +256,7 @@ class Emitter:
         return self._packed(name, op.name, args, call.sinfo_args[0] if call.sinfo_args else None)
 
     def _upstream(self, call: Call, attrs: Attrs) -> ir.Operation:
-        """An op of upstream: its results are those of the view that is made anew, else what it infers or is said."""
+        """An op of an upstream dialect; its result types are the cloned view's, inferred, or those of `sinfo_args`."""
 
         def create_with(**results: Any) -> ir.Operation:  # noqa: ANN401 - as the bindings take them
             return ir.Operation.create(
@@ -287,13 +286,13 @@ class Emitter:
         )
 
     def sequence(self, given: SeqExpr) -> Value:
-        """The bindings of a sequence, and the value that it ends in."""
+        """The bindings of a sequence, and its result."""
         for block in given.blocks:
             self.block(block)
         return self.value(given.body)
 
     def block(self, block: BindingBlock) -> None:
-        """The bindings of a block; in a dataflow block what is no `DataflowVar` leaves it."""
+        """Emit the bindings of a block, and the outputs of a dataflow block."""
         if not isinstance(block, DataflowBlock):
             for binding in block.bindings:
                 self.binding(binding)
@@ -336,7 +335,7 @@ class Emitter:
             self.bind(var, structure.tuple_get_item(value, number))
 
     def local_function(self, given: LocalFunction) -> Value:
-        """A function inside the function."""
+        """A function nested in the function."""
         if self.builder is None:
             raise ArgumentError(
                 "a function inside a function is emitted by `Function` only, or by lambda_function"
@@ -355,13 +354,13 @@ class Emitter:
 
 
 def _one(found: Any) -> Value | None:  # noqa: ANN401 - what builders return
-    """What a builder returns as one value."""
+    """The result of a builder as one value."""
     value: Value | None = structure.make_tuple(*found) if isinstance(found, list | tuple) else found
     return value
 
 
 def _function(name: str) -> func.FuncOp:
-    """The function called `name` of the module that is built."""
+    """The function `name` of the module under construction."""
     op = ir.InsertionPoint.current.block.owner.operation
     while op.parent is not None:
         op = op.parent.operation
@@ -373,19 +372,19 @@ def _function(name: str) -> func.FuncOp:
 
 
 def adopted(attribute: ir.Attribute) -> ir.Attribute:
-    """An attribute in the current context."""
+    """The attribute in the current context."""
     context = ir.Context.current
     assert context is not None
     return attribute_in(attribute, context)
 
 
 def adopted_type(type_: ir.Type) -> ir.Type:
-    """A type in the current context."""
+    """The type in the current context."""
     return type_ if type_.context is ir.Context.current else ir.Type.parse(str(type_))
 
 
 def _why_not(name: str) -> str:
-    """Why no call of an op without a builder can be made."""
+    """The reason that an op without a builder cannot be called."""
     if name in (calls.CallOp.OPERATION_NAME, MakeClosureOp.OPERATION_NAME):
         return "takes the GlobalVar of a function first"
     return "is no call of a program: blocks, functions and passes make it"

@@ -1,4 +1,4 @@
-"""A function made of its parts: parameters, body, what it returns."""
+"""Build a function from its parameters, body and result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build_function(
     is_pure: bool | None,
     attrs: Mapping[str, Any] | None,
 ) -> tuple[ir.Module, ir.Operation]:
-    """The function in a module of its own; see `Function`."""
+    """Build the function in a new module; see `Function`."""
     expect("Function: 'params'", params, list | tuple, "a list of Vars")
     for param in params:
         expect("Function: a parameter", param, Var, "a Var")

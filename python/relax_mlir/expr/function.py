@@ -1,4 +1,4 @@
-"""`Function`: a Relax function with its parts, as a view of the op, or made of them."""
+"""`Function`: a Relax function as a view of its op, or built from expressions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ HEAD = ("sym_name", "function_type", "sym_visibility", "arg_attrs")
 
 
 class Function(func.FuncOp):
-    """A Relax function: what ``mod["main"]`` gives, and what ``Function(params, body, ret_type)`` makes.
+    """A Relax function: ``mod["main"]``, or ``Function(params, body, ret_type)``.
 
-    It is a ``func.func`` of the bindings; its parts are views, valid until the function is changed. One that is made of
-    parts stands in a module of its own: `BlockBuilder.add_func` copies it into another one.
+    It is a ``func.func`` of the bindings. Its components are views, valid until the function is changed. A function
+    that is built from expressions is in a separate module: `BlockBuilder.add_func` copies it into another one.
     """
 
     def __init__(
@@ -36,19 +36,19 @@ class Function(func.FuncOp):
         *,
         name: str = "main",
     ) -> None:
-        """Make a function.
+        """Build a function.
 
         Args:
-            params: its parameters: `Var`s with what is known of them.
-            body: what it returns: a `SeqExpr`, or another expression.
-            ret_struct_info: what is known of the result; None: what follows from the body.
-            is_pure: True: effects are an error; None: as the body says.
-            attrs: attributes: bools, numbers, texts and lists of these.
-            name: what calls of itself in `body` call it.
+            params: the parameters: `Var`s with struct info.
+            body: the result: a `SeqExpr`, or another expression.
+            ret_struct_info: the struct info of the result; None: inferred from the body.
+            is_pure: True: effects are an error; None: inferred from the body.
+            attrs: attributes: bools, numbers, strings, and lists of these.
+            name: the name by which recursive calls in `body` refer to the function.
 
         Raises:
-            ArgumentError: a variable of `body` is bound nowhere; and what the builders of its ops raise.
-            ShapeError: the result is not what `ret_struct_info` says.
+            ArgumentError: `body` uses an unbound variable; also the errors of the builders of its ops.
+            ShapeError: the result does not match `ret_struct_info`.
         """
         from relax_mlir.expr.from_parts import build_function
 
@@ -61,7 +61,7 @@ class Function(func.FuncOp):
 
     @classmethod
     def view(cls, op: func.FuncOp, keep: object) -> func.FuncOp:
-        """`op` as a `Function`, if it is a Relax function with a body, else as it is; `keep` owns it."""
+        """`op` as a `Function` if it is a Relax function with a body, else `op` itself; `keep` owns it."""
         if not _has_parts(op):
             vars(op)["relax_module"] = keep
             return op
@@ -71,7 +71,7 @@ class Function(func.FuncOp):
 
     @property
     def program(self) -> Program:
-        """What gives the expressions of the function, until a pass changes it."""
+        """The `Program` that creates the expressions of the function, until a pass changes it."""
         found = vars(self).get("relax_program")
         if found is None or not found.is_current():
             found = vars(self)["relax_program"] = Program(self)
@@ -85,20 +85,20 @@ class Function(func.FuncOp):
         return [program.variable(argument) for argument in entry_block(self).arguments]
 
     @property
-    def body(self) -> SeqExpr:  # type: ignore[override]  # the bindings have the region there: `regions[0]`
+    def body(self) -> SeqExpr:  # type: ignore[override]  # the bindings return the region: `regions[0]`
         """The blocks, and the value that the function returns."""
         return SeqExpr.of(entry_block(self), self.program)
 
     @property
     def ret_struct_info(self) -> StructInfo:
-        """What is known of the result."""
+        """The struct info of the result."""
         return struct_info(self.type.results[0])
 
     ret_type = ret_struct_info
 
     @property
     def struct_info(self) -> Callable:
-        """What the function takes and gives."""
+        """The struct info of the function: its parameters, result and purity."""
         params = [struct_info(type_) for type_ in self.type.inputs]
         return Callable(params, self.ret_struct_info, self.is_pure)
 
@@ -111,17 +111,17 @@ class Function(func.FuncOp):
 
     @property
     def is_pure(self) -> bool:
-        """Whether the function has no effects."""
+        """True if the function has no effects."""
         return is_pure(self)
 
     @property
     def is_private(self) -> bool:
-        """Whether it cannot be called from outside the module."""
+        """True if the function cannot be called from outside the module."""
         return "sym_visibility" in self.attributes
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """The attributes beyond its signature, as Python values."""
+        """The attributes that are not part of the signature, as Python values."""
         from relax_mlir.expr.attrs import Attrs
 
         given = Attrs.of(self.operation).raw
@@ -129,7 +129,7 @@ class Function(func.FuncOp):
 
 
 def _has_parts(op: func.FuncOp) -> bool:
-    """Whether `op` is a Relax function with a body, at a level at which it returns one value."""
+    """True if `op` is a Relax function with a body, at a level where it returns one value."""
     if op.is_external or PRIM_FUNC in op.attributes or SIGNATURE in op.attributes:
         return False
     if len(op.regions[0].blocks) != 1 or len(op.type.results) != 1:

@@ -1,4 +1,4 @@
-"""What the values of a finished function are as expressions: variables, and what stands inside other expressions."""
+"""View the values of a finished function as expressions: variables, or nested expressions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ LEAVES: dict[str, type[Node]] = {
     TUPLE: Tuple,
     TupleGetItemOp.OPERATION_NAME: TupleGetItem,
 }
-"""The ops whose expressions are of a class of their own, and have no regions."""
+"""The ops without regions that have a dedicated expression class."""
 
 
 class DataflowVar(Var):
-    """A variable that is visible in its dataflow block only."""
+    """A variable that is visible only in its dataflow block."""
 
 
 class Program(Resolver):
-    """Gives the expressions of one function, and keeps the module that they are views of."""
+    """Creates the expressions of one function, and keeps its module alive."""
 
     def __init__(self, keep: ir.Operation | ir.OpView) -> None:
         self.keep = keep
@@ -44,12 +44,12 @@ class Program(Resolver):
         return self._version.is_current
 
     def retire(self) -> None:
-        """From here on the program is another one: its views are refused."""
+        """Invalidate the views of this program: `check` raises from now on."""
         self._version = Version()
         self._version.is_current = False
 
     def check(self, value: object) -> None:
-        """Raise `ArgumentError` if a pass has run since: what views are of may be gone."""
+        """Raise `ArgumentError` if a pass has run since, because the viewed op may be gone."""
         if not self.is_current():
             raise ArgumentError(
                 f"this {type(value).__name__} is part of a program that has been changed since: take the "
@@ -57,7 +57,7 @@ class Program(Resolver):
             )
 
     def expression(self, ssa: ir.Value) -> Value:
-        """What an operand is: a variable, or the expression that stands there."""
+        """The expression of an operand: a variable, or a nested expression."""
         self.check(self)
         identity = visible_source(ssa)
         op = defining_op(identity)
@@ -66,7 +66,7 @@ class Program(Resolver):
         return self.expression(op.operands[0]) if op.name == EXTRACT else self.node(op, ssa)
 
     def node(self, op: ir.Operation, ssa: ir.Value | None = None) -> Node:
-        """The expression that an op computes; `ssa`: its value as it is seen where the expression stands."""
+        """The expression that an op computes; `ssa`: its value as the user of the expression sees it."""
         from relax_mlir.expr.compound import Call, If, LocalFunction, Loop
 
         if op.name in LEAVES:
@@ -80,7 +80,7 @@ class Program(Resolver):
         return Call.view(op, self, ssa)
 
     def variable(self, ssa: ir.Value) -> Var:
-        """The variable of a value: what is bound in a dataflow block and does not leave it is a `DataflowVar`."""
+        """The variable of a value: a `DataflowVar` if a dataflow block binds it and does not output it."""
         identity = visible_source(ssa)
         op = defining_op(identity)
         local = op is not None and _is_local(op, identity)
@@ -93,7 +93,7 @@ class Program(Resolver):
 
 
 def _info(ssa: ir.Value) -> StructInfo | None:
-    """What is known of a value, read at once; None for one of upstream ops, whose type says nothing of it."""
+    """The struct info of a value, computed eagerly; None for upstream ops, whose types carry none."""
     try:
         return struct_info(ssa.type)
     except RelaxError:
@@ -101,7 +101,7 @@ def _info(ssa: ir.Value) -> StructInfo | None:
 
 
 def visible_source(ssa: ir.Value) -> ir.Value:
-    """The value inside a dataflow block that leaves it as `ssa`; other values are themselves."""
+    """The value inside a dataflow block that leaves it as `ssa`; other values are returned unchanged."""
     while True:
         op = defining_op(ssa)
         if op is None:
@@ -130,7 +130,7 @@ def outputs_of(dataflow: ir.Operation) -> list[ir.Value]:
 
 
 def _is_unpacked(dataflow: ir.Operation) -> bool:
-    """Whether several values leave the block, as one tuple that is taken apart behind it."""
+    """True if the block yields several values as one tuple, which ops after the block unpack."""
     packing = defining_op(entry_block(dataflow).operations[-1].operation.operands[0])
     if packing is None or packing.name != TUPLE or packing.block != entry_block(dataflow):
         return False
@@ -140,7 +140,7 @@ def _is_unpacked(dataflow: ir.Operation) -> bool:
 
 
 def is_unpacking(op: ir.Operation) -> bool:
-    """Whether an op takes one of several values out of what a dataflow block gives."""
+    """True if the op takes one field of the tuple that a dataflow block yields."""
     if op.name != TupleGetItemOp.OPERATION_NAME:
         return False
     source = defining_op(op.operands[0])
@@ -148,7 +148,7 @@ def is_unpacking(op: ir.Operation) -> bool:
 
 
 def is_inside(op: ir.Operation) -> bool:
-    """Whether an op stands inside the expressions that use it, and is no binding: it has no name there."""
+    """True if the op is nested in the expressions that use it: it has no name and is not a binding."""
     if not has_trait(op, WrittenInside) or (op.name != EXTRACT and name_of(op.location) is not None):
         return False
     users = [use.owner.operation for use in op.results[0].uses]
@@ -156,7 +156,7 @@ def is_inside(op: ir.Operation) -> bool:
 
 
 def is_hidden(op: ir.Operation) -> bool:
-    """Whether an op is no binding: it stands inside expressions, or only hands on what leaves a dataflow block."""
+    """True if the op is no binding: it is nested in expressions, or (un)packs the outputs of a dataflow block."""
     if is_inside(op) or is_unpacking(op):
         return True
     block = op.parent

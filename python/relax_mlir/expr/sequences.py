@@ -1,4 +1,4 @@
-"""`BindingBlock`, `DataflowBlock` and `SeqExpr`: bindings in blocks, and blocks with the value that they end in."""
+"""`BindingBlock`, `DataflowBlock` and `SeqExpr`: blocks of bindings, and blocks followed by a result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BlockT = TypeVar("BlockT", bound="BindingBlock")
 
 
 class BindingBlock:
-    """Bindings in order, which may have effects and control flow: ``BindingBlock([binding, …])``."""
+    """Bindings in order, possibly with effects and control flow: ``BindingBlock([binding, …])``."""
 
     def __init__(self, bindings: Sequence[Binding]) -> None:
         what = type(self).__name__
@@ -31,14 +31,14 @@ class BindingBlock:
 
     @classmethod
     def view(cls: type[BlockT], ops: Sequence[ir.Operation], program: Program) -> BlockT:
-        """The block that some ops are."""
+        """The block of the given ops."""
         block = cls.__new__(cls)
         block._bindings, block._ops, block._program = None, ops, program
         return block
 
     @property
     def is_view(self) -> bool:
-        """Whether it is part of a program, rather than new."""
+        """True if the block is a view of ops, false if it is new."""
         return self._bindings is None
 
     @property
@@ -51,7 +51,7 @@ class BindingBlock:
 
     @property
     def ops(self) -> list[ir.Operation]:
-        """The ops of a view, those inside expressions included."""
+        """The ops of a view, including those nested in expressions."""
         self._check()
         return [op for op in self._ops if op.name != OUTPUT]
 
@@ -66,11 +66,11 @@ class BindingBlock:
 
 
 class DataflowBlock(BindingBlock):
-    """Bindings that only compute, without control flow; what leaves the block is no `DataflowVar`."""
+    """Pure bindings without control flow; bound variables that are not `DataflowVar`s are the outputs of the block."""
 
     @property
     def outputs(self) -> list[Value]:
-        """What leaves the block, in order."""
+        """The outputs of the block, in order."""
         if self._program is not None:
             self._check()
             block = self._ops[-1].parent
@@ -80,7 +80,7 @@ class DataflowBlock(BindingBlock):
 
 
 class SeqExpr(Node):
-    """Blocks in order, and the expression that they end in: ``SeqExpr([block, …], body)``."""
+    """Blocks in order, followed by the result: ``SeqExpr([block, …], body)``."""
 
     def __init__(self, blocks: Sequence[BindingBlock], body: Value) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class SeqExpr(Node):
 
     @classmethod
     def of(cls, block: ir.Block, program: Program) -> SeqExpr:
-        """The sequence that a block of ops is; its last op ends it."""
+        """The sequence of an MLIR block; its terminator gives the result."""
         found = cls.__new__(cls)
         Node.__init__(found)
         found._block, found._program, found._resolver = block, program, program
@@ -106,14 +106,14 @@ class SeqExpr(Node):
 
     @property
     def block(self) -> ir.Block | None:
-        """The block of the bindings that a view is of."""
+        """The MLIR block of a view."""
         if self._program is not None:
             self._program.check(self)
         return self._block
 
     @property
     def blocks(self) -> list[BindingBlock]:
-        """The blocks, in order: stretches of bindings, and the dataflow blocks between them."""
+        """The blocks, in order: dataflow blocks, and the runs of bindings between them."""
         if self._block is None or self._program is None:
             return list(self._blocks)
         self._program.check(self)
@@ -132,7 +132,7 @@ class SeqExpr(Node):
 
     @property
     def body(self) -> Value:
-        """The value: an expression, or the tuple of several."""
+        """The result: an expression, or the tuple of several."""
         if self._block is None or self._program is None:
             return self._body
         self._program.check(self)
@@ -155,5 +155,5 @@ class SeqExpr(Node):
 
 
 def _stretch(ops: list[ir.Operation], program: Program) -> list[BindingBlock]:
-    """A block of the ops, if one of them is a binding."""
+    """A list with the block of the ops; empty if none of them is a binding."""
     return [BindingBlock.view(ops, program)] if any(not is_hidden(op) for op in ops) else []

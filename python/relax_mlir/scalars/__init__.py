@@ -1,1 +1,1 @@
-"""Arithmetic on scalars by dtype: what bodies of prim funcs are made of, in legalisation and in the script alike."""
+"""Scalar arithmetic by dtype, for the bodies of prim funcs in legalization and in the script."""

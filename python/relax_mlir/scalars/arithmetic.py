@@ -1,7 +1,7 @@
-"""Scalar arithmetic by dtype: what rules use inside the bodies of ``linalg.generic``.
+"""Scalar arithmetic by dtype, for the bodies of ``linalg.generic``.
 
-From level T on integers are signless, so that the dtype chooses the op (``divsi`` or ``divui``); float16 and
-bfloat16 are computed in float32 and rounded once.
+From level T on integers are signless, so the dtype chooses the op (``divsi`` or ``divui``). float16 and bfloat16 are
+computed in float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLOAT_PREDICATES = {"eq": _F.OEQ, "ne": _F.UNE, "lt": _F.OLT, "le": _F.OLE, "gt
 
 
 def const(dtype: DType, value: float | int) -> Scalar:
-    """The constant `value` of `dtype`; integers may be given modulo the width (255 for the int8 -1)."""
+    """The constant `value` of `dtype`; integers wrap to the width (255 is the int8 -1)."""
     storage = dtype.storage_type()
     if dtype.is_float:
         return arith.constant(storage, float(value))
@@ -34,7 +34,7 @@ def const(dtype: DType, value: float | int) -> Scalar:
 
 
 def bounds(dtype: DType) -> tuple[int, int]:
-    """Least and greatest value of an integer dtype."""
+    """Minimum and maximum value of an integer dtype."""
     return dtype.bounds
 
 
@@ -55,7 +55,7 @@ def narrow(dtype: DType, value: Scalar) -> Scalar:
 
 
 def widened(rule: ScalarRule) -> ScalarRule:
-    """`rule` for all dtypes, given as a rule for those that are computed as they are; its result has the dtype."""
+    """Extend `rule` to float16 and bfloat16: compute in `compute_dtype`, then convert the result back."""
 
     def apply(dtype: DType, *operands: Scalar) -> Scalar:
         wide = [widen(dtype, operand) for operand in operands]
@@ -65,7 +65,7 @@ def widened(rule: ScalarRule) -> ScalarRule:
 
 
 def widened_test(rule: ScalarRule) -> ScalarRule:
-    """Like `widened`, for a rule whose result is bool."""
+    """Like `widened`, for a rule with a bool result."""
 
     def apply(dtype: DType, *operands: Scalar) -> Scalar:
         return rule(compute_dtype(dtype), *(widen(dtype, operand) for operand in operands))
@@ -74,7 +74,7 @@ def widened_test(rule: ScalarRule) -> ScalarRule:
 
 
 def compare(dtype: DType, relation: Relation, a: Scalar, b: Scalar) -> Scalar:
-    """Whether ``a relation b``, as i1; with NaN only "ne" holds. Unsigned integers and bool compare unsigned."""
+    """The i1 ``a relation b``; with NaN only "ne" is true. Unsigned integers and bool compare unsigned."""
     if dtype.is_float:
         return arith.cmpf(_FLOAT_PREDICATES[relation], a, b)
     prefix = "" if relation in ("eq", "ne") else "s" if dtype.kind == "int" else "u"
@@ -82,19 +82,19 @@ def compare(dtype: DType, relation: Relation, a: Scalar, b: Scalar) -> Scalar:
 
 
 def is_nan(value: Scalar) -> Scalar:
-    """Whether a float is NaN."""
+    """True if a float is NaN."""
     return arith.cmpf(_F.UNO, value, value)
 
 
 def is_true(dtype: DType, value: Scalar) -> Scalar:
-    """Whether a scalar differs from zero; NaN does."""
+    """True if a scalar is not zero; NaN is true."""
     if dtype.kind == "bool":
         return value
     return compare(dtype, "ne", value, const(dtype, 0))
 
 
 def select(dtype: DType, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
-    """`a` if `condition` holds, else `b`; of bfloat16 by the bits, because LLVM would call a conversion routine."""
+    """`a` if `condition` holds, else `b`; bfloat16 is selected as bits, since LLVM would call a conversion routine."""
     if dtype.name != "bfloat16":
         return arith.select(condition, a, b)
     bits = ir.IntegerType.get_signless(16)
@@ -124,21 +124,21 @@ def multiply(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 
 def maximum(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """The greater; NaN if one is."""
+    """The larger value; NaN if either is NaN."""
     if dtype.is_float:
         return arith.maximumf(a, b)
     return arith.maxsi(a, b) if dtype.kind == "int" else arith.maxui(a, b)
 
 
 def minimum(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """The lesser; NaN if one is."""
+    """The smaller value; NaN if either is NaN."""
     if dtype.is_float:
         return arith.minimumf(a, b)
     return arith.minsi(a, b) if dtype.kind == "int" else arith.minui(a, b)
 
 
 def convert(source: DType, target: DType, value: Scalar) -> Scalar:
-    """`value` of dtype `source` as `target`, by the rules of `relax.astype`."""
+    """Convert `value` from dtype `source` to `target`, by the rules of `relax.astype`."""
     if source == target:
         return value
     if target.kind == "bool":
@@ -161,7 +161,7 @@ def _float_to_float(source: DType, target: DType, value: Scalar) -> Scalar:
 
 
 def _float_to_int(source: DType, target: DType, value: Scalar) -> Scalar:
-    """Saturating; NaN gives 0. The conversion itself only sees values in range, so that it is never poison."""
+    """Convert with saturation; NaN gives 0. The conversion op only sees values in range, so it is never poison."""
     value = math.trunc(widen(source, value))
     source = compute_dtype(source)
     least, greatest = bounds(target)

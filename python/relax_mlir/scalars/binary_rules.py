@@ -19,7 +19,7 @@ def _divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 
 def safe_divisor(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """`b`, or 1 where the processor would trap: at zero, and at -1 for the least value of a signed dtype."""
+    """`b`, or 1 where the division would trap: for zero, and for the minimum of a signed dtype by -1."""
     traps = compare(dtype, "eq", b, const(dtype, 0))
     if dtype.kind == "int":
         least = compare(dtype, "eq", a, const(dtype, arithmetic.bounds(dtype)[0]))
@@ -29,7 +29,7 @@ def safe_divisor(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _int_floor_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """0 for a division by zero: the remainder by the safe divisor 1."""
+    """The remainder with the sign of the divisor; 0 for a division by zero, because the safe divisor is 1."""
     divisor = safe_divisor(dtype, a, b)
     if dtype.kind == "uint":
         return arith.remui(a, divisor)
@@ -38,7 +38,7 @@ def _int_floor_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _wrong_sign(dtype: DType, remainder: Scalar, divisor: Scalar) -> Scalar:
-    """Whether a remainder differs from zero and has not the sign of the divisor."""
+    """True if a remainder is not zero and its sign differs from the divisor's."""
     zero = const(dtype, 0)
     signs_differ = compare(dtype, "lt", arith.xori(remainder, divisor), zero)
     return arith.andi(compare(dtype, "ne", remainder, zero), signs_differ)
@@ -57,7 +57,7 @@ def _int_floor_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _float_floor_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """C's fmod, moved to the sign of the divisor; a zero takes it too (NumPy's npy_remainder)."""
+    """C's fmod, adjusted to the sign of the divisor, also for a zero result (NumPy's npy_remainder)."""
     remainder = arith.remf(a, b)
     zero = const(dtype, 0)
     negative_remainder = compare(dtype, "lt", remainder, zero)
@@ -70,7 +70,7 @@ def _float_floor_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _float_floor_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """NumPy's npy_floor_divide: exact also where ``floor(a / b)`` rounds to the wrong integer."""
+    """NumPy's npy_floor_divide: exact even where ``floor(a / b)`` rounds to the wrong integer."""
     zero, one = const(dtype, 0), const(dtype, 1)
     plain = arith.divf(a, b)
     remainder = arith.remf(a, b)
@@ -97,7 +97,7 @@ def _floor_mod(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _log_add_exp(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """``max + log1p(exp(-|a - b|))``; equal operands, which may both be infinite, add ``log 2``."""
+    """``max + log1p(exp(-|a - b|))``; for equal operands, possibly infinite, ``a + log 2``."""
     apart = math.log1p(math.exp(arith.negf(math.absf(arith.subf(a, b)))))
     sum_ = arith.addf(arith.maximumf(a, b), apart)
     doubled = arith.addf(a, const(dtype, pymath.log(2)))
@@ -109,7 +109,7 @@ def _power(dtype: DType, base: Scalar, exponent: Scalar) -> Scalar:
 
 
 def _int_power(dtype: DType, base: Scalar, exponent: Scalar) -> Scalar:
-    """By repeated squaring, while bits of the exponent are left."""
+    """Power by repeated squaring, until no bit of the exponent is left."""
     zero, one = const(dtype, 0), const(dtype, 1)
     storage = dtype.storage_type()
     loop = scf.WhileOp([storage] * 3, [base, exponent, one])
@@ -130,7 +130,7 @@ def _int_power(dtype: DType, base: Scalar, exponent: Scalar) -> Scalar:
 
 
 def _reciprocal_power(dtype: DType, base: Scalar, exponent: Scalar) -> Scalar:
-    """``base ** exponent`` for a negative exponent, truncated: only the bases 1 and -1 give more than 0."""
+    """``base ** exponent`` for a negative exponent, truncated: zero unless the base is 1 or -1."""
     zero, one, minus_one = const(dtype, 0), const(dtype, 1), const(dtype, -1)
     is_odd = compare(dtype, "ne", arith.andi(exponent, one), zero)
     alternating = arith.select(is_odd, minus_one, one)
@@ -157,4 +157,4 @@ SCALAR_RULES: dict[str, ScalarRule] = {
     "power": widened(_power),
     "subtract": widened(arithmetic.subtract),
 }
-"""What each op computes on scalars of one dtype."""
+"""The scalar computation of each op, on operands of one dtype."""

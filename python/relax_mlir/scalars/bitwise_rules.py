@@ -8,7 +8,7 @@ from relax_mlir.scalars.arithmetic import Scalar, ScalarRule, const
 
 
 def _in_range(dtype: DType, count: Scalar) -> Scalar:
-    """Whether a shift count is in 0..bits-1; as an unsigned number a negative one is too great."""
+    """True if a shift count is in 0..bits-1; compared unsigned, so that a negative count is too large."""
     return arith.cmpi(arith.CmpIPredicate.ult, count, const(dtype, dtype.bits))
 
 
@@ -33,4 +33,4 @@ SCALAR_RULES: dict[str, ScalarRule] = {
     "left_shift": _left_shift,
     "right_shift": _right_shift,
 }
-"""What each op computes on two integers."""
+"""The scalar computation of each op, on two integers."""

@@ -1,4 +1,4 @@
-"""Comparisons and logical ops on scalars: bool from two of one dtype."""
+"""Comparisons and logical ops on scalars: two operands of one dtype, bool result."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ SCALAR_RULES: dict[str, ScalarRule] = {
     "logical_or": _logical(arith.ori),
     "logical_xor": _logical(arith.xori),
 }
-"""What each op computes on two scalars."""
+"""The scalar computation of each op, on two operands."""

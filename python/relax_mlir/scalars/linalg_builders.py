@@ -1,4 +1,4 @@
-"""``linalg.generic`` with named maps, whose bodies are rules on scalars."""
+"""``linalg.generic`` with named maps and scalar rules as bodies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def generic(
     iterators: Sequence[str],
     body: Callable[..., Sequence[Scalar] | Scalar],
 ) -> list[ir.Value]:
-    """A ``linalg.generic``; `body` gets one scalar per input and output, and returns one per output."""
+    """Build a ``linalg.generic``; `body` gets one scalar per input and output, and returns one per output."""
     kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]
     op = linalg.GenericOp(
         result_tensors=[out.type for out in outs],
@@ -41,13 +41,13 @@ def identity(rank: int) -> ir.AffineMap:
 
 
 def projection(rank: int, axes: Sequence[int | None]) -> ir.AffineMap:
-    """The map ``(d0, …) -> (d_axes[0], …)``, with 0 in the place of None."""
+    """The map ``(d0, …) -> (d_axes[0], …)``, with 0 in place of None."""
     zero = ir.AffineConstantExpr.get(0)
     return ir.AffineMap.get(rank, 0, [zero if axis is None else ir.AffineDimExpr.get(axis) for axis in axes])
 
 
 def broadcast_map(shape: Sequence[Dim], out_shape: Sequence[Dim]) -> ir.AffineMap:
-    """Map that reads a tensor of `shape` at an index of the shape that it broadcasts to."""
+    """The map that reads a tensor of `shape` at an index of the shape that it broadcasts to."""
     rank, lead = len(out_shape), len(out_shape) - len(shape)
     zero = ir.AffineConstantExpr.get(0)
     exprs = [

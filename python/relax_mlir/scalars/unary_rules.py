@@ -11,7 +11,7 @@ from relax_mlir.scalars.arithmetic import Scalar, ScalarRule, const, widened, wi
 
 
 def plain(function: Callable[[Scalar], Scalar]) -> ScalarRule:
-    """The rule of a function that needs no dtype."""
+    """The rule of a function that does not depend on the dtype."""
     return widened(lambda dtype, x: function(x))
 
 
@@ -48,7 +48,7 @@ def _negative(dtype: DType, x: Scalar) -> Scalar:
 
 
 def _sigmoid(dtype: DType, x: Scalar) -> Scalar:
-    """1 / (1 + e^-x), or e^x / (1 + e^x) for negative x, where e^-x would overflow while the result is not 0 yet."""
+    """1 / (1 + e^-x), or e^x / (1 + e^x) for negative x, where e^-x could overflow before the result is 0."""
     one = const(dtype, 1)
     e = math.exp(arith.negf(math.absf(x)))
     negative = arithmetic.compare(dtype, "lt", x, const(dtype, 0))
@@ -99,7 +99,7 @@ SCALAR_RULES: dict[str, ScalarRule] = {
     "tan": plain(math.tan),
     "tanh": plain(math.tanh),
 }
-"""What each op computes on one scalar."""
+"""The scalar computation of each op, on one operand."""
 
 ROUNDING: dict[str, Callable[[Scalar], Scalar]] = {
     "ceil": math.ceil,
@@ -113,4 +113,4 @@ FLOAT_TESTS: dict[str, tuple[ScalarRule, bool]] = {
     "isinf": (_isinf, False),
     "isnan": (_isnan, False),
 }
-"""Tests of floats, with their answer for integers and bool."""
+"""Tests on floats, with their constant result for integers and bool."""
