@@ -1,1 +1,1 @@
-"""Third-party libraries as parts of programs, one file per library: its patterns, and the code generator for them."""
+"""Third-party libraries for programs, one file per library: its patterns, and its code generator."""

@@ -1,15 +1,15 @@
-"""Matrix products by OpenBLAS: patterns, a code generator, and the packed function that calls the library.
+"""Matrix multiplication with OpenBLAS: patterns, a code generator, and the packed function that calls the library.
 
-The library comes with ``pip install relax-mlir[openblas]`` (the package scipy-openblas64). `patterns` says which
-products it may take; the passes ``fuse-ops-by-pattern`` and ``run-codegen`` know them by the name ``openblas``, and
+The library comes with ``pip install relax-mlir[openblas]`` (the package scipy-openblas64). `patterns` matches the
+matmuls that it can compute; the passes ``fuse-ops-by-pattern`` and ``run-codegen`` know them as ``openblas``, and
 `use_openblas` runs these:
 
->>> mod = use_openblas(mod)  # all products that the library can take
+>>> mod = use_openblas(mod)  # all matmuls that the library supports
 >>> mod = use_openblas(mod, choose=lambda product: product.work is None or product.work > 2**24)
 >>> rx.build(mod)
 
-The library is told to use one thread (`set_num_threads`): large products are cut up here, for the threads of compiled
-code, so that no two teams of threads want the same CPUs.
+The library itself runs single-threaded. Large matmuls are split here across the thread pool of compiled code, so that
+two thread pools do not compete for the same CPUs.
 """
 
 from __future__ import annotations
@@ -60,35 +60,35 @@ DTYPES = ("float32", "float64")
 
 @dataclass(frozen=True)
 class Product:
-    """A product of a program that the library can take."""
+    """A matmul that the library can compute."""
 
     dtype: str
     batch: Dim
-    """How many products there are."""
+    """The number of matrices in the batch."""
     m: Dim
     n: Dim
     k: Dim
 
     @property
     def work(self) -> int | None:
-        """How many multiplications it takes; None where that is known at run time only."""
+        """The number of multiplications; None if it is only known at run time."""
         found = product([self.batch, self.m, self.n, self.k])
         return found if isinstance(found, int) else None
 
 
 Choose = Callable[[Product], bool]
-"""Says whether a product goes to the library."""
+"""A predicate that returns true if the library is to compute the matmul."""
 
 
 def patterns(choose: Choose | None = None) -> list[FusionPattern]:
-    """The products that the library can take, for ``FuseOpsByPattern``.
+    """The matmuls that the library can compute, for ``FuseOpsByPattern``.
 
-    These are `matmul`s of float32 or float64, of matrices of known rank, where an operand may be a `permute_dims` that
-    exchanges the last two dimensions, or is its own transposition: the library reads it as it lies. Dimensions in
-    front of these are the same in both operands, or only one has some.
+    These are `matmul`s of float32 or float64 matrices of known rank. An operand may be a `permute_dims` that transposes
+    the last two dimensions; the library then reads the operand of the `permute_dims` in place. The batch dimensions are
+    the same in both operands, or only one operand has some.
 
     Args:
-        choose: which of them go there; None: all. A `Product` has dtype, batch, m, n and k, as far as they are known.
+        choose: selects matmuls; None: all. A `Product` has dtype, batch, m, n and k.
     """
     if choose is not None and not callable(choose):
         raise ArgumentError(
@@ -114,7 +114,7 @@ def patterns(choose: Choose | None = None) -> list[FusionPattern]:
 
 
 def _check(choose: Choose | None, found: PatternCheckContext) -> bool:
-    """Whether the library can take a product, and is to take it."""
+    """True if the library supports the matmul and `choose` accepts it."""
     given = _product_of(found)
     if given is None:
         return False
@@ -126,7 +126,7 @@ def _check(choose: Choose | None, found: PatternCheckContext) -> bool:
 
 
 def _product_of(found: PatternCheckContext) -> Product | None:
-    """The product that was found; None if the library cannot take it."""
+    """The matmul that was matched; None if the library does not support it."""
     parts = found.annotated_expr
     infos = [item.struct_info for item in (parts["left"], parts["right"], found.matched_expr)]
     left, right, result = (info if isinstance(info, Tensor) else Tensor(None, None) for info in infos)
@@ -143,12 +143,12 @@ def _product_of(found: PatternCheckContext) -> Product | None:
 
 
 def _fit(left: Sequence[Dim], right: Sequence[Dim]) -> bool:
-    """Whether the dimensions in front of the matrices are the same, or one operand has none."""
+    """True if the batch dimensions are the same, or one operand has none."""
     return not left or not right or (len(left) == len(right) and all(map(prove_equal, left, right)))
 
 
 def _is_turned(outer: Any, inner: Any) -> bool:  # noqa: ANN401 - expressions
-    """Whether an operand is `inner` itself, or exchanges its last two dimensions."""
+    """True if `outer` is `inner` itself, or transposes its last two dimensions."""
     if outer.same_as(inner):
         return True
     call = definition_of(outer)
@@ -160,18 +160,18 @@ def _is_turned(outer: Any, inner: Any) -> bool:  # noqa: ANN401 - expressions
 
 @register_codegen(NAME)
 def generate(region: CodegenRegion) -> Value:
-    """The code generator ``openblas``: each product becomes a call of the packed function.
+    """The code generator ``openblas``: each matmul becomes a call of the packed function.
 
     Raises:
         ArgumentError: the library is not installed.
-        UnsupportedError: a composite function is none that `patterns` makes.
+        UnsupportedError: a composite function does not match `patterns`.
     """
     load()
     return region.each(_call)
 
 
 def _call(call: CompositeCall) -> Value:
-    """What computes a product: the call of the packed function, on views of rank 2 or 3."""
+    """The call of the packed function that computes the matmul, on views of rank 2 or 3."""
     body = {binding.op: binding for binding in call.bindings}
     if "matmul" not in body or not set(body) <= {"matmul", "permute_dims"}:
         raise call.refuse("it is no product of patterns()")
@@ -189,7 +189,7 @@ def _call(call: CompositeCall) -> Value:
         raise call.refuse("its operands have dimensions in front of the matrices that differ")
     *batch, m, n = result.known_shape
     shape: tuple[Dim, ...]
-    if batch and not right and not trans_a:  # the rows of all matrices are those of one
+    if batch and not right and not trans_a:  # fold the batch into the rows
         a, shape = R.reshape(a, (product([*batch, m]), a.shape[-1])), (product([*batch, m]), n)
     else:
         a, b = _stacked(a), _stacked(b)
@@ -200,7 +200,7 @@ def _call(call: CompositeCall) -> Value:
 
 
 def _operand(call: CompositeCall, value: Value) -> tuple[Value, bool]:
-    """An argument of the call, and whether the product takes it transposed."""
+    """An argument of the call, and true if the matmul transposes it."""
     made = definition(value)
     is_turned = made is not None and made.op == "permute_dims"
     found = call.argument_of(made.operands[0] if made is not None and is_turned else value)
@@ -210,14 +210,14 @@ def _operand(call: CompositeCall, value: Value) -> tuple[Value, bool]:
 
 
 def _stacked(value: Value) -> Value:
-    """Matrices, in any number of dimensions, as a tensor of rank 2 or 3."""
+    """Matrices with any number of batch dimensions as a tensor of rank 2 or 3."""
     *batch, rows, columns = value.shape
     return value if len(batch) < 2 else R.reshape(value, (product(batch), rows, columns))
 
 
 @dataclass(frozen=True)
 class _Loaded:
-    """The library in this process: the packed function, and the table of what it calls (see `blas_products`)."""
+    """The library in this process: the packed function, and its function table (see `blas_products`)."""
 
     function: tvm_ffi.Function
     table: ctypes.Array[ctypes.c_int64]
@@ -225,14 +225,14 @@ class _Loaded:
 
 
 def load() -> tvm_ffi.Function:
-    """Load the library, and register the packed function; gives the function.
+    """Load the library, register the packed function and return it.
 
     `rx.build` does this for modules that call it. Where only executables of bytecode or exported libraries are loaded,
     call this before they run.
 
     Raises:
         ArgumentError: the library is not installed.
-        UnsupportedError: it lacks a function.
+        UnsupportedError: the library lacks a function.
     """
     return _loaded().function
 
@@ -277,10 +277,10 @@ def _symbol(library: ctypes.CDLL, name: str) -> Any:  # noqa: ANN401 - a functio
 
 
 def set_num_threads(count: int) -> None:
-    """Let a product run on so many threads of compiled code at most; at first on as many as `Target.host` has.
+    """Set the maximum number of threads of compiled code per matmul; initially that of `Target.host`.
 
     Raises:
-        ArgumentError: it is no number from 1 to 256; and what `load` raises.
+        ArgumentError: `count` is not an integer from 1 to 256; also the errors of `load`.
         UnsupportedError: compiled code runs on one thread on this system.
     """
     expect("openblas.set_num_threads: 'count'", count, int, "a number")
@@ -294,13 +294,14 @@ def set_num_threads(count: int) -> None:
 
 
 _limit: ContextVar[int] = ContextVar("openblas_threads", default=0)
-"""On how many threads the products run that `generate` emits; 0: on as many as are set."""
+"""The number of threads of the matmuls that `generate` emits; 0: the value of `set_num_threads`."""
 
 
 def use_openblas(mod: IRModule, choose: Choose | None = None, target: str | Target | None = None) -> IRModule:
-    """Return a module in which the library computes the products of `mod` that it can take; `mod` is unchanged.
+    """Return a copy of `mod` in which the library computes the matmuls that it supports.
 
-    `target`: for which `mod` will be built: products run on its `num_threads` at most; None: on as many as are set.
+    `target`: the target for which `mod` will be built; its `num_threads` is the maximum. None: that of
+        `set_num_threads`.
 
     Runs ``fuse-ops-by-pattern`` with `patterns(choose)`, ``merge-composite-functions`` and ``run-codegen``.
 
@@ -320,16 +321,16 @@ def use_openblas(mod: IRModule, choose: Choose | None = None, target: str | Targ
 
 
 def strategy(min_work: int = 0, plevel: int = 20) -> Strategy:
-    """A strategy of `matmul`: the library computes products of at least `min_work` multiplications.
+    """A strategy of `matmul`: the library computes matmuls of `min_work` or more multiplications.
 
-    They run on the `num_threads` of the target at most. Where sizes tell that at run time only, small products are
-    computed by our kernels, in one program. It takes matrices, and batches of equally many, of float32 or float64;
-    transposed operands are `patterns`' affair.
+    They use at most `num_threads` threads of the target. If the size is only known at run time, the program also
+    contains generated kernels, for the smaller sizes. The strategy takes matrices and equal-sized batches of float32 or
+    float64; use `patterns` for transposed operands.
 
     >>> register_strategy("relax.matmul")(openblas.strategy(min_work=2**24))
 
     Raises:
-        ArgumentError: the library is not installed; a number that is negative.
+        ArgumentError: the library is not installed, or a negative number.
     """
     expect("openblas.strategy: 'min_work'", min_work, int, "a number")
     expect("openblas.strategy: 'plevel'", plevel, int, "a number")
@@ -355,7 +356,7 @@ def strategy(min_work: int = 0, plevel: int = 20) -> Strategy:
 
 
 def _against(a: te.Tensor, b: te.Tensor, out_type: StructInfo) -> str:
-    """Why the library does not take a product; "" if it does."""
+    """The reason that the library does not support a matmul; "" if it does."""
     if a.dtype != b.dtype or a.dtype not in DTYPES or not isinstance(out_type, Tensor):
         return f"it takes {' and '.join(DTYPES)}, not {a.dtype}"
     if out_type.dtype is None or out_type.dtype.name != a.dtype:

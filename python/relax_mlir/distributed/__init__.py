@@ -1,6 +1,6 @@
-"""Libraries on several processes or machines (see ``docs/distributed.md``).
+"""Run libraries in several processes or on several machines (see ``docs/distributed.md``).
 
-Workers import `relax_mlir.distributed.worker` alone, so nothing is imported here before it is asked for.
+Workers import only `relax_mlir.distributed.worker`, so `map_batches` is imported on first use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["map_batches"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of the module
     if name not in __all__:
         raise AttributeError(f"module 'relax_mlir.distributed' has no attribute '{name}'")
     globals()[name] = getattr(importlib.import_module("relax_mlir.distributed.map_batches"), name)

@@ -1,6 +1,6 @@
 """Arrays and record batches of Arrow as NumPy arrays over the same memory.
 
-Nothing is copied: what has another form in memory (missing values, bits, several pieces) is refused.
+Nothing is copied: arrays with another memory layout (missing values, bits, several chunks) are an error.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from relax_mlir.error import ArgumentError
 
 
 def _pyarrow() -> ModuleType | None:
-    """Arrow, if anybody has imported it: without it there are no values of Arrow."""
+    """The module pyarrow if it has been imported; without it no Arrow value can exist."""
     return sys.modules.get("pyarrow")
 
 
 def is_record_batch(value: object) -> bool:
-    """Whether a value has named columns of Arrow."""
+    """True if the value is a record batch or table of Arrow."""
     pyarrow = _pyarrow()
     return pyarrow is not None and isinstance(value, pyarrow.RecordBatch | pyarrow.Table)
 
 
 def is_array(value: object) -> bool:
-    """Whether a value is an array of Arrow, in one piece or several."""
+    """True if the value is an Arrow array, in one or several chunks."""
     pyarrow = _pyarrow()
     return pyarrow is not None and isinstance(value, pyarrow.Array | pyarrow.ChunkedArray)
 
@@ -39,9 +39,9 @@ def columns_of(batch: Any) -> dict[str, Any]:  # noqa: ANN401 - a class of Arrow
 
 
 def to_numpy(array: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a class of Arrow
-    """Numbers, or lists of fixed size and tensors of fixed shape of them, which get more dimensions.
+    """An array of numbers; fixed-size lists and fixed-shape tensors of numbers add dimensions.
 
-    Raises ArgumentError, which names the place (`where`): a copy would be needed.
+    Raises ArgumentError, which cites `where`, if a copy would be needed.
     """
     pyarrow = _pyarrow()
     assert pyarrow is not None
@@ -62,7 +62,7 @@ def to_numpy(array: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401 - 
 
 
 def _inner(type_: Any) -> tuple[int, ...]:  # noqa: ANN401 - a class of Arrow
-    """The lengths of lists of fixed size inside of one."""
+    """The lengths of the fixed-size lists nested in a fixed-size list."""
     pyarrow = _pyarrow()
     assert pyarrow is not None
     inner = type_.value_type

@@ -1,4 +1,4 @@
-"""Batches as arguments that can travel: arrays, shapes, numbers, tuples of them; arrays of Arrow without a copy."""
+"""Convert batches to arguments that can be sent: arrays (of Arrow without a copy), shapes, numbers, and tuples."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from relax_mlir.error import ArgumentError
 
 
 def arguments_of(batch: object, parameters: Sequence[str]) -> tuple[Any, ...]:
-    """The arguments that a batch stands for, as they travel.
+    """The arguments of a batch, in the form in which they are sent.
 
     Args:
-        batch: a tuple of arguments; a mapping or a record batch of Arrow, which give them by name; or else the only
+        batch: a tuple of arguments; a mapping or an Arrow record batch, which give them by name; or else the only
             argument.
         parameters: the names of the function's parameters.
 
-    Raises ArgumentError: an argument is missing or one too many, or a value cannot travel.
+    Raises ArgumentError: an argument is missing, there is one too many, or a value cannot be sent.
     """
     if arrow.is_record_batch(batch):
         batch = arrow.columns_of(batch)
@@ -43,7 +43,7 @@ def arguments_of(batch: object, parameters: Sequence[str]) -> tuple[Any, ...]:
     )
 
 
-def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever users give
+def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - any value of a user
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise ArgumentError(f"{where} is an array of Python objects, expected one of numbers")
@@ -68,8 +68,8 @@ def _traveller(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever users 
     )
 
 
-def received(value: Any) -> Any:  # noqa: ANN401 - whatever functions give
-    """A result as users get it: shapes are those of the FFI."""
+def received(value: Any) -> Any:  # noqa: ANN401 - any result
+    """A result as users get it: shapes become shapes of the FFI."""
     if isinstance(value, Sizes):
         return tvm_ffi.Shape(value.values)
     if isinstance(value, tuple):

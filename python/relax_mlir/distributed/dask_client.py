@@ -1,4 +1,4 @@
-"""A client of Dask as an engine: its scheduler runs the batches of a lost worker on another one."""
+"""A Dask client as an engine: its scheduler re-runs the batches of a lost worker on another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `map_batches` asks of an engine, and which engines there are."""
+"""The interface of `map_batches` to engines, and the choice of the adapter."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from relax_mlir.error import ArgumentError
 
 
 class Engine(Protocol):
-    """Runs `worker.run_batch` somewhere; it schedules, and runs again what it has lost, as it does by itself."""
+    """Runs `worker.run_batch` on workers; scheduling, and retries after a lost worker, are up to the engine."""
 
     def workers(self) -> int:
-        """How many batches run at a time, at least 1."""
+        """The number of batches that run at a time, 1 or more."""
 
     def submit(self, library: LibraryFile, function: str, threads: int, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a future of the engine
-        """Begin a call of `run_batch`; gives what `result` takes."""
+        """Begin a call of `run_batch`; return the argument of `result`."""
 
-    def result(self, future: Any) -> Done | Failed:  # noqa: ANN401 - what `submit` gives
-        """Wait for it. Raises whatever the engine raises where a worker is lost or cannot run the call."""
+    def result(self, future: Any) -> Done | Failed:  # noqa: ANN401 - the result of `submit`
+        """Wait for the result. Raises the engine's own exception if a worker is lost or cannot run the call."""
 
     def cancel(self, futures: list[Any]) -> None:
-        """Begin none of these that has not begun."""
+        """Cancel those of the calls that have not begun."""
 
     def explain(self, error: Exception) -> str | None:
-        """What an error that `result` has raised means, and what to do; None: it is no loss of a worker."""
+        """The cause of an exception of `result`, and what to do; None if it is not the loss of a worker."""
 
 
 def engine_for(engine: object, threads: int, retries: int | None) -> Engine:
     """The adapter of an engine.
 
-    Raises ArgumentError: it is none, or cannot do what is asked.
+    Raises ArgumentError: it is not an engine, or does not support the arguments.
     """
     if isinstance(engine, ProcessPoolExecutor):
         from relax_mlir.distributed.process_pool import ProcessPool

@@ -1,4 +1,4 @@
-"""`map_batches`: a function of an exported library on many batches, by the processes of an engine."""
+"""`map_batches`: apply a function of an exported library to many batches, in the processes of an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from relax_mlir.distributed.progress import ProgressBar
 
 IN_FLIGHT_PER_WORKER = 2
-"""Batches that are under way per worker: one that runs, and one that is there when it is done."""
+"""Batches in flight per worker: one that runs, and one that waits for it."""
 
 
 def map_batches(
@@ -37,35 +37,36 @@ def map_batches(
 ) -> Iterator[Any]:
     """Call a function of a library for each batch, on the workers of an engine.
 
-    Results come in the order of the batches, each as soon as it and those before it are there. Nothing is sent before
-    the first one is asked for. Whoever stops early closes the iterator (``results.close()``), which cancels what has
-    not begun.
+    Results come in the order of the batches, each as soon as it and all earlier ones are available. Nothing is sent
+    before the first result is requested. To stop early, close the iterator (``results.close()``), which cancels the
+    calls that have not begun.
 
     Args:
         library: a shared library of `Executable.export_library`. Each worker opens it under this path, once.
-        inputs: the batches; an endless stream will do. A batch is a tuple of arguments, a mapping or an Arrow record
+        inputs: the batches, possibly an endless stream. A batch is a tuple of arguments, a mapping or an Arrow record
             batch from the names of parameters to arguments, or the only argument. Arguments are arrays (NumPy, Arrow,
-            whatever speaks DLPack), shapes, numbers, and tuples of them.
+            anything that supports DLPack), shapes, numbers, and tuples of them.
         engine: a ``concurrent.futures.ProcessPoolExecutor``, a ``dask.distributed.Client``, or the module ``ray``.
         function: its name in the library.
-        threads: on how many threads a call may run in its worker; None: on as many as the library is compiled for.
-        retries: how often the engine runs a batch again whose worker failed: Dask's ``retries``, Ray's ``max_retries``;
-            None: as often as it does by itself. Errors of the model are never tried again.
-        in_flight: how many batches are with the engine at most, the one whose result is read included; None: two per
-            worker.
-        progress: whether a bar on stderr says how far it is; None: if that is a terminal.
+        threads: the maximum number of threads of a call in its worker; None: as many as the library is compiled for.
+        retries: how often the engine re-runs a batch whose worker failed: Dask's ``retries``, Ray's ``max_retries``;
+            None: the default of the engine. Errors of the model are not retried.
+        in_flight: the maximum number of batches submitted to the engine, including the one whose result is being read;
+            None: two per worker.
+        progress: true: show a progress bar on stderr; None: if stderr is a terminal.
 
     Returns:
         An iterator of results: NumPy arrays, shapes, numbers, and tuples of them.
 
     Raises:
-        ArgumentError: a value that cannot be, or that the engine cannot do.
-        ParseError: it cannot be read, or is no library of this project. UnknownNameError: it has no such function.
+        ArgumentError: an argument is invalid, or the engine does not support it.
+        ParseError: the library cannot be read, or is not a library of this project.
+        UnknownNameError: the library has no such function.
 
-    The iterator raises the error of the model (a `ShapeError`, say), or `BatchError` where a worker is lost or
-    a function that is called fails, with the number of the batch in the message and in `RelaxError.batch`.
+    The iterator raises the error of the model (for instance a `ShapeError`), or `BatchError` if a worker is lost or a
+    function that is called fails. The number of the batch is in the message and in `RelaxError.batch`.
     """
-    # Here, as in `_inspect`, since workers may import the script that calls: they need neither compiler nor terminal.
+    # Imported here, as in `_inspect`: workers may import the calling script, and need neither compiler nor terminal.
     from relax_mlir.distributed.progress import ProgressBar
 
     expect("map_batches: 'library'", library, str | Path, "the path of a library (export_library gives one)")
@@ -90,7 +91,7 @@ def _expect_count(name: str, value: object, least: int, most: int | None = None)
 
 
 def _inspect(path: Path, function: str) -> tuple[LibraryFile, list[str]]:
-    """What workers need of a library, and the names of the function's parameters."""
+    """The identity of a library for workers, and the names of the function's parameters."""
     from relax_mlir.export.elf_sections import section
     from relax_mlir.export.inspect import inspect_library
     from relax_mlir.export.metadata import SECTION
@@ -123,12 +124,12 @@ class _Call(NamedTuple):
         arguments = arguments_of(batch, self.parameters)
         try:
             return self.engine.submit(self.library, self.function, self.threads, arguments)
-        except Exception as error:  # whatever an engine raises that is closed, or cannot send it
+        except Exception as error:  # a closed engine, or arguments that it cannot send
             raise BatchError(f"the engine does not take it: {type(error).__name__}: {error}") from error
 
 
 class _Pending(NamedTuple):
-    """A batch with the engine, or the error for which it is not."""
+    """A batch submitted to the engine, or the error that prevented it."""
 
     number: int
     future: Any
@@ -136,7 +137,7 @@ class _Pending(NamedTuple):
 
 
 def _begin_all(call: _Call, inputs: Iterable[object]) -> Iterator[_Pending]:
-    """Begin the batches one by one. Errors wait for their turn: what is before them arrives."""
+    """Submit the batches one by one. An error is yielded in order, after the results of the earlier batches."""
     number = -1
     try:
         for number, batch in enumerate(inputs):
@@ -146,7 +147,7 @@ def _begin_all(call: _Call, inputs: Iterable[object]) -> Iterator[_Pending]:
                 yield _Pending(number, None, _numbered(error, number))
                 return
             yield _Pending(number, future)
-    except Exception as error:  # of the caller's iterable: it waits for its turn, too
+    except Exception as error:  # of the caller's iterable: also yielded in order
         yield _Pending(number + 1, None, error)
 
 
@@ -166,12 +167,12 @@ def _results(call: _Call, inputs: Iterable[object], in_flight: int | None, bar: 
         call.engine.cancel([each.future for each in pending if each.error is None])
 
 
-def _result(call: _Call, pending: _Pending) -> Any:  # noqa: ANN401 - whatever the function gives
+def _result(call: _Call, pending: _Pending) -> Any:  # noqa: ANN401 - any result
     if pending.error is not None:
         raise pending.error
     try:
         outcome = call.engine.result(pending.future)
-    except Exception as error:  # each engine has its own for a lost worker
+    except Exception as error:  # each engine has its own exception for a lost worker
         reason = call.engine.explain(error) or f"it has not been run: {type(error).__name__}: {error}"
         raise _numbered(BatchError(reason), pending.number) from error
     if isinstance(outcome, Failed):
@@ -180,10 +181,10 @@ def _result(call: _Call, pending: _Pending) -> Any:  # noqa: ANN401 - whatever t
 
 
 def _model_error(failed: Failed) -> RelaxError:
-    """An error of the model as what it is in one process, where this project knows its class."""
+    """An error of the model as its own class if this project defines it, else as a `BatchError`."""
     cls = getattr(errors, failed.kind, RelaxError)
     if isinstance(cls, type) and issubclass(cls, RelaxError) and cls is not RelaxError:
-        with suppress(TypeError):  # a few take more than a message
+        with suppress(TypeError):  # some constructors take more than a message
             return cls(failed.message)
     return BatchError(f"{failed.kind}: {failed.message}")
 

@@ -29,7 +29,7 @@ class ProcessPool:
     ) -> Future[Done | Failed]:
         try:
             return self.pool.submit(run_batch, library, function, threads, arguments)
-        except BrokenExecutor as error:  # as `result` says of those before it
+        except BrokenExecutor as error:  # as in `result`
             future: Future[Done | Failed] = Future()
             future.set_exception(error)
             return future

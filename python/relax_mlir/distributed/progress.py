@@ -1,4 +1,4 @@
-"""How far `map_batches` is: a bar on terminals, nothing elsewhere."""
+"""The progress of `map_batches`: a bar on terminals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from relax_mlir import terminal
 
 
 class ProgressBar:
-    """Counts batches on stderr; the bar is there from `start` to the end of the ``with`` block.
+    """Counts batches on stderr; the bar is shown from `start` to the end of the ``with`` block.
 
     Args:
-        total: how many batches there are; None: that is not known.
-        wanted: None: where stderr is a terminal. Where it is none, what is wanted is one line at the end.
+        total: the number of batches; None: unknown.
+        wanted: true: show the progress; None: if stderr is a terminal. If stderr is no terminal, the
+            progress is one line at the end.
     """
 
     def __init__(self, total: int | None, wanted: bool | None) -> None:
@@ -30,12 +31,12 @@ class ProgressBar:
         return self
 
     def start(self) -> None:
-        """Show it, if it is wanted; the thread that draws it starts here, after processes that are forked."""
+        """Show the bar if it is wanted. This starts its drawing thread, after the worker processes have been forked."""
         if self._shown:
             self._bar.start()
 
     def advance(self) -> None:
-        """One batch more is done."""
+        """Count one more finished batch."""
         self._bar.advance(self._task)
 
     def __exit__(

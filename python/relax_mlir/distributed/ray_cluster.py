@@ -1,4 +1,4 @@
-"""Ray as an engine: it runs the batches of a lost worker on another one, as often as `max_retries` says."""
+"""Ray as an engine: it re-runs the batches of a lost worker on another one, up to `max_retries` times."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What runs in the processes of `map_batches`: it needs NumPy and the TVM FFI, not the compiler.
+"""The code that runs in the processes of `map_batches`: it needs NumPy and the TVM FFI, not the compiler.
 
-A process loads a library when a batch first asks for it, and keeps it. Its weights lie in the file, which the system
-maps once for all processes of a machine.
+A process loads a library with the first batch that needs it, and keeps it. Its weights are in the file, which the
+system maps once for all processes of a machine.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from relax_mlir.thread_teams import limit_threads, teams
 
 
 class LibraryFile(NamedTuple):
-    """An exported library, and what tells it from others.
+    """An exported library, and what identifies it.
 
-    Attributes: its path, which is the same on all machines; its size in bytes; where its metadata begins, and their
-    size; their SHA-256. The metadata name the module, the weights and the target.
+    Attributes: its path, which is the same on all machines; its size in bytes; the offset, size and SHA-256 of its
+    metadata. The metadata name the module, the weights and the target.
     """
 
     path: str
@@ -34,7 +34,7 @@ class LibraryFile(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """A shape as it travels."""
+    """A shape in the form in which it is sent."""
 
     values: tuple[int, ...]
 
@@ -46,7 +46,7 @@ class Done(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An error of the model: the name of its class, and its message. The engine does not take it for a failure."""
+    """An error of the model: the name of its class, and its message. The engine does not see it as a failure."""
 
     kind: str
     message: str
@@ -61,11 +61,12 @@ def run_batch(library: LibraryFile, function: str, threads: int, arguments: tupl
     """Call a function of a library.
 
     Args:
-        threads: on how many threads the function may run, in this process; 0: on as many as it is compiled for.
+        threads: the maximum number of threads of the function, in this process; 0: the number that it is compiled for.
         arguments: arrays, `Sizes`, numbers, and tuples of them.
 
     Raises:
-        OSError: there is no such file on this machine. RuntimeError: it cannot be loaded, or is another one.
+        OSError: there is no such file on this machine.
+        RuntimeError: the library cannot be loaded, or is not the one that the caller read.
     """
     module, of = _load(library)
     call = module.get_function(function)
@@ -74,13 +75,13 @@ def run_batch(library: LibraryFile, function: str, threads: int, arguments: tupl
         return Done(_sent(call(*map(_given, arguments))))
     except (
         Exception
-    ) as error:  # of the model, of any kind: it travels as a value, so that no engine tries again
+    ) as error:  # any error of the model: returned as a value, so that the engine does not retry
         known = getattr(error, "__tvm_ffi_error__", None)
         return Failed(type(error).__name__ if known is None else str(known.kind), str(error))
 
 
 def _load(library: LibraryFile) -> tuple[tvm_ffi.Module, list[int]]:
-    """The library, loaded unless it is, and the teams of threads; a file that has been replaced is another library."""
+    """The library, loaded on first use, and its thread pools. A replaced file is loaded as a new library."""
     inode = os.stat(library.path).st_ino
     with _lock:
         if (library, inode) not in _libraries:
@@ -91,9 +92,9 @@ def _load(library: LibraryFile) -> tuple[tvm_ffi.Module, list[int]]:
 
 
 def _spelling(path: str, inode: int) -> str:
-    """The path of a file in words that no other file has had: the bits of its inode are slashes and dots.
+    """A unique spelling of the path of a file: the bits of its inode, as slashes and dots.
 
-    The system's loader goes by the name: of a file that has been replaced it gives what it has loaded before.
+    The dynamic loader identifies libraries by path: for a replaced file it would return the one already loaded.
     """
     folder, name = os.path.split(path)
     return folder + "".join("/." if bit == "1" else "/" for bit in f"{inode:b}") + "/" + name
@@ -111,7 +112,7 @@ def _require_same(library: LibraryFile) -> None:
         )
 
 
-def _given(value: Any) -> Any:  # noqa: ANN401 - whatever functions take
+def _given(value: Any) -> Any:  # noqa: ANN401 - any argument
     if isinstance(value, Sizes):
         return tvm_ffi.Shape(value.values)
     if isinstance(value, tuple):
@@ -119,7 +120,7 @@ def _given(value: Any) -> Any:  # noqa: ANN401 - whatever functions take
     return to_ffi(value)
 
 
-def _sent(value: Any) -> Any:  # noqa: ANN401 - whatever functions give
+def _sent(value: Any) -> Any:  # noqa: ANN401 - any result
     if isinstance(value, tvm_ffi.Tensor):
         return to_numpy(value)
     if isinstance(value, tvm_ffi.Shape):

@@ -2,8 +2,7 @@
 
 Functions of a module (``mod["main"]``) are `Function`s. Their components are views of the IR: ``func.params``,
 ``func.body.blocks``, ``block.bindings``, ``binding.var``, ``binding.value``. The same classes build new expressions,
-and
-``Function(params, body, ret_type)`` builds a function from them. In a `BlockBuilder`, new expressions are values:
+and ``Function(params, body, ret_type)`` builds a function from them. In a `BlockBuilder`, new expressions are values:
 `bb.emit` takes them.
 
 Constants, shapes and unnamed tuples are nested in the expressions that use them, as in the script. All other ops are

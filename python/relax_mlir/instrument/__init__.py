@@ -1,4 +1,4 @@
-"""Instruments: objects that watch the passes of a `PassContext` (timing, printing, dumping, checking)."""
+"""Instruments: objects that observe the passes of a `PassContext` (timing, printing, dumping, checking)."""
 
 from relax_mlir.instrument.pass_instrument import PassInstrument, pass_instrument
 from relax_mlir.instrument.print_ir import FileTree, PrintAfter, PrintBefore

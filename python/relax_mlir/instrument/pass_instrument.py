@@ -1,4 +1,4 @@
-"""`PassInstrument`: what watches passes. Subclass it and override what you need."""
+"""`PassInstrument`: the base class of objects that observe passes. Subclass it and override what you need."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class PassInstrument:
-    """Base of all instruments; every method does nothing, `should_run` says yes.
+    """Base of all instruments; every method does nothing, and `should_run` returns True.
 
-    When each is called, and what an exception in one does: see `relax_mlir.transform.context`.
+    See `relax_mlir.transform.context` for the order of calls, and for the effect of exceptions in them.
     """
 
     def enter_pass_ctx(self) -> None:
@@ -22,20 +22,20 @@ class PassInstrument:
         """The context is being left."""
 
     def should_run(self, mod: IRModule, info: PassInfo) -> bool:
-        """Whether the pass may run."""
+        """True if the pass may run."""
         return True
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         """The pass is about to run on `mod`, which is not copied."""
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """The pass has run and left `mod` as it is now."""
+        """The pass has run; `mod` is its result."""
 
 
 T = TypeVar("T")
 
 
 def pass_instrument(cls: type[T]) -> type[T]:
-    """Class decorator: make a class that has some of the methods a `PassInstrument`."""
+    """Class decorator: make a `PassInstrument` from a class that has some of its methods."""
     namespace = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__qualname__": cls.__qualname__}
     return type(cls.__name__, (cls, PassInstrument), namespace)

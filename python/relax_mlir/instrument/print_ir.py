@@ -1,4 +1,4 @@
-"""Print the module before and after passes, in the manner of ``--mlir-print-ir-*``."""
+"""Print the module before and after passes, like ``--mlir-print-ir-*``."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class _Unit(NamedTuple):
-    """What is printed at once: the module, or a function of it."""
+    """A unit of printing: the module, or one of its functions."""
 
     name: str | None
     op: ir.Module | ir.Operation
 
 
 class FileTree:
-    """Where dumps go that are files: ``builtin_module_no-symbol-name/3_cse.mlir``, as those of ``mlir-opt``.
+    """A directory of dumps, with file names as in ``mlir-opt``: ``builtin_module_no-symbol-name/3_cse.mlir``.
 
-    Dumps of a function lie in a folder of its own below, ``func_func_main/3_0_cse.mlir``. The numbers count the dumps
-    of the module and of the function.
+    Dumps of a function are in a subdirectory: ``func_func_main/3_0_cse.mlir``. The numbers count the dumps of the
+    module and of the function.
     """
 
     def __init__(self, directory: str | Path) -> None:
@@ -35,7 +35,7 @@ class FileTree:
         self._counts: dict[tuple[str, ...], int] = {}
 
     def write(self, module: str, function: str | None, pass_name: str, text: str) -> Path:
-        """Write a dump of the module of that name ('': without one), or of a function of it, and give its path."""
+        """Write a dump of `module` ('' if unnamed), or of one of its functions, and return the path."""
         names = [f"builtin_module_{file_name(module) or 'no-symbol-name'}"]
         if function is not None:
             names.append(f"func_func_{file_name(function)}")
@@ -49,7 +49,7 @@ class FileTree:
 
 
 class _Printer(PassInstrument):
-    """Shared part: which passes, where to, and how."""
+    """Base of the printers: the selected passes, the output and the print options."""
 
     def __init__(
         self,
@@ -61,15 +61,15 @@ class _Printer(PassInstrument):
         tree: FileTree | None = None,
         heading: Callable[[str], str] = str,
     ) -> None:
-        """Make a printer.
+        """Create a printer.
 
         Args:
-            names: the passes around which to print; None: all.
-            stream: where to; None: the standard error.
-            options: how.
-            module_scope: false: around passes on functions print the functions, each alone.
-            tree: write files there, and nothing to `stream`.
-            heading: makes what is printed of the first line of each dump: a colour, for terminals.
+            names: print around these passes; None: around all.
+            stream: the output stream; None: stderr.
+            options: print options.
+            module_scope: false: around function passes, print each function separately.
+            tree: write files there instead of printing to `stream`.
+            heading: formats the first line of each dump for the stream, for instance in colour.
         """
         self.names = None if names is None else frozenset(names)
         self.stream = stream
@@ -79,11 +79,11 @@ class _Printer(PassInstrument):
         self.heading = heading
 
     def wants(self, info: PassInfo) -> bool:
-        """Passes that only run others are never printed: their parts are."""
+        """True if the pass is to be printed; composite passes never are, only the passes that they run."""
         return not info.composite and (self.names is None or info.name in self.names)
 
     def texts(self, mod: IRModule, info: PassInfo) -> Iterator[tuple[str | None, str]]:
-        """What is to be printed around a pass: names of functions (None: of the module) and their text."""
+        """The dumps to print around a pass, as (function name, text); the name is None for the module."""
         for name, op in self._units(mod, info):
             yield name, module_text(op, self.options)
 
@@ -108,7 +108,7 @@ class _Printer(PassInstrument):
 
 
 class PrintBefore(_Printer):
-    """Prints the module before every pass, or before those named."""
+    """Prints the module before every pass, or before the named ones."""
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         if self.wants(info):
@@ -117,7 +117,7 @@ class PrintBefore(_Printer):
 
 
 class PrintAfter(_Printer):
-    """Prints the module after every pass, or after those named; `on_change` only if the pass changed it."""
+    """Prints the module after every pass, or after the named ones; with `on_change` only if the pass changed it."""
 
     def __init__(
         self,

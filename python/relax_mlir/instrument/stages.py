@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class DumpStages(PassInstrument):
-    """``000-input.mlir``, then ``NNN-<pass>.mlir`` after each pass, in `directory`.
+    """Writes ``000-input.mlir``, then ``NNN-<pass>.mlir`` after each pass, to `directory`.
 
-    Passes that only run others get no file of their own. Files appear under their name only when complete.
-    A second use of the same object counts on.
+    Composite passes get no file. A file gets its name only when it is complete.
+    If the same object is used again, the numbering continues.
     """
 
     def __init__(self, directory: str | Path, options: PrintOptions = DEFAULT) -> None:

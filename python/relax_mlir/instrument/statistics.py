@@ -24,7 +24,7 @@ class OpCount:
 
 
 class PassStatistics(PassInstrument):
-    """Ops before and after each pass that is not made of others."""
+    """Number of ops before and after each pass that is not composite."""
 
     def __init__(self) -> None:
         self.counts: list[OpCount] = []

@@ -1,4 +1,4 @@
-"""Time per pass, as a tree: passes that run others contain them, MLIR's own passes included."""
+"""Time per pass, as a tree: composite passes contain the passes that they run, MLIR's own passes included."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class PassTime:
     children: list[PassTime] = field(default_factory=list)
 
     def stop(self, finished: bool) -> None:
-        """End the measurement; `finished` is false for a pass that did not end well."""
+        """End the measurement; `finished` is false if the pass failed."""
         self.seconds = time.perf_counter() - self.started
         self.finished = finished
 
 
 class PassTimingInstrument(PassInstrument):
-    """Measures every pass. The times are kept until the context is entered again."""
+    """Measures every pass. The times remain until the context is entered again."""
 
     def __init__(self) -> None:
         self.passes: list[PassTime] = []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WellFormed(PassInstrument):
-    """Raises `PassError` with the violations after the first pass that leaves any; checks the input too."""
+    """Raises `PassError` with the violations after the first pass that causes any; also checks the input."""
 
     def __init__(self) -> None:
         self._input_checked = False

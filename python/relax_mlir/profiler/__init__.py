@@ -1,4 +1,4 @@
-"""Where the time of compiled code goes: per op, beside the bytes it moves and the operations it does.
+"""Profile compiled code: time per op, with the bytes it moves and the floating-point operations it executes.
 
 ``rx.build(mod, profile=True)`` compiles a module so that it can be profiled;
 ``with executable.profile() as p`` records the calls in it. Then ``p.print()`` shows a table,

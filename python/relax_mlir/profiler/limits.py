@@ -1,4 +1,4 @@
-"""What the machine can do at most: multiply-adds of one core, and bytes copied."""
+"""Peak performance of the machine: multiply-adds of one core, and bandwidth of copies."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from relax_mlir.target import Target
 
 @dataclass(frozen=True)
 class Limits:
-    """What one core does at most: f32 operations per second, and bytes per second of a large copy."""
+    """Peak performance of one core: f32 operations per second, and bytes per second of a large copy."""
 
     flops: float
     bandwidth: float
 
     @staticmethod
     def measure() -> Limits:
-        """Those of this machine, measured once per process."""
+        """The limits of this machine, measured once per process."""
         return Limits(fma_peak(), copy_bandwidth(LARGE))
 
 
 LARGE = 1 << 28
 ROUNDS = 15
 STEPS = 200_000
-"""Rounds of independent multiply-adds per call: about a millisecond."""
+"""Iterations of independent multiply-adds per call: about a millisecond."""
 
 
 @cache
 def fma_peak() -> float:
-    """FLOP/s of f32 vector multiply-adds on one core, as many at a time as there are registers for."""
+    """FLOP/s of f32 vector multiply-adds on one core, with as many independent chains as vector registers allow."""
     target = Target("cpu")
     lanes, chains = target.lanes(32), min(target.num_vector_registers - 4, 24)
     engine = _engine(lanes, chains)
@@ -50,7 +50,7 @@ def fma_peak() -> float:
 
 
 def _engine(lanes: int, chains: int) -> ExecutionEngine:
-    """``multiply_add(n, x, y)``: `chains` vectors v become v·x + y, n times; gives the sum of all lanes."""
+    """``multiply_add(n, x, y)``: repeat v = v·x + y for `chains` vectors, `n` times; return the sum of all lanes."""
     with ir.Context(), ir.Location.unknown():
         module, f32 = ir.Module.create(), ir.F32Type.get()
         with ir.InsertionPoint(module.body):
@@ -72,14 +72,14 @@ def _engine(lanes: int, chains: int) -> ExecutionEngine:
 
 @cache
 def copy_bandwidth(size: int) -> float:
-    """Bytes per second, read and written, of a copy that moves `size` bytes in all."""
+    """Bytes per second of a copy that moves `size` bytes in total, reads plus writes."""
     source = np.ones(max(size // 8, 1), np.float32)
     copy = np.empty_like(source)
     return 2 * source.nbytes / _best(lambda: np.copyto(copy, source))
 
 
 def _best(call: Callable[[], object]) -> float:
-    """Seconds: the median of the better half of the rounds, since this is a limit."""
+    """Seconds per call: the median of the faster half of the runs, because this is a limit."""
     samples = []
     for _ in range(ROUNDS):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What was recorded, by call and by op: as a table, a trace, and a roofline plot."""
+"""The recorded calls and their summaries per op, as a table, a trace, or a roofline plot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRUNCATED = "calls were dropped: raise the capacity"
 
 @dataclass(frozen=True)
 class Event:
-    """One call: where, on which thread, when (nanoseconds of the monotonic clock), and its sizes."""
+    """One call: its site, thread, start and end (nanoseconds of the monotonic clock), and sizes."""
 
     site: Site
     thread: int
@@ -51,7 +51,7 @@ class Event:
 
 @dataclass(frozen=True)
 class OpSummary:
-    """All calls at one site, or of one op: their number, and sums over them (None: not known for some)."""
+    """All calls at one site, or of one op: their number and totals (None: unknown for some)."""
 
     site: Site
     calls: int
@@ -61,12 +61,12 @@ class OpSummary:
 
 
 class Profile:
-    """The calls of a profiled executable. `events` are there when the context is left.
+    """The calls of a profiled executable. `events` are available when the context is left.
 
     Attributes:
-        sites: every place that can be recorded.
-        events: calls, in the order in which they ended (about, where there are several threads).
-        truncated: whether calls were dropped because there was no more room.
+        sites: every call site that can be recorded.
+        events: the calls, in the order in which they ended (approximately, with several threads).
+        truncated: true if calls were dropped because the buffer was full.
     """
 
     def __init__(self, sites: tuple[Site, ...]) -> None:
@@ -75,15 +75,15 @@ class Profile:
         self.truncated = False
 
     def ops(self) -> list[OpSummary]:
-        """Prim and packed functions by site, those with the most time first."""
+        """Prim and packed functions by site, in order of decreasing time."""
         return self._summaries("prim", "packed")
 
     def functions(self) -> list[OpSummary]:
-        """Relax functions as a whole; what they call is in their time."""
+        """Relax functions, including the time of their callees."""
         return self._summaries("function")
 
     def _summaries(self, *kinds: str) -> list[OpSummary]:
-        # Sites are told apart as objects: two calls may be alike in all that is known of them.
+        # Group by the identity of the site: two sites may compare equal.
         groups: dict[int, list[Event]] = {}
         for event in self.events:
             if event.site.kind in kinds:
@@ -103,7 +103,7 @@ class Profile:
     def table(self, limits: Limits | None = None) -> Table:
         """The ops with times, calls, GFLOP/s, GB/s, and their shares of `limits` (measured now if not given).
 
-        ``% peak`` is the share of the machine's peak of floating-point operations, ``% copy`` that of its bandwidth.
+        ``% peak`` is relative to the peak FLOP/s of the machine, ``% copy`` to its copy bandwidth.
         """
         limits = limits or Limits.measure()
         found = report_table("Profile", WORDS, NUMBERS)
@@ -131,7 +131,7 @@ class Profile:
         return rows
 
     def _repr_html_(self) -> str:
-        """The table, for notebooks, readable on light and dark pages."""
+        """The table as HTML for notebooks, readable on light and dark pages."""
         title = f"Profile ({TRUNCATED})" if self.truncated else "Profile"
         return notebook.table(title, (*WORDS, *NUMBERS), self._rows(Limits.measure()), len(WORDS))
 
@@ -167,7 +167,7 @@ class Profile:
         Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
 
     def save_roofline(self, path: str | Path, limits: Limits | None = None) -> None:
-        """Plot GFLOP/s over FLOPs per byte of each op below the roof of the machine.
+        """Plot each op below the roofline of the machine: GFLOP/s over FLOPs per byte.
 
         Raises:
             UnsupportedError: matplotlib is not installed.
@@ -194,7 +194,7 @@ class Profile:
 
 
 def _head(summary: OpSummary) -> tuple[str, ...]:
-    """The cells that ops and functions have: name, place, calls, microseconds."""
+    """The cells that ops and functions have: name, location, calls, microseconds."""
     microseconds = f"{summary.seconds * 1e6:.1f}"
     return summary.site.name, _place(summary.site), str(summary.calls), microseconds
 

@@ -1,4 +1,4 @@
-"""Switch records on and off, and read them."""
+"""Start and stop the recording of calls, and decode the records."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContex
     """Record calls of an exported library while the context is entered; see `Executable.profile`.
 
     Args:
-        path: of a shared library whose executable was built with ``profile=True``. It is loaded, unless it is.
-        capacity: how many 64-bit words of records to keep.
+        path: a shared library whose executable was built with ``profile=True``. It is loaded if it is not yet.
+        capacity: size of the record buffer in 64-bit words.
 
     Raises:
-        ArgumentError: it writes no records, is being profiled already, or `capacity` is not positive. ParseError: it
-            is no library of this project.
+        ArgumentError: the library writes no records, is already being profiled, or `capacity` is not positive.
+        ParseError: the file is not a library of this project.
     """
-    from relax_mlir.export import inspect_library  # the profiler is below it
+    from relax_mlir.export import inspect_library  # the profiler is a lower layer
 
     sites = [
         Site(**{**site, "sizes": tuple(site["sizes"])}) for site in inspect_library(path).facts["profile"]
@@ -47,7 +47,7 @@ def profile_library(path: str | Path, capacity: int = 1 << 20) -> AbstractContex
 
 
 _kept: defaultdict[str, deque[object]] = defaultdict(lambda: deque(maxlen=4))
-"""The last records of each library: a call of another thread may still be writing to them."""
+"""The last record buffers of each library: a call on another thread may still be writing to them."""
 
 
 @contextlib.contextmanager
@@ -56,7 +56,8 @@ def recording(
 ) -> Iterator[Profile]:
     """A profile that is filled when the context is left; see `Executable.profile`.
 
-    `address`: where the code looks for the address of records; `keep`: is given memory that must live as long as it.
+    `address`: the location from which compiled code reads the buffer address; `keep`: gets the buffer, which must live
+    as long as the code.
     """
     if not sites:
         raise ArgumentError(
@@ -74,7 +75,7 @@ def recording(
             raise ArgumentError("profile: the executable is being profiled already")
         place.value = buffer.ctypes.data
     profile = Profile(tuple(sites))
-    # A call of another thread may still be writing when the context is left: the buffer lives with the code.
+    # A call on another thread may still be writing when the context is left, so the buffer lives as long as the code.
     keep(buffer)
     try:
         yield profile
