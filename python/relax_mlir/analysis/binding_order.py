@@ -1,4 +1,4 @@
-"""In which order `match_shape` can give values types that bind symbols."""
+"""The order in which `match_shape` ops can bind the symbols of several struct infos."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from relax_mlir.dialects.types import StructInfo
 
 
 def binding_order(infos: Sequence[StructInfo], known: Collection[str]) -> list[int] | None:
-    """The places of `infos` in an order in which each symbol is bound before a formula uses it.
+    """The indices of `infos` in an order in which each symbol is bound before an expression uses it.
 
-    A `match_shape` binds a symbol where a dimension is the symbol alone. `known`: symbols that are bound already.
-    None: a symbol stands in formulas only.
+    A `match_shape` binds a symbol where a dimension is the symbol alone. `known`: the symbols that are already bound.
+    None if there is no such order: a symbol only occurs in larger expressions.
     """
     bound = set(known)
     left = list(range(len(infos)))

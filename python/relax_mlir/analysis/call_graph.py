@@ -1,4 +1,4 @@
-"""The call graph of a module: who calls whom, and what is recursive."""
+"""The call graph of a module, and its recursive functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.mlir import func, ir
 
 
 def call_graph(module: ir.Module) -> dict[str, list[str]]:
-    """Relax function → the functions, Relax and prim, that it calls, each once, in the order of the program."""
+    """Relax function → the functions, Relax and prim, that it calls, each once, in program order."""
     graph: dict[str, list[str]] = {}
     for op in module.body.operations:
         if isinstance(op, func.FuncOp) and PRIM_FUNC not in op.attributes and not op.is_external:
@@ -21,10 +21,10 @@ def call_graph(module: ir.Module) -> dict[str, list[str]]:
 
 
 def recursion(module: ir.Module) -> list[list[str]]:
-    """The groups of functions that call each other, directly or over others; a function alone calls itself.
+    """The groups of functions that call each other, directly or indirectly; also single functions that call themselves.
 
-    The strongly connected components of the call graph, by Tarjan's algorithm (SIAM J. Comput. 1972), without
-    those of one function that does not call itself. A group is in the order of the module; callees come first.
+    These are the strongly connected components of the call graph, by Tarjan's algorithm (SIAM J. Comput. 1972), without
+    single functions that do not call themselves. A group is in module order; callee groups come first.
     """
     graph = call_graph(module)
     order = {name: index for index, name in enumerate(graph)}
@@ -36,7 +36,7 @@ def recursion(module: ir.Module) -> list[list[str]]:
 
 
 def components(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """The strongly connected components of a graph, those that others reach first; edges to no node are ignored."""
+    """The strongly connected components of a graph, successors first; edges to unknown nodes are ignored."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

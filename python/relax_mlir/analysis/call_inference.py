@@ -1,4 +1,4 @@
-"""What a call of a Relax function gives: the callee's signature with the call's dimensions substituted."""
+"""Infer the result of a call of a Relax function: the callee's signature with the call's dimensions substituted."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from relax_mlir.symbolic import Dim
 
 
 def infer_call(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> StructInfo:
-    """Info of the result of calling `target` with `args`: its signature with the call's dimensions substituted.
+    """The struct info of the result of calling `target` with `args`: its signature, with the call's dimensions.
 
-    Dimensions that the callee alone knows are unknown to its callers. Arguments may be known less well than the
+    Dimensions whose symbols only the callee defines are unknown to its callers. Arguments may be less precise than the
     parameters (of unknown dimension, rank or dtype): the call then checks them at run time, see `needs_checks`.
 
-    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature, or the bounds of its symbols.
+    Raises `ArgumentError`, `ShapeError` if the arguments contradict the signature, or the bounds of its symbols.
     """
     mapping = call_mapping(callee, target, args)
     return substitute(_forget(struct_info(target.type.results[0]), set(mapping)), mapping)
 
 
 def needs_checks(param: StructInfo, arg: StructInfo) -> bool:
-    """Whether a parameter says more than is known of the argument: a dimension, a rank or a dtype."""
+    """True if the parameter is more precise than the argument: in a dimension, the rank or the dtype."""
     if isinstance(param, Tuple) and isinstance(arg, Tuple):
         return any(map(needs_checks, param.fields, arg.fields))
     if isinstance(param, Tensor) and isinstance(arg, Tensor):
@@ -42,7 +42,7 @@ def _says_more(wanted: tuple[Dim | None, ...] | None, given: tuple[Dim | None, .
 
 
 def _forget(info: StructInfo, known: set[str]) -> StructInfo:
-    """`info` with unknown dimensions for those of symbols that are not `known`."""
+    """`info` with None for the dimensions that use a symbol outside of `known`."""
 
     def dims(shape: tuple[Dim | None, ...] | None) -> list[Dim | None] | None:
         if shape is None:
@@ -59,9 +59,9 @@ def _forget(info: StructInfo, known: set[str]) -> StructInfo:
 
 
 def call_mapping(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -> dict[str, Dim]:
-    """The dimensions that the symbols of the parameters of `target` stand for in a call with `args`.
+    """The dimensions of the symbols of the parameters of `target` in a call with `args`.
 
-    Raises `ArgumentError`, `ShapeError` when the arguments contradict the signature.
+    Raises `ArgumentError`, `ShapeError` if the arguments contradict the signature.
     """
     params = [struct_info(t) for t in target.type.inputs]
     if len(params) != len(args):
@@ -79,7 +79,7 @@ def call_mapping(callee: str, target: func.FuncOp, args: Sequence[StructInfo]) -
 
 @dataclass(frozen=True)
 class _Pair:
-    """A dimension of a parameter, and that of the argument given for it; `what` says which, in words."""
+    """A dimension of a parameter and that of its argument; `what` describes both in messages."""
 
     what: str
     axis: int
@@ -121,9 +121,9 @@ def _dims(
 
 
 def _solved(pairs: Sequence[_Pair], is_checked: bool) -> dict[str, Dim]:
-    """The callee's symbols in terms of the caller's.
+    """The callee's symbols as expressions of the caller's.
 
-    One that cannot be told is an error, unless the call checks its arguments when it runs.
+    An undetermined symbol is an error, unless the call checks its arguments at run time.
     """
     mapping: dict[str, Dim] = {}
     for definition, value in symbolic.solutions([(pair.want, pair.have) for pair in pairs]):
@@ -151,9 +151,9 @@ def _check(pairs: Sequence[_Pair], mapping: dict[str, Dim]) -> None:
 
 
 def _check_bounds(callee: str, target: func.FuncOp, mapping: dict[str, Dim]) -> None:
-    """Raise `ShapeError` if no value of the call's dimensions lies within the callee's bounds.
+    """Raise `ShapeError` if no value of the call's dimensions is within the callee's bounds.
 
-    Where some do and some do not, the callee checks them when it is entered.
+    If only some values are, the callee checks the bounds on entry.
     """
     for name, (low, high) in read_bounds(target).items():
         dim = mapping.get(name)

@@ -1,4 +1,4 @@
-"""Calls of prim funcs whose buffers have declared shapes: whether the sizes of a call are those that it declares."""
+"""Compare the sizes of calls of prim funcs with the declared shapes of their buffers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from relax_mlir.symbolic import Dim
 
 
 def filled_buffers(function: func.FuncOp) -> int | None:
-    """How many buffers a prim func fills; None unless those are its last ones.
+    """The number of output buffers of a prim func; None unless those are its last buffers.
 
-    On tensors these are its results, on memrefs the arguments in which its body stores.
+    On tensors these are its results, on memrefs the arguments to which its body stores.
     """
     if function.type.results:
         return len(function.type.results)
@@ -35,12 +35,12 @@ def filled_buffers(function: func.FuncOp) -> int | None:
 
 
 def declared_params(function: func.FuncOp) -> list[PrimParam]:
-    """The parameters of a prim func: as declared, else as their types tell."""
+    """The parameters of a prim func: as declared, else derived from their types."""
     return prim_params(function) or _typed_params(function)
 
 
 def _typed_params(function: func.FuncOp) -> list[PrimParam]:
-    """Parameters as their types tell: numbers, and a symbol for each size that is not known."""
+    """Parameters derived from their types: integers, and buffers with a new symbol for each dynamic size."""
     found = []
     for number, type_ in enumerate(function.type.inputs):
         if not isinstance(type_, ir.RankedTensorType | ir.MemRefType):
@@ -56,7 +56,7 @@ def _typed_params(function: func.FuncOp) -> list[PrimParam]:
 
 @dataclass(frozen=True)
 class Unproved:
-    """A size of a call that is not known to be the declared one."""
+    """A size of a call that is not proved equal to the declared one."""
 
     argument: int
     axis: int
@@ -66,7 +66,7 @@ class Unproved:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the two sizes can never be equal."""
+        """True if the two sizes can never be equal."""
         if self.given is None or self.expected is None:
             return False
         return symbolic.prove_not_equal(self.given, self.expected)
@@ -78,20 +78,20 @@ class PrimCall:
 
     params: Sequence[PrimParam]
     given: Sequence[StructInfo | Dim]
-    """A struct info for each argument; the value of integers where it is known."""
+    """A struct info for each argument; for an integer its value, if known."""
     symbols: dict[str, Dim] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, op: ir.Operation, function: func.FuncOp) -> PrimCall | None:
-        """None if there are not as many parameters as arguments. Without declarations, the types tell sizes."""
+        """The arguments of `op`; None if their number differs. Undeclared sizes are taken from the parameter types."""
         params = declared_params(function)
         given = [*_given(op.operands[0]), *passed_results(op)]
         given += [d for d in dims_from_attr(op.attributes["tir_vars"]) if d is not None]
         return None if len(params) != len(given) else cls(params, given)
 
     def unproved(self) -> Iterator[Unproved]:
-        """Sizes that are not known to be the declared ones; arguments count from 0, destinations included."""
+        """The sizes that are not proved equal to the declared ones; arguments count from 0, destinations included."""
         for param, value in zip(self.params, self.given, strict=True):
             if param.shape is None and not isinstance(value, StructInfo):
                 self._bind(param.name, value, f"argument '{param.name}'")
@@ -134,7 +134,7 @@ class PrimCall:
 
 
 def _given(arguments: ir.Value) -> Iterator[StructInfo | Dim]:
-    """What is known of a tuple of arguments: where the tuple is made, the values of the integers in it too."""
+    """The struct infos of a tuple of arguments; if the tuple op is visible, also the values of its integers."""
     defining = defining_op(arguments)
     if defining is None or defining.name != TUPLE:
         yield from flat_infos(struct_info(arguments.type))
@@ -145,7 +145,7 @@ def _given(arguments: ir.Value) -> Iterator[StructInfo | Dim]:
 
 
 def flat_infos(info: StructInfo) -> Iterator[StructInfo | Dim]:
-    """What a prim func is given for a value: tensors, and integers where they are known."""
+    """The arguments of a prim func for one value: tensors, and integers with their values if known."""
     if isinstance(info, Tuple):
         for item in info.fields:
             yield from flat_infos(item)
@@ -157,7 +157,7 @@ def flat_infos(info: StructInfo) -> Iterator[StructInfo | Dim]:
 
 
 def wrong_dtypes(function: func.FuncOp, infos: Sequence[StructInfo]) -> Iterator[str]:
-    """Messages on tensors whose dtype differs in sign from the declared one: the types know no signs."""
+    """Messages on tensors whose dtype differs in signedness from the declared one, which the types do not express."""
     params = prim_params(function)
     for param, info in zip(params or (), infos, strict=False):
         if param.dtype is not None and isinstance(info, Tensor) and info.dtype not in (None, param.dtype):

@@ -1,8 +1,8 @@
-"""Evaluation of pure ops on NumPy arrays: what each op computes, as a table of one row per op.
+"""Evaluation of pure ops on NumPy arrays, as a table with one entry per op.
 
-Used by constant folding, so every row gives what compiled code gives: integers wrap around, float16 and bfloat16
-are computed in float32 and rounded once. Functions such as ``exp``, and sums, are evaluated in float64 and
-rounded, where compiled code may differ in the last place.
+Constant folding uses it, so every entry computes what compiled code computes: integers wrap around, float16 and
+bfloat16 are computed in float32 and rounded once. Functions such as ``exp``, and sums, are evaluated in float64 and
+rounded; compiled code may differ from that in the last place.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from relax_mlir.dialects.select import clip_bound
 
 Array = np.ndarray[Any, Any]
 Evaluator = Callable[[OpArgs, Sequence[Array]], "Array | None"]
-"""``evaluator(args, operands)``: the result in any dtype, or None if compiled code must decide."""
+"""``evaluator(args, operands)``: the result in any dtype, or None to leave the op to compiled code."""
 
 
 def evaluate(args: OpArgs, operands: Sequence[Array], dtype: DType) -> Array | None:
-    """The result of the op `args` on `operands`, in `dtype`; None if the op, or this case of it, is not known."""
+    """The result of the op `args` on `operands`, in `dtype`; None if the op, or this case of it, is not supported."""
     evaluator = EVALUATORS.get(args.op)
     if evaluator is None:
         return None
@@ -39,12 +39,12 @@ def _is_float(array: Array) -> bool:
 
 
 def _widened(array: Array) -> Array:
-    """float16 and bfloat16 as float32; other arrays as they are."""
+    """Convert float16 and bfloat16 to float32; return other arrays unchanged."""
     return array.astype(np.float32) if _is_float(array) and array.itemsize == 2 else array
 
 
 def _doubled(array: Array) -> Array:
-    """Floats as float64; other arrays as they are."""
+    """Convert floats to float64; return other arrays unchanged."""
     return array.astype(np.float64) if _is_float(array) else array
 
 
@@ -54,7 +54,7 @@ def _exact(function: Callable[..., Array]) -> Evaluator:
 
 
 def _rounded(function: Callable[..., Array]) -> Evaluator:
-    """A function of floats whose last place depends on how it is computed: in float64."""
+    """A function of floats whose last place depends on the algorithm: computed in float64."""
 
     def evaluator(args: OpArgs, xs: Sequence[Array]) -> Array:
         result = function(*map(_doubled, xs))
@@ -64,12 +64,12 @@ def _rounded(function: Callable[..., Array]) -> Evaluator:
 
 
 def _rounding(function: Callable[[Array], Array]) -> Evaluator:
-    """Rounding to integers, which integers need not."""
+    """Rounding to an integer value; integers are returned unchanged."""
     return lambda args, xs: function(_widened(xs[0])) if _is_float(xs[0]) else xs[0]
 
 
 def _test(function: Callable[[Array], Array], otherwise: bool) -> Evaluator:
-    """A test of floats, with its answer for other dtypes."""
+    """A test on floats, with its constant result for other dtypes."""
 
     def evaluator(args: OpArgs, xs: Sequence[Array]) -> Array:
         return function(_widened(xs[0])) if _is_float(xs[0]) else np.full(xs[0].shape, otherwise)
@@ -82,7 +82,7 @@ def _power(args: OpArgs, xs: Sequence[Array]) -> Array | None:
     if _is_float(base):
         return _rounded(np.power)(args, xs)
     if (exponent < 0).any():
-        return None  # NumPy refuses it
+        return None  # not supported by NumPy
     return np.power(base, exponent)
 
 
@@ -98,7 +98,7 @@ def _astype(args: OpArgs, xs: Sequence[Array]) -> Array | None:
 
 
 def _saturated(values: Array, target: DType) -> Array:
-    """Floats as integers: cut, limited to the range, 0 for NaN."""
+    """Floats as integers: truncated, clamped to the range, 0 for NaN."""
     limits = np.iinfo(target.numpy)
     cut = np.trunc(values)
     below, above = cut < float(limits.min), cut >= float(limits.max) + (target.bits < 64)
@@ -118,13 +118,13 @@ def _clip(args: OpArgs, xs: Sequence[Array]) -> Array:
 
 def _fma(args: OpArgs, xs: Sequence[Array]) -> Array | None:
     if xs[0].dtype == np.float64:
-        return None  # NumPy has no fused one
+        return None  # NumPy has no fused multiply-add
     x1, x2, x3 = map(_doubled, xs)
     return x1 * x2 + x3
 
 
 def _reduction(function: Callable[..., Array], *, empty: bool, position: bool = False) -> Evaluator:
-    """A reduction along the op's axes; `empty`: it has a result where there are no elements."""
+    """A reduction along the op's axes; `empty`: it has a result for zero elements."""
 
     def evaluator(args: OpArgs, xs: Sequence[Array]) -> Array | None:
         x = xs[0]
@@ -141,12 +141,12 @@ def _reduction(function: Callable[..., Array], *, empty: bool, position: bool = 
 
 
 def _of_dtype(function: Callable[..., Array]) -> Callable[..., Array]:
-    """A sum or product in the dtype of the operand, which NumPy would widen."""
+    """A sum or product in the dtype of the operand, where NumPy would use a wider one."""
     return lambda x, **axes: function(x, dtype=x.dtype, **axes)
 
 
 def _quiet(function: Callable[..., Array]) -> Callable[..., Array]:
-    """A mean or variance of nothing, which NumPy warns of."""
+    """A mean or variance that gives NaN for zero elements, without NumPy's warning."""
 
     def evaluator(x: Array, **axes: Any) -> Array:  # noqa: ANN401 - NumPy's axis and keepdims
         if x.size:
@@ -229,4 +229,4 @@ EVALUATORS: dict[str, Evaluator] = {
     "variance": _reduction(_quiet(np.var), empty=True),
     "where": lambda args, xs: np.where(*xs),
 }
-"""Op name (without ``relax.``) → evaluator. Ops that make tensors are left out: a constant is larger than they."""
+"""Op name (without ``relax.``) → evaluator. Ops that create tensors are omitted: a constant is larger than the op."""

@@ -1,4 +1,4 @@
-"""How much memory the tensors of a function need, as formulas of its symbols."""
+"""The memory that the tensors of a function need, as expressions of its symbols."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ PASSES = ("to-non-dataflow", "call-tir-rewrite", "static-plan-block-memory")
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes that one call of a function allocates, arguments and constants not counted.
+    """Bytes that one call of a function allocates, without arguments and constants.
 
-    The formulas are those of the form that ``call-tir-rewrite`` and ``static-plan-block-memory`` give. Ops in a loop
-    count once. What packed functions and other Relax functions allocate is not known here.
+    The expressions hold for the form after ``call-tir-rewrite`` and ``static-plan-block-memory``. Ops in a loop count
+    once. Allocations by packed functions and by other Relax functions are not included.
     """
 
     function: str
     tensors: int
     """Number of tensors that the function allocates."""
     storages: int
-    """Number of storages that they share."""
+    """Number of storages that the tensors share."""
     total: Dim
-    """Bytes of all tensors, were each to have memory of its own."""
+    """Bytes of all tensors, without sharing."""
     planned: Dim
     """Bytes of all storages."""
     peak: Dim
-    """Bytes of the storages that live at the same time, at most."""
+    """Maximum number of bytes of storages that are live at the same time."""
     bounds: tuple[tuple[str, int, int | None], ...] = ()
 
     def at(self, **values: int) -> dict[str, int]:
-        """The three sizes for values of the symbols."""
+        """The three sizes for the given values of the symbols."""
         return {
             name: symbolic.evaluate(dim, values) if not isinstance(dim, int) else dim
             for name, dim in self._sizes().items()
         }
 
     def limits(self) -> dict[str, tuple[int | None, int | None]]:
-        """Smallest and largest value of the three sizes within the bounds of the symbols; None: no limit."""
+        """Minimum and maximum of the three sizes within the bounds of the symbols; None: no limit."""
         bounds = {name: (low, high) for name, low, high in self.bounds}
         return {name: symbolic.bounds(dim, bounds) for name, dim in self._sizes().items()}
 
@@ -59,7 +59,7 @@ class MemoryEstimate:
         return {"total": self.total, "planned": self.planned, "peak": self.peak}
 
     def __str__(self) -> str:
-        """A table: a row per size, with its limits where bounds make them finite."""
+        """A table: a row per size, with its limits if the bounds make them finite."""
         titles = {"total": "without reuse", "planned": "with reuse", "peak": "live at once"}
         rows = [("", "bytes", "at most")]
         for name, dim in self._sizes().items():
@@ -80,17 +80,17 @@ def estimate_memory(
     values: Mapping[str, int] | None = None,
     bounds: Bounds | None = None,
 ) -> list[MemoryEstimate]:
-    """The memory that the functions of a module at level R1 (after ``legalize-ops``) need, or in explicit memory.
+    """Estimate the memory of functions of a module at level R1 (after ``legalize-ops``) or with explicit memory.
 
     Args:
         mod: the module, which is not changed.
-        function: the one function to look at; by default all public ones.
-        values: values of symbols, put into the formulas.
-        bounds: bounds of symbols, for proofs and limits, beside those that functions declare.
+        function: the name of one function; by default all public ones.
+        values: values of symbols, substituted into the expressions.
+        bounds: bounds of symbols for proofs and limits, in addition to those that functions declare.
 
     Raises:
         UnknownNameError: no such function.
-        UnsupportedError: the module has ops that are not legalised, or sizes that are no formulas any more.
+        UnsupportedError: the module has ops that are not legalised, or sizes that are no longer expressions.
     """
     from relax_mlir.passes.memory.static_plan_block_memory import symbol_bounds
     from relax_mlir.transform import create_pass, relax_functions
@@ -121,7 +121,7 @@ def estimate_memory(
 
 
 def planning_context() -> PassContext:
-    """The current context for passes on a copy that is only looked at: unless it says so, they verify nothing."""
+    """The current context, for passes on a temporary copy: without verification unless its config enables it."""
     from relax_mlir.transform import PassContext
     from relax_mlir.transform.config import VERIFY_EACH
 
@@ -170,7 +170,7 @@ class _Estimator:
         return self._put(dims[0])
 
     def _walk(self, block: ir.Block, live: Dim, peak: Dim) -> tuple[Dim, Dim]:
-        """Bytes that live at the end of `block`, and the most on the way."""
+        """Live bytes at the end of `block`, and the peak so far."""
         for view in block.operations:
             op = view.operation
             if op.name == ALLOC_STORAGE:

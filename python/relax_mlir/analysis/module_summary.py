@@ -1,4 +1,4 @@
-"""What a module is made of, at a glance: ops, weights, dynamic dimensions, arithmetic and memory as formulas."""
+"""A summary of a module: ops, weights, dynamic dimensions, and arithmetic and memory as expressions."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
 
 SHOWN = 5
-"""How many weights a summary shows."""
+"""The maximum number of weights in a summary."""
 STRUCTURE = frozenset(
     f"relax.{name}"
     for name in ("constant", "dataflow", "output", "shape_expr", "prim_value", "tuple_get_item", "yield")
 )
-"""Ops that say how a program is put together, which are not listed."""
+"""Ops that only express the structure of a program, and are not listed."""
 
 
 @dataclass(frozen=True)
 class OpCount:
-    """How often an op occurs, and what its calls multiply and add up (None: not known), ops in loops once."""
+    """The number of occurrences of an op, and their multiply-adds (None: unknown); ops in loops count once."""
 
     op: str
     calls: int
@@ -50,27 +50,27 @@ class OpCount:
 
 @dataclass(frozen=True)
 class Weight:
-    """A constant: its name (that of a parameter of PyTorch, or of an initializer of ONNX; "" if it has none)."""
+    """A constant and its name (of a PyTorch parameter or an ONNX initializer; "" if it has none)."""
 
     name: str
     info: Tensor
     size: int
-    """In bytes."""
+    """Size in bytes."""
 
 
 @dataclass(frozen=True)
 class FunctionSummary:
-    """One Relax function. Ops in loops, and in both ways of a branch, count once.
+    """One Relax function. Ops in loops count once, and so do those of both branches of a conditional.
 
     Attributes:
         name: its name.
-        signature: parameters and result, as scripts write them.
+        signature: parameters and result, in script syntax.
         symbols: its dynamic dimensions with their bounds; None: no limit.
         weights: number of constants, of their elements, and of their bytes.
         largest: the constants, the largest first.
         ops: the ops, the most frequent first.
-        flops: floating-point operations of contractions, two for each multiply-add, as a formula; None: not known.
-        memory: the memory that a call allocates; a text says why it is not known.
+        flops: floating-point operations of contractions as an expression, two per multiply-add; None: unknown.
+        memory: the memory that a call allocates, or a string with the reason why it is unknown.
     """
 
     name: str
@@ -83,7 +83,7 @@ class FunctionSummary:
     memory: MemoryEstimate | str
 
     def __str__(self) -> str:
-        """The facts, one in a line, and a table of ops."""
+        """The facts, one per line, and a table of ops."""
         tensors, elements, size = self.weights
         named = [weight for weight in self.largest if weight.name]
         facts = [
@@ -129,7 +129,7 @@ class ModuleSummary:
 
 
 def summarize(mod: IRModule, *, memory: bool = True) -> ModuleSummary:
-    """What each public Relax function of `mod` is made of; `IRModule.summary` calls it.
+    """Summarise each public Relax function of `mod`; called by `IRModule.summary`.
 
     Args:
         mod: a module of Relax ops, which is not changed.
@@ -194,7 +194,7 @@ def _summary(function: func.FuncOp, estimates: dict[str, MemoryEstimate] | str) 
 
 
 def _weight(op: ir.Operation) -> Weight | None:
-    """The constant that an op is, if it is one."""
+    """The constant that an op defines; None for other ops."""
     if op.name != ConstantOp.OPERATION_NAME:
         return None
     info = struct_info(op.results[0].type)

@@ -1,4 +1,4 @@
-"""What a prim func must be by itself (invariant 8 of `relax_mlir.analysis.well_formed`)."""
+"""The invariants of a single prim func (invariant 8 of `relax_mlir.analysis.well_formed`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.symbolic import Dim
 
 
 def prim_violations(prim: func.FuncOp) -> Iterator[tuple[ir.Operation | ir.OpView, str]]:
-    """The ops by which a prim func breaks invariant 8, and how; raises what `prim_params` does."""
+    """The ops of a prim func that violate invariant 8, with messages; raises the errors of `prim_params`."""
     name = prim.name.value
     if "sym_visibility" not in prim.attributes:
         yield prim, f"prim func '{name}' is public"
@@ -44,7 +44,7 @@ def prim_violations(prim: func.FuncOp) -> Iterator[tuple[ir.Operation | ir.OpVie
 
 
 def _undetermined(prim: func.FuncOp) -> Iterator[tuple[str, Dim, str]]:
-    """The symbols that nothing gives a value, once each: the first parameter and dimension that use one."""
+    """The symbols that no parameter defines, once each, with the first parameter and dimension that use them."""
     params = prim_params(prim) or []
     known = {param.name for param in params if param.shape is None}
     dims = [dim for param in params for dim in param.shape or ()]

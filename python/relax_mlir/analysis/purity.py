@@ -1,4 +1,4 @@
-"""Which functions have effects: those that act, and those that call such a function, over any number of calls."""
+"""Purity of functions: a function has effects if it contains an op with effects, or calls such a function."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from relax_mlir.mlir import func, ir
 
 
 def is_pure(function: func.FuncOp) -> bool:
-    """Whether a call of `function` (of a module) only computes its result, so that it may be dropped or merged.
+    """True if a call of `function` (of a module) only computes its result, so that it may be removed or merged.
 
-    Prim funcs are pure, and so are functions with the attribute ``relax.force_pure``, by which users vouch for
-    them. A recursive function is pure if nothing that it reaches acts.
+    Prim funcs are pure. Functions with the attribute ``relax.force_pure`` are assumed to be pure. A recursive function
+    is pure if no function that it reaches has effects.
     """
     expect("is_pure: 'function'", function, func.FuncOp, "a function of a module")
     tops = entry_block(function.operation.parent).operations
@@ -24,7 +24,7 @@ def is_pure(function: func.FuncOp) -> bool:
 
 
 def impure_functions(functions: Mapping[str, func.FuncOp]) -> set[str]:
-    """Names of the functions with effects among all those of a module."""
+    """The names of the functions with effects, given all functions of a module."""
     callers: dict[str, set[str]] = {}
     waiting: list[str] = []
     for name, function in functions.items():
@@ -53,7 +53,7 @@ def _is_vouched_for(function: func.FuncOp) -> bool:
 
 
 def acts(root: ir.Operation, impure: set[str]) -> ir.Operation | None:
-    """The first op in `root` that has effects, `impure` being the functions that have; None if there is none."""
+    """The first op in `root` that has effects or calls a function in `impure`; None if there is none."""
     for op in ops_of(root):
         if _is_effect(op):
             return op

@@ -1,4 +1,4 @@
-"""Attributes and names that belong to the lowering: functions of users have none of them (invariants 9 and 15)."""
+"""Attributes and names that are reserved for the lowering: user functions must not have them (invariants 9 and 15)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.dialects import attributes as attr
 from relax_mlir.mlir import func, ir
 
 LOWERED = (attr.SIGNATURE, attr.CHECK, attr.CONSTANT, attr.PACKED)
-"""Attributes that all modules below level R1 have, if they hold anything of a Relax function."""
+"""Attributes that mark a module below level R1: it has one of them if it comes from Relax functions."""
 ALLOWED = frozenset(
     {
         *(attr.PRIM_FUNC, attr.PARAMS, attr.FORCE_PURE, attr.DONATED, attr.PATTERN, attr.KERNEL),
@@ -25,11 +25,11 @@ ALLOWED = frozenset(
         ),
     }
 )
-"""The attributes that begin with ``relax.`` and functions may have above level T."""
+"""The attributes with prefix ``relax.`` that functions may have above level T."""
 PLAIN = frozenset(
     {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs", "no_inline", "body"}
 )
-"""Attributes that ``func.func`` has, too."""
+"""The attributes of ``func.func``."""
 PREFIXES = ("relax.", "llvm.", "bufferization.")
 NAME_PREFIXES = ("relax.", "__")
 ENTRY_PREFIX = "__tvm_ffi_"
@@ -37,13 +37,13 @@ SHAPES_SUFFIX = ".shapes"
 
 
 def is_lowered(tops: Sequence[ir.OpView]) -> bool:
-    """Whether a module is below level R1: it has functions of the lowering, and no Relax function."""
+    """True if a module is below level R1: it has functions with attributes of the lowering, and no Relax function."""
     marked = any(name in op.attributes for op in tops for name in LOWERED)
     return marked and not any(isinstance(op, func.FuncOp) and _is_relax(op) for op in tops)
 
 
 def _is_relax(op: func.FuncOp) -> bool:
-    """Whether a function is written in Relax: by its types, or by an op of its body."""
+    """True if a function is written in Relax, judging by its types and the ops of its body."""
     if attr.PRIM_FUNC in op.attributes or op.is_external:
         return False
     types = [*op.type.inputs, *op.type.results]
@@ -58,7 +58,7 @@ def _has_symbols(type_: ir.Type) -> bool:
 
 @functools.cache
 def _llvm_attributes() -> frozenset[str]:
-    """What LLVM would believe of a function (``passthrough``, ``noreturn``, ``target_cpu``, …): its op's attributes."""
+    """Attributes that LLVM would act on (``passthrough``, ``noreturn``, ``target_cpu``, …): those of ``llvm.func``."""
     from relax_mlir.mlir import llvm
 
     found = {name for name, value in vars(llvm.LLVMFuncOp).items() if isinstance(value, property)}
@@ -66,7 +66,7 @@ def _llvm_attributes() -> frozenset[str]:
 
 
 def reserved_attributes(op: func.FuncOp) -> Iterator[str]:
-    """The attributes of a function, and of its parameters, that belong to the lowering."""
+    """The attributes of a function and of its parameters that are reserved for the lowering."""
     given = list(op.attributes)
     for key in ("arg_attrs", "res_attrs"):
         if key in op.attributes:
@@ -77,12 +77,12 @@ def reserved_attributes(op: func.FuncOp) -> Iterator[str]:
 
 
 def is_reserved_name(name: str) -> bool:
-    """Whether the lowering makes functions of such names."""
+    """True if the name is reserved for functions that the lowering creates."""
     return name.endswith(SHAPES_SUFFIX) or name.startswith(NAME_PREFIXES) or ENTRY_PREFIX in name
 
 
 def unusable_name(name: str) -> str:
-    """The reason why no symbol or parameter can have a name, or ""."""
+    """The reason why a symbol or parameter cannot have the name, or ""."""
     if not name:
         return "is empty"
     if "\0" in name:

@@ -1,11 +1,12 @@
 """Structural equality of modules and of functions, up to the names of SSA values and of symbols.
 
-Locations do not count, nor whether an attribute that has its default is written. Symbols may be renamed, one to one per
-function: ``(n, m)`` and ``(a, b)`` are equal, where ``(n, n)`` and ``(a, b)`` are not. Constants are compared by their
-elements.
+Locations are ignored, and so is whether an attribute with its default value is written explicitly. Symbols may be
+renamed, one to one per function: ``(n, m)`` and ``(a, b)`` are equal, ``(n, n)`` and ``(a, b)`` are not. Constants are
+compared by their elements.
 
-Modules have the same functions, by name. A function compared by itself has no name: that belongs to the module, as does
-whether it is private. The names of the functions that it calls count, unless ``map_free_vars=True``.
+Equal modules have equal functions of the same names. If single functions are compared, their names and visibility are
+ignored, since these belong to the module. The names of the functions that they call count, unless
+``map_free_vars=True``.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 DIM_KINDS = (ir.ArrayAttr, ir.StringAttr, ir.IntegerAttr)
 NAME_ATTRIBUTES = ("sym_name", "sym_visibility")
-"""What a function is called, and by whom: the module's part of it."""
+"""The name and visibility of a function, which belong to the module."""
 
 Comparable: TypeAlias = "IRModule | ir.Module | func.FuncOp"
-"""What can be compared: a module, or a function, Relax or prim."""
+"""A module, or a Relax or prim function."""
 
 
 class _Different(Exception):
@@ -43,18 +44,18 @@ class _Different(Exception):
 
 
 def structural_equal(left: Comparable, right: Comparable, map_free_vars: bool = False) -> bool:
-    """Whether two modules, or two functions, are structurally equal; see `assert_structural_equal`."""
+    """True if two modules, or two functions, are structurally equal; see `assert_structural_equal`."""
     return find_difference(left, right, map_free_vars) is None
 
 
 def assert_structural_equal(left: Comparable, right: Comparable, map_free_vars: bool = False) -> None:
-    """Raise `AssertionError` with the first difference and its place unless the two are structurally equal.
+    """Raise `AssertionError` with the first difference and its location unless the two are structurally equal.
 
     Args:
         left: an `IRModule`, or a function of one (``mod["main"]``), Relax or prim.
-        right: another of the same kind.
-        map_free_vars: names of functions may differ, one to one: those of the functions of modules, which are taken in
-            their order then, and those of the functions that they call.
+        right: another one of the same kind.
+        map_free_vars: function names may differ, one to one: those of a module's functions, which are then compared
+            in order, and those of the functions that they call.
 
     Raises:
         AssertionError: the two differ.
@@ -67,7 +68,7 @@ def assert_structural_equal(left: Comparable, right: Comparable, map_free_vars: 
 
 
 def find_difference(left: Comparable, right: Comparable, map_free_vars: bool = False) -> str | None:
-    """The first difference between two modules or functions in words, or None; functions may stand in another order."""
+    """Describe the first difference between two modules or functions; None if equal. Their order does not count."""
     ours, theirs = tops_of(left, "left"), tops_of(right, "right")
     single = isinstance(left, func.FuncOp)
     if single != isinstance(right, func.FuncOp):
@@ -92,7 +93,7 @@ def find_difference(left: Comparable, right: Comparable, map_free_vars: bool = F
 
 
 def tops_of(given: Comparable, what: str = "argument") -> dict[str, ir.Operation]:
-    """The functions of a module by name, and what else stands in it; of a function itself alone."""
+    """The functions and other top-level ops of a module by name; for a function, itself only."""
     if isinstance(given, func.FuncOp):
         return {given.name.value: given.operation}
     module = getattr(given, "mlir", given)
@@ -110,16 +111,16 @@ def tops_of(given: Comparable, what: str = "argument") -> dict[str, ir.Operation
 
 @dataclass
 class Names:
-    """Which names of functions may differ, and which one is which so far."""
+    """The correspondence of function names found so far, and the names that may differ."""
 
     own: bool
-    """Whether functions may have other names."""
+    """True if the compared functions may have different names."""
     called: bool
-    """Whether the functions that they call may."""
+    """True if the functions that they call may have different names."""
     known: dict[str, str] = field(default_factory=dict)
 
     def same(self, mine: str, other: str) -> bool:
-        """Whether two names stand for the same function."""
+        """True if two names refer to corresponding functions."""
         if mine in self.known:
             return self.known[mine] == other
         if not self.called:
@@ -139,14 +140,14 @@ def _difference(name: str, left: ir.Operation, right: ir.Operation, names: Names
 
 
 def _as_written(op: ir.Operation) -> ir.Operation | None:
-    """A function as its text says it, with the attributes that the text leaves out; None if no text says all of it."""
+    """The function parsed again from its text, which makes default attributes explicit; None if it cannot be."""
     if any(ops_of(op, "relax.constant")) or resources(op):
         return None
     with op.context:
         try:
             return ir.Operation.parse(op.get_asm()).operation
         except ir.MLIRError:
-            return None  # invalid ops have a text that nobody can read
+            return None  # invalid ops may print text that does not parse
 
 
 @dataclass
@@ -209,7 +210,7 @@ class _Comparison:
             self.fail(left, f"its attributes are {sorted(ours)}, the other's {sorted(theirs)}")
         for name, mine in ours.items():
             if name in ("function_type", SYMBOL_BOUNDS):
-                continue  # the types of arguments and returned values say it; bounds are compared at the end
+                continue  # follows from the types of arguments and results; bounds are compared at the end
             if name == "arg_attrs":
                 if _without_names(mine) != _without_names(theirs[name]):
                     self.fail(left, "the attributes of its parameters differ")
@@ -222,7 +223,7 @@ class _Comparison:
                 )
 
     def same_params(self, left: ir.Operation, right: ir.Operation) -> bool:
-        """Whether two prim funcs declare the same parameters, up to their names and those of sizes."""
+        """True if two prim funcs declare the same parameters, up to the names of parameters and of sizes."""
         try:
             ours, theirs = prim_params(_function(left)), prim_params(_function(right))
         except RelaxError:
@@ -233,11 +234,11 @@ class _Comparison:
             if mine.dtype != other.dtype or not self.same_dims(mine.shape, other.shape):
                 return False
             if mine.dtype is None and not self.same_symbol(mine.name, other.name):
-                return False  # an integer, which the sizes of buffers may use
+                return False  # an integer parameter, which buffer sizes may use
         return True
 
     def compare_bounds(self, left: ir.Operation, right: ir.Operation) -> None:
-        """The bounds of symbols, once it is known which symbol is which."""
+        """Compare the bounds of symbols, once the correspondence of symbols is complete."""
         ours, theirs = _entries(left.attributes[SYMBOL_BOUNDS]), _entries(right.attributes[SYMBOL_BOUNDS])
         renamed = {self.symbols.get(name, name): value for name, value in ours.items()}
         if renamed != theirs:
@@ -310,7 +311,7 @@ def _entries(attribute: ir.Attribute) -> dict[str, str]:
 
 
 def _without_names(arg_attrs: ir.Attribute) -> list[dict[str, str]]:
-    """The attributes of the parameters but for their names, which are names of SSA values."""
+    """The attributes of the parameters, without their names, which are names of SSA values."""
     return [
         {item.name: content(item.attr) for item in ir.DictAttr(one) if item.name != "relax.name"}
         for one in ir.ArrayAttr(arg_attrs)

@@ -1,4 +1,4 @@
-"""Structural hashes: equal modules, and equal functions, have equal ones (see `structural_equal`)."""
+"""Structural hashes: equal modules, and equal functions, have equal hashes (see `structural_equal`)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from relax_mlir.module_weights import content
 from relax_mlir.symbolic import Dim
 
 SAID_BY_TYPES = ("function_type", "arg_attrs", SYMBOL_BOUNDS)
-"""Attributes of functions that follow from their bodies, hold names, or are hashed last."""
+"""Attributes of functions that follow from their bodies, contain names, or are hashed last."""
 UPSTREAM = ("value", "predicate", "iterator_types")
-"""Attributes of upstream ops that are always written: others may be left out where they have their default."""
+"""Attributes of upstream ops that are always printed; others may be omitted at their default value."""
 
 
 def structural_hash(given: Comparable, map_free_vars: bool = False) -> int:
-    """A number of 64 bits that structurally equal modules, or functions, have in common, in every process.
+    """A 64-bit hash, equal for structurally equal modules or functions, and the same in every process.
 
     Args:
         given: an `IRModule`, or a function of one.
@@ -53,7 +53,7 @@ def _digest(op: ir.Operation, names: dict[str, str], rename: bool, *, hide: bool
 
 @dataclass
 class _Writer:
-    """Writes an op so that equal ones have the same text: values, symbols and, on request, functions by number."""
+    """Writes an op such that equal ones have the same text: values, symbols and, on request, functions are numbered."""
 
     names: dict[str, str]
     rename: bool
@@ -112,7 +112,7 @@ class _Writer:
         return content(attribute)
 
     def params(self, op: ir.Operation, attribute: ir.Attribute) -> str:
-        """What a prim func declares, without the names of its parameters."""
+        """The parameter declarations of a prim func, without parameter names."""
         view = op.opview
         assert isinstance(view, func.FuncOp)
         try:

@@ -1,8 +1,8 @@
-"""The symbols of a function, a value, or a struct info: which occur, which are defined there, which are not.
+"""The symbols of a function, a value, or a struct info: all, defined and free ones.
 
 A symbol is *defined* where it gets its value: by a dimension of a parameter that is the symbol alone or linear in
-it, or by an entry of the pattern of a `match_shape` that is the symbol alone. It is *bound* in something that
-defines it, and *free* in what uses it only. All three are listed without repetition, in order of appearance.
+it, or by an entry of the pattern of a `match_shape` that is the symbol alone. It is *bound* in a subject that
+defines it, and *free* in one that only uses it. The lists have no duplicates and are in order of appearance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def defined_symbols(subject: Subject) -> list[str]:
     """The symbols that `subject` defines.
 
     Of a function: those of its parameters, then those of its `match_shape` ops. Of a value: those that its
-    `match_shape` defines, or, for a parameter, its dimensions. Of a struct info: those that a parameter of this
+    `match_shape` defines, or, for a parameter, its dimensions. Of a struct info: those that a parameter with this
     info would define.
     """
     _check("defined_symbols", subject)
@@ -41,7 +41,7 @@ def free_symbols(subject: Subject) -> list[str]:
 
 
 def bound_symbols(subject: Subject) -> list[str]:
-    """The symbols that `subject` uses and defines: renaming them changes no meaning."""
+    """The symbols that `subject` uses and defines, which can be renamed without changing its semantics."""
     _check("bound_symbols", subject)
     defined = set(_defined(subject))
     return _once(name for name in _used(subject) if name in defined)
@@ -74,7 +74,7 @@ def _defined(subject: Subject) -> Iterator[str]:
 
 
 def _first_definitions(match: ir.Operation) -> Iterator[str]:
-    """The symbols that `match` defines, not those that it asserts."""
+    """The symbols that `match` defines, without those that it only checks."""
     function = enclosing_function(match) or [match, *ancestors(match)][-1]
     earlier: set[str] = set()
     if isinstance(function.opview, func.FuncOp):
@@ -123,12 +123,12 @@ def _infos(types: Sequence[ir.Type]) -> list[StructInfo]:
         try:
             infos.append(struct_info(type_))
         except RelaxError:
-            infos.append(Tuple())  # a value of an upstream op has no symbols
+            infos.append(Tuple())  # the type of an upstream op: no symbols
     return infos
 
 
 def _ops(parent: ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside `parent`, in the order of the program."""
+    """All ops inside `parent`, in program order."""
     for region in parent.regions:
         for block in region.blocks:
             for view in block.operations:

@@ -1,4 +1,4 @@
-"""Deduction of the types of all values of a function from the shape rules of its ops."""
+"""Infer the types of all values of a function with the shape rules of its ops."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Functions = Mapping[str, func.FuncOp]
 
 
 def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
-    """Give every value of `function`, and its results, the best type that the shape rules give, printed canonically.
+    """Give every value of `function`, and its results, the most precise type by the shape rules, printed canonically.
 
-    A value keeps its vaguer type where one of its users could not do with the better one: sizes that cannot be told
-    equal when the program is compiled may be when it runs.
+    A value keeps its less precise type if one of its users would be invalid with the more precise one: sizes that are
+    not provably equal at compile time may be equal at run time.
     """
     functions = FunctionTable(module.operation)
     block = entry_block(function)
@@ -43,7 +43,7 @@ def deduce_types(function: func.FuncOp, module: ir.Module) -> None:
 
 
 def _keep_index(parameter: ir.BlockArgument) -> None:
-    """Let ops of MLIR, which do not take an ``i64`` in its place, go on reading a parameter as ``index``."""
+    """Cast a parameter back to ``index`` for its uses by upstream ops, which do not take an ``i64`` instead."""
     uses = [
         (use.owner.operation, use.operand_number)
         for use in parameter.uses
@@ -58,24 +58,24 @@ def _keep_index(parameter: ir.BlockArgument) -> None:
 
 
 def retype_results(op: ir.Operation, functions: Functions) -> None:
-    """Give the results of `op` the best types that are known and that their users can do with."""
+    """Give the results of `op` the most precise types that are known and that their users accept."""
     forced = op.name in (TUPLE, "scf.if") or has_trait(op, IsLoop)
     for result, info in zip(op.results, _best(op, functions), strict=True):
         if info is None or result.type == info.to_type():
-            continue  # no Relax value, or nothing new
+            continue  # not a Relax value, or unchanged
         if forced or _accepted(result, info, functions):
             result.set_type(info.to_type())
 
 
 def _accepted(value: ir.Value, info: StructInfo, functions: Functions) -> bool:
-    """Whether all users of `value` can do with `info` instead of what is known now."""
+    """True if all users of `value` accept `info` instead of its current struct info."""
     return all(_accepts(use.owner.operation, use.operand_number, info, functions) for use in value.uses)
 
 
 def _accepts(user: ir.Operation, index: int, info: StructInfo, functions: Functions) -> bool:
-    """Whether the op `user` would be valid if its operand `index` were known as `info`.
+    """True if the op `user` would be valid with struct info `info` for operand `index`.
 
-    Where control flow goes on with a declared type, the better one must be convertible to that.
+    If control flow forwards the operand to a value of a declared type, `info` must be convertible to that type.
     """
     if user.name == TUPLE:
         fields = [info if i == index else struct_info(v.type) for i, v in enumerate(user.operands)]
@@ -95,7 +95,7 @@ def _accepts(user: ir.Operation, index: int, info: StructInfo, functions: Functi
 
 
 def _goes_on_as(user: ir.Operation, index: int) -> ir.Value | None:
-    """The value as which operand `index` of control flow goes on: a result of a conditional, what a loop carries."""
+    """The value to which control flow forwards operand `index`: a result of a conditional, or a loop-carried value."""
     if has_trait(user, IsLoop):
         first = len(user.operands) - len(carried_by(user))
         return carried_by(user)[index - first] if index >= first else None
@@ -108,13 +108,13 @@ def _goes_on_as(user: ir.Operation, index: int) -> ir.Value | None:
 
 
 def carried_by(loop: ir.Operation) -> list[ir.BlockArgument]:
-    """The values that a round of a loop is given, without its variable."""
+    """The loop-carried block arguments, without the induction variable."""
     arguments = list(entry_block(loop).arguments)
     return arguments[1:] if loop.name == "scf.for" else arguments
 
 
 def _stays_valid(op: ir.Operation, cls: type[RelaxOp], args: OpArgs, functions: Functions) -> bool:
-    """Whether the results of `op` follow from `args`; may raise a `RelaxError` where they do not."""
+    """True if the results of `op` follow from `args`; may raise a `RelaxError` if they do not."""
     results = [struct_info(result.type) for result in op.results]
     if op.name != "relax.call":
         cls.check(args, results)
@@ -137,9 +137,9 @@ def _deduce_block(block: ir.Block, functions: Functions) -> None:
 
 
 def forward_field(op: ir.Operation, functions: Functions) -> bool:
-    """Let the users of a field of a tuple that is at hand use what the tuple is made of, if they can do with its type.
+    """Replace a field read from a visible tuple by the operand of the tuple, if all users accept its type.
 
-    If so, the op is erased.
+    Return True if the op was erased.
     """
     defining = defining_op(op.operands[0])
     if defining is None or defining.name != TUPLE:
@@ -153,7 +153,7 @@ def forward_field(op: ir.Operation, functions: Functions) -> bool:
 
 
 def _best(op: ir.Operation, functions: Functions) -> Sequence[StructInfo | None]:
-    """The best infos known of the results of `op`; None for ops of other dialects."""
+    """The most precise struct infos of the results of `op`; None for ops of other dialects."""
     if op.name == "scf.if":
         return _branches(op, functions)
     if has_trait(op, IsLoop):
@@ -168,7 +168,7 @@ def _best(op: ir.Operation, functions: Functions) -> Sequence[StructInfo | None]
 
 
 def deduce(op: ir.Operation, current: Sequence[StructInfo], functions: Functions) -> list[StructInfo]:
-    """What the operands of a Relax op, or of a tuple, give for its results, of which `current` is known.
+    """Infer the results of a Relax op or a tuple from its operands; `current`, if that is more precise.
 
     Raises the errors of the op's shape rule.
     """
@@ -184,7 +184,7 @@ def deduce(op: ir.Operation, current: Sequence[StructInfo], functions: Functions
 def _infer(
     op: ir.Operation, cls: type[RelaxOp], args: OpArgs, functions: Functions
 ) -> list[StructInfo] | None:
-    """What follows for the results of `op` from `args`; None where the result is the caller's choice."""
+    """The struct infos of the results of `op` inferred from `args`; None if the op does not determine them."""
     if op.name == "relax.call":
         callee = functions.get(callee_of(op))
         return None if callee is None else [infer_call(callee.name.value, callee, args.tuple(0).fields)]
@@ -197,7 +197,7 @@ def _infer(
 
 
 def _branches(op: ir.Operation, functions: Functions) -> list[StructInfo]:
-    """Infos of a conditional's results: those of its branches where they agree, else the branches give in."""
+    """The struct infos of a conditional's results: those of its branches if equal, else the declared ones."""
     yields = [region.blocks[0].operations[-1].operation for region in op.regions if len(region.blocks)]
     infos = []
     for index, result in enumerate(op.results):
@@ -214,7 +214,7 @@ def _branches(op: ir.Operation, functions: Functions) -> list[StructInfo]:
 
 
 def _is_local(info: StructInfo, declared: StructInfo, op: ir.Operation) -> bool:
-    """Whether `info` may name symbols that the branches of `op` define, each for itself."""
+    """True if `info` may use symbols that are local to one branch of `op`."""
     defined: set[str] = set()
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
@@ -228,18 +228,18 @@ def _is_local(info: StructInfo, declared: StructInfo, op: ir.Operation) -> bool:
 
 
 def _prepare_loop(op: ir.Operation) -> None:
-    """Print the types of what a loop carries canonically, before its body is looked at."""
+    """Print the types of the loop-carried values canonically, before the body is processed."""
     for region in op.regions:
         for argument in region.blocks[0].arguments:
             if op.name == "scf.for" and argument.arg_number == 0:
-                continue  # the variable has the type of the bounds
+                continue  # the induction variable has the type of the bounds
             info = _info(argument.type)
             if info is not None and argument.type != info.to_type():
                 argument.set_type(info.to_type())
 
 
 def _carried(op: ir.Operation) -> list[StructInfo | None]:
-    """Infos of a loop's results. A loop keeps the types it carries: what goes into it gives in."""
+    """The struct infos of a loop's results. A loop keeps its carried types; incoming values are cast to them."""
     carried = [_info(value.type) for value in carried_by(op)]
     first = len(op.operands) - len(carried)
     ends = [(op, first), (op.regions[-1].blocks[0].operations[-1].operation, 0)]
@@ -261,10 +261,10 @@ def _info(type_: ir.Type) -> StructInfo | None:
     try:
         return struct_info(type_)
     except RelaxError:
-        return None  # a type of MLIR's own
+        return None  # an upstream type
 
 
 def _forget(terminator: ir.Operation, index: int, wanted: StructInfo) -> None:
-    """Give operand `index` of a branch's terminator, or of a loop, the vaguer info that it is to have."""
+    """Cast operand `index` of a branch's terminator, or of a loop, to the less precise struct info `wanted`."""
     with ir.InsertionPoint(terminator), terminator.location:
         terminator.operands[index] = converted(terminator.operands[index], wanted)

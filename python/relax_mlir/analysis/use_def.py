@@ -1,4 +1,4 @@
-"""Who defines and who uses every value of a function, and what of it can be computed at compile time."""
+"""Definitions and uses of the values of a function, and the ops that can be computed at compile time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from relax_mlir.mlir import func, ir
 
 @dataclass(frozen=True)
 class Use:
-    """One use of a value: the op, which of its operands, and the path of regions around the op.
+    """One use of a value: the op, the index of the operand, and the path of regions around the op.
 
-    `path` names the ops around it from the outside in, with the number of the region: ``("scf.if", 1)`` is the else
-    branch. Uses by the end of a block (`func.return`, `relax.output`, `scf.yield`) say that the value leaves it.
+    `path` lists the ops around it from the outside in, with the index of the region: ``("scf.if", 1)`` is the else
+    branch. Uses by a terminator (`func.return`, `relax.output`, `scf.yield`) mean that the value leaves its block.
     """
 
     op: ir.Operation
@@ -29,28 +29,28 @@ class Use:
 
     @property
     def leaves(self) -> bool:
-        """Whether the value is given out of its block here."""
+        """True if the value leaves its block by this use."""
         return has_trait(self.op, EndsBlock)
 
 
 @dataclass(frozen=True)
 class UseDef:
-    """The definitions of a function with their uses, in the order of the program.
+    """The definitions of a function with their uses, in program order.
 
-    `definitions` has an entry per parameter and per result of an op, in the order in which they are made: inside of a
-    region after what stands in front of it, before the result of the op that has the region.
+    `definitions` has an entry per parameter and per result of an op, in order of definition: the values in a region
+    come after the values before the region's op, and before the results of that op.
     """
 
     definitions: Mapping[ir.Value, tuple[Use, ...]]
     names: Mapping[str, tuple[ir.Value, ...]]
-    """The values by the names that the program gives them; several may share one."""
+    """The values by their names in the program; several values may share one."""
 
     def uses(self, value: ir.Value) -> tuple[Use, ...]:
-        """The uses of `value`, in the order of the program; none for a value of another function."""
+        """The uses of `value`, in program order; empty for a value of another function."""
         return self.definitions.get(value, ())
 
     def unused(self) -> list[ir.Value]:
-        """The values that nothing uses, parameters included."""
+        """The values without uses, parameters included."""
         return [value for value, uses in self.definitions.items() if not uses]
 
     def named(self, name: str) -> ir.Value:
@@ -63,7 +63,7 @@ class UseDef:
 
 
 def use_def(function: func.FuncOp) -> UseDef:
-    """Definitions and uses of all values of `function`, those in branches and dataflow blocks included."""
+    """The definitions and uses of all values of `function`, also in branches and dataflow blocks."""
     expect("use_def: 'function'", function, func.FuncOp, "a function of a module")
     uses: dict[ir.Value, list[Use]] = {}
     names: dict[str, list[ir.Value]] = {}
@@ -103,7 +103,7 @@ def _collect(
 
 
 def name_to_binding(function: func.FuncOp) -> dict[str, list[ir.Operation]]:
-    """The ops of `function` by the names that the program gives their results, in its order."""
+    """The ops of `function` by the names of their results in the program, in program order."""
     found: dict[str, list[ir.Operation]] = {}
     for name, values in use_def(function).names.items():
         made = [value.owner.operation for value in values if not isinstance(value.owner, ir.Block)]
@@ -113,15 +113,15 @@ def name_to_binding(function: func.FuncOp) -> dict[str, list[ir.Operation]]:
 
 
 def compile_time_computable(function: func.FuncOp, params: Iterable[str | int] = ()) -> list[ir.Operation]:
-    """The bindings of `function` whose value depends on constants alone, in the order of the program.
+    """The bindings of `function` whose values only depend on constants, in program order.
 
     Args:
-        function: a Relax function; branches are not looked into, since whether they run is not known.
-        params: names or numbers of parameters that will be known too, weights for instance. A tensor parameter
-            whose shape has symbols defines these; the result of any other op that has symbols is not computable.
+        function: a Relax function; branches are skipped, since it is unknown whether they run.
+        params: names or indices of parameters that will also be known, for instance weights. A tensor parameter
+            whose shape has symbols defines these; any other op whose result has further symbols is not computable.
 
-    Calls of functions and of packed functions are not computable, nor is anything with an effect. A dataflow block
-    is, when all that it gives out is.
+    Calls of functions and of packed functions are not computable, and neither are ops with effects. A dataflow block
+    is computable if all its outputs are.
 
     Raises:
         UnknownNameError: `params` names no parameter.

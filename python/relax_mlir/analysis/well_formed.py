@@ -1,4 +1,4 @@
-"""Well-formedness of Relax modules (levels R0 and R1), beyond what MLIR's verifier sees op by op.
+"""Well-formedness of Relax modules (levels R0 and R1), beyond what MLIR's verifier checks op by op.
 
 The invariants; errors and tests cite their numbers:
 
@@ -6,43 +6,43 @@ The invariants; errors and tests cite their numbers:
  2. Names of parameters are distinct within a function.
  3. Every symbol is defined before it is used: by a dimension, or entry of a shape, of a parameter that is the
     symbol alone or linear in it (``2*n``, or ``n*m`` where n is defined), or by an entry of the pattern of an
-    earlier `match_shape` that is the symbol alone. What a branch of a conditional defines is visible in that
-    branch only.
- 4. `relax.dataflow` holds pure ops without control flow and ends in `relax.output`; a function that is called in it
-    has no effects: it contains no `call_packed`, `assert_op`, `print` or `invoke_closure`, nor does one that it
-    calls (see `relax_mlir.analysis.purity`).
- 5. A tuple is made of its fields: types of the operands and of the tuple's fields agree.
+    earlier `match_shape` that is the symbol alone. A symbol that a branch of a conditional defines is visible in
+    that branch only.
+ 4. `relax.dataflow` contains pure ops without control flow and ends in `relax.output`; a function that is called in it
+    has no effects: it contains no `call_packed`, `assert_op`, `print` or `invoke_closure`, and calls no function that
+    does (see `relax_mlir.analysis.purity`).
+ 5. The types of the operands of a tuple agree with the types of its fields.
  6. The callee of `relax.call` is a Relax function of the module; the arguments fit its parameters, and the
     result is its result with the callee's symbols substituted.
  7. The callee of `relax.call_tir` is a prim func of the module; it takes the arguments, one tensor per result,
     and an index per tir_var, and their dtypes, ranks and static sizes agree with the call's. Sizes that can never
-    be those that the prim func declares (`relax.params`) are wrong; those not proved are checked at run time. The
-    callee of `relax.call_tir_inplace` takes no tensor for a result that lies in an argument's memory.
+    be those that the prim func declares (`relax.params`) are errors; those not proved are checked at run time. The
+    callee of `relax.call_tir_inplace` takes no tensor for a result that is in the memory of an argument.
  8. A prim func is private, contains no Relax op, and has no symbolic shapes in its types; its parameters define the
     symbols of their declared shapes, as in invariant 3, or are integers of that name; on tensors it returns one tensor
     per destination; its ``relax.pattern``, if it has one, is one of those of TVM (`attributes.PATTERNS`),
     the ``relax.loop`` of a loop one of `attributes.LOOP_KINDS`, the ``relax.dtype`` of an allocation its dtype.
  9. Names of functions do not end in ``.shapes``, do not begin with ``relax.`` or ``__``, and do not contain
-    ``__tvm_ffi_``: the lowering makes such. No symbol of the module has an empty name.
-10. Relax ops stand inside Relax functions.
-11. What a dataflow block computes is used in that block; `relax.output` lets a value leave it.
+    ``__tvm_ffi_``: these are reserved for the lowering. No symbol of the module has an empty name.
+10. Relax ops are inside Relax functions.
+11. Values that a dataflow block computes are used in that block; `relax.output` lets a value leave it.
 12. The callee of `relax.make_closure` is a Relax function of the module; its last parameters take the captured values,
     and the closure's type follows from the others. A function value whose type is pure has no effects.
 13. The callee of `relax.call_prim` and `relax.vm_call_tir_dyn` is a prim func of the module that takes the arguments
-    (those to fill included), and an index per entry of the shape `tir_vars`, as in invariant 7.
-14. `relax.symbol_bounds` gives symbols that the function's parameters define a lower and an upper bound, integers
+    (output buffers included), and an index per entry of the shape `tir_vars`, as in invariant 7.
+14. `relax.symbol_bounds` gives a lower and an upper bound to symbols that the function's parameters define: integers
     with 0 <= lower <= upper, or ``unit`` for no upper bound.
 15. Functions have no attributes of the lowering (``relax.check``, ``relax.signature``, ``passthrough``, …), and have
-    a body: what others provide is called by `call_packed`, `call_pure_packed` or `call_dps_packed`. The
+    a body: external functions are called by `call_packed`, `call_pure_packed` or `call_dps_packed`. The
     ``relax.by_size`` of a conditional is the name of an op.
-16. A loop (`scf.for`) counts upwards, in ``i64`` or ``index``: its step, where it is known, is positive, and the
-    variable does not pass 64 bits.
-17. A type with symbolic dimensions has as many as its rank; each is an expression whose numbers fit 64 bits, and is
+16. A loop (`scf.for`) counts upwards, in ``i64`` or ``index``: its step, if it is known, is positive, and the
+    induction variable does not exceed 64 bits.
+17. A type with symbolic dimensions has as many as its rank; each is an expression whose constants fit 64 bits, and is
     not a negative number; a static size is the same in the type and its encoding. `!relax.shape_value` has a list of
-    dimensions or ``unit``, `!relax.callable` types of Relax values or ``unit``. It holds for all types
+    dimensions or ``unit``, `!relax.callable` types of Relax values or ``unit``. The invariant holds for all types
     and every `#relax.shape`, in attributes as well, at all levels, and is checked when a module is read.
 18. No symbol of a module that is compiled has a NUL character in its name: linkers and LLVM end names there. `build`
-    holds it, and `verify` does not, since modules that are only read, printed and saved may have such names.
+    checks this; `verify` does not, since modules that are only read, printed and saved may have such names.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ from relax_mlir.symbolic import Bounds, Dim
 
 
 def check(module: ir.Module) -> list[Diagnostic]:
-    """The invariants that `module` breaks, one diagnostic each; of modules below level R1, names alone are checked."""
+    """The violations of invariants in `module`, one diagnostic each; below level R1, only names are checked."""
     tops = list(module.body.operations)
     found = [
         _violation(top, 9, f"the name of {top.operation.name} is empty")
@@ -103,7 +103,7 @@ def check(module: ir.Module) -> list[Diagnostic]:
 
 
 def invalid_types(module: ir.Module) -> list[Diagnostic]:
-    """The violations of invariant 17 in a module of any level, each type at the first op that has it."""
+    """The violations of invariant 17 in a module of any level; each type is reported at the first op that has it."""
     with module.context, remembered_types():
         search = _TypeSearch()
         for op in ops_of(module.operation):
@@ -112,7 +112,7 @@ def invalid_types(module: ir.Module) -> list[Diagnostic]:
 
 
 def verify_linkable(module: ir.Module) -> None:
-    """Raise `VerifyError` unless the symbols of a module can be symbols of object files (invariant 18)."""
+    """Raise `VerifyError` unless the symbols of a module are valid in object files (invariant 18)."""
     found = [
         _violation(top, 18, f"{name!r}, the name of {top.operation.name}, {why}")
         for top, name in _symbols(module.body.operations)
@@ -177,7 +177,7 @@ def _is_inside(op: ir.Operation, ancestor: ir.Operation) -> bool:
 
 @dataclass
 class _TypeSearch:
-    """The types of a module, and those within types and attributes: each is looked at once."""
+    """The types of a module, and those nested in types and attributes, each visited once."""
 
     found: list[Diagnostic] = field(default_factory=list)
     seen: set[ir.Type | ir.Attribute] = field(default_factory=set)
@@ -214,14 +214,14 @@ class _TypeSearch:
 
 
 def _is_checked(item: ir.Type) -> bool:
-    """True for the dialect's types, and tensors with its encoding."""
+    """True for types of the dialect, and for tensors with its encoding."""
     if isinstance(item, ir.RankedTensorType):
         return isinstance(item.encoding, ShapeAttr)
     return isinstance(item, ShapeValueType | CallableType)
 
 
 def _parts_of(item: ir.Type | ir.Attribute) -> Iterator[ir.Type | ir.Attribute]:
-    """The parts of a type or an attribute that may have types in them."""
+    """The components of a type or an attribute that may contain types."""
     if isinstance(item, ir.TypeAttr):
         yield item.value
     elif isinstance(item, ir.FunctionType):
@@ -254,7 +254,7 @@ def _stray_ops(top: ir.OpView) -> Iterator[Diagnostic]:
 
 
 def _check_function(op: func.FuncOp) -> Iterator[Diagnostic]:
-    """Invariants of all functions: names and attributes."""
+    """Check the invariants of all functions: names and attributes."""
     name = op.name.value
     if is_reserved_name(name):
         yield _violation(op, 9, f"function name {name!r} is reserved for the lowering")
@@ -328,7 +328,7 @@ class _FunctionCheck:
         return defined
 
     def _info(self, op: ir.Operation | ir.OpView, type_: ir.Type) -> StructInfo | None:
-        """What a type says; None for those of upstream ops (index, i1, …), and where it is wrong, which is reported."""
+        """The struct info of a type; None for upstream types (index, i1, …) and invalid ones, which are reported."""
         try:
             return struct_info(type_)
         except RelaxError as error:
@@ -497,7 +497,7 @@ class _FunctionCheck:
     def _check_prim_arguments(
         self, op: ir.Operation, number: int, given: Sequence[StructInfo]
     ) -> func.FuncOp | None:
-        """Check number and types of what a prim func is given; None where that cannot go on."""
+        """Check number and types of a prim func's arguments; None if checking cannot continue."""
         callee = self._callee(op, number, prim=True)
         if callee is None:
             return None
@@ -527,13 +527,13 @@ def _flat(info: StructInfo) -> Iterator[StructInfo]:
 
 
 def _fits(info: StructInfo, wanted: ir.Type) -> bool:
-    """Whether a value described by `info` can be passed as `wanted` (a type of level T or M)."""
+    """True if a value of struct info `info` can be passed as `wanted` (a type of level T or M)."""
     if not isinstance(info, Tensor):
         return isinstance(wanted, ir.IndexType | ir.IntegerType)
     if not isinstance(wanted, ir.RankedTensorType | ir.MemRefType):
         return False
     if info.shape is None or info.dtype is None:
-        return True  # legalisation asks for more
+        return True  # legalisation requires more
     if wanted.rank != len(info.shape) or wanted.element_type != info.dtype.storage_type():
         return False
     return all(
@@ -550,7 +550,7 @@ def _bare(dims: Sequence[Dim | None]) -> Iterator[str]:
 
 
 def _has_dimensions(type_: ir.Type) -> bool:
-    """Whether a type, or one within, is that of a Relax value with symbolic dimensions."""
+    """True if a type, or a nested one, is that of a Relax value with symbolic dimensions."""
     if isinstance(type_, ir.TupleType):
         return any(_has_dimensions(type_.get_type(i)) for i in range(type_.num_types))
     if isinstance(type_, ir.RankedTensorType):
@@ -559,7 +559,7 @@ def _has_dimensions(type_: ir.Type) -> bool:
 
 
 def defining_symbols(info: StructInfo) -> Iterator[str]:
-    """The symbols that are entries of their own in `info`."""
+    """The symbols that are dimensions of `info` by themselves."""
     if isinstance(info, Tensor):
         yield from _bare(info.shape or ())
     elif isinstance(info, Shape):
@@ -573,7 +573,7 @@ def parameter_names(op: func.FuncOp) -> list[str]:
     """Names of a function's parameters; unnamed ones are called arg0, arg1, …
 
     Raises:
-        VerifyError: a name that is no string.
+        VerifyError: a name is not a string.
     """
     names = []
     given = list(ir.ArrayAttr(op.attributes["arg_attrs"])) if "arg_attrs" in op.attributes else []

@@ -1,1 +1,1 @@
-"""Scalar arithmetic by dtype, for the bodies of prim funcs in legalization and in the script."""
+"""Scalar arithmetic by dtype, for the bodies of prim funcs in legalisation and in the script."""
