@@ -1,9 +1,9 @@
-"""Op strategies: the implementations of an op, when each one holds, and which one is taken.
+"""Op strategies: the implementations of an op, their conditions, and the selection of one of them.
 
-An implementation is a tensor expression, perhaps with a schedule; the lowering adds its own, generated kernels and
-linalg. `register_strategy` adds a user's. Of those that hold for a call, the one of the highest priority is taken;
-conditions that depend on sizes become branches in the prim func, so that one artefact serves all sizes. The names are
-those of TVM.
+An implementation is a tensor expression, optionally with a schedule; the lowering adds generated kernels and linalg
+rules. `register_strategy` adds implementations of a user. Of the implementations whose conditions hold for a call,
+the one with the highest priority is selected. Conditions that depend on sizes become branches in the prim func, so
+that one artefact serves all sizes. The names are those of TVM.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HOMES = {
     "lower_call": "relax_mlir.strategy.call_lowering",
     "select_implementation": "relax_mlir.strategy.call_lowering",
 }
-"""Names that need the lowering, which asks this package for strategies, and their modules."""
+"""Names that import the lowering, which itself imports this package, and their modules; they are imported lazily."""
 
 __all__ = [
     "CachedFunc",
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - what the module has
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of the module
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""One call of an op, lowered by its strategies: which implementation, and what it computes."""
+"""Lower one call of an op by its strategies: the selected implementation, and its outputs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from relax_mlir.te import Tensor as TETensor
 
 @dataclass(frozen=True)
 class LoweredOutput:
-    """What `lower_call` gives.
+    """The result of `lower_call`.
 
     Attributes:
-        outputs: the computed tensors of an implementation that is a tensor expression; of another one, the struct infos
-            of what it gives.
-        implementation: the one of the highest priority that holds for all sizes.
-        selection: all candidates, and those that are taken where conditions depend on sizes.
+        outputs: the computed tensors if the implementation is a tensor expression, else the struct infos of the
+            results.
+        implementation: the one with the highest priority whose condition holds for all sizes.
+        selection: all candidates, and the selected ones; these are several if conditions depend on sizes.
     """
 
     outputs: tuple[TETensor, ...] | tuple[StructInfo, ...]
@@ -54,12 +54,15 @@ def get_valid_implementations(
     """The implementations of an op whose conditions hold for operands like `inputs`, the best first.
 
     Args:
-        op: the op or its name; `attrs`: its attributes, as its builder takes them; `inputs`: placeholders for its
-            tensors; `out_type`: the struct info of the result, which must be the one that the op's shape rule gives;
-            `target`: the machine.
+        op: the op or its name.
+        attrs: its attributes, as its builder takes them.
+        inputs: placeholders for its tensors.
+        out_type: the struct info of the result, which must be the one that the op's shape rule infers.
+        target: the target.
 
     Raises:
-        ArgumentError: another result than the op's. UnknownNameError: no such op.
+        ArgumentError: `out_type` is not the op's.
+        UnknownNameError: no such op.
     """
     return holding(all_strategies(op, attrs, inputs, out_type, target))
 
@@ -71,7 +74,7 @@ def all_strategies(
     out_type: StructInfo | None,
     target: str | Target,
 ) -> list[OpStrategy]:
-    """What the strategies of an op give for a call; the arguments are those of `get_valid_implementations`."""
+    """The results of an op's strategies for a call; the arguments are those of `get_valid_implementations`."""
     case = _Case.of(Call(op, _variables(inputs), attrs), inputs, Target.parse(target))
     case.require(out_type)
     return case.strategies()
@@ -84,7 +87,7 @@ def select_implementation(
     out_type: StructInfo | None = None,
     target: str | Target = "cpu",
 ) -> tuple[OpImplementation, tuple[TETensor, ...] | tuple[StructInfo, ...]]:
-    """The implementation of the highest priority that holds for all sizes, and its outputs; see `LoweredOutput`."""
+    """The implementation with the highest priority that holds for all sizes, and its outputs; see `LoweredOutput`."""
     case = _Case.of(Call(op, _variables(inputs), attrs), inputs, Target.parse(target))
     case.require(out_type)
     lowered = case.lower()
@@ -94,15 +97,15 @@ def select_implementation(
 def lower_call(
     call: Call, inputs: Sequence[TETensor] | None = None, target: str | Target = "cpu"
 ) -> LoweredOutput:
-    """Lower a call of an op of Relax.
+    """Lower a call of a Relax op.
 
     Args:
         call: ``rx.Call("relax.matmul", [x, y])``, or a call of a module.
-        inputs: tensors that stand for the arguments, those of tuples one by one; None: placeholders are made.
-        target: the machine.
+        inputs: tensors for the arguments, with tuples flattened; None: placeholders are created.
+        target: the target.
 
     Raises:
-        ArgumentError: not a call of an op; a number of inputs that is not that of the arguments.
+        ArgumentError: not a call of an op, or the number of inputs differs from that of the arguments.
         UnsupportedError: the op has no implementation in native code.
     """
     expect("lower_call: 'call'", call, Call, "a Call")
@@ -111,7 +114,7 @@ def lower_call(
 
 @dataclass(frozen=True)
 class _Case:
-    """A call in a module of its own."""
+    """A call in a temporary module."""
 
     module: IRModule
     op: ir.Operation
@@ -139,7 +142,7 @@ class _Case:
         return cls(module, op, found, rule, inputs, target)
 
     def require(self, given: StructInfo | None) -> None:
-        """Raise `ArgumentError` for another struct info of the result than the op's."""
+        """Raise `ArgumentError` if `given` is not the struct info of the op's result."""
         if given is not None and given != out_type(self.call):
             raise ArgumentError(f"{self.op.name} gives {out_type(self.call)}, not {given}")
 
@@ -164,7 +167,7 @@ def _variables(inputs: Sequence[TETensor]) -> list[Var]:
 
 
 def _arguments(call: Call, inputs: Sequence[TETensor] | None) -> tuple[list[Var], list[Any]]:
-    """Parameters for the tensors of a call, and its arguments made of them."""
+    """Parameters for the tensors of a call, and the arguments of the call in terms of them."""
     infos = [arg.struct_info for arg in call.args]
     flat = [i for info in infos for i in (info.fields if isinstance(info, Tuple) else [info])]
     if inputs is not None:

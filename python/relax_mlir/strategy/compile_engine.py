@@ -1,4 +1,4 @@
-"""Functions of a few ops, lowered to prim funcs and remembered: the compile engine."""
+"""The compile engine: lowers small functions to prim funcs, and caches the results."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from relax_mlir.transform import relax_functions
 
 @dataclass(frozen=True)
 class CachedFunc:
-    """What the engine has of a function.
+    """A function that the engine has lowered.
 
     Attributes:
-        target: what it was lowered for.
+        target: the target of the lowering.
         func_name: ``fused_`` and the names of its ops; of more than 80 characters, the first 80 and a hash.
         inputs, outputs: the struct infos of its parameters and results.
         prim_funcs: a module at level R1: the function, which calls prim funcs, and these.
-        decisions: the implementations of its ops, and why they were taken.
+        decisions: the implementations of its ops, and why they were selected.
     """
 
     target: Target
@@ -53,20 +53,20 @@ class CachedFunc:
 
 @dataclass
 class CompileEngine:
-    """Lowers functions, each once for a target as long as nobody registers another strategy.
+    """Lowers functions, and caches the results per target until the registered strategies change.
 
-    Two functions are one if they are structurally equal, whatever their variables and symbols are called.
+    Structurally equal functions share an entry, whatever the names of their variables and symbols.
     """
 
     _entries: dict[tuple[int, str, object], list[tuple[IRModule, CachedFunc]]] = field(default_factory=dict)
     hits: int = 0
 
     def lower(self, source: IRModule | Function, target: str | Target = "cpu") -> CachedFunc:
-        """The prim funcs of a function, or of a module of one function.
+        """Lower a function, or a module with one function, to prim funcs.
 
         Raises:
-            ArgumentError: a module of no or several Relax functions.
-            UnsupportedError: an op without an implementation in native code.
+            ArgumentError: the number of Relax functions in the module is not one.
+            UnsupportedError: an op has no implementation in native code.
         """
         expect("lower: 'source'", source, IRModule | Function, "a Function, or an IRModule of one")
         module = source if isinstance(source, IRModule) else IRModule({"main": source})
@@ -89,7 +89,7 @@ class CompileEngine:
         return sum(map(len, self._entries.values()))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         self._entries.clear()
         self.hits = 0
 

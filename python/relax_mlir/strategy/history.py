@@ -1,4 +1,4 @@
-"""What tuning has found for a computation: configurations, or tables of sizes, and on what machine."""
+"""Tuning results of a computation: configurations or size tables, and the machine that they were measured on."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from relax_mlir.strategy.size_table import SizeTable
 from relax_mlir.target import Target
 
 Choice = Values | SizeTable
-"""What is known of a schedule: one configuration, or one for each of some sizes."""
+"""The tuning result of a schedule: one configuration, or a table of configurations by size."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """A choice, the text of the target that it was measured for, the features of the CPU, and where it is written.
+    """A choice, the target and CPU features for which it was measured, and the location where it is recorded.
 
-    `features` are None where nobody has written them down.
+    `features` are None if they were not recorded.
     """
 
     choice: Choice
@@ -27,7 +27,7 @@ class Known:
     place: str = ""
 
     def against(self, target: Target) -> str:
-        """Why it is not for a target; empty: it is."""
+        """The reason why the choice does not apply to a target; empty if it does."""
         if Target.parse(self.target) != target and str(target) != self.target:
             return f"it was measured for the target '{self.target}', this is '{target}'"
         if self.features is not None and set(self.features) != target.features:
@@ -37,10 +37,10 @@ class Known:
 
 
 def choice_for(name: str, known: Sequence[Known], target: Target) -> Known | None:
-    """The first choice that is for a target; None if there is none at all.
+    """The first choice that applies to a target; None if `known` is empty.
 
     Raises:
-        ArgumentError: all that there are are for other targets.
+        ArgumentError: all choices are for other targets.
     """
     for each in known:
         if not each.against(target):
@@ -54,5 +54,5 @@ def choice_for(name: str, known: Sequence[Known], target: Target) -> Known | Non
 
 
 def placed(known: Known) -> str:
-    """Where a choice is written, as the beginning of a message."""
+    """The location of a choice, as a message prefix."""
     return f"{known.place}: " if known.place else ""

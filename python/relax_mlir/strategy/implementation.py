@@ -1,4 +1,4 @@
-"""One way to compute an op: a tensor expression with a schedule, or what the lowering has."""
+"""One implementation of an op: a tensor expression with a schedule, or a rule of the lowering."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from relax_mlir.te import Tensor
 
 Compute: TypeAlias = "Callable[[Attrs, Sequence[Tensor], StructInfo], Sequence[Tensor] | Tensor]"
-"""Of the attributes of an op, its operands as placeholders and the struct info of its result, the tensors it gives."""
+"""Takes the attributes of an op, placeholders for its operands and its result's struct info; returns the tensors."""
 Schedule: TypeAlias = "Callable[[Attrs, Sequence[Tensor], Target], Any]"
-"""Of the attributes of an op and its computed tensors, a schedule of these for a target."""
+"""Takes the attributes of an op, its computed tensors and a target; returns a schedule of the tensors."""
 Rule: TypeAlias = Callable[..., Any]
 """A legalisation rule of `relax_mlir.lowering.legalize`."""
 
 PLAIN = "topi"
-"""The name of implementations that are the only one of their op, after which their prim funcs are called."""
+"""The name of an op's only implementation; its prim funcs are then named after the op."""
 
 DEFAULT_PLEVEL = 10
-"""The priority of what an op is computed by if nothing better is registered."""
+"""The default priority."""
 
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """A generated kernel that computes what a prim func does: its name (``relax.kernel``), and what it is told."""
+    """A generated kernel equivalent to a prim func: its name (``relax.kernel``) and its attributes."""
 
     name: str
     attributes: Mapping[str, str | float]
@@ -36,17 +36,17 @@ class KernelRequest:
 
 @dataclass(frozen=True)
 class OpImplementation:
-    """A way to compute an op, with a name and a priority: of those that hold, that of the highest `plevel` is taken.
+    """An implementation of an op; of those whose conditions hold, the one with the highest `plevel` is selected.
 
     Attributes:
-        name: is in reports, and names prim funcs.
-        compute: the tensor expression; None for what the lowering has of its own.
-        schedule: how it runs; None: as the lowering runs tensor expressions by default.
+        name: used in reports, and in the names of prim funcs.
+        compute: the tensor expression; None for a rule of the lowering.
+        schedule: the schedule of the tensor expression; None: the default of the lowering.
         plevel: the priority.
-        unless: why it cannot be taken for the call at hand; empty: it can.
-        rule: in place of `compute`, a rule of the lowering.
-        takes_kernel: whether the rule may ask for a generated kernel.
-        kernel: the generated kernel that may stand in for the tensor expression, if there is one.
+        unless: why it does not support this call; empty if it does.
+        rule: a rule of the lowering, instead of `compute`.
+        takes_kernel: true if the rule may request a generated kernel.
+        kernel: a generated kernel that may replace the tensor expression.
     """
 
     name: str
@@ -60,5 +60,5 @@ class OpImplementation:
 
     @property
     def is_expression(self) -> bool:
-        """Whether it is a tensor expression."""
+        """True if the implementation is a tensor expression."""
         return self.compute is not None

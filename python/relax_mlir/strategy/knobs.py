@@ -1,7 +1,7 @@
-"""Knobs: what a schedule leaves open, the values that they may have, and those that they have.
+"""Knobs: the tunable parameters of a schedule, with their candidates and values.
 
-A schedule asks `get_config` for its configuration, and defines knobs in it. Without anybody who says otherwise each
-knob has its first value; a tuner tries others, and what it has found is given back by `relax_mlir.tuning`.
+A schedule calls `get_config` for its configuration, and defines knobs in it. By default each knob has its first value.
+A tuner tries other values, and `relax_mlir.tuning` applies its results.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from relax_mlir.te import IterVar, Schedule, Tensor
 
 MAX_FACTOR = 64
-"""Tiles of `Config.define_split` have at most so many elements, unless it is told otherwise."""
+"""Default maximum number of elements in a tile of `Config.define_split`."""
 
 Values = Mapping[str, Any]
-"""The values of knobs by their names: numbers, texts, booleans, and lists of these."""
+"""The values of knobs by name: numbers, strings, booleans, and lists of these."""
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A knob: its value, and all that it may have."""
+    """A knob: its value and its candidates."""
 
     name: str
     val: Any
@@ -58,10 +58,10 @@ class Config:
     knobs: dict[str, Knob] = field(default_factory=dict)
 
     def define_knob(self, name: str, candidates: Sequence[Any]) -> Knob:
-        """Define a knob that has one of `candidates`, at first the first one.
+        """Define a knob with the given `candidates`; its default is the first one.
 
         Raises:
-            ArgumentError: no candidates, a second knob of the name, or a given value that is none of the candidates.
+            ArgumentError: there are no candidates, the name is in use, or the given value is not a candidate.
         """
         return self._add(Knob, name, candidates)
 
@@ -73,17 +73,17 @@ class Config:
         max_factor: int = MAX_FACTOR,
         candidates: Sequence[Sequence[int]] | None = None,
     ) -> Split:
-        """Define into how long loops an axis is split.
+        """Define a knob for the loop lengths into which an axis is split.
 
         Args:
-            name: the name of the knob; `axis`: the axis, of any length, also one that no candidate divides.
-            num_outputs: how many loops there will be.
-            max_factor: the product of the lengths of the inner loops at most.
-            candidates: lengths of the inner loops, the outermost first; None: powers of two, from the largest tile
-                down.
+            name: the name of the knob.
+            axis: the axis; its length need not be divisible by a candidate.
+            num_outputs: the number of loops.
+            max_factor: the maximum product of the lengths of the inner loops.
+            candidates: lengths of the inner loops, the outermost first; None: powers of two, the largest tile first.
 
         Raises:
-            ArgumentError: numbers that are not positive, lists of another length, and as for `define_knob`.
+            ArgumentError: a number is not positive, a list has the wrong length, and as for `define_knob`.
         """
         expect(f"define_split '{name}': 'num_outputs'", num_outputs, int, "a number")
         expect(f"define_split '{name}': 'max_factor'", max_factor, int, "a number")
@@ -124,7 +124,7 @@ class Config:
         return made
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a Knob or a Split
-        """The knob of a name; raises `UnknownNameError`."""
+        """The knob `name`; raises `UnknownNameError`."""
         if name not in self.knobs:
             raise UnknownNameError("knob", name, self.knobs)
         return self.knobs[name]
@@ -140,7 +140,7 @@ class Config:
         return {name: knob.val for name, knob in self.knobs.items()}
 
     def require_all_used(self) -> None:
-        """Raise `ArgumentError` for given values of knobs that the schedule does not define."""
+        """Raise `ArgumentError` if values are given for knobs that the schedule does not define."""
         unknown = sorted(set(self.given) - set(self.knobs))
         if unknown:
             raise ArgumentError(
@@ -160,17 +160,17 @@ _active: ContextVar[Config | None] = ContextVar("active_config", default=None)
 
 
 def get_config() -> Config:
-    """The configuration of the schedule that is being made; one of its own, of first values, where nobody gives one."""
+    """The configuration of the schedule under construction; by default a new one, with the first values."""
     active = _active.get()
     return Config() if active is None else active
 
 
 @contextmanager
 def configured(values: Values | None = None) -> Iterator[Config]:
-    """Give the knobs of the schedule that is made within these values.
+    """Set the knobs of the schedule that is created in the block to these values.
 
     Raises:
-        ArgumentError: a value of a knob that the schedule does not define.
+        ArgumentError: a value is for a knob that the schedule does not define.
     """
     config = Config(dict(values or {}))
     token = _active.set(config)

@@ -1,4 +1,4 @@
-"""The attribute ``FTVMStrategy`` of an op: all its strategies as one."""
+"""The attribute ``FTVMStrategy`` of an op: all its strategies combined."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_mlir.te import Tensor
 
 @dataclass(frozen=True)
 class StrategyAttribute:
-    """What ``Op.get(name).get_attr("FTVMStrategy")`` gives."""
+    """The value of ``Op.get(name).get_attr("FTVMStrategy")``."""
 
     op: str
 
@@ -27,7 +27,7 @@ class StrategyAttribute:
         out_type: StructInfo | None = None,
         target: str | Target = "cpu",
     ) -> OpStrategy:
-        """All implementations for a call, those of users first; arguments as in `get_valid_implementations`."""
+        """All implementations for a call, those of users first; for the arguments see `get_valid_implementations`."""
         strategy = OpStrategy()
         for each in all_strategies(self.op, attrs, inputs, out_type, target):
             strategy.specializations += each.specializations
@@ -35,7 +35,7 @@ class StrategyAttribute:
 
 
 def attribute_of(op: str) -> StrategyAttribute:
-    """The attribute of an op of Relax."""
+    """The strategy attribute of a Relax op."""
     return StrategyAttribute(op)
 
 

@@ -17,7 +17,7 @@ _current: contextvars.ContextVar[tuple[SpecializedCondition, ...]] = contextvars
 
 
 class SpecializedCondition:
-    """Clauses that must all hold; around `OpStrategy.add_implementation`, they are those of what is added.
+    """A conjunction of clauses; as a context, the condition of the implementations that are added in it.
 
     >>> from relax_mlir.symbolic import symbol
     >>> n, strategy = symbol("n"), OpStrategy()
@@ -28,10 +28,10 @@ class SpecializedCondition:
     """
 
     def __init__(self, *clauses: Condition | bool | Sequence[Condition | bool]) -> None:
-        """Clauses: comparisons of dimensions, which are bools where the dimensions are numbers.
+        """Clauses are comparisons of dimensions; if the dimensions are integers, they are bools.
 
         Raises:
-            ArgumentError: anything else.
+            ArgumentError: a clause of another type.
         """
         flat: list[Condition | bool] = []
         for given in clauses:
@@ -41,7 +41,7 @@ class SpecializedCondition:
         self.clauses: tuple[Condition | bool, ...] = tuple(flat)
 
     def decide(self) -> bool | None:
-        """Whether all clauses hold, or one never does; None: that depends on values at run time."""
+        """True if all clauses hold, False if one never does; None if that depends on values at run time."""
         found = [c if isinstance(c, bool) else c.decide() for c in self.clauses]
         return False if False in found else None if None in found else True
 
@@ -63,7 +63,7 @@ class SpecializedCondition:
 
     @staticmethod
     def current() -> SpecializedCondition:
-        """All clauses of the `with` blocks around; none outside of them."""
+        """All clauses of the enclosing `with` blocks; none outside of them."""
         return SpecializedCondition([c for condition in _current.get() for c in condition.clauses])
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class OpSpecialization:
 
 @dataclass
 class OpStrategy:
-    """What a strategy gives for one call of an op: the implementations among which one is selected."""
+    """The result of a strategy for one call of an op: the implementations to select from."""
 
     specializations: list[OpSpecialization] = field(default_factory=list)
 
@@ -96,19 +96,19 @@ class OpStrategy:
         plevel: int = DEFAULT_PLEVEL,
         unless: str = "",
     ) -> None:
-        """Add a tensor expression, under the `SpecializedCondition` around.
+        """Add a tensor expression, under the enclosing `SpecializedCondition`.
 
         Args:
-            compute: called with the attributes of the op, its operands as placeholders, and the struct info of the
-                result; gives the computed tensors, or the one.
-            schedule: called with the attributes, the computed tensors and the target; gives their schedule.
-            name: names it in reports and in the IR.
-            plevel: of the implementations that hold, the one of the highest priority is taken; 10 is that of the
+            compute: called with the attributes of the op, placeholders for its operands, and the struct info of the
+                result; returns the computed tensors, or the only one.
+            schedule: called with the attributes, the computed tensors and the target; returns their schedule.
+            name: the name in reports and in the IR.
+            plevel: the priority: of the implementations that hold, the highest is selected. 10 is the priority of the
                 built-in ones, 15 that of built-in kernels.
-            unless: why it cannot be taken for this call, as reports show it (``"needs float32, got int8"``).
+            unless: why this call is not supported, for reports (``"needs float32, got int8"``).
 
         Raises:
-            ArgumentError: an argument of the wrong kind.
+            ArgumentError: an argument has the wrong type.
         """
         expect("add_implementation: 'name'", name, str, "a string")
         expect("add_implementation: 'plevel'", plevel, int, "an integer")
@@ -121,7 +121,7 @@ class OpStrategy:
         self.add(OpImplementation(name, compute, schedule, plevel, unless))
 
     def add(self, implementation: OpImplementation) -> None:
-        """Add an implementation, under the `SpecializedCondition` around."""
+        """Add an implementation, under the enclosing `SpecializedCondition`."""
         condition = SpecializedCondition.current()
         for known in self.specializations:
             if list(map(str, known.condition.clauses)) == list(map(str, condition.clauses)):

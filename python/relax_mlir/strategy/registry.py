@@ -1,4 +1,4 @@
-"""Which strategies an op has: its own, and those that users register."""
+"""The strategies of each op: the built-in ones, and those that users register."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from relax_mlir.te import Tensor
 
 Strategy: TypeAlias = "Callable[[Attrs, Sequence[Tensor], StructInfo, Target], OpStrategy]"
-"""Of the attributes of a call, its operands as placeholders, the struct info of its result and the target, the
-implementations for it."""
+"""Takes the attributes of a call, placeholders for its operands, the struct info of its result and the target;
+returns the implementations for the call.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Registered:
     target: str
 
     def is_for(self, target: Target) -> bool:
-        """Whether a target has what the strategy was registered for."""
+        """True if `target` has the features for which the strategy was registered."""
         return _features(self.target) <= target.features
 
 
@@ -75,23 +76,24 @@ _BUILT_IN = {
         for rank in (1, 2, 3)
     },
 }
-"""Strategies that come with the project, by the names of ops in the IR: files of `implementations`, and functions."""
+"""Built-in strategies, by the names of ops in the IR: (file of `implementations`, function)."""
 
 _registered: dict[str, list[Registered]] = {}
 
 
 def register_strategy(op: str, target: str = "cpu") -> Callable[[Strategy], Strategy]:
-    """Register a strategy for an op; its implementations stand beside those that the op has already.
+    """Register a strategy for an op, in addition to those that the op already has.
 
     Args:
         op: the op's name (``"relax.matmul"``, ``"matmul"``, ``"relax.nn.softmax"``).
         target: ``"cpu"``, or with the features that its implementations need: ``"cpu -mattr=+avx512f"``.
 
     The decorated function gets the attributes of a call, placeholders for its tensors, the struct info of its result
-    and the target, and returns an `OpStrategy`. `unregister_strategy` takes it back.
+    and the target, and returns an `OpStrategy`. Undo with `unregister_strategy`.
 
     Raises:
-        UnknownNameError: there is no such op. ArgumentError: no such target.
+        UnknownNameError: there is no such op.
+        ArgumentError: no such target.
     """
     name = _ir_name(op)
     _features(target)
@@ -106,7 +108,7 @@ def register_strategy(op: str, target: str = "cpu") -> Callable[[Strategy], Stra
 
 
 def unregister_strategy(op: str, strategy: Strategy) -> None:
-    """Take back a strategy that `register_strategy` has been given; raises `ArgumentError` if it is not registered."""
+    """Remove a strategy that `register_strategy` added; raises `ArgumentError` if it is not registered."""
     name = _ir_name(op)
     left = [item for item in _registered.get(name, []) if item.strategy is not strategy]
     if len(left) == len(_registered.get(name, [])):
@@ -119,7 +121,7 @@ def unregister_strategy(op: str, strategy: Strategy) -> None:
 
 @contextmanager
 def temporary_strategy(op: str, strategy: Strategy, target: str = "cpu") -> Iterator[None]:
-    """Register a strategy for the block below ``with``."""
+    """Register a strategy for the duration of the ``with`` block."""
     register_strategy(op, target)(strategy)
     try:
         yield
@@ -128,39 +130,39 @@ def temporary_strategy(op: str, strategy: Strategy, target: str = "cpu") -> Iter
 
 
 def registered_for(op_name: str, target: Target) -> list[Strategy]:
-    """The strategies that users have registered for an op (by its name in the IR), the last one first."""
+    """The strategies that users have registered for an op (by its name in the IR), the latest first."""
     return [item.strategy for item in reversed(_registered.get(op_name, [])) if item.is_for(target)]
 
 
 def built_in(op_name: str) -> list[Strategy]:
-    """The strategy of tensor expressions that an op (by its name in the IR) has of its own, or none."""
+    """The built-in tensor-expression strategy of an op (by its name in the IR), as a list of at most one."""
     if op_name not in _BUILT_IN:
         return []
     family, name = _BUILT_IN[op_name]
-    # Tensor expressions take a while to import, and most modules have none.
+    # Imported lazily: tensor expressions take a while to import, and most modules do not need them.
     module = importlib.import_module(f"relax_mlir.strategy.implementations.{family}")
     strategy: Strategy = getattr(module, name)
     return [strategy]
 
 
 def has_expressions(op_name: str, target: Target) -> bool:
-    """Whether an op (by its name in the IR) has strategies that give tensor expressions: users' or of its own."""
+    """True if an op (by its name in the IR) has strategies with tensor expressions, built-in or of a user."""
     return op_name in _BUILT_IN or bool(registered_for(op_name, target))
 
 
 def registrations() -> tuple[tuple[str, int], ...]:
-    """Which strategies are registered: equal for as long as these are."""
+    """A key of the registered strategies, equal as long as these do not change."""
     return tuple((name, id(item.strategy)) for name, items in _registered.items() for item in items)
 
 
 def any_registered() -> bool:
-    """Whether users have registered strategies, so that what a module becomes does not depend on its text alone."""
+    """True if users have registered strategies, so that a compilation depends on more than the module's text."""
     return bool(_registered)
 
 
 def _ir_name(op: str) -> str:
-    """The name in the IR: ``relax.nn_softmax``."""
-    from relax_mlir.op.op_registry import op_class_of  # where nothing is registered, nobody needs its table
+    """The name of an op in the IR: ``relax.nn_softmax``."""
+    from relax_mlir.op.op_registry import op_class_of  # imported only when a strategy is registered
 
     expect("register_strategy: 'op'", op, str, "the name of an op")
     found = op_class_of(op)
@@ -170,7 +172,7 @@ def _ir_name(op: str) -> str:
 
 
 def _features(target: str) -> frozenset[str]:
-    """The features that the text of a target asks for."""
+    """The CPU features that a target string requires."""
     expect("register_strategy: 'target'", target, str, "the text of a target")
     Target(target)
     words = [word.removeprefix("-mattr=") for word in target.split() if word.startswith("-mattr=")]

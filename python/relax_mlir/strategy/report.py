@@ -1,4 +1,4 @@
-"""What implementations were considered for each call, and which was taken: the text of ``--explain-strategy``."""
+"""The considered and the selected implementations of each call: the text of ``--explain-strategy``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from relax_mlir.strategy.selection import Candidate, Selection
 
 @dataclass(frozen=True)
 class StrategyDecision:
-    """The choice for one call: `op` in `function`, called on `operands`, at `place`.
+    """The choice for one call: `op` in `function`, called on `operands`, at source location `place`.
 
-    `notes` say which values the knobs of its schedules have, and where these come from.
+    `notes` list the values of the knobs of its schedules, and their origin.
     """
 
     function: str
@@ -33,7 +33,7 @@ class StrategyReport:
     decisions: list[StrategyDecision] = field(default_factory=list)
 
     def render(self, width: int | None = None) -> str:
-        """A table per call, as text of `width` columns (that of the terminal if not given); equal calls are one."""
+        """A table per call, wrapped to `width` columns (by default the terminal's); equal calls are merged."""
         columns = width or terminal.width()
         groups: dict[tuple[str, ...], list[StrategyDecision]] = {}
         for decision in self.decisions:
@@ -46,7 +46,7 @@ class StrategyReport:
 
 
 INDENT = 10
-"""Of further lines."""
+"""Indentation of continuation lines."""
 
 
 def _table(decision: StrategyDecision, times: int, width: int) -> Iterator[str]:
@@ -82,7 +82,7 @@ _report: ContextVar[StrategyReport | None] = ContextVar("strategy_report", defau
 
 @contextmanager
 def explain_strategy() -> Iterator[StrategyReport]:
-    """The choices of every `legalize-ops` that runs within, `build` included.
+    """Record the choices of every `legalize-ops` in the block, `build` included.
 
     Example: ``with explain_strategy() as report: rx.build(module, cache=False)``, then ``print(report.render())``.
     """
@@ -95,5 +95,5 @@ def explain_strategy() -> Iterator[StrategyReport]:
 
 
 def current_report() -> StrategyReport | None:
-    """The report that is being made; None if nobody asked for one."""
+    """The active report; None if there is none."""
     return _report.get()

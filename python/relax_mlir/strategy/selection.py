@@ -1,4 +1,4 @@
-"""Which implementation of an op is taken for a call, and why."""
+"""Select the implementation of an op for a call, with the reasons."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from relax_mlir.strategy.op_strategy import OpStrategy, SpecializedCondition
 
 @dataclass(frozen=True)
 class Candidate:
-    """An implementation, and what is known of its condition.
+    """An implementation, and the verdict on its condition.
 
-    `verdict`: whether it holds for the call; None: that depends on `condition` at run time. `reason` says why not.
+    `verdict`: true if it holds for the call; None if that depends on `condition` at run time. `reason` explains it.
     """
 
     implementation: OpImplementation
@@ -25,9 +25,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Selection:
-    """All candidates for a call, the best first, and those that are taken.
+    """All candidates for a call, the best first, and the selected ones.
 
-    `taken` has one entry, or several that are tried in order when the program runs; the last one always holds.
+    `taken` has one entry, or several that are tried in order at run time; the last one always holds.
     """
 
     candidates: tuple[Candidate, ...]
@@ -35,9 +35,9 @@ class Selection:
 
 
 def select(what: str, strategies: Iterable[OpStrategy]) -> Selection:
-    """The implementations of the highest priority that hold for a call of the op `what`.
+    """Select the implementations with the highest priority that hold for a call of the op `what`.
 
-    Of equal priorities, the one that comes first is taken. The bounds of symbols are those of the `assuming` around.
+    Ties are resolved by order. The bounds of symbols are those of the enclosing `assuming`.
 
     Raises:
         UnsupportedError: for some sizes no implementation holds.
@@ -72,7 +72,7 @@ def _judged(implementation: OpImplementation, condition: SpecializedCondition) -
 
 
 def clauses_text(condition: SpecializedCondition) -> str:
-    """The clauses that are open."""
+    """The clauses that depend on values at run time."""
     return " and ".join(map(str, condition.open_clauses()))
 
 

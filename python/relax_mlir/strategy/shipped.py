@@ -1,7 +1,7 @@
-"""Values of knobs that come with the package: what was measured to be best on some classes of CPUs.
+"""Knob values that come with the package: the best measured ones on some classes of CPUs.
 
-They are those of the project's own schedules, and none of a user's. A class of CPUs is an architecture, a width of
-vectors, features, and about how large the caches are. A database of the user comes before them.
+They only apply to built-in schedules. A class of CPUs is defined by architecture, vector width, features, and
+approximate cache sizes. A database of the user has precedence.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from relax_mlir.transform.context import PassContext
 FILE = Path(__file__).with_name("shipped.json")
 VERSION = 1
 SWITCH = "RELAX_MLIR_TUNED"
-"""The environment variable that does without them, if it is 0."""
+"""The environment variable that disables the values if it is 0."""
 
 NEAR = 2
-"""Caches of a class are at most so many times as large, or as small, as those of the CPU that was measured."""
+"""Cache sizes within a class differ from those of the measured CPU by at most this factor."""
 
 Facts = Mapping[str, tuple[int, ...]]
-"""What is constant of a call: ``{"window": (3, 3), "strides": (1, 1)}``."""
+"""The constant parameters of a call: ``{"window": (3, 3), "strides": (1, 1)}``."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """One of the project's own schedules, as it is asked for: of an implementation, a dtype, and what is constant."""
+    """The lookup key of a built-in schedule: the implementation, the dtype, and the constant parameters."""
 
     name: str
     dtype: str
@@ -45,11 +45,12 @@ class Template:
 
 @dataclass(frozen=True)
 class CpuClass:
-    """CPUs of which one was measured.
+    """A class of CPUs, represented by a measured one.
 
     Attributes:
-        name: for reports. architecture, vector_bytes, l1_bytes, l2_bytes: as in a `Target`.
-        needs, lacks: features that all of them have, and that none has.
+        name: for reports.
+        architecture, vector_bytes, l1_bytes, l2_bytes: as in a `Target`.
+        needs, lacks: features that all of them have, and that none of them has.
         measured: which CPU was measured, when, and by which command.
     """
 
@@ -63,7 +64,7 @@ class CpuClass:
     measured: Mapping[str, str]
 
     def has(self, target: Target) -> bool:
-        """Whether a target is one of them."""
+        """True if the target is in the class."""
         return (
             target.architecture == self.architecture
             and target.vector_bytes == self.vector_bytes
@@ -76,13 +77,15 @@ class CpuClass:
 
 @dataclass(frozen=True)
 class Shipped:
-    """Values of knobs for a template on a class of CPUs.
+    """Knob values for a template on a class of CPUs.
 
     Attributes:
-        cpu: the class. template: names the implementation; dtype: of its results.
-        facts: what must be constant of a call, and equal; none: any call.
-        values: of those knobs that differ from the first values. score: how many times as fast these make it, by the
-            geometric mean over `cases` that had no part in the choice.
+        cpu: the class.
+        template: the name of the implementation.
+        dtype: of its results.
+        facts: constant parameters that must be equal in a call; empty: any call.
+        values: the knobs that differ from their first values.
+        score: the speedup, as the geometric mean over `cases` that were not used to choose the values.
     """
 
     cpu: CpuClass
@@ -94,7 +97,7 @@ class Shipped:
     cases: int
 
     def is_for(self, template: Template) -> bool:
-        """Whether it is for such a call."""
+        """True if the values apply to the template."""
         return (self.template, self.dtype) == (template.name, template.dtype) and all(
             template.facts.get(name) == value for name, value in self.facts.items()
         )
@@ -104,10 +107,11 @@ class Shipped:
 
 
 def shipped(target: str | Target | None = None) -> list[Shipped]:
-    """What comes with the package; for one target, what that is given.
+    """The values that come with the package; with `target`, only those for it, and none if they are disabled.
 
     Raises:
-        ParseError: the file of the package is broken. ArgumentError: RELAX_MLIR_TUNED is neither 0 nor 1.
+        ParseError: the file of the package is broken.
+        ArgumentError: RELAX_MLIR_TUNED is neither 0 nor 1.
     """
     if target is None:
         return list(_read(FILE))
@@ -116,13 +120,13 @@ def shipped(target: str | Target | None = None) -> list[Shipped]:
 
 
 def shipped_for(template: Template, target: Target) -> Shipped | None:
-    """The values for a call on a target, those with most facts; None if there are none, or they are switched off."""
+    """The values for a call on a target, those with the most facts; None if there are none, or they are disabled."""
     found = [item for item in shipped(target) if item.is_for(template)]
     return max(found, key=lambda item: len(item.facts), default=None)
 
 
 def enabled() -> bool:
-    """Whether RELAX_MLIR_TUNED and the option ``strategy.shipped_values`` of the `PassContext` let them be used."""
+    """True if RELAX_MLIR_TUNED and the option ``strategy.shipped_values`` of the `PassContext` allow the values."""
     text = os.environ.get(SWITCH, "1")
     if text not in ("0", "1"):
         raise ArgumentError(f"the environment variable {SWITCH} is {text!r}, expected 0 or 1")
@@ -130,7 +134,7 @@ def enabled() -> bool:
 
 
 def shipped_state() -> str:
-    """A text that changes with what is given to schedules: part of the key of a compilation."""
+    """A string that changes with the values: part of the key of the compilation cache."""
     return _digest(FILE) if enabled() else "off"
 
 

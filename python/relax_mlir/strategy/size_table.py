@@ -1,4 +1,4 @@
-"""Tables of sizes: which values of knobs a schedule has, by how large the symbols of its shapes are."""
+"""Size tables: knob values of a schedule, chosen by the sizes of the symbols in its shapes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from relax_mlir.symbolic import Condition, symbol
 from relax_mlir.symbolic.condition import compare
 
 MAX_CONFIGURATIONS = 4
-"""A table has at most so many configurations: each of them is code."""
+"""The maximum number of configurations in a table, since each is compiled."""
 
 
 @dataclass(frozen=True)
 class SizeRow:
-    """A configuration, and the sizes that it is for: those of which the product of some symbols is at most a number."""
+    """A configuration, for sizes where the product of `symbols` is at most `at_most`."""
 
     symbols: tuple[str, ...]
     at_most: int
@@ -25,30 +25,30 @@ class SizeRow:
 
     @property
     def condition(self) -> Condition:
-        """As a condition on the symbols."""
+        """The condition of the row on its symbols."""
         product = prod([symbol(name) for name in self.symbols], start=1)
         return compare("<=", product, self.at_most)
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        """Whether it is for these sizes."""
+        """True if the row applies to these sizes."""
         return prod(sizes[name] for name in self.symbols) <= self.at_most
 
 
 @dataclass(frozen=True)
 class SizeTable:
-    """Configurations by sizes: the first of `rows` that is for the sizes of a call, else `otherwise`."""
+    """Configurations by size: the first of `rows` that applies to the sizes of a call, else `otherwise`."""
 
     rows: tuple[SizeRow, ...]
     otherwise: Values
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols that it looks at."""
+        """The symbols in the conditions of the rows."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row.symbols))
 
     @property
     def configurations(self) -> list[Values]:
-        """The configurations, each once."""
+        """The configurations without duplicates."""
         found: list[Values] = []
         for values in (*(row.values for row in self.rows), self.otherwise):
             if values not in found:
@@ -56,11 +56,11 @@ class SizeTable:
         return found
 
     def of(self, sizes: Mapping[str, int]) -> Values:
-        """The configuration for some sizes."""
+        """The configuration for the given sizes."""
         return next((row.values for row in self.rows if row.holds(sizes)), self.otherwise)
 
     def require_symbols(self, known: tuple[str, ...] | list[str]) -> None:
-        """Raise `ArgumentError` for a symbol that a computation does not have."""
+        """Raise `ArgumentError` if the table uses a symbol that is not in `known`."""
         for name in self.symbols:
             if name not in known:
                 raise ArgumentError(
@@ -69,9 +69,9 @@ class SizeTable:
                 )
 
     def ways(self) -> list[tuple[Condition | None, Values]]:
-        """The configurations that are possible, with their conditions; the last one has none.
+        """The configurations that can apply, with their conditions; the last one has none.
 
-        The bounds of symbols are those of the `assuming` around.
+        The bounds of symbols are those of the enclosing `assuming`.
         """
         found: list[tuple[Condition | None, Values]] = []
         for row in self.rows:
@@ -89,7 +89,7 @@ class SizeTable:
 
 
 def ways_text(ways: Sequence[tuple[Condition | None, Values]]) -> list[str]:
-    """A line for each of some configurations with conditions."""
+    """One string per configuration, with its condition."""
     if len(ways) == 1:
         return [values_text(ways[0][1])]
     return [
@@ -99,5 +99,5 @@ def ways_text(ways: Sequence[tuple[Condition | None, Values]]) -> list[str]:
 
 
 def values_text(values: Values) -> str:
-    """The values of knobs as reports show them."""
+    """The values of knobs for reports."""
     return ", ".join(f"{name}={value}" for name, value in values.items()) or "no knobs"

@@ -1,4 +1,4 @@
-"""What tuners know of the schedules of implementations: which there are, and the values that were found for them."""
+"""The interface between schedules and tuners: the tunable schedules, and the values found for them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from relax_mlir.te import Schedule, Tensor
 
 Make = Callable[[], "Schedule"]
-"""Makes a schedule, by the configuration that `get_config` gives."""
+"""Creates a schedule with the configuration that `get_config` returns."""
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """A schedule with knobs: what it computes, how it is made, and the bounds of its symbols where it stands.
+    """A schedule with knobs: its computation, its constructor, and the bounds of its symbols in the program.
 
-    `template`: what the values that come with the package are looked up by; None for a user's schedule.
+    `template`: the lookup key of the values that come with the package; None for a user's schedule.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Tunable:
 
 @dataclass
 class Extraction:
-    """The schedules with knobs that `extracting` has seen, by their keys."""
+    """The schedules with knobs that `extracting` has collected, by key."""
 
     found: dict[str, Tunable] = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ _extraction: ContextVar[Extraction | None] = ContextVar("tuning_extraction", def
 
 @contextmanager
 def with_history(known: Mapping[str, Sequence[Known]]) -> Iterator[None]:
-    """Give schedules what was found for them, by their keys: of several choices, the first one for the target."""
+    """Apply the tuning results `known` to schedules, by key; the first choice for the target is used."""
     token = _history.set(known)
     try:
         yield
@@ -62,13 +62,13 @@ def with_history(known: Mapping[str, Sequence[Known]]) -> Iterator[None]:
 
 
 def history_state() -> str:
-    """A text that changes with what `with_history` gives to schedules."""
+    """A string that changes with the history of `with_history`."""
     return repr(_history.get())
 
 
 @contextmanager
 def extracting() -> Iterator[Extraction]:
-    """Collect the schedules with knobs that are made within."""
+    """Collect the schedules with knobs that are created in the block."""
     extraction = Extraction()
     token = _extraction.set(extraction)
     try:
@@ -78,8 +78,8 @@ def extracting() -> Iterator[Extraction]:
 
 
 def key_of(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> str:
-    """What identifies a computation: a hash of its text without a schedule."""
-    from relax_mlir.te.prim_func import build  # most schedules have no knobs
+    """The key of a computation: a hash of its unscheduled text."""
+    from relax_mlir.te.prim_func import build  # imported lazily: most schedules have no knobs
 
     made = build(list(inputs), list(outputs), "main")
     return hashlib.sha256(made.module.script().encode()).hexdigest()[:24]
@@ -91,7 +91,7 @@ class MadeSchedules:
 
     Attributes:
         ways: schedules with the conditions on sizes under which they run; the last one has none.
-        notes: what reports say of the values of their knobs.
+        notes: the values of their knobs, for reports.
     """
 
     ways: tuple[tuple[Condition | None, Schedule], ...]
@@ -106,12 +106,12 @@ def made_schedules(
     target: Target,
     template: Template | None = None,
 ) -> MadeSchedules:
-    """The schedule that `make` gives with the values that are known for it; several, by a table of sizes.
+    """The schedule that `make` creates with the known values; several, if these are a table of sizes.
 
-    Where nothing is known, a `template` has the values that come with the package.
+    If no values are known, a `template` uses those that come with the package.
 
     Raises:
-        ArgumentError: known values that are not the schedule's; all that is known is for other targets.
+        ArgumentError: known values do not fit the schedule, or all of them are for other targets.
     """
     history, extraction = _history.get(), _extraction.get()
     if history is None and extraction is None:
@@ -146,8 +146,8 @@ def _default(make: Make, target: Target, template: Template | None) -> MadeSched
 def schedules_of(
     name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], make: Make, known: Known
 ) -> MadeSchedules:
-    """The schedules of a choice that is known; see `made_schedules`."""
-    from relax_mlir.te.graph import symbols_of  # as above
+    """The schedules of a known choice; see `made_schedules`."""
+    from relax_mlir.te.graph import symbols_of  # imported lazily, as above
 
     choice = known.choice
     try:
@@ -164,5 +164,5 @@ def schedules_of(
 
 
 def has_knobs(config: Config) -> bool:
-    """Whether there is anything to choose."""
+    """True if a knob has more than one candidate."""
     return any(len(knob.candidates) > 1 for knob in config.knobs.values())

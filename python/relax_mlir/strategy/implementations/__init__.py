@@ -1,4 +1,4 @@
-"""Implementations that come with the project: tensor expressions with schedules, one file per family of ops.
+"""Built-in implementations: tensor expressions with schedules, one file per family of ops.
 
-They stand beside what the lowering has. Their schedules have knobs, whose first values are good ones for most sizes.
+They complement the rules of the lowering. The first values of the knobs of their schedules suit most sizes.
 """

@@ -22,7 +22,7 @@ from relax_mlir.topi.layouts import reordered
 
 
 def _pooled(attrs: Attrs, data: Tensor, out_type: StructInfo, kind: str) -> Tensor:
-    """Means of 16-bit floats are taken in float32."""
+    """Adaptive pooling of any layout; means of 16-bit floats are computed in float32."""
     assert isinstance(out_type, TensorInfo) and out_type.known_shape is not None
     letters = SPATIAL[len(attrs.layout) - 2]
     sizes = dict(zip(attrs.out_layout, out_type.known_shape, strict=True))
@@ -46,12 +46,12 @@ def _averaged(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> T
 
 
 def _greatest(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """The greatest element of each window."""
+    """The maximum of each window."""
     return _pooled(attrs, inputs[0], out_type, "max")
 
 
 def _strategy(compute: Compute, is_mean: bool) -> Strategy:
-    """One window over everything is a reduction, else there is a tensor expression."""
+    """A reduction if one window covers the whole input, else a tensor expression."""
 
     def strategy(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, target: Target) -> OpStrategy:
         assert isinstance(out_type, TensorInfo) and out_type.known_shape is not None

@@ -1,4 +1,4 @@
-"""Attention of sequences one after the other, as loops over what each of them has."""
+"""Attention over packed sequences of different lengths, as loops over each sequence."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from relax_mlir.te import Tensor
 from relax_mlir.te.own_loops import Fresh, LoopOp, grid
 
 TAG = "attention"
-"""The tag of what it computes."""
+"""The tag of the computed tensors."""
 
 
 def attention_var_len(
     attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, target: Target
 ) -> OpStrategy:
-    """Loops, which say what the kernel of attention computes in their place."""
+    """A loop nest, annotated with the attention kernel that may replace it."""
     names = {"starts": inputs[3], "key_starts": inputs[4]}
     told: dict[str, str | float] = {
         name: "unsigned" if at.dtype.startswith("u") else "signed" for name, at in names.items()
@@ -34,7 +34,7 @@ def attention_var_len(
 
 
 def _loops(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """For each query of each sequence: scores of the keys that it sees, their exponentials, the weighted sum."""
+    """For each query of each sequence: the scores of the visible keys, their exponentials, and the weighted sum."""
     query, key, value, starts, key_starts, *_ = inputs
     wide = [widened(tensor) for tensor in (query, key, value)]
     kind, causal = wide[0].dtype, attrs.causal_mask
@@ -54,7 +54,7 @@ def _loops(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tens
         whole = [fresh("i") for _ in range(4)]
         q_begin, q_end, k_begin, k_end = (fresh(x) for x in ("q_begin", "q_end", "k_begin", "k_end"))
         total, best = fresh("total"), fresh("best")
-        # How far keys are behind the sequence's first one, or its last one, and queries.
+        # Causal mask: positions of key and query relative to the first, or to the last, key and query of the sequence.
         seen = {
             "TopLeft": f"{j} - {k_begin} <= {i} - {q_begin}",
             "BottomRight": f"{j} - {k_end} <= {i} - {q_end}",

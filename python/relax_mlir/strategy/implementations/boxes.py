@@ -29,14 +29,14 @@ def roi_align(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> T
 
 @by_expression
 def roi_pool(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """The greatest elements of the cells of regions."""
+    """The maxima of the cells of regions."""
     data, rois = inputs
     return topi.vision.roi_pool(data, rois, attrs.pooled_size, attrs.spatial_scale, attrs.layout)
 
 
 @by_expression
 def get_valid_counts(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
-    """The boxes that count."""
+    """The boxes with valid scores, and their number."""
     return topi.vision.get_valid_counts(inputs[0], attrs.score_threshold, attrs.id_index, attrs.score_index)
 
 
@@ -44,7 +44,7 @@ def get_valid_counts(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInf
 def non_max_suppression(
     attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo
 ) -> Sequence[Tensor] | Tensor:
-    """The best of boxes that overlap."""
+    """The best of overlapping boxes."""
     data, valid_count, indices = inputs
     return topi.vision.non_max_suppression(
         data,
@@ -68,14 +68,14 @@ def non_max_suppression(
 def all_class_non_max_suppression(
     attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo
 ) -> Sequence[Tensor]:
-    """The best of boxes that overlap, of every class."""
+    """The best of overlapping boxes of every class."""
     boxes, scores, most, overlap, least = inputs
     return topi.vision.all_class_non_max_suppression(boxes, scores, most, overlap, least)
 
 
 @by_expression
 def multibox_transform_loc(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
-    """Boxes of anchors and their scores."""
+    """Decode anchor boxes, and return them with their scores."""
     classes, moves, anchors = inputs
     return topi.vision.multibox_transform_loc(
         classes, moves, anchors, attrs.variances, attrs.clip, attrs.threshold, attrs.keep_background

@@ -1,4 +1,4 @@
-"""Convolutions of groups of channels: sums in registers, of several channels or rows at a time."""
+"""Grouped convolutions, with register accumulators for several channels or rows at a time."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PLEVEL = 20
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 """The letters of spatial dimensions in layouts."""
 DTYPES = ("float32", "float64", "float16", "bfloat16")
-"""What they compute; 16-bit floats are added in float32."""
+"""The supported dtypes; 16-bit floats are accumulated in float32."""
 CHANNELS = (8, 4, 16, 2, 12, 6, 10, 14, 7, 5, 3, 9, 11, 13, 15, 1)
-"""How many channels of the result are computed at once, the best first; they divide those of a group."""
+"""Channels per tile, in order of preference; they divide the number of channels of a group."""
 
 
 def convolution(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, target: Target) -> OpStrategy:
@@ -30,7 +30,7 @@ def convolution(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, ta
     assert isinstance(out_type, TensorInfo)
     strategy, weight = OpStrategy(), inputs[1]
     if attrs.groups == 1:
-        return strategy  # a product of matrices: `lowering.kernels.windows.window_product`
+        return strategy  # lowered as a matmul: `lowering.kernels.windows.window_product`
     unless = _against(attrs, weight, out_type)
     if not unless and weight.shape[1] == 1 and weight.shape[0] == attrs.groups:
         unless = "a kernel for each channel"
@@ -39,7 +39,7 @@ def convolution(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, ta
 
 
 def _against(attrs: Attrs, weight: Tensor, out_type: TensorInfo) -> str:
-    """Why none of the implementations can be taken; "" if they can."""
+    """The reason why no implementation supports the call; "" if one does."""
     spatial = SPATIAL[len(attrs.strides)]
     wanted = {"data_layout": f"NC{spatial}", "kernel_layout": f"OI{spatial}", "out_layout": f"NC{spatial}"}
     unless = _against_layout(attrs, wanted) or _against_dtype(str(out_type.dtype))
@@ -68,7 +68,7 @@ def _computed(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> T
 
 
 def _by_channels(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedule:
-    """Some channels at a time, along a row: what is read of the data is used for all of them."""
+    """Compute several channels at a time along a row, so that each loaded element serves all of them."""
     (out,) = outs
     config = get_config()
     s, sums = _sums_of(out)
@@ -96,7 +96,7 @@ def _by_channels(attrs: Attrs, outs: Sequence[Tensor], target: Target) -> Schedu
 
 
 def _tiles(groups: int, out: Tensor) -> list[int]:
-    """How many channels may be computed at once: those of a group see the same data."""
+    """The possible numbers of channels per tile; the channels of a group read the same data."""
     channels = out.shape[1]
     if not isinstance(channels, int):
         return list(CHANNELS[:4])
@@ -107,12 +107,12 @@ def _tiles(groups: int, out: Tensor) -> list[int]:
 
 
 def _against_dtype(dtype: str) -> str:
-    """Why a dtype of the result is not computed; "" if it is."""
+    """The reason why a result dtype is not supported; "" if it is."""
     return "" if dtype in DTYPES else f"needs a result of floats, got {dtype}"
 
 
 def _against_layout(attrs: Attrs, layouts: dict[str, str]) -> str:
-    """Why layouts are not those that are computed; "" if they are."""
+    """The reason why the layouts are not supported; "" if they are."""
     for name, wanted in layouts.items():
         if attrs[name] != wanted:
             return f"needs {name} {wanted}, got {attrs[name]}"
@@ -120,19 +120,19 @@ def _against_layout(attrs: Attrs, layouts: dict[str, str]) -> str:
 
 
 def _wide_dtype(dtype: str) -> str:
-    """The dtype of sums: float32 for floats of 16 bits."""
+    """The accumulator dtype: float32 for 16-bit floats."""
     return "float32" if dtype in ("float16", "bfloat16") else dtype
 
 
 def _lanes_of(tensor: Tensor, target: Target) -> int:
-    """How many elements of a tensor fill a vector register."""
+    """The number of elements of a tensor that fill a vector register."""
     return target.lanes(dtypes.dtype(tensor.dtype).bits)
 
 
 def _sums_of(out: Tensor) -> tuple[Schedule, Tensor]:
-    """A schedule of `out`, and the tensor in it that holds the sums, which goes into registers.
+    """A schedule of `out`, and the tensor of its accumulators, which are kept in registers.
 
-    That is what `out` is computed of, or a tensor of its own of which it is a copy.
+    The tensor is the input of `out` that reduces, or a local copy of `out` if `out` itself reduces.
     """
     s, op = te.create_schedule(out.op), out.op
     assert isinstance(op, ComputeOp)
@@ -146,7 +146,7 @@ def _sums_of(out: Tensor) -> tuple[Schedule, Tensor]:
 
 
 def _copied_inputs(s: Schedule, sums: Tensor) -> None:
-    """Schedule what the sums read that is computed, such as data with zeros around: copies, made first."""
+    """Schedule the computed inputs of the accumulators, such as zero-padded data, as copies made beforehand."""
     for tensor in sums.op.input_tensors:
         if not isinstance(tensor.op, ComputeOp):
             continue
@@ -161,7 +161,7 @@ def _copied_inputs(s: Schedule, sums: Tensor) -> None:
 def _tile_space(
     config: Config, s: Schedule, out: Tensor, lanes: int, rows: Sequence[int]
 ) -> tuple[list[IterVar], list[IterVar]]:
-    """Split the last two spatial axes of `out` by knobs: the loops outside of a tile, and those of a tile."""
+    """Split the last two spatial axes of `out` by knobs: the loops outside of a tile, and the loops of a tile."""
     assert isinstance(out.op, ComputeOp)
     *outer, width = out.op.axis[2:]
     inner: list[IterVar] = []
@@ -179,7 +179,7 @@ def _tile_space(
 def _sum_in_registers(
     s: Schedule, sums: Tensor, out: Tensor, place: IterVar, taps: Sequence[IterVar]
 ) -> None:
-    """Compute the sums at a loop of `out`: their reduction around their elements, the last axis on vectors."""
+    """Compute the accumulators at a loop of `out`: reduction axes outermost, the last axis vectorised."""
     assert isinstance(sums.op, ComputeOp)
     s[sums].compute_at(s[out], place)
     *others, last = sums.op.axis

@@ -16,7 +16,7 @@ LOW_PRECISION = ("float16", "bfloat16")
 
 @by_expression
 def einsum(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Each product sums over the axes that neither the other tensors nor the result have."""
+    """Multiply the tensors pairwise; each step sums over the axes that neither later operands nor the result use."""
     found = parsed(attrs.subscripts, len(inputs))
     dtype = inputs[0].dtype
     is_wide = len(inputs) > 2 and dtype in LOW_PRECISION

@@ -1,4 +1,4 @@
-"""Ops that one tensor expression computes, without a schedule of their own."""
+"""Ops that are one tensor expression without a dedicated schedule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.te import Tensor
 
 
 def by_expression(compute: Compute) -> Strategy:
-    """The strategy of an op that has one implementation, which is `compute`."""
+    """The strategy of an op with a single implementation, `compute`."""
 
     def strategy(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo, target: Target) -> OpStrategy:
         found = OpStrategy()

@@ -1,4 +1,4 @@
-"""Elements at places that tensors of indices tell, by topi."""
+"""Gather elements by tensors of indices, by topi."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def gather_elements(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo
 
 @by_expression
 def gather_nd(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Elements or parts at vectors of indices."""
+    """Elements or slices selected by index vectors."""
     return gather_vectors(inputs[0], inputs[1], attrs.batch_dims)
 
 
 @by_expression
 def index_tensor(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Elements or parts at tensors of indices, broadcast."""
+    """Elements or slices selected by broadcast index tensors."""
     return topi.index_tensor(inputs[0], inputs[1:])

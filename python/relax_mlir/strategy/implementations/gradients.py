@@ -1,4 +1,4 @@
-"""Gradients as tensor expressions; 16-bit floats are added in float32."""
+"""Gradients as tensor expressions; 16-bit floats are accumulated in float32."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def _pool_grad(attrs: Attrs, inputs: Sequence[Tensor], kind: str) -> Tensor:
 
 @by_expression
 def max_pool2d_backward(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """To the greatest elements."""
+    """Add each gradient to the maximum of its window."""
     return _pool_grad(attrs, inputs, "max")
 
 
 @by_expression
 def avg_pool2d_backward(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """To all elements alike."""
+    """Distribute each gradient evenly over its window."""
     return _pool_grad(attrs, inputs, "avg")
 
 
 @by_expression
 def nll_loss_backward(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """To the predictions of the targets."""
+    """The gradient of the predictions; only those of the targets are not zero."""
     grad, predictions, targets, weights = inputs
     given, factors = widened(grad), widened(weights)
     place = 0 if predictions.ndim == 1 else 1
@@ -76,7 +76,7 @@ def nll_loss_backward(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructIn
 
 @by_expression
 def take_backward(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Sums of the gradients of what was taken, at the first dimension of the data."""
+    """Scatter-add the gradients to the elements that were taken, with the axis moved to the front."""
     grad, data, indices = inputs
     axis = None if attrs.axis is None else attrs.axis % data.ndim
     before, after = ([], []) if axis is None else (list(data.shape[:axis]), list(data.shape[axis + 1 :]))

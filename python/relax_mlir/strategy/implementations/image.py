@@ -1,4 +1,4 @@
-"""Images of other sizes, and elements at places that are data, by topi."""
+"""Resize images, and sample at positions given as data, by topi."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _shape(info: StructInfo) -> tuple[Dim, ...]:
 
 @by_expression
 def resize(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Elements at places in the image, or sums of those around."""
+    """Resampled elements of the image, or weighted sums of their neighbours."""
     sizes = dict(zip(attrs.layout, _shape(out_type), strict=True))
     letters = "HW" if len(attrs.layout) == 4 else "DHW"
     function = topi.image.resize2d if len(letters) == 2 else topi.image.resize3d
@@ -42,7 +42,7 @@ def resize(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tens
 
 @by_expression
 def grid_sample(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Elements at the places of a grid."""
+    """Samples at the positions of a grid."""
     data, grid = inputs
     return topi.image.grid_sample(
         data, grid, attrs.method, attrs.layout, attrs.padding_mode, attrs.align_corners
@@ -51,5 +51,5 @@ def grid_sample(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) ->
 
 @by_expression
 def affine_grid(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Places of elements under affine maps."""
+    """A grid of positions under affine maps."""
     return topi.image.affine_grid(inputs[0], _shape(out_type)[2:], attrs.align_corners)

@@ -1,4 +1,4 @@
-"""Elements in another layout, as a tensor expression."""
+"""Layout transformation, as a tensor expression."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir.topi.tag import INJECTIVE
 
 @by_expression
 def layout_transform(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Each place of the result tells the index of its element; one that is out of range is padding."""
+    """Compute the source index of each element of the result; indices out of range are padding."""
     (x,) = inputs
     mapping = parse_index_map("layout_transform", attrs.index_map)
     assert isinstance(out_type, TensorInfo) and out_type.known_shape is not None

@@ -14,19 +14,19 @@ from relax_mlir.te import Tensor
 
 
 def widened(tensor: Tensor) -> Tensor:
-    """Floats of 32 bits or more."""
+    """Convert 16-bit floats to float32."""
     wide = compute_dtype(dtypes.dtype(tensor.dtype)).name
     return tensor if wide == tensor.dtype else topi.cast(tensor, wide)
 
 
 def narrowed(tensor: Tensor, dtype: str) -> Tensor:
-    """A tensor in a dtype."""
+    """Convert a tensor to `dtype`."""
     return tensor if tensor.dtype == dtype else topi.cast(tensor, dtype)
 
 
 @by_expression
 def cross_entropy(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """The cross entropy of logarithms of probabilities."""
+    """The cross entropy of log probabilities."""
     predictions, labels = inputs
     return narrowed(
         topi.nn.cross_entropy_with_logits(widened(predictions), widened(labels)), predictions.dtype

@@ -15,7 +15,7 @@ from relax_mlir.te import Tensor
 
 @by_expression
 def pad(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Elements around a tensor, which the mode chooses."""
+    """A padded tensor; the mode determines the padding values."""
     widths = [dim for dim in dims_in(attrs.raw["pad_width"]) if dim is not None]
     before, after, mode = widths[::2], widths[1::2], attrs.pad_mode
     if mode == "constant":

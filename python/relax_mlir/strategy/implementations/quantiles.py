@@ -1,4 +1,4 @@
-"""Places in an order, or a distribution, by topi."""
+"""Medians, binary searches, and samples of distributions, by topi."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from relax_mlir.topi.chance import multinomial_from_uniform as drawn
 
 @by_expression
 def median(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor] | Tensor:
-    """The element in the middle, and its index."""
+    """The median and its index."""
     return topi.median(inputs[0], attrs.axis, attrs.keepdims)
 
 
 @by_expression
 def searchsorted(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """By halves."""
+    """Insertion positions by binary search."""
     return topi.searchsorted(inputs[0], inputs[1], attrs.right, attrs.dtype)
 
 
 @by_expression
 def bucketize(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """By halves."""
+    """Bucket indices by binary search."""
     assert isinstance(out_type, TensorInfo)
     return topi.bucketize(inputs[0], inputs[1], attrs.right, str(out_type.dtype))
 
 
 @by_expression
 def multinomial_from_uniform(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Sums of probabilities up to the number."""
+    """Sample by cumulative probabilities."""
     prob, sample, rows = inputs
     return drawn(prob, sample, rows, attrs.dtype)

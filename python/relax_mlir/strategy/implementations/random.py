@@ -1,4 +1,4 @@
-"""Random words, by topi."""
+"""Random integers, by topi."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from relax_mlir.topi.philox import random_words
 
 @by_expression
 def words(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
-    """Blocks of four words."""
+    """Blocks of four random words."""
     return random_words(inputs[0], symbolic.to_dim(attrs.count))

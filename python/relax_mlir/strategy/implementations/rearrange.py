@@ -1,4 +1,4 @@
-"""Elements moved between channels, rows and columns, by topi."""
+"""Move elements between channels, rows and columns, by topi."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from relax_mlir.topi.tag import INJECTIVE
 
 @by_expression
 def pixel_shuffle(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Groups of channels as squares."""
+    """Groups of channels become squares of pixels."""
     return topi.nn.pixel_shuffle(inputs[0], attrs.upscale_factor)
 
 
 @by_expression
 def pixel_unshuffle(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Squares as groups of channels."""
+    """Squares of pixels become groups of channels."""
     assert isinstance(out_type, TensorInfo) and out_type.known_shape is not None
     data, side = inputs[0], attrs.downscale_factor
 

@@ -28,7 +28,7 @@ def _results(found: Sequence[Tensor], dtype: str) -> list[Tensor]:
 
 @by_expression
 def rnn_steps(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
-    """One function of the sum."""
+    """An RNN layer: one activation of the sum."""
     gates, weights, hidden, lengths = inputs
     layer = _layer(attrs, gates, weights, lengths)
     return _results(recurrent.rnn_steps(layer, widened(hidden), *_functions(attrs)), gates.dtype)
@@ -36,7 +36,7 @@ def rnn_steps(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> S
 
 @by_expression
 def gru_steps(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
-    """Reset, update and new."""
+    """A GRU layer with reset, update and new gates."""
     gates, weights, bias, hidden, lengths = inputs
     layer = _layer(attrs, gates, weights, lengths)
     f, g = _functions(attrs)
@@ -46,7 +46,7 @@ def gru_steps(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> S
 
 @by_expression
 def lstm_steps(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor]:
-    """Input, forget, cell and output."""
+    """An LSTM layer with input, forget, cell and output gates."""
     gates, weights, hidden, cell, lengths, peepholes = inputs
     layer = _layer(attrs, gates, weights, lengths)
     peeped = known_rows(peepholes)

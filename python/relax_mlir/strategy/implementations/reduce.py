@@ -13,7 +13,7 @@ from relax_mlir.te import Tensor
 
 @by_expression
 def logsumexp(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """16-bit floats are computed in float32."""
+    """logsumexp; 16-bit floats are computed in float32."""
     (x,) = inputs
     if x.dtype not in ("float16", "bfloat16"):
         return topi.logsumexp(x, attrs.axis, attrs.keepdims)

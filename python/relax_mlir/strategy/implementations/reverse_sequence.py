@@ -1,4 +1,4 @@
-"""Sequences in reverse, by topi."""
+"""Reversed sequences, by topi."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from relax_mlir.te import Tensor
 
 @by_expression
 def reverse_sequence(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """The first elements along an axis in reverse."""
+    """Reverse the first elements along an axis, as many as the length of each sequence."""
     return topi.reverse_sequence(inputs[0], inputs[1], attrs.seq_axis, attrs.batch_axis)

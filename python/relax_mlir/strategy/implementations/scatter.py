@@ -1,4 +1,4 @@
-"""Updates of elements at places that tensors of indices tell, by topi."""
+"""Scatter updates by tensors of indices, by topi."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def scatter_elements(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInf
 
 @by_expression
 def scatter_nd(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Updates of elements or parts at vectors of indices."""
+    """Updates of elements or slices selected by index vectors."""
     data, indices, updates = inputs
     return scatter_vectors(data, indices, updates, attrs.reduction)
 
 
 @by_expression
 def index_put(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Values, broadcast, at tensors of indices."""
+    """Write values, which are broadcast, at index tensors."""
     data, *places, values = inputs
     return topi.index_put(data, places, values, attrs.accumulate)

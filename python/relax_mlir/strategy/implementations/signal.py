@@ -1,4 +1,4 @@
-"""Windows of signals, by topi."""
+"""Window functions, by topi."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from relax_mlir.te import Tensor
 
 @by_expression
 def hamming_window(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """Cosines."""
+    """The Hamming window."""
     size = symbolic.to_dim(attrs.window_size)
     return topi.hamming_window(size, attrs.periodic, attrs.alpha, attrs.beta, attrs.dtype)

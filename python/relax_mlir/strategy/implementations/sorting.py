@@ -13,7 +13,7 @@ from relax_mlir.te import Tensor
 
 @by_expression
 def sort(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Tensor:
-    """The elements in order along an axis."""
+    """The elements sorted along an axis."""
     return topi.sort(inputs[0], attrs.axis, is_ascend=not attrs.descending)
 
 
@@ -25,5 +25,5 @@ def argsort(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Ten
 
 @by_expression
 def topk(attrs: Attrs, inputs: Sequence[Tensor], out_type: StructInfo) -> Sequence[Tensor] | Tensor:
-    """The first elements in order along an axis, and their indices."""
+    """The first elements in sorted order along an axis, and their indices."""
     return topi.topk(inputs[0], attrs.k, attrs.axis, attrs.ret_type, not attrs.largest, attrs.dtype)
