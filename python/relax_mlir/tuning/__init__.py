@@ -1,8 +1,8 @@
-"""Tuning of schedules: knobs, tasks, measurements in child processes, searches, and databases of what was found.
+"""Tuning of schedules: knobs, tasks, measurements in child processes, searches, and databases of results.
 
-A schedule asks `get_config` for its configuration and defines knobs in it. `create_task` makes a task of it,
-`extract_tasks` those of a module's strategies. `tune` looks for the best values on a set of sizes, and
-`apply_history_best` gives them to schedules that are made later.
+A schedule calls `get_config` for its configuration and defines knobs in it. `create_task` creates a task from a
+schedule, `extract_tasks` creates the tasks of a module's strategies. `tune` searches for the best values on a set of
+sizes, and `apply_history_best` applies them to schedules that are created later.
 """
 
 from relax_mlir.strategy.knobs import Config, Knob, Split, configured, get_config

@@ -1,4 +1,4 @@
-"""CPUs of a machine, one measurement at a time on each, whatever process wants to measure."""
+"""Reserve CPUs of a machine for measurements, one measurement per CPU across all processes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from time import sleep
 
 POLL = 0.02
-"""Seconds between two looks for a CPU that is free."""
+"""Seconds between two attempts to find a free CPU."""
 
 
 @contextmanager
 def reserved_cpu() -> Iterator[int]:
-    """A CPU that this process may use, and that no other one has reserved; waits until there is one.
+    """Reserve a CPU that no other process has reserved; wait until one is free.
 
-    Reservations are locks of files, which the system takes back from processes that end, however they end.
+    Reservations are file locks, which the system releases when the process ends, in whatever way.
     """
     folder = Path(tempfile.gettempdir()) / f"relax-mlir-cpus-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)

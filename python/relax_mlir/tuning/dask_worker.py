@@ -1,4 +1,4 @@
-"""What runs in Dask workers that measure candidates: it has a child process do so."""
+"""Code that runs in the Dask workers: measure candidates in child processes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _idle: list[MeasureProcess] = []
 
 
 def measure_here(request: Mapping[str, Any], needs: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-    """Measure a candidate in a child process, on a CPU that nobody else measures on.
+    """Measure a candidate in a child process, on a CPU reserved for it.
 
-    `needs` is what `needs_of` says of the target. The answer is that of `measure_worker`, or says under ``refused`` why
-    this machine is none to measure on; ``by`` is the address of the Dask worker.
+    `needs` is the result of `needs_of` for the target. The answer is that of `measure_worker`, or has the reason why
+    this machine cannot measure the candidate under ``refused``; ``by`` is the address of the Dask worker.
     """
     from distributed import get_worker
 
@@ -48,7 +48,7 @@ def _take() -> MeasureProcess:
 
 
 def end_processes() -> None:
-    """End the child processes that measure nothing at the moment."""
+    """End the idle child processes."""
     with _lock:
         ended, _idle[:] = list(_idle), []
     for process in ended:
@@ -57,7 +57,7 @@ def end_processes() -> None:
 
 @cache
 def described() -> dict[str, Any]:
-    """What a machine must tell of itself: its CPU, and which relax-mlir it has."""
+    """The description of this machine: its CPU, and its version of relax-mlir."""
     host = Target.host()
     return {
         "version": f"{version()} ({_sources()})",
@@ -67,9 +67,9 @@ def described() -> dict[str, Any]:
 
 
 def needs_of(target: Target) -> dict[str, Any]:
-    """What a machine must have on which candidates for a target are measured: that of this one, but for the features.
+    """The requirements on a machine that measures candidates for a target: those of this machine, with other features.
 
-    Code for the native CPU depends on all features of a machine, that for a named one on those of the target alone.
+    Code for the native CPU depends on all features of a machine, code for a named CPU only on those of the target.
     """
     return {
         **described(),
@@ -80,7 +80,7 @@ def needs_of(target: Target) -> dict[str, Any]:
 
 
 def against(needs: Mapping[str, Any], has: Mapping[str, Any]) -> str:
-    """Why a machine is none to measure on; empty: it is one."""
+    """The reason why a machine does not meet `needs`; empty if it does."""
     if needs["version"] != has["version"]:
         return f"it has relax-mlir {has['version']}, this process {needs['version']}: install the same there"
     if needs["architecture"] != has["architecture"]:
@@ -92,7 +92,7 @@ def against(needs: Mapping[str, Any], has: Mapping[str, Any]) -> str:
 
 
 def explicit(target: Target) -> str:
-    """The text of a target that means the same on all machines: nothing is left to the host."""
+    """The target as a string without defaults, so that it denotes the same target on all machines."""
     known = target.known_features
     changes = [f"-{name}" for name in sorted(known - target.features)]
     changes += [f"+{name}" for name in sorted(target.features)]
@@ -112,7 +112,7 @@ def explicit(target: Target) -> str:
 
 @cache
 def _sources() -> str:
-    """A hash of the sources of this project."""
+    """A hash of the sources of relax-mlir."""
     folders = {Path(__file__).parents[1]}
     for name in ("dialects", "lowering", "passes"):
         folders |= {Path(folder) for folder in sys.modules[f"relax_mlir.{name}"].__path__}

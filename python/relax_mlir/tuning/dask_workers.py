@@ -1,4 +1,4 @@
-"""Measuring candidates on the workers of a Dask cluster, on any number of machines."""
+"""Measure candidates on the workers of a Dask cluster, on any number of machines."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 POLL = 1.0
-"""Seconds after which somebody looks whether there are workers at all."""
+"""Seconds between checks that workers exist."""
 
 GREETINGS = 5
-"""How often a client is made anew where the scheduler's greeting does not come alone, which Dask asserts."""
+"""The maximum number of attempts to create a client: Dask asserts that the scheduler's greeting comes alone."""
 
 
 @dataclass
 class DaskWorkers:
-    """The workers of a Dask cluster, as a context manager; `tune` may use it inside of a ``with`` block, too.
+    """The workers of a Dask cluster, as a context manager, which `tune` may also use inside a ``with`` block.
 
-    A Dask worker has a child process measure, on a CPU of its own: one candidate at a time on each CPU of a machine. A
-    candidate that crashes, or takes too long, ends the child process. A candidate whose Dask worker is lost is measured
-    on another one, until more than Dask's ``distributed.scheduler.allowed-failures`` of them (3) are lost with it; what
-    was measured before is kept.
+    A Dask worker measures each candidate in a child process on a reserved CPU, one candidate at a time per CPU of a
+    machine. A candidate that crashes or times out only ends the child process. If its Dask worker is lost, a candidate
+    is measured on another one, until it has been lost with more than ``distributed.scheduler.allowed-failures`` (3) of
+    them; finished measurements are kept.
 
     Args:
         client: a `distributed.Client`, or the address of a scheduler (``"tcp://10.0.0.1:8786"``).
         timeout: seconds for a candidate, building included.
         rounds, least, seed: as for `LocalWorkers`.
-        retries: how often a candidate is begun anew where Dask fails in another way.
-        patience: seconds to wait for Dask workers, at first and where all are lost.
+        retries: how often a candidate is submitted again after another failure of Dask.
+        patience: seconds to wait for Dask workers, at the start and when all are lost.
 
     Raises:
-        ArgumentError: within `with`: no Dask worker, or one that has another relax-mlir; where a task is measured: no
-            Dask worker whose CPU has the features of its target.
+        ArgumentError: on entering the block, there is no Dask worker, or one with another relax-mlir; when a task is
+            measured, no Dask worker's CPU has the features of its target.
         UnsupportedError: Dask is not installed.
     """
 
@@ -86,7 +86,7 @@ class DaskWorkers:
 
     @property
     def count(self) -> int:
-        """How many candidates are measured at a time: the threads of all Dask workers, at least 1."""
+        """The number of candidates measured at a time: the threads of all Dask workers, 1 or more."""
         threads: dict[str, int] = self._connected().nthreads()
         return max(1, sum(threads.values()))
 
@@ -122,7 +122,7 @@ class DaskWorkers:
         return self._running
 
     def _require_workers(self, client: Client) -> None:
-        """Raise `ArgumentError` unless there are Dask workers, all of this relax-mlir."""
+        """Raise `ArgumentError` unless there are Dask workers, and all of them have this relax-mlir."""
         with suppress(TimeoutError):
             client.wait_for_workers(1, timeout=self.patience)
         answers = client.run(described, on_error="return")
@@ -147,7 +147,7 @@ class DaskWorkers:
         """Measure candidates; see `LocalWorkers.measure`.
 
         Raises:
-            ArgumentError: there is no Dask worker that can measure the task.
+            ArgumentError: no Dask worker can measure the task.
         """
         client = self._connected()
         common = {**request_of(self, task, sizes, baseline), "target": explicit(task.target)}
@@ -175,19 +175,19 @@ class DaskWorkers:
 
 @dataclass
 class _Pending:
-    """A candidate that is being measured: its values and text, and how often it was begun."""
+    """A candidate that is being measured: its values, its text, and the number of submissions."""
 
     values: Values
     text: str
     begun: int = 0
     future: Future | None = None
     allowed: frozenset[str] | None = None
-    """The addresses of the Dask workers that may measure it; None: all."""
+    """The addresses of the Dask workers that may measure the candidate; None: all."""
 
 
 @dataclass
 class _Run:
-    """The candidates of one `measure` that are with the scheduler."""
+    """The candidates of one `measure` that are submitted to the scheduler."""
 
     workers: DaskWorkers
     client: Client
@@ -195,13 +195,13 @@ class _Run:
     needs: dict[str, Any]
     pending: dict[str, _Pending] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
-    """Why Dask workers, by their addresses, are none to measure on."""
+    """The reasons why Dask workers cannot measure the task, by address."""
     done: Queue[Future] = field(default_factory=Queue)
     alone_since: float | None = None
-    """Since when there is no Dask worker."""
+    """The time since when there has been no Dask worker."""
 
     def begin(self, values: Values, text: str) -> None:
-        """Give a candidate to a Dask worker."""
+        """Submit a candidate to Dask."""
         self._submit(_Pending(values, text))
 
     def _submit(self, item: _Pending) -> None:
@@ -223,22 +223,22 @@ class _Run:
         item.future.add_done_callback(self.done.put)
 
     def next(self) -> Measurement | None:
-        """Wait for a candidate; None: it is measured once more, or nothing has happened for a while."""
+        """Wait for a measurement; None if a candidate was submitted again, or the wait timed out."""
         try:
             future = self.done.get(timeout=POLL)
         except Empty:
             self._look_after()
             return None
         item = self.pending.pop(future.key, None)
-        if item is None:  # it was begun anew meanwhile
+        if item is None:  # it has been submitted again
             return None
         try:
             answer = future.result()
-        except Exception as error:  # Dask's, whatever has happened to the worker
+        except Exception as error:  # any error of Dask
             return self._lost(item, error)
         if "refused" in answer:
             self.refused[answer["by"]] = answer["refused"]
-            item.begun -= 1  # which is at most once for each of them
+            item.begun -= 1  # at most once per worker, so it is not counted
             self._submit(item)
             return None
         return measurement_of(item.values, answer)
@@ -247,7 +247,7 @@ class _Run:
         from distributed import KilledWorker
 
         self._require_running()
-        if isinstance(error, KilledWorker):  # which Dask has given to others by now
+        if isinstance(error, KilledWorker):  # Dask has already retried it on other workers
             count = error.allowed_failures + 1
             what = f"{count} Dask workers have ended while they measured it, the last one at"
             return Measurement(item.values, error=f"WorkerError: {what} {error.last_worker.address}")
@@ -258,7 +258,7 @@ class _Run:
         return Measurement(item.values, error=f"WorkerError: begun {item.begun} times, the last time: {what}")
 
     def _look_after(self) -> None:
-        """Raise if there is nobody to wait for; begin anew what waits for Dask workers that are gone."""
+        """Raise if no worker is left to wait for; resubmit candidates whose Dask workers are gone."""
         self._require_running()
         alive = self.client.nthreads()
         if alive:
@@ -282,17 +282,17 @@ class _Run:
             raise ArgumentError(f"DaskWorkers: the client is {self.client.status}: its scheduler is lost")
 
     def cancel(self) -> None:
-        """Forget what is not done."""
+        """Cancel the unfinished candidates."""
         futures = [item.future for item in self.pending.values() if item.future is not None]
         if futures and self.client.status == "running":
             self.client.cancel(futures)
 
 
 def _connect(address: str) -> Client:
-    """A client of a scheduler.
+    """Connect to a scheduler.
 
     Raises:
-        ArgumentError: there is none.
+        ArgumentError: there is no scheduler at the address.
     """
     from distributed import Client
 

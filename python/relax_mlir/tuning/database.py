@@ -1,4 +1,4 @@
-"""What was measured: a file of JSON lines, one per candidate, and one per table of sizes."""
+"""The measurements: a file of JSON lines, one per candidate, and one per size table."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from relax_mlir.tuning.task import Sizes, Task
 
 VERSION = 2
 READABLE = (1, 2)
-"""Files of version 1 have no tables, and say nothing of the CPU."""
+"""Readable versions; files of version 1 have no tables and no CPU features."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A candidate of a task that was measured for some sizes.
+    """A candidate of a task, measured for some sizes.
 
-    `features` are those of the CPU, None if nobody has written them down; `place` is where it is written.
+    `features` are those of the CPU, None if they were not recorded; `place` is the location in the file.
     """
 
     task: str
@@ -51,7 +51,7 @@ class Record:
 
 @dataclass(frozen=True)
 class TableRecord:
-    """A table of sizes of a task: how many times as fast it is, and the best single configuration, on some sizes."""
+    """A size table of a task, with its score, and the score of the best single configuration, on some sizes."""
 
     task: str
     name: str
@@ -65,24 +65,24 @@ class TableRecord:
 
     @classmethod
     def of(cls, task: Task, sizes: Sequence[Sizes], found: FoundTable) -> TableRecord:
-        """The record of a table that was found."""
+        """The record of a table."""
         own = task.key, task.name, str(task.target), tuple(sizes)
         return cls(*own, found.table, found.score, found.single, features_of(task))
 
 
 def features_of(task: Task) -> tuple[str, ...]:
-    """The features of the CPU that a task is for."""
+    """The CPU features of a task's target."""
     return tuple(sorted(task.target.features))
 
 
 @dataclass
 class Database:
-    """Records, in memory, or in a file if there is a path.
+    """Records in memory, and in a file if a path is given.
 
-    The file is written under another name and moved, so that it is whole at any time.
+    The file is replaced atomically, so that it is always complete.
 
     Raises:
-        ParseError: the file is none of records; names the line.
+        ParseError: the file does not contain records; the message cites the line.
     """
 
     path: Path | None = None
@@ -134,13 +134,13 @@ class Database:
         ]
 
     def for_target(self, target: str | Target) -> Database:
-        """What was measured for a target, without a file."""
+        """The records for a target, as a database without a file."""
         wanted, found = Target.parse(target), Database()
         found.add(*(record for record in self._all() if _is_for(record, wanted)))
         return found
 
     def other_targets(self, target: str | Target) -> str:
-        """Says what is not for a target; empty if everything is."""
+        """A message about the records for other targets; empty if there are none."""
         wanted = Target.parse(target)
         others = [record for record in self._all() if not _is_for(record, wanted)]
         known = ", ".join(
@@ -150,9 +150,9 @@ class Database:
         return f"{len(others)} measurements for other targets are ignored ({known})" if others else ""
 
     def best(self, objective: Objective = "mean") -> dict[str, Values]:
-        """The values of the best candidate of each task, if it was better than what it was compared with.
+        """The values of the best candidate of each task, if it is faster than its baseline.
 
-        Of several measurements of a candidate the last one counts.
+        If a candidate was measured several times, the last measurement counts.
         """
         found: dict[str, tuple[float, Values]] = {}
         for record in self._latest():
@@ -162,10 +162,10 @@ class Database:
         return {task: values for task, (_, values) in found.items()}
 
     def known(self, objective: Objective = "mean") -> dict[str, list[Known]]:
-        """What is best for each task, for each target: the values of the best candidate, or a table of sizes.
+        """The best choice for each task and target: the values of the best candidate, or a size table.
 
-        Candidates that are not better than what they were compared with are left out. Of tables, the last one is taken,
-        unless a candidate is better by more than noise.
+        Candidates that are not faster than their baseline are omitted. The last table is used, unless a candidate is
+        faster by more than noise.
         """
         singles: dict[Machine, tuple[float, Record]] = {}
         for record in self._latest():
@@ -200,20 +200,20 @@ def _machine(record: Record | TableRecord) -> Machine:
 def apply_history_best(
     database: Database | str | Path, objective: Objective = "mean"
 ) -> AbstractContextManager[None]:
-    """Let schedules that are made within have what is best by a database: values, or tables of sizes.
+    """Apply the best choices of a database to schedules that are created in the block: values, or size tables.
 
-    Example: ``with apply_history_best("tuned.json"): rx.build(mod)``. For a schedule that was measured for other
-    targets alone, `build` raises `ArgumentError`.
+    Example: ``with apply_history_best("tuned.json"): rx.build(mod)``. For a schedule that was only measured for other
+    targets, `build` raises `ArgumentError`.
 
     Raises:
-        ParseError: there is no such file, or it is none of records.
+        ParseError: the file does not exist, or does not contain records.
     """
     given = database if isinstance(database, Database) else existing_database(database)
     return with_history(given.known(objective))
 
 
 def existing_database(path: str | Path) -> Database:
-    """The database of a file that there must be; raises ParseError."""
+    """The database of a file; raises ParseError if the file does not exist."""
     expect("the measurements of tuning", path, str | os.PathLike, "a database, or the path of one")
     if not Path(path).is_file():
         raise ParseError(f"cannot open the measurements of tuning: there is no file '{path}'")
@@ -240,7 +240,7 @@ def _read(path: Path) -> Iterator[Record | TableRecord]:
 
 
 def _record(given: dict[str, Any], place: str) -> Record | TableRecord:
-    """The record of a line; raises what Python does where something is missing."""
+    """The record of a line; raises Python's own exceptions if something is missing."""
     own = str(given["task"]), str(given["name"]), str(given["target"])
     sizes = tuple({str(k): _size(v) for k, v in each.items()} for each in given["sizes"])
     listed = given.get("features")

@@ -1,4 +1,4 @@
-"""Tables of sizes, found from measurements: a short list of thresholds that no single configuration comes up to."""
+"""Find size tables in measurements: short lists of thresholds that are faster than any single configuration."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from relax_mlir.tuning.task import Sizes
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A table, how many times as fast it is as what candidates are compared with, and the best single configuration."""
+    """A size table, its speedup over the baseline, and the speedup of the best single configuration."""
 
     table: SizeTable
     score: float
     single: float
     least: float = inf
-    """The score by the lower quartiles of the rounds in which both ran in turns, if they have."""
+    """The score from the lower quartiles of interleaved rounds against the single configuration, if measured."""
 
     @property
     def is_better(self) -> bool:
-        """Whether the table is better than the best single configuration by more than noise."""
+        """True if the table is faster than the best single configuration by more than noise."""
         is_better = self.score >= BETTER * self.single and self.least > self.single
         return bool(self.table.rows) and is_better
 
     def measured(self, beside: Measurement, single: Measurement, objective: Objective) -> FoundTable:
-        """The same table, by a measurement of it beside the single configuration, and one of that."""
+        """The same table with measured scores: `beside` is the table against `single`, the best configuration."""
 
         def score(name: str) -> float:
             pairs = zip(beside.times, single.times, strict=True)
@@ -54,15 +54,15 @@ def find_table(
     objective: Objective = "mean",
     limit: int = MAX_CONFIGURATIONS,
 ) -> FoundTable:
-    """The best table of sizes by measurements; of no rows where one configuration is as good.
+    """The best size table by measurements; without rows if a single configuration is as good.
 
-    The best list of thresholds of each length is found, on the symbols and on products of them. A list has one
-    threshold more only if that makes it `BETTER`.
+    For each length, finds the best list of thresholds on symbols and products of symbols. A list gets one more
+    threshold only if that makes it faster by `BETTER`.
 
     Args:
-        measurements: of candidates, each for all `sizes` in order; failed ones are left out.
-        objective: what a table is judged by, as in `tune`.
-        limit: of how many configurations it is at most.
+        measurements: of candidates, each for all `sizes` in order; failed ones are ignored.
+        objective: the objective, as in `tune`.
+        limit: the maximum number of configurations.
 
     Raises:
         ArgumentError: nothing was measured for these sizes; a limit below 1, or above 4.
@@ -84,19 +84,19 @@ def find_table(
 
 
 def require_limit(limit: int) -> None:
-    """Raise `ArgumentError` for a number of configurations that no table has."""
+    """Raise `ArgumentError` if a table cannot have `limit` configurations."""
     expect("a table of sizes: the number of configurations", limit, int, "a number")
     if not 1 <= limit <= MAX_CONFIGURATIONS:
         raise ArgumentError(f"a table of sizes has 1 to {MAX_CONFIGURATIONS} configurations, not {limit}")
 
 
 Found = tuple[float, tuple[SizeRow, ...], int]
-"""The value of a list of thresholds, the list, and the number of the candidate for the other sizes."""
+"""The value of a list of thresholds, the list, and the index of the candidate for the remaining sizes."""
 
 
 @dataclass
 class _Search:
-    """Lists of thresholds for sets of sizes, which are bits of a number."""
+    """Find lists of thresholds for sets of sizes, which are bit masks."""
 
     candidates: Sequence[Measurement]
     sizes: Sequence[Sizes]
@@ -108,11 +108,11 @@ class _Search:
         self.cuts = self._cuts()
 
     def score(self, value: float) -> float:
-        """The objective of all sizes, of the value of a list."""
+        """The objective for all sizes, from the value of a list."""
         return exp(value if self.objective == "worst" else value / len(self.sizes))
 
     def best(self, which: int, count: int) -> Found:
-        """The best list of at most `count` configurations for some sizes."""
+        """The best list with up to `count` configurations for the sizes in `which`."""
         if (which, count) not in self.known:
             self.known[which, count] = self._best(which, count)
         return self.known[which, count]
@@ -145,7 +145,7 @@ class _Search:
     def _cuts(self) -> list[tuple[tuple[str, ...], int, int]]:
         """Products of symbols, thresholds between the sizes, and the sizes below; each set of sizes once.
 
-        Symbols alone come first: a shorter condition is taken where it separates the same sizes.
+        Single symbols come first, so that the shortest condition is used for a set of sizes.
         """
         symbols = list(self.sizes[0])
         products = [c for length in range(1, len(symbols) + 1) for c in combinations(symbols, length)]

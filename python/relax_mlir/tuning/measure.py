@@ -1,4 +1,4 @@
-"""Measuring candidates in child processes: one at a time each, on a CPU of its own."""
+"""Measure candidates in child processes, each on its own CPU, one candidate at a time."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from relax_mlir.tuning.task import Sizes, Task
 Objective = Literal["mean", "worst"]
 
 BETTER = 1.03
-"""A candidate is better if it is so many times as fast: less is noise."""
+"""The speedup above which a candidate counts as better; less is noise."""
 
 
 @dataclass(frozen=True)
 class SizeTime:
-    """How a candidate did for some sizes.
+    """The time of a candidate for one set of sizes.
 
     Attributes:
-        ratio: how many times as fast as what it is compared with: of rounds in which both were run in turns, the lower
-            quartiles of their times.
+        ratio: the speedup over the baseline, from the lower quartiles of the times in interleaved rounds.
         low, high: the quartiles of the ratios of the rounds.
-        seconds: of a call.
+        seconds: time per call.
     """
 
     ratio: float
@@ -41,14 +40,14 @@ class SizeTime:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A candidate, and how it did for each of the sizes; `error` says why there are no times."""
+    """A candidate and its times for each of the sizes; `error` is the reason if there are no times."""
 
     values: Values
     times: tuple[SizeTime, ...] = ()
     error: str = ""
 
     def score(self, objective: Objective = "mean") -> float:
-        """The geometric mean of the ratios, or the worst one; 0 for a candidate that failed."""
+        """The geometric mean of the ratios, or the minimum; 0 for a candidate that failed."""
         if self.error or not self.times:
             return 0.0
         ratios = [time.ratio for time in self.times]
@@ -59,7 +58,7 @@ WorkersT = TypeVar("WorkersT", bound="Workers")
 
 
 class Workers(Protocol):
-    """What measures candidates, in a ``with`` block: `LocalWorkers` and `DaskWorkers`."""
+    """The interface of `LocalWorkers` and `DaskWorkers`, which measure candidates in a ``with`` block."""
 
     rounds: int
     least: float
@@ -67,7 +66,7 @@ class Workers(Protocol):
 
     @property
     def count(self) -> int:
-        """How many candidates are measured at a time."""
+        """The number of candidates measured at a time."""
         ...
 
     def __enter__(self: WorkersT) -> WorkersT: ...
@@ -79,7 +78,7 @@ class Workers(Protocol):
     def measure(
         self, task: Task, sizes: Sequence[Sizes], candidates: Sequence[Values], baseline: str | None = None
     ) -> Iterator[Measurement]:
-        """Measure candidates, in the order in which they are done; see `LocalWorkers.measure`."""
+        """Measure candidates, in order of completion; see `LocalWorkers.measure`."""
         ...
 
 
@@ -87,14 +86,14 @@ class Workers(Protocol):
 class LocalWorkers:
     """Child processes of this machine, as a context manager.
 
-    Inside of a ``with`` block, `tune` uses the processes that are there: they end with the outermost block.
+    Inside a ``with`` block, `tune` uses its processes: they end with the outermost block.
 
     Args:
-        count: how many; each is bound to a CPU of its own, if there are as many.
-        timeout: seconds for a candidate, building included; a worker that takes longer is ended, and started anew.
-        rounds: how often a candidate and what it is compared with are run in turns, for each of the sizes; less often
-            where calls take long.
-        least: seconds that the calls of a round take at least.
+        count: the number of processes; if there are enough CPUs, each is bound to a different one.
+        timeout: seconds for a candidate, building included; a process that exceeds it is ended and restarted.
+        rounds: the number of interleaved runs of candidate and baseline for each of the sizes; fewer if calls take
+            long.
+        least: the minimum seconds of the calls in a round.
     """
 
     count: int = 1
@@ -130,7 +129,7 @@ class LocalWorkers:
     def measure(
         self, task: Task, sizes: Sequence[Sizes], candidates: Sequence[Values], baseline: str | None = None
     ) -> Iterator[Measurement]:
-        """Measure candidates, each as soon as a worker is free; in the order in which they are done.
+        """Measure candidates as workers become free; yields the measurements in order of completion.
 
         `baseline`: the text of the module that they are compared with; None: the computation without a schedule.
         """
@@ -165,12 +164,12 @@ class LocalWorkers:
                         answer = worker.give_up(self.timeout) if worker in late else worker.answer()
                         yield measurement_of(busy.pop(worker), answer)
         finally:
-            for worker in busy:  # nobody wants to know any more
+            for worker in busy:  # the caller has stopped early
                 worker.end()
 
 
 def request_of(workers: Workers, task: Task, sizes: Sequence[Sizes], baseline: str | None) -> dict[str, Any]:
-    """What a child process must know of a task to measure candidates of it, but for these."""
+    """The part of a request that is the same for all candidates of a task."""
     return {
         "baseline": task.plain() if baseline is None else baseline,
         "target": str(task.target),
@@ -183,12 +182,12 @@ def request_of(workers: Workers, task: Task, sizes: Sequence[Sizes], baseline: s
 
 
 def measurement_of(values: Values, answer: Mapping[str, Any]) -> Measurement:
-    """The measurement that a child process has answered with."""
+    """The measurement in a child process's answer."""
     if "error" in answer:
         return Measurement(values, error=str(answer["error"]))
     return Measurement(values, tuple(SizeTime(**each) for each in answer["times"]))
 
 
 def refused_by_schedule(values: Values, error: RelaxError) -> Measurement:
-    """The measurement of values that make no schedule."""
+    """The failed measurement of values that do not give a valid schedule."""
     return Measurement(values, error=f"{type(error).__name__}: {error}")

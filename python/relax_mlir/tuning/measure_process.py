@@ -1,4 +1,4 @@
-"""The child process that measures candidates, as its parent sees it."""
+"""The parent's handle of a child process that measures candidates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ gc.disable()
 sys.modules["torch"] = None
 runpy.run_module("relax_mlir.tuning.measure_worker", run_name="__main__", alter_sys=True)
 """
-"""The FFI imports torch where it is installed, which takes longer than all other imports; candidates do without. No
-garbage is looked for in what is imported."""
+"""The FFI imports torch if it is installed, which takes longer than all other imports and is not needed. Garbage
+collection is disabled during the imports.
+"""
 
 
 class MeasureProcess:
     """A child process that runs `measure_worker`, bound to `cpu` if that is given.
 
-    It starts at once. Where it has ended, the next request starts another one.
+    It starts immediately. If it has ended, the next request starts another one.
     """
 
     def __init__(self, cpu: int | None = None) -> None:
@@ -44,7 +45,7 @@ class MeasureProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
-            start_new_session=True,  # Ctrl-C is for this process alone
+            start_new_session=True,  # Ctrl-C only interrupts this process
         )
 
     @property
@@ -52,20 +53,20 @@ class MeasureProcess:
         return self.process.stdout
 
     def ask(self, request: Mapping[str, Any], timeout: float) -> None:
-        """Send a request, which is to be answered within so many seconds."""
-        if self.process.poll() is not None:  # it has ended while nobody asked it for anything
+        """Send a request, which must be answered within `timeout` seconds."""
+        if self.process.poll() is not None:  # it has ended while idle
             self.end()
             self._start()
         self.deadline = monotonic() + timeout
         self.number = next(_numbers)
         line = json.dumps({"id": self.number, "cpu": self.cpu, **request}).encode() + b"\n"
         assert self.process.stdin is not None
-        with suppress(BrokenPipeError):  # it has died: so says its output
+        with suppress(BrokenPipeError):  # it has died, which `answer` reports
             self.process.stdin.write(line)
             self.process.stdin.flush()
 
     def answer(self) -> Mapping[str, Any]:
-        """What it has said; an error if it has ended."""
+        """The answer of the process; an error if it has ended."""
         line = self.output.readline()
         if line:
             answer: Mapping[str, Any] = json.loads(line)
@@ -75,7 +76,7 @@ class MeasureProcess:
         return {"error": f"WorkerError: the process that measured it ended with {what}"}
 
     def measure(self, request: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
-        """Send a request and wait for its answer, at most so many seconds."""
+        """Send a request and wait for the answer, up to `timeout` seconds."""
         self.ask(request, timeout)
         with selectors.DefaultSelector() as selector:
             selector.register(self.output, selectors.EVENT_READ)
@@ -83,7 +84,7 @@ class MeasureProcess:
         return self.answer() if is_there else self.give_up(timeout)
 
     def give_up(self, timeout: float) -> Mapping[str, Any]:
-        """End it, which has not answered in so many seconds; the error that says so."""
+        """End the process, which has not answered within `timeout` seconds; return an error that says so."""
         self.end()
         return {"error": f"TimeoutError: it took longer than {timeout:g} s"}
 
@@ -91,6 +92,6 @@ class MeasureProcess:
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
-            with suppress(BrokenPipeError):  # what was not read is of no use any more
+            with suppress(BrokenPipeError):  # unread requests are dropped
                 if stream is not None:
                     stream.close()

@@ -1,7 +1,7 @@
 """A child process that builds and measures candidates: ``python -m relax_mlir.tuning.measure_worker PARENT``.
 
-It reads a request per line from its input, as JSON, and answers each with a line. Whatever a candidate does ends this
-process at worst, never the one that tunes. It ends with its parent, whose process id is its argument.
+It reads requests from its input, one JSON object per line, and answers each with a line. A crash of a candidate only
+ends this process, never the tuner. It ends with its parent, whose process id is its argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 
-import ml_dtypes  # noqa: F401 - NumPy knows its dtypes by name then
+import ml_dtypes  # noqa: F401 - makes its dtypes known to NumPy by name
 import numpy as np
 import tvm_ffi
 
@@ -29,11 +29,11 @@ from relax_mlir.runtime.build import build
 from relax_mlir.tuning.task import FUNCTION
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
-"""By how much results may differ, relative to the largest one: sums are formed in another order."""
+"""Tolerances relative to the largest result, since sums are accumulated in another order."""
 
 
 MIN_ROUNDS, MAX_ROUND_SECONDS = 5, 0.01
-"""Rounds that are run, however long they take; a round takes at most so many seconds on average, otherwise."""
+"""The minimum number of rounds, and the average time of a round above which the remaining rounds are skipped."""
 
 
 def serve() -> None:
@@ -42,28 +42,28 @@ def serve() -> None:
     gc.freeze()
     gc.enable()
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what candidates print is no answer
+    os.dup2(2, 1)  # keep the output of candidates out of the answers
     for line in sys.stdin:
         request = json.loads(line)
         try:
             answer = {"id": request["id"], **measure(request)}
-        except Exception as error:  # whatever is wrong with a candidate is told of it
+        except Exception as error:  # any error of a candidate is part of its answer
             answer = {"id": request["id"], "error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
 
 
 def _end_with_parent(parent: int) -> None:
-    """Let Linux end this process when its parent ends, whatever it does then."""
+    """Make Linux kill this process when its parent ends."""
     if sys.platform != "linux":
         return
     set_death_signal = 1  # PR_SET_PDEATHSIG
     ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it has ended by now
+    if os.getppid() != parent:  # the parent has ended before the call
         sys.exit(1)
 
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:
-    """Check and time a candidate beside the function that it is compared with, for all sizes."""
+    """Check a candidate against the baseline, and time both interleaved, for all sizes."""
     if request.get("cpu") is not None:
         os.sched_setaffinity(0, {request["cpu"]})
     base = _function(request["baseline"], request["target"])
@@ -81,7 +81,7 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Function:
-    """A compiled function that fills its outputs; or one of Relax, which gives them."""
+    """A compiled function that fills its outputs, or a Relax function that returns them."""
 
     call: Any
     gives_results: bool
@@ -89,7 +89,7 @@ class _Function:
 
 @lru_cache(maxsize=4)
 def _function(text: str, target: str) -> _Function:
-    """What candidates are compared with stays, as each of them asks for it."""
+    """Compile a function; cached because each request repeats the baseline."""
     module = IRModule.parse(text, trusted=True)
     gives_results = PRIM_FUNC not in module[FUNCTION].operation.attributes
     return _Function(build(module, target, cache=False)[FUNCTION], gives_results)
@@ -101,7 +101,7 @@ def _called(
     arguments: Sequence[dict[str, Any]],
     integers: Sequence[int],
 ) -> tuple[Any, list[np.ndarray[Any, Any]]]:
-    """A call of a function, and what it has computed."""
+    """A call of a function as a callable, and its results."""
     if function.gives_results:
         given = function.call(*inputs)
         results = [given] if not isinstance(given, tvm_ffi.Array | tuple | list) else list(given)
@@ -130,7 +130,7 @@ def _require_equal(
 ) -> None:
     shapes = ", ".join(str(tuple(a["shape"])) for a in arguments)
     tolerance = TOLERANCES.get(str(wanted.dtype))
-    if tolerance is None:  # integers, and truth values
+    if tolerance is None:  # integers and bools
         if not np.array_equal(given, wanted):
             raise ValueError(f"{np.count_nonzero(given != wanted)} results differ for {shapes}")
         return
@@ -141,10 +141,10 @@ def _require_equal(
 
 
 def _compare(base: Any, candidate: Any, rounds: int, least: float) -> dict[str, float]:  # noqa: ANN401 - functions
-    """How many times as fast a candidate is, the quartiles of the rounds, and the seconds of a call of it.
+    """The speedup of a candidate, the quartiles of the ratios per round, and the seconds per call.
 
-    What disturbs a call only ever makes it longer: what is compared are the lower quartiles of the times. Many short
-    rounds are disturbed less than few long ones. There are fewer, `MIN_ROUNDS` at least, where calls take long.
+    Disturbances only make calls slower, so the lower quartiles of the times are compared. Many short rounds are
+    disturbed less than few long ones. If calls take long, the number of rounds decreases to `MIN_ROUNDS`.
     """
     counts = [_count(call, least) for call in (base, candidate)]
     samples: tuple[list[float], list[float]] = [], []
@@ -164,10 +164,10 @@ def _compare(base: Any, candidate: Any, rounds: int, least: float) -> dict[str, 
 
 
 def _count(call: Any, least: float) -> int:  # noqa: ANN401 - a function
-    """How many calls take at least so many seconds; these warm up, too."""
+    """The number of calls that take `least` seconds or more; counting them also warms up."""
     count = 1
     while True:
-        taken = min(_seconds(call, count) for _ in range(2))  # the other one may have been disturbed
+        taken = min(_seconds(call, count) for _ in range(2))  # one run may have been disturbed
         if taken >= least or count >= 1 << 20:
             return count
         count = max(count * 2, min(1 << 20, int(count * least / max(taken, 1e-9))))

@@ -1,7 +1,8 @@
-"""A search by a learned model of cost: it proposes what the model expects to be better than the best so far.
+"""A search with a learned cost model: it proposes configurations that the model expects to beat the best one so far.
 
-The model is an ensemble of boosted trees (XGBoost), each fitted to a sample of what was measured. Where they disagree,
-little is known. The *expected improvement* of a candidate weighs both, what they predict and how far they are apart.
+The model is an ensemble of boosted trees (XGBoost), each fitted to a sample of the measurements. Where they disagree,
+the prediction is uncertain. The *expected improvement* of a candidate combines the mean and the spread of the
+predictions.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from relax_mlir.strategy.knobs import Values
 from relax_mlir.tuning.search import RandomSearch, key_of_values
 
 MODELS, ROUNDS, SHARE = 6, 40, 0.8
-"""Models of the ensemble, the trees of each, and the share of the measurements that each is fitted to."""
+"""Number of models in the ensemble, trees per model, and the share of the measurements that each is fitted to."""
 
 PARAMETERS = {
     "max_depth": 5,
@@ -29,13 +30,13 @@ PARAMETERS = {
     "nthread": 1,
     "verbosity": 0,
 }
-"""Of XGBoost: each split sees half of the features, so that models differ where little was measured."""
+"""Parameters of XGBoost: each split sees half of the features, so that models differ where data is sparse."""
 
 EXPLORED = 0.05
-"""This share of proposals is drawn at random."""
+"""The share of proposals that are drawn at random."""
 
 NEIGHBOURS = 16
-"""The candidates that the model judges have, among others, changed values of so many of the best configurations."""
+"""The number of best configurations whose neighbours the model evaluates."""
 
 Array = np.ndarray[Any, Any]
 Describe = Callable[[Values], Mapping[str, float]]
@@ -43,9 +44,9 @@ Describe = Callable[[Values], Mapping[str, float]]
 
 @dataclass
 class ModelSearch(RandomSearch):
-    """Proposes the configurations of the largest expected improvement; the first `population` are drawn at random.
+    """Proposes the configurations with the largest expected improvement; the first `population` are drawn at random.
 
-    `describe` gives features of the schedule that values make, beside the values themselves.
+    `describe` returns features of a configuration's schedule, in addition to the knob values.
 
     Raises:
         UnsupportedError: XGBoost is not installed.
@@ -87,7 +88,7 @@ class ModelSearch(RandomSearch):
         return found
 
     def _pool(self) -> list[dict[str, Any]]:
-        """Configurations that were not proposed yet: neighbours of the best ones, and some at random."""
+        """Configurations that were not proposed yet: neighbours of the best ones, and random ones."""
         found: dict[str, dict[str, Any]] = {}
         best = sorted(self.scores.values(), key=lambda each: -each[1])[:NEIGHBOURS]
         for values, _ in best:
@@ -107,7 +108,7 @@ class ModelSearch(RandomSearch):
         return [values for key, values in found.items() if key not in self.seen]
 
     def _expected_improvements(self, pool: Sequence[Values]) -> Array:
-        """By how much each configuration of a pool is expected to be better than the best one."""
+        """The expected improvement of each configuration of a pool over the best one so far."""
         measured = [values for values, _ in self.scores.values()]
         table = self._table([*measured, *pool])
         known, asked = table[: len(measured)], table[len(measured) :]
@@ -124,20 +125,20 @@ class ModelSearch(RandomSearch):
         return improvement
 
     def _fitted(self, known: Array, wanted: Array, number: int) -> Any:  # noqa: ANN401 - a model of XGBoost
-        """One model of the ensemble, fitted to some of the measurements."""
+        """One model of the ensemble, fitted to a sample of the measurements."""
         rng = np.random.default_rng((self.seed, number, len(wanted)))
         rows = rng.permutation(len(wanted))[: max(4, int(SHARE * len(wanted)))]
         data = self._xgboost.DMatrix(known[rows], wanted[rows], nthread=1)
         return self._xgboost.train({**PARAMETERS, "seed": number}, data, num_boost_round=ROUNDS)
 
     def _table(self, configurations: Sequence[Values]) -> Array:
-        """The features of configurations, a row for each."""
+        """The features of configurations, one row each."""
         rows = [{**self._of_knobs(values), **self._of_schedule(values)} for values in configurations]
         names = sorted({name for row in rows for name in row})
         return np.array([[row.get(name, np.nan) for name in names] for row in rows], np.float32)
 
     def _of_knobs(self, values: Values) -> dict[str, float]:
-        """Numbers by log2, those of lists one by one and all together; anything else one-hot."""
+        """Features of knobs: log2 of numbers, of each number of a list and their product; else one-hot."""
         found: dict[str, float] = {}
         for name, candidates in self.space.items():
             value = values[name]
@@ -160,7 +161,7 @@ class ModelSearch(RandomSearch):
 
 
 def _kind(candidates: Sequence[Any]) -> str:
-    """What the candidates of a knob are: each a "number", each a list of "numbers", or "others"."""
+    """The kind of a knob's candidates: "number", "numbers" (lists), or "others"."""
     if all(map(_is_number, candidates)):
         return "number"
     are_lists = all(isinstance(each, list | tuple) and all(map(_is_number, each)) for each in candidates)
@@ -172,11 +173,11 @@ def _is_number(value: object) -> bool:
 
 
 def _log(value: float) -> float:
-    """log2 of a number, odd in it, so that zero and negative ones have a place, too."""
+    """Signed log2 of a number, also defined for zero and negative numbers."""
     return log2(1 + value) if value >= 0 else -log2(1 - value)
 
 
 def _normal_cdf(z: Array) -> Array:
-    """The share of a normal distribution below z."""
+    """The cumulative distribution function of the standard normal distribution."""
     share: Array = 0.5 * (1.0 + np.vectorize(erf)(z / np.sqrt(2.0)))
     return share

@@ -11,12 +11,12 @@ from relax_mlir.strategy.knobs import Values
 from relax_mlir.tuning.search import RandomSearch, key_of_values
 
 REPEATED = 16
-"""How often Optuna may propose what is known; then a configuration is drawn at random."""
+"""The number of known configurations that Optuna may propose in a row before one is drawn at random."""
 
 
 @dataclass
 class OptunaSearch(RandomSearch):
-    """What Optuna proposes: knobs of texts and truth values as categories, of anything else as places in their order.
+    """Configurations from Optuna: knobs of strings and bools are categorical, others are indices of candidates.
 
     Raises:
         UnsupportedError: Optuna is not installed.
@@ -35,7 +35,7 @@ class OptunaSearch(RandomSearch):
             ) from None
         self._optuna = optuna
         before = optuna.logging.get_verbosity()
-        optuna.logging.set_verbosity(optuna.logging.WARNING)  # a study says that it is made
+        optuna.logging.set_verbosity(optuna.logging.WARNING)  # Optuna logs the creation of a study
         try:
             self._study = optuna.create_study(
                 direction="maximize", sampler=optuna.samplers.TPESampler(seed=self.seed)
@@ -67,9 +67,9 @@ class OptunaSearch(RandomSearch):
         )
 
     def _next(self) -> dict[str, Any] | None:
-        """What Optuna proposes, if it is new; it is told again of what is not."""
+        """A new configuration from Optuna; known ones are reported to it again."""
         if not self.seen:
-            return None  # the first configuration is that of all first values
+            return None  # the first configuration has all first values
         for _ in range(REPEATED):
             trial = self._study.ask(self._distributions)
             values = self._values(trial.params)

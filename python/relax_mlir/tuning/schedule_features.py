@@ -1,4 +1,4 @@
-"""What a cost model knows of a schedule without lowering it: how many loops there are of each kind, and how long."""
+"""Features of a schedule for a cost model, without lowering: the number and lengths of loops of each kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("serial", "vectorized", "unroll", "parallel")
 
 
 def features_of(task: Task, values: Values) -> dict[str, float]:
-    """The features of the schedule that values of knobs make; none if they make no valid one."""
+    """The features of the schedule for the given knob values; empty if the schedule is invalid."""
     try:
         return schedule_features(task.schedule(values))
     except RelaxError:
@@ -24,10 +24,11 @@ def features_of(task: Task, values: Values) -> dict[str, float]:
 
 
 def schedule_features(schedule: Schedule) -> dict[str, float]:
-    """Features of a schedule, the same ones for all of them.
+    """Features of a schedule; the set of features is the same for all schedules.
 
-    Of each kind of loop: how many there are, and the sum of log2 of the lengths that splits give them. How many stages
-    are computed inside others' loops, the deepest place of these, and how many are inlined.
+    For each kind of loop: the number of loops, and the sum of log2 of the lengths that splits give them. Also the
+    number of stages computed inside another stage's loops, the maximum depth of these, and the number of inlined
+    stages.
     """
     found = {f"{what}_{kind}": 0.0 for kind in KINDS for what in ("loops", "length")}
     found |= {"attached": 0.0, "depth": 0.0, "inlined": 0.0}
@@ -53,6 +54,6 @@ def _depth(place: AttachedAt | Following) -> int:
 
 
 def _lengths(stage: Stage) -> dict[str, float]:
-    """log2 of the lengths of the inner loops of splits by a number, by their names."""
+    """log2 of the lengths of the inner loops of splits by a constant, by name."""
     splits = [relation for relation in stage.relations if isinstance(relation, Split)]
     return {s.inner.name: log2(s.factor) for s in splits if isinstance(s.factor, int) and s.factor > 0}

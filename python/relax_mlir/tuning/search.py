@@ -1,4 +1,4 @@
-"""Which configurations to measure next: at random, or by varying the best ones."""
+"""Propose the configurations to measure next: at random, or by varying the best ones."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Space = Mapping[str, Sequence[Any]]
 
 
 class Search(Protocol):
-    """What proposes configurations of a space, none twice."""
+    """The interface of searches, which propose configurations of a space, each once."""
 
     def propose(self, count: int) -> list[dict[str, Any]]:
-        """Up to `count` configurations that it has not proposed yet; none when there are no more."""
+        """Up to `count` configurations that were not proposed yet; empty when the space is exhausted."""
         ...
 
     def tell(self, values: Values, score: float) -> None:
-        """How a configuration did: the higher, the better, 0 for one that failed."""
+        """Report the score of a configuration: higher is better, 0 means that it failed."""
         ...
 
 
 @dataclass
 class RandomSearch:
-    """Configurations at random; the first one is that of all first values."""
+    """Random configurations; the first one has all first values."""
 
     space: Space
     seed: int = 0
@@ -40,7 +40,7 @@ class RandomSearch:
 
     @property
     def size(self) -> int:
-        """How many configurations there are."""
+        """The number of configurations."""
         return prod(len(candidates) for candidates in self.space.values())
 
     def propose(self, count: int) -> list[dict[str, Any]]:
@@ -77,9 +77,9 @@ class RandomSearch:
 
 @dataclass
 class EvolutionarySearch(RandomSearch):
-    """Varies the best configurations so far: values of two parents, and now and then a neighbour of a value.
+    """Varies the best configurations so far: combines the values of two parents, and sometimes mutates a value.
 
-    The first `population` ones are drawn at random, and later on every fourth one.
+    The first `population` ones, and a quarter of the later ones, are drawn at random.
     """
 
     population: int = 16
@@ -100,7 +100,7 @@ class EvolutionarySearch(RandomSearch):
             yield self._random() if few or self.rng.random() < 0.25 else self._child()
 
     def _child(self) -> dict[str, Any]:
-        """A child of two of the better half of the parents."""
+        """A child of two parents from the better half."""
         best = self.parents[: max(2, len(self.parents) // 2)]
         (_, first), (_, second) = self.rng.sample(best, 2)
         child = {name: self.rng.choice((first[name], second[name])) for name in self.space}
@@ -112,5 +112,5 @@ class EvolutionarySearch(RandomSearch):
 
 
 def key_of_values(values: Values) -> str:
-    """What identifies a configuration."""
+    """The key of a configuration."""
     return json.dumps(values, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The searches by their names."""
+"""The available searches by name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ SEARCHES: dict[str, Callable[[Task, int], Search]] = {
     "model": lambda task, seed: ModelSearch(task.space(), seed, describe=partial(features_of, task)),
     "optuna": lambda task, seed: OptunaSearch(task.space(), seed),
 }
-"""What makes a search for a task, with a seed."""
+"""Search name → constructor, called with a task and a seed."""
 
 
 def make_search(name: str, task: Task, seed: int) -> Search:
-    """The search of a name.
+    """Create the search `name`.
 
     Raises:
-        UnknownNameError: there is none. UnsupportedError: what it needs is not installed.
+        UnknownNameError: there is no such search.
+        UnsupportedError: a package that it needs is not installed.
     """
     if name not in SEARCHES:
         raise UnknownNameError("search", name, SEARCHES)

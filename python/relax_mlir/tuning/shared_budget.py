@@ -1,4 +1,4 @@
-"""Tuning of several tasks that share a budget."""
+"""Tune several tasks within a shared budget."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from relax_mlir.tuning.task import Sizes, Task
 from relax_mlir.tuning.tuning_run import TuningResult, TuningRun
 
 EQUAL = 0.5
-"""This share of the budget is shared out equally; what is left goes where it helps most."""
+"""The share of the budget that is divided equally; the rest goes where it helps most."""
 
 SLICES = 4
-"""What is left for each task, on average, is given in so many pieces."""
+"""The number of slices per task, on average, into which the rest is divided."""
 
 
 @dataclass(frozen=True)
 class TaskStep:
-    """A candidate that was measured: of which task, how many that task has, and its best score so far."""
+    """A measured candidate: its task, the number of candidates measured for the task, and the best score so far."""
 
     task: Task
     number: int
@@ -32,11 +32,11 @@ class TaskStep:
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What was found for a task.
+    """The tuning result of a task.
 
     Attributes:
         task: the task.
-        result: None if no candidate could be measured; `error` says why.
+        result: None if no candidate could be measured; `error` is the reason.
         scores: of all candidates, in the order in which they were measured.
     """
 
@@ -47,22 +47,22 @@ class TaskOutcome:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C has ended it."""
+        """True if Ctrl-C ended the tuning."""
         return self.result is not None and self.result.interrupted
 
 
 @dataclass(eq=False)
 class _Share:
-    """A task with what it was given, and what that has brought."""
+    """A task with the budget that it has used, and its gains."""
 
     run: TuningRun
     spent: float = 0.0
     saved: float = 0.0
-    """Seconds that the last piece of budget has saved of calls of all sizes."""
+    """Seconds by which the last slice of budget reduced the total time of one call per size."""
     finished: bool = False
 
     def seconds(self) -> tuple[float, float]:
-        """How long calls of all sizes take: without a schedule, and with the best candidate if that is faster."""
+        """Total time of one call per size: without a schedule, and with the best candidate if that is faster."""
         best = self.run.best
         if best is None or best.error:
             return 0.0, 0.0
@@ -77,7 +77,7 @@ class _Session:
     trials: int | None
 
     def run_all(self, budget: float | None) -> None:
-        """Equal shares first, then pieces of what is left: to those that gained most, or were given least."""
+        """Equal shares first; then slices of the rest to the tasks with the largest gains, or with the smallest use."""
         begun = monotonic()
         for number, share in enumerate(self.shares, 1):
             self._spend(share, None if budget is None else begun + EQUAL * budget * number / len(self.shares))
@@ -91,7 +91,7 @@ class _Session:
             self._spend(chosen, min(begun + budget, monotonic() + piece))
 
     def _spend(self, share: _Share, until: float | None) -> None:
-        """Measure candidates of a task until a moment, one batch at least; None: until it is finished."""
+        """Measure candidates of a task until a deadline, one batch at a minimum; None: until it is finished."""
         begun, (_, before) = monotonic(), share.seconds()
         while True:
             count = self.workers.count
@@ -123,15 +123,16 @@ def tune_tasks(
 ) -> list[TaskOutcome]:
     """Tune several tasks.
 
-    Half of the budget is shared out equally. The rest goes, piece by piece, to the task whose last piece has saved most
-    time of a call, or, where none has saved any, to the one that was given least. Tasks all of whose candidates were
-    measured leave theirs to the others. Ctrl-C ends it, as it does `tune`.
+    Half of the budget is divided equally. The rest goes, slice by slice, to the task whose last slice saved the most
+    time per call or, if none saved any, to the task that has used the smallest budget. Tasks whose candidates are all
+    measured leave their budget to the others. Ctrl-C ends the tuning, as in `tune`.
 
     Args:
-        tasks: what to tune.
-        sizes: values of the symbols of all tasks, each takes those of its own; None: each draws four.
-        budget: seconds for all of them; trials: candidates for each.
-        progress: is told of each candidate.
+        tasks: the tasks.
+        sizes: values of the symbols of all tasks, from which each takes its own; None: each draws four.
+        budget: seconds for all of them.
+        trials: candidates for each.
+        progress: called with each candidate.
 
     The other arguments, and the errors, are those of `tune`.
     """
@@ -175,7 +176,7 @@ def _told(
 
 
 def _own(task: Task, sizes: Sequence[Sizes]) -> list[dict[str, int]]:
-    """The sizes of the symbols of a task, each once; all of them, where one is missing: the task says so."""
+    """The sizes of a task's own symbols, without duplicates; all `sizes` if one is missing, which the task reports."""
     found: list[dict[str, int]] = []
     for each in sizes:
         own = {symbol: each[symbol] for symbol in task.symbols if symbol in each}

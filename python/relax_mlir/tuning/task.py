@@ -1,4 +1,4 @@
-"""Tasks: a computation, a schedule with knobs, and the sizes that it is judged on."""
+"""Tasks: a computation, a schedule with knobs, and the sizes that it is evaluated on."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ Sizes = Mapping[str, int]
 """The values of the symbols of a computation."""
 
 LARGEST = 512
-"""Sizes are drawn up to this number where nothing bounds a symbol."""
+"""The maximum of drawn sizes for symbols without an upper bound."""
 
 MAX_ELEMENTS = 1 << 22
-"""Tensors of drawn sizes have no more elements."""
+"""The maximum number of elements of tensors of drawn sizes."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """A tensor of a call: its shape, its dtype, and whether the function fills it."""
+    """A tensor of a call: its shape, its dtype, and whether it is an output."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -52,13 +52,13 @@ class Task:
     """A schedule to be tuned.
 
     Attributes:
-        name: names it in reports.
-        key: identifies the computation: equal ones are one task.
+        name: the name in reports.
+        key: identifies the computation; equal computations are one task.
         inputs, outputs: its tensors.
-        make: makes the schedule by the configuration at hand (`get_config`).
-        target: the machine.
-        bounds: the least and the largest values of symbols, as far as they are known.
-        template: what values that come with the package are looked up by; None for a user's schedule.
+        make: creates the schedule with the current configuration (`get_config`).
+        target: the target.
+        bounds: minimum and maximum values of symbols, if known.
+        template: the lookup key of values that come with the package; None for a user's schedule.
     """
 
     name: str
@@ -72,12 +72,12 @@ class Task:
 
     @property
     def symbols(self) -> list[str]:
-        """The symbols of its shapes."""
+        """The symbols in its shapes."""
         tensors = [*self.inputs, *self.outputs]
         return list(dict.fromkeys(symbols_of(tensors, [])))
 
     def space(self) -> dict[str, tuple[Any, ...]]:
-        """The candidates of each knob, with the first value of each."""
+        """The candidates of each knob, for the schedule with all first values."""
         with configured() as config:
             self.make()
         return config.space
@@ -91,19 +91,21 @@ class Task:
         return str(build(list(self.inputs), list(self.outputs), FUNCTION).module)
 
     def schedule(self, values: Values) -> Schedule:
-        """The schedule of a configuration; raises as `scheduled` does."""
+        """The schedule with the given values; raises the errors of `scheduled`."""
         with configured(values):
             return self.make()
 
     def lower(self, choice: Choice | None = None, name: str = FUNCTION) -> IRModule:
-        """The module of one prim func `name` that computes the outputs; with a table of sizes, it branches on them.
+        """The module of one prim func `name` that computes the outputs; with a size table, it branches on the sizes.
 
         Args:
-            choice: values of the knobs, or a table of sizes. None: what `apply_history_best` around knows, else what
-                comes with the package, else the first values.
+            choice: values of the knobs, or a size table. None: those of the enclosing `apply_history_best`, else those
+                that
+                come with the package, else the first values.
 
         Raises:
-            ScheduleError: the configuration makes no valid schedule. ArgumentError: it is of another schedule.
+            ScheduleError: the values do not give a valid schedule.
+            ArgumentError: the values belong to another schedule.
         """
         own = self.name, self.inputs, self.outputs, self.make
         made = (
@@ -114,10 +116,11 @@ class Task:
         return build_by_size(made.ways, [*self.inputs, *self.outputs], name).module
 
     def scheduled(self, values: Values) -> str:
-        """The computation with the schedule of a configuration, as the text of a module.
+        """The computation scheduled with the given values, as the text of a module.
 
         Raises:
-            ScheduleError: the configuration makes no valid schedule. ArgumentError: it is of another schedule.
+            ScheduleError: the values do not give a valid schedule.
+            ArgumentError: the values belong to another schedule.
         """
         made: IRModule = build_scheduled(
             self.schedule(values), [*self.inputs, *self.outputs], FUNCTION
@@ -125,10 +128,10 @@ class Task:
         return str(made)
 
     def arguments(self, sizes: Sizes) -> list[Argument]:
-        """The tensors of a call with some sizes.
+        """The tensors of a call with the given sizes.
 
         Raises:
-            ArgumentError: a symbol without a size, or a size that is none.
+            ArgumentError: a symbol without a size, or an invalid size.
         """
         for symbol in self.symbols:
             if symbol not in sizes:
@@ -146,7 +149,7 @@ class Task:
         ]
 
     def integers(self, sizes: Sizes) -> list[int]:
-        """The integers of a call, behind its tensors: symbols that no dimension is alone."""
+        """The integer arguments of a call, after its tensors: symbols that are not a dimension by themselves."""
         return [sizes[symbol] for symbol in self._integers]
 
     @cached_property
@@ -154,7 +157,7 @@ class Task:
         return integers_of([*self.inputs, *self.outputs], operations_of(self.outputs, self.inputs))
 
     def draw_sizes(self, count: int, bounds: Bounds | None = None, seed: int = 0) -> list[dict[str, int]]:
-        """Sizes between the bounds of symbols, small and large ones alike often, most of them not round.
+        """Draw sizes within the bounds of symbols: log-uniform, and mostly not powers of two.
 
         `bounds`: of the symbols; None: those of the task.
         """
@@ -170,7 +173,7 @@ class Task:
         return found
 
     def _bounded(self, sizes: dict[str, int], bounds: Bounds) -> dict[str, int]:
-        """Sizes with which no tensor has more than `MAX_ELEMENTS`, if bounds allow: the largest ones are halved."""
+        """Halve the largest sizes, within bounds, until no tensor has more than `MAX_ELEMENTS`."""
         while max(prod(argument.shape) for argument in self.arguments(sizes)) > MAX_ELEMENTS:
             least = {symbol: max(1, bounds.get(symbol, (1, None))[0]) for symbol in sizes}
             free = [symbol for symbol in sizes if sizes[symbol] > least[symbol]]
@@ -183,7 +186,7 @@ class Task:
 
 @dataclass(frozen=True)
 class TableTask(Task):
-    """A task whose only candidate is a table of sizes: to measure that as what it becomes."""
+    """A task whose only candidate is a size table, to measure the branching code that it becomes."""
 
     table: SizeTable = field(kw_only=True)
 
@@ -202,16 +205,17 @@ def create_task(
     name: str = "task",
     target: str | Target = "cpu",
 ) -> Task:
-    """A task of tensor expressions.
+    """Create a task from tensor expressions.
 
     Args:
-        schedule: of the computed tensors, their schedule; it asks `get_config` for knobs. It is called for each
+        schedule: returns the schedule of the computed tensors, with knobs from `get_config`. It is called for each
             candidate.
         args: the placeholders, then the computed tensors.
-        name: names it in reports; `target`: the machine.
+        name: the name in reports.
+        target: the target.
 
     Raises:
-        ArgumentError: `schedule` gives no schedule, or one without knobs.
+        ArgumentError: `schedule` does not return a schedule, or one without knobs.
     """
     expect("create_task: 'args'", args, list | tuple, "a list of te.Tensors")
     inputs = tuple(t for t in args if isinstance(t.op, PlaceholderOp))
@@ -232,9 +236,9 @@ def create_task(
 
 
 def extract_tasks(mod: IRModule, target: str | Target = "cpu") -> list[Task]:
-    """The tasks of a module: the schedules with knobs that strategies give for its calls, each computation once.
+    """The tasks of a module: the schedules with knobs from the strategies of its calls, each computation once.
 
-    `mod` is left as it is.
+    `mod` is unchanged.
     """
     expect("extract_tasks: 'mod'", mod, IRModule, "an IRModule")
     target = Target.parse(target)

@@ -1,6 +1,6 @@
-"""A schedule with knobs for computations of any kind: a start for what has no schedule of its own.
+"""A generic schedule with knobs, for computations without a dedicated schedule.
 
-It is a function of the computed tensors, as `create_task` takes it. In a strategy, it is called with the outputs:
+It is a function of the computed tensors, as `create_task` takes it. In a strategy, call it with the outputs:
 ``add_implementation(compute, lambda attrs, outs, target: tiled_schedule(outs))``.
 """
 
@@ -15,23 +15,23 @@ from relax_mlir.strategy.knobs import get_config
 from relax_mlir.te import ComputeOp, IterVar, Schedule, Tensor
 
 COLUMNS = ([32], [16], [64], [8])
-"""Elements of a row that a tile has: of the last axis, computed on vectors."""
+"""Tile lengths along the last axis, which is vectorised."""
 ROWS = ([4], [8], [2], [1], [6], [12])
-"""Rows of a tile: of one of the other axes, unrolled."""
+"""Tile lengths along one of the other axes, which is unrolled."""
 MAX_UNROLLED = 32
-"""Iterations of loops of a reduction that are unrolled, at most."""
+"""The maximum number of iterations of unrolled reduction loops."""
 
 
 def tiled_schedule(outs: Sequence[Tensor]) -> Schedule:
-    """Compute a tensor in tiles whose sums stay in registers.
+    """Compute a tensor in tiles with register accumulators.
 
-    For reductions with something behind or before them: products, contractions, convolutions, poolings. Without a
-    reduction, rows are computed on vectors. Its knobs:
+    For reductions with an elementwise prologue or epilogue: matmuls, contractions, convolutions, poolings. Without a
+    reduction, rows are vectorised. Its knobs:
 
-    - ``columns``, ``rows``: the lengths of tiles; ``rows_axis``: which axis the rows are of.
-    - ``order``: which of both loops over tiles is the outer one.
-    - ``unrolled``: how many loops of the reduction are unrolled, from the innermost one on, if they are short.
-    - ``inputs``: whether what the reduction reads that is computed, such as padded data, is copied first.
+    - ``columns``, ``rows``: the lengths of tiles; ``rows_axis``: the axis of the rows.
+    - ``order``: which of the two loops over tiles is the outer one.
+    - ``unrolled``: the number of reduction loops that are unrolled, from the innermost outwards, if they are short.
+    - ``inputs``: copy computed inputs of the reduction first, such as padded data, or inline them.
 
     Raises:
         ArgumentError: several outputs, or one without axes.
@@ -73,7 +73,7 @@ def _is_reduction(tensor: Tensor) -> bool:
 
 
 def _tiles(s: Schedule, out: Tensor) -> tuple[list[IterVar], list[IterVar]]:
-    """Split the axes of a tensor: the loops outside of a tile, and those of a tile."""
+    """Split the axes of a tensor: the loops outside of a tile, and the loops of a tile."""
     config = get_config()
     assert isinstance(out.op, ComputeOp)
     *others, last = out.op.axis
@@ -91,7 +91,7 @@ def _tiles(s: Schedule, out: Tensor) -> tuple[list[IterVar], list[IterVar]]:
 
 
 def _sums(s: Schedule, sums: Tensor, out: Tensor, place: IterVar) -> None:
-    """Compute the sums of a tile where it is written: the reduction around the tile."""
+    """Compute the accumulators of a tile where it is written, with the reduction loops around the tile."""
     config = get_config()
     assert isinstance(sums.op, ComputeOp)
     s[sums].compute_at(s[out], place)
@@ -114,7 +114,7 @@ def _sums(s: Schedule, sums: Tensor, out: Tensor, place: IterVar) -> None:
 
 
 def _inputs(s: Schedule, reader: Tensor, keep: Sequence[Tensor]) -> None:
-    """Schedule what a stage reads that is computed: copied, or computed where it is read; what that reads, inlined."""
+    """Copy or inline the computed inputs of a stage; inline what those read."""
     read = [t for t in reader.op.input_tensors if isinstance(t.op, ComputeOp) and t not in keep]
     plain = [t for t in read if not _is_reduction(t)]
     for tensor in plain:
@@ -134,7 +134,7 @@ def _inputs(s: Schedule, reader: Tensor, keep: Sequence[Tensor]) -> None:
 
 
 def _below(tensor: Tensor) -> list[Tensor]:
-    """What a tensor is computed of that is computed, too, each once."""
+    """The computed tensors that a tensor depends on, each once."""
     found: dict[Tensor, None] = {}
     waiting = [tensor]
     while waiting:
@@ -146,7 +146,7 @@ def _below(tensor: Tensor) -> list[Tensor]:
 
 
 def _inline_rest(s: Schedule, out: Tensor, sums: Tensor) -> None:
-    """Inline what the output reads beside the sums."""
+    """Inline the computed inputs of the output other than the accumulators."""
     for tensor in out.op.input_tensors:
         if isinstance(tensor.op, ComputeOp) and tensor is not sums and not _is_reduction(tensor):
             if tensor in sums.op.input_tensors or tensor in _below(sums):

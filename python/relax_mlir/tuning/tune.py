@@ -1,4 +1,4 @@
-"""Tuning: candidates are proposed, measured and remembered until the budget is spent."""
+"""Tuning: propose, measure and record candidates until the budget is used up."""
 
 from __future__ import annotations
 
@@ -27,27 +27,30 @@ def tune(
     progress: Progress | None = None,
     buckets: int = 1,
 ) -> TuningResult:
-    """Look for the best configuration of a schedule.
+    """Search for the best configuration of a schedule.
 
-    Ctrl-C ends it: the result is that of what was measured, and `TuningResult.interrupted` is true.
+    Ctrl-C ends the search: the result is based on the measurements so far, and `TuningResult.interrupted` is true.
 
     Args:
-        task: what to tune.
-        sizes: values of its symbols that it is judged on; None: `Task.draw_sizes` of 4.
-        budget: seconds; trials: candidates. It stops when either is spent, or all configurations were measured.
+        task: the task.
+        sizes: values of its symbols to evaluate it on; None: four from `Task.draw_sizes`.
+        budget: seconds.
+        trials: number of candidates. The search stops when either is used up, or all configurations are measured.
         search: ``"random"`` or ``"evolutionary"``, ``"model"`` or ``"optuna"`` (extra ``tuning``).
         objective: ``"mean"``: the geometric mean of the ratios over the sizes; ``"worst"``: the worst one.
-        workers: what measures, `LocalWorkers` or `DaskWorkers`; None: one of the former.
-        database: keeps what was measured. What it has of the task on the same sizes is not measured again.
-        baseline: the text of the module that candidates are compared with, whose function ``main`` is a prim func like
-            the task's, or takes its inputs and gives its results; None: the plain computation.
-        seed: of the search. progress: is told of each candidate.
-        buckets: up to how many configurations (4 at most) a table of sizes may have: if one is better than the best
+        workers: `LocalWorkers` or `DaskWorkers`, which measure; None: one of the former.
+        database: stores the measurements. Those that it has of the task on the same sizes are not repeated.
+        baseline: the text of the module that candidates are compared with. Its function ``main`` is a prim func like
+            the task's, or a Relax function with the same inputs and results; None: the computation without a schedule.
+        seed: of the search.
+        progress: called with each candidate.
+        buckets: the maximum number of configurations (up to 4) in a size table. If a table is faster than the best
             configuration by more than noise, it is in the result (`TuningResult.by_size`) and in the database.
 
     Raises:
         ArgumentError: no budget, no sizes, sizes that lack a symbol, a database of another schedule.
-        UnknownNameError: no such search. UnsupportedError: what the search needs is not installed.
+        UnknownNameError: no such search.
+        UnsupportedError: a package that the search needs is not installed.
         KeyboardInterrupt: Ctrl-C before anything was measured.
     """
     if budget is None and trials is None:

@@ -1,4 +1,4 @@
-"""The tuning of one task, batch by batch: what to measure next, what was measured, the best so far."""
+"""The tuning of one task, batch by batch: the next candidates, the measurements, and the best one so far."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from relax_mlir.tuning.searches import make_search
 from relax_mlir.tuning.task import Sizes, TableTask, Task
 
 CONFIRMING, MAX_CONFIRMED = 3, 4
-"""The best candidate is measured once more, with so many times as many rounds; if it is the best no more, the next one
-is, up to so many."""
+"""The factor on rounds when the best candidate is measured again, and the maximum number of these measurements: if
+it is no longer the best one then, the next best is measured again.
+"""
 
 Progress = Callable[[int, Measurement, float], None]
-"""Is told how many candidates were measured, the last one, and the best score so far."""
+"""Called with the number of measured candidates, the last one, and the best score so far."""
 
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What tuning has found.
+    """The result of tuning a task.
 
     Attributes:
-        task: what was tuned; `sizes`: on what.
-        best: the best values; those of all first values if nothing better was found.
-        score: how many times as fast as without: measured again, with more rounds, unless it was interrupted.
-        measured, failed: how many candidates were measured, and how many of them failed.
+        task: the task.
+        sizes: the sizes that it was evaluated on.
+        best: the best values; all first values if nothing better was found.
+        score: the speedup over the baseline, measured again with more rounds unless interrupted.
+        measured, failed: the number of measured candidates, and of those that failed.
         confirmed: the last measurement of the best candidate.
-        interrupted: whether Ctrl-C ended it.
+        interrupted: true if Ctrl-C ended the tuning.
     """
 
     task: Task
@@ -44,11 +46,11 @@ class TuningResult:
     confirmed: Measurement
     interrupted: bool = False
     by_size: FoundTable | None = None
-    """A table of sizes that is better than the best values, by more than noise; in the database, too."""
+    """A size table that is faster than the best values by more than noise; it is also in the database."""
 
     @property
     def found_better(self) -> bool:
-        """Whether a candidate, or a table of sizes, is better than without a schedule by more than noise."""
+        """True if a candidate or a size table is faster than the baseline by more than noise."""
         return max(self.score, 0.0 if self.by_size is None else self.by_size.score) >= BETTER
 
     def __str__(self) -> str:
@@ -66,8 +68,10 @@ class TuningRun:
     """The tuning of one task; the arguments are those of `tune`.
 
     Raises:
-        ArgumentError: no sizes, sizes that lack a symbol, another objective; records of the task in `database` that
-            are of another schedule. UnknownNameError: no such search. UnsupportedError: it is not installed.
+        ArgumentError: no sizes, sizes that lack a symbol, an unknown objective, or records of the task in `database`
+            that belong to another schedule.
+        UnknownNameError: no such search.
+        UnsupportedError: a package that the search needs is not installed.
     """
 
     def __init__(
@@ -113,7 +117,7 @@ class TuningRun:
         return bool(proposed)
 
     def result(self, workers: Workers | None) -> TuningResult:
-        """What was found; `workers` measure the best candidate once more. None: Ctrl-C has ended it.
+        """The result; `workers` measure the best candidate again. None: Ctrl-C has ended the tuning.
 
         Raises:
             ArgumentError: no candidate could be measured.
@@ -137,9 +141,9 @@ class TuningRun:
         )
 
     def _by_size(self, workers: Workers, single: Measurement) -> FoundTable | None:
-        """The best table of sizes; None if it is no better than the best values by more than noise.
+        """The best size table; None unless it is faster than the best values by more than noise.
 
-        It is measured as what it becomes, in turns with the schedule of the best values.
+        The branching code is measured, interleaved with the schedule of the best values.
         """
         if self.buckets == 1:
             return None
@@ -166,12 +170,12 @@ class TuningRun:
 
     @property
     def failed(self) -> int:
-        """How many candidates failed."""
+        """The number of candidates that failed."""
         return sum(bool(measurement.error) for measurement in self.done)
 
     @property
     def best_score(self) -> float:
-        """How many times as fast the best candidate is; 0 if there is none."""
+        """The speedup of the best candidate; 0 if there is none."""
         return 0.0 if self.best is None else self.best.score(self.objective)
 
     def _add(self, measurement: Measurement) -> None:
@@ -181,7 +185,7 @@ class TuningRun:
             self.progress(len(self.done), measurement, self.best_score)
 
     def _know(self, measurement: Measurement) -> None:
-        """Take a measurement; the second one of a candidate confirms it."""
+        """Record a measurement; the second one of a candidate confirms it."""
         key = key_of_values(measurement.values)
         if key in self._measured:
             self._confirmed.add(key)
@@ -189,7 +193,7 @@ class TuningRun:
         self.search.tell(measurement.values, measurement.score(self.objective))
 
     def _confirm(self, workers: Workers) -> None:
-        """Measure the best candidate once more, until the best one is confirmed: the best of many is partly lucky."""
+        """Measure the best candidate again until the best one is confirmed, since the best of many is partly luck."""
         for _ in range(MAX_CONFIRMED):
             best = self.best
             if best is None or best.error or key_of_values(best.values) in self._confirmed:
@@ -201,7 +205,7 @@ class TuningRun:
     def _again(
         self, workers: Workers, best: Measurement, task: Task | None = None, beside: str | None = None
     ) -> Measurement:
-        """A measurement with more rounds."""
+        """Repeat a measurement with more rounds."""
         rounds, workers.rounds = workers.rounds, CONFIRMING * workers.rounds
         try:
             (again,) = workers.measure(task or self.task, self.sizes, [best.values], beside or self.baseline)
@@ -210,7 +214,7 @@ class TuningRun:
         return again
 
     def _require_of(self, space: dict[str, tuple[object, ...]], values: Values) -> None:
-        """Raise `ArgumentError` for values that are no configuration of the schedule."""
+        """Raise `ArgumentError` if the values are not a configuration of the schedule."""
         wrong = next((name for name in [*values, *space] if (name in values) != (name in space)), None)
         wrong = wrong or next((name for name in space if values[name] not in space[name]), None)
         if wrong is not None:
