@@ -1,4 +1,4 @@
-"""Prim funcs written as ``@T.prim_func``: read from their source, lowered to loops on memrefs or to linalg, printed."""
+"""Prim funcs written as ``@T.prim_func``: parsed from source, lowered to loops on memrefs or to linalg, and printed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["Schedule", "TensorIntrin", "Var", "ceildiv", "floordiv", "floormod", "var"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a name of the package
-    # Schedules are made of tensor expressions, which read prim funcs by this package.
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any name of the package
+    # Imported lazily: schedules use tensor expressions, which parse prim funcs with this package.
     if name in ("Schedule", "TensorIntrin"):
         from relax_mlir.tir import schedule
 

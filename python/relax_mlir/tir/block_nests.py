@@ -1,4 +1,4 @@
-"""Reads the loop nests of prim funcs in block form (see `relax_mlir.tir.blocks`)."""
+"""Parse the loop nests of prim funcs in block form (see `relax_mlir.tir.blocks`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NotBlocks(Exception):
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a block: its extent, and whether it reduces."""
+    """An axis of a block: its extent, and whether it is a reduction axis."""
 
     name: str
     extent: Dim
@@ -34,14 +34,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Access:
-    """An element of a buffer at some axes, by their numbers; None: the index 0 of a dimension of 1."""
+    """An access to a buffer: the number of the block axis per dimension; None: the index 0 in a dimension of 1."""
 
     buffer: str
     axes: tuple[int | None, ...]
 
     @property
     def moved(self) -> list[int]:
-        """The axes that it moves along, in its order."""
+        """The block axes that the access uses, in order."""
         return [axis for axis in self.axes if axis is not None]
 
 
@@ -54,16 +54,16 @@ class Nest:
     target: Access
     value: ast.expr
     update: str | None
-    """The combiner of ``C[i] += …``."""
+    """The combining function of ``C[i] += …``."""
     initial: ast.expr | None
     loads: list[Access] = field(default_factory=list)
     locals: list[ast.Assign] = field(default_factory=list)
-    """The local scalars ``t = …`` that the value is made of, in order."""
+    """The local scalars ``t = …`` that the value uses, in order."""
 
 
 @dataclass
 class Reader:
-    """Reads a body in block form; raises `NotBlocks`, `Problem`."""
+    """Parses a body in block form; raises `NotBlocks`, `Problem`."""
 
     scope: Scope
     buffers: dict[str, Buffer]
@@ -73,7 +73,7 @@ class Reader:
         return found[1] if found is not None and found[0] == "T" else None
 
     def nest(self, node: ast.stmt) -> Nest:
-        """One loop nest."""
+        """Parse one loop nest."""
         extents: dict[str, Dim] = {}
         statement = node
         while isinstance(statement, ast.For):
@@ -102,7 +102,7 @@ class Reader:
             extents[target.id] = self.dim(extent)
 
     def dim(self, node: ast.expr) -> Dim:
-        """An extent: an expression of the symbols."""
+        """An extent: an expression of symbols."""
         if isinstance(node, ast.Constant) and not isinstance(node.value, int):
             raise NotBlocks
         found = read_dim(node, self.scope)
@@ -149,7 +149,7 @@ class Reader:
         return nest
 
     def is_scalar(self, node: ast.Assign) -> bool:
-        """Whether a statement binds a new name."""
+        """True if a statement binds a new name."""
         (target,) = node.targets if len(node.targets) == 1 else (None,)
         return isinstance(target, ast.Name) and target.id not in {
             *self.buffers,
@@ -158,7 +158,7 @@ class Reader:
         }
 
     def axes(self, node: ast.Assign, call: ast.Call, kind: str, left: dict[str, Dim]) -> list[Axis]:
-        """Axes, each bound to one loop, which is taken out of `left`."""
+        """Axes, each bound to one loop, which is removed from `left`."""
         target = node.targets[0]
         given: list[tuple[ast.expr, bool, ast.expr, ast.expr | None]]
         if kind == "remap":
@@ -180,7 +180,7 @@ class Reader:
         return found
 
     def access(self, node: ast.expr, axes: Sequence[Axis]) -> Access:
-        """An element whose indices are axes, each as long as the dimension that it runs along, or 0 along one of 1."""
+        """An access whose indices are block axes with the extent of the dimension, or 0 in dimensions of 1."""
         if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
             raise NotBlocks
         buffer = self.buffers.get(node.value.id)
@@ -202,7 +202,7 @@ class Reader:
         return Access(buffer.name, tuple(found))
 
     def loads(self, value: ast.expr, axes: Sequence[Axis]) -> list[Access]:
-        """What an expression reads, each access once."""
+        """The accesses that an expression reads, each once."""
         found: dict[Access, None] = {}
         for part in _elements(value):
             found[self.access(part, axes)] = None
@@ -222,7 +222,7 @@ class Reader:
         return value
 
     def check(self, nest: Nest) -> None:
-        """Whether every axis has a size, and a reduction is one."""
+        """Raise `NotBlocks` unless every axis is used, and reductions have an initial value and a combiner."""
         reduces = any(axis.reduces for axis in nest.axes)
         if reduces != (nest.initial is not None):
             raise NotBlocks
@@ -244,7 +244,7 @@ class Reader:
 
 
 def _require_combiner(reader: Reader, nest: Nest) -> None:
-    """Raise `NotBlocks` unless the value combines the element with something that does not read it."""
+    """Raise `NotBlocks` unless the value combines the target element with a value that does not read it."""
     value = nest.value
     sides: list[ast.expr] = []
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Mult):
@@ -259,7 +259,7 @@ def _require_combiner(reader: Reader, nest: Nest) -> None:
 
 
 def _elements(node: ast.AST) -> Iterator[ast.Subscript]:
-    """The elements that an expression reads, in the order in which they are written."""
+    """The elements that an expression reads, in source order."""
     if isinstance(node, ast.Subscript):
         yield node
         return
@@ -272,7 +272,7 @@ def is_zero(index: ast.expr) -> bool:
 
 
 def local_name(node: ast.Assign) -> str:
-    """The name that a local scalar has."""
+    """The name of a local scalar."""
     (target,) = node.targets
     assert isinstance(target, ast.Name)
     return target.id

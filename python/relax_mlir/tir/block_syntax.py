@@ -1,4 +1,4 @@
-"""Pieces of the syntax of blocks and loops that statements and blocks have in common."""
+"""Syntax that statements and blocks share."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from relax_mlir.script.source import Problem
 
 
 def keep_sign(memory: ir.Value, dtype: DType) -> None:
-    """Note that an allocation holds unsigned integers."""
+    """Mark an allocation of unsigned integers."""
     if dtype.kind == "uint":
         memory.owner.attributes[DTYPE] = ir.StringAttr.get(dtype.name)
 
 
 AXES = {"spatial": False, "S": False, "reduce": True, "R": True, "opaque": False, "scan": False}
-"""The kinds of axes, and whether they reduce."""
+"""Axis kind → true for reduction axes."""
 
 
 def remapped(call: ast.Call) -> tuple[str, list[ast.expr]]:
-    """Kinds and bindings of ``T.axis.remap("SR", [i, k])``."""
+    """The kinds and bindings of ``T.axis.remap("SR", [i, k])``."""
     kinds = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
     if (
         len(call.args) != 2
@@ -37,7 +37,7 @@ def remapped(call: ast.Call) -> tuple[str, list[ast.expr]]:
 
 
 def placed(node: ast.expr, at: ast.expr) -> ast.expr:
-    """`node`, which was read from a string, at the place of the string."""
+    """`node`, which was parsed from a string, with the source location of the string."""
     if node is not at:
         for part in ast.walk(node):
             ast.copy_location(part, at)
@@ -45,7 +45,7 @@ def placed(node: ast.expr, at: ast.expr) -> ast.expr:
 
 
 class Located:
-    """Ops made inside have a location in the script."""
+    """Give ops that are created in the block a location in the script."""
 
     def __init__(self, filename: str, line: int, column: int) -> None:
         self._place = located_at(filename, line, column)
@@ -55,6 +55,6 @@ class Located:
         self._place.__enter__()
         self._location.__enter__()
 
-    def __exit__(self, *error: Any) -> None:  # noqa: ANN401 - what a context manager gets
+    def __exit__(self, *error: Any) -> None:  # noqa: ANN401 - arguments of a context manager
         self._location.__exit__(*error)
         self._place.__exit__(*error)

@@ -1,8 +1,8 @@
-"""Prim funcs in block form as linalg on tensors, which fuse and have kernels; others are left to the loops.
+"""Lower prim funcs in block form to linalg on tensors, which can fuse and use kernels; others are lowered to loops.
 
-Taken is a sequence of perfect loop nests around one block each, that stores one element. Every loop is bound to one
-axis, accesses name axes alone, and the extent of an axis is the size of each dimension that it runs along; where a
-dimension is 1, what is read may have the index 0. Reductions have a ``T.init`` and combine the element with a value
+The block form is a sequence of perfect loop nests, each around one block that stores one element. Every loop is bound
+to one axis, indices are single axes, and the extent of an axis is the size of each dimension that it indexes. Reads
+may have the index 0 in dimensions of 1. Reductions have a ``T.init`` and combine the element with a value
 by ``+``, ``*``, min or max.
 """
 
@@ -30,7 +30,7 @@ from relax_mlir.tir.values import INDEX, Buffer, Scalar, Term, as_scalar
 
 @dataclass
 class Elements(Expressions):
-    """Expressions in the body of a ``linalg.generic``: loads are its arguments."""
+    """Expressions in the body of a ``linalg.generic``, where loads are block arguments."""
 
     lazy: bool = False
     reader: Reader | None = None
@@ -51,7 +51,7 @@ class Elements(Expressions):
 
 
 def linalg_form(source: Source, scope: Scope, head: Head, block: ir.Block) -> func.FuncOp | None:
-    """The prim func on tensors, added to `block`; None if it is not in block form, or has mistakes."""
+    """The prim func on tensors, added to `block`; None if it is not in block form, or has errors."""
     types = []
     for parameter in head.parameters:
         storage = None if parameter.dtype is None else parameter.dtype.storage_type()
@@ -99,7 +99,7 @@ class _Emitter:
         self.reader = Reader(scope, buffers)
 
     def run(self) -> tuple[list[ir.Value], str]:
-        """All nests in order: the results, and the pattern of the whole."""
+        """Emit all nests in order; return the results, and the pattern of the whole function."""
         patterns = []
         for statement in self.head.body:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant | ast.Call):
@@ -121,7 +121,7 @@ class _Emitter:
         return [self.tensors[name] for name in results], patterns[0] if len(patterns) == 1 else "opaque"
 
     def allocates(self, statement: ast.stmt) -> bool:
-        """``B = T.alloc_buffer(…)``: an uninitialised tensor."""
+        """Emit an empty tensor for ``B = T.alloc_buffer(…)``; false for other statements."""
         call = statement.value if isinstance(statement, ast.Assign) else None
         if not isinstance(statement, ast.Assign) or not isinstance(call, ast.Call):
             return False
@@ -140,7 +140,7 @@ class _Emitter:
         return True
 
     def size(self, dim: Dim) -> ir.Value:
-        """A dimension that is a symbol alone: others may be negative, which the loops hold at 0."""
+        """The value of a dimension that is a bare symbol; others may be negative, which loops clamp to 0."""
         name = symbolic.linear_definition(dim)
         if name is None or name not in self.head.symbols or isinstance(self.head.symbols[name], int):
             raise NotBlocks
@@ -148,7 +148,7 @@ class _Emitter:
         return value
 
     def emit(self, nest: Nest) -> str:
-        """One nest as a ``linalg.generic``; its pattern."""
+        """Emit one nest as a ``linalg.generic``; return its pattern."""
         name = nest.target.buffer
         buffer = self.reader.buffers[name]
         rank = len(nest.axes)
@@ -188,7 +188,7 @@ class _Emitter:
             made.location = ir.Location.name(title, made.location)
         local = self._allocated()
         if name not in local and any(access.buffer in local for access in _copied(result[0], inputs, nest)):
-            raise NotBlocks  # it would fold to a tensor that is not the caller's, where the result must be
+            raise NotBlocks  # it would fold to a local tensor, but the result must be the caller's
         self.tensors[name] = result[0]
         self.written[name] = None
         return _pattern(nest, inputs)
@@ -207,7 +207,7 @@ def _title(node: ast.AST) -> str | None:
 
 
 def _copied(result: ir.Value, inputs: Sequence[Access], nest: Nest) -> list[Access]:
-    """The input of a nest, if all that it does is to copy it."""
+    """The input of a nest that is a plain copy; else empty."""
     body = entry_block(result.owner)
     yielded = body.operations[len(body.operations) - 1].operation.operands[0]
     if not isinstance(yielded, ir.BlockArgument) or yielded.arg_number >= len(inputs):
@@ -217,7 +217,7 @@ def _copied(result: ir.Value, inputs: Sequence[Access], nest: Nest) -> list[Acce
 
 
 def _pattern(nest: Nest, inputs: Sequence[Access]) -> str:
-    """How the nest may be fused (see `relax_mlir.dialects.attributes.Pattern`)."""
+    """The fusion pattern of the nest (see `relax_mlir.dialects.attributes.Pattern`)."""
     if nest.initial is not None:
         return "reduction"
     if nest.update is not None or nest.target in nest.loads:

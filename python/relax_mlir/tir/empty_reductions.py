@@ -1,4 +1,4 @@
-"""The initial value of a block whose reduction runs over nothing: stored before the loops, which do not run then."""
+"""Initial values of blocks with empty reductions: these are stored before the loops, which do not run."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ ADVICE = "store the initial value in a loop of its own before it, in the place o
 
 @dataclass(frozen=True)
 class Reduction:
-    """A block with a ``T.init`` under a loop that one of its reduction axes runs along."""
+    """A block with a ``T.init``, under a loop of one of its reduction axes."""
 
     loops: tuple[ast.For, ...]
-    """From that loop to the block."""
+    """The loops from that loop to the block."""
     block: ast.With
     init: ast.With
     variables: frozenset[str]
-    """The names in what its reduction axes are bound to."""
+    """The names in the bindings of its reduction axes."""
 
 
 def reductions(body: Body, loop: ast.For) -> Iterator[Reduction]:
-    """The blocks under `loop` whose reduction runs along it."""
+    """The blocks under `loop` that reduce along it."""
     for found in _blocks(body, loop, ()):
         if found.variables & _names(loop.target):
             yield found
@@ -40,7 +40,7 @@ def reductions(body: Body, loop: ast.For) -> Iterator[Reduction]:
 def store_initial(body: Body, reduction: Reduction) -> None:
     """Store the initial value if one of the reduction's loops is empty, at the insertion point.
 
-    Raises `Problem` if that is not known before the loops.
+    Raises `Problem` if that is unknown before the loops.
     """
     inside: set[str] = set()
     spans: list[Span] = []
@@ -67,7 +67,7 @@ def store_initial(body: Body, reduction: Reduction) -> None:
 
 @dataclass(frozen=True)
 class Span:
-    """A loop variable and its range, as it is written; a missing begin is 0, a missing step 1."""
+    """A loop variable and its range, as written; the default begin is 0, the default step 1."""
 
     name: str
     start: ast.expr
@@ -76,14 +76,14 @@ class Span:
 
     @property
     def has_elements(self) -> bool:
-        """Whether the range is written in numbers and not empty."""
+        """True if the range consists of literals and is not empty."""
         ends = (self.start, self.stop)
         numbers = [e.value for e in ends if isinstance(e, ast.Constant) and isinstance(e.value, int)]
         return len(numbers) == 2 and numbers[0] < numbers[1]
 
 
 def _spans(body: Body, loop: ast.For) -> list[Span]:
-    """The variables of a ``for``; none if it has mistakes, which reading it reports."""
+    """The variables of a ``for``; empty if it has errors, which parsing it reports."""
     targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
     if not isinstance(loop.iter, ast.Call) or not all(isinstance(target, ast.Name) for target in targets):
         return []
@@ -117,7 +117,7 @@ def _erase_unused(block: ir.Block) -> None:
 
 
 def _nest(body: Body, reduction: Reduction, loops: Sequence[ast.For]) -> None:
-    """The loops along which nothing is reduced, around the store; the variables of the others are where they begin."""
+    """The spatial loops around the store; the variables of reduction loops have their begin values."""
     if not loops:
         inner = body.inner()
         rest = inner.axes(reduction.block.body)
@@ -154,7 +154,7 @@ def _is_zero(node: ast.expr) -> bool:
 
 
 def _init_alone(body: Body, reduction: Reduction, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """What ``T.init`` does, under those conditions of ``T.where`` that do not hang on the reduction."""
+    """The body of ``T.init``, with the conditions of ``T.where`` that do not depend on the reduction."""
     tainted = set(reduction.variables) | _axis_names(body, reduction.block, reduces=True)
     kept: list[ast.stmt] = []
     for statement in statements:
@@ -194,7 +194,7 @@ def _is_init(body: Body, node: ast.With) -> bool:
 
 
 def _axis_names(body: Body, block: ast.With, *, reduces: bool, bindings: bool = False) -> set[str]:
-    """The names of a block's axes of one kind, or those in what they are bound to."""
+    """The names of a block's reduction or spatial axes, or the names in their bindings."""
     from relax_mlir.tir.block_syntax import AXES, remapped
 
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Parts of expressions in prim funcs that need nothing of their surroundings."""
+"""Helpers for expressions in prim funcs that do not depend on context."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_mlir.tir.values import (
 
 
 def divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | None:
-    """Division by a positive literal, which needs no care."""
+    """Division by a positive literal, which needs no guard."""
     kind = value.dtype
     if not kind.is_integer or divisor <= 0:
         return None
@@ -31,7 +31,7 @@ def divided(node: ast.AST, name: str, value: Scalar, divisor: int) -> Scalar | N
 
 
 def is_size(value: ir.Value) -> bool:
-    """Whether an index is a formula of sizes of buffers that is not negative."""
+    """True if an index is an expression of buffer sizes that is not negative."""
     op = defining_op(value)
     if op is None:
         return False
@@ -39,9 +39,7 @@ def is_size(value: ir.Value) -> bool:
         return isinstance(op.attributes["value"], ir.IntegerAttr) and int(op.attributes["value"].value) >= 0
     if op.name == "memref.dim":
         return defining_op(op.operands[0]) is None
-    if (
-        op.name == "arith.floordivsi"
-    ):  # by something else than 0, since that is emitted for sizes and numbers alone
+    if op.name == "arith.floordivsi":  # not by 0, since it is only emitted for guarded sizes and constants
         return all(map(is_size, op.operands))
     return op.name in ("arith.addi", "arith.muli", "arith.minsi", "arith.maxsi") and all(
         map(is_size, op.operands)
@@ -49,14 +47,14 @@ def is_size(value: ir.Value) -> bool:
 
 
 def floordiv_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
-    """The quotient by a size; 0 if that is 0."""
+    """The quotient by a size; 0 if the size is 0."""
     zero = arith.constant(ir.IndexType.get(), 0)
     quotient = arith.floordivsi(value, _positive(size))
     return arith.select(arith.cmpi(arith.CmpIPredicate.eq, size, zero), zero, quotient)
 
 
 def floormod_by_size(value: ir.Value, size: ir.Value) -> ir.Value:
-    """The remainder by a size; 0 if that is 0."""
+    """The remainder by a size; 0 if the size is 0."""
     divisor = _positive(size)
     return arith.subi(value, arith.muli(arith.floordivsi(value, divisor), divisor))
 
@@ -66,7 +64,7 @@ def _positive(size: ir.Value) -> ir.Value:
 
 
 BY_SIZE = {"floordiv": floordiv_by_size, "floormod": floormod_by_size}
-"""Divisions by sizes, by the names of the functions."""
+"""Function name → division by a size."""
 
 
 def greatest(wanted: DType) -> float:
@@ -82,7 +80,7 @@ def three(node: ast.Call) -> list[ast.expr]:
 
 
 def may_load(node: ast.AST) -> bool:
-    """Whether computing an expression reads memory."""
+    """True if computing an expression reads memory."""
     return any(isinstance(part, ast.Subscript) for part in ast.walk(node))
 
 

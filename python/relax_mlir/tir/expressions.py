@@ -1,4 +1,4 @@
-"""Expressions of a prim func: Python syntax to scalars, whose ops are emitted at the insertion point."""
+"""Expressions of a prim func: from Python syntax to scalars, with ops emitted at the insertion point."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ EFFECTS = (ast.Subscript, ast.Call)
 
 @dataclass
 class Expressions:
-    """Evaluates the expressions of one prim func; `scope.values` holds its terms and buffers by name."""
+    """Evaluates the expressions of one prim func; `scope.values` has its terms and buffers by name."""
 
     scope: Scope
     lazy: bool = True
-    """Whether what may load stands under the condition that guards it; linalg bodies have their loads outside."""
+    """True to evaluate loads only under their guard; false in linalg bodies, where loads are block arguments."""
 
     def term(self, node: ast.expr) -> Term:
-        """What an expression gives; raises `Problem`, `Poisoned`."""
+        """The term of an expression; raises `Problem`, `Poisoned`."""
         method = getattr(self, f"visit_{type(node).__name__}", None)
         if method is None:
             raise Problem(node, f"the expression `{ast.unparse(node)[:40]}` is not part of a prim func")
@@ -110,7 +110,7 @@ class Expressions:
         return as_index(node, self.term(node), what)
 
     def condition(self, node: ast.expr) -> Scalar:
-        """A bool; raises `Problem` for another dtype."""
+        """A bool condition; raises `Problem` for another dtype."""
         found = self.term(node)
         if isinstance(found, bool):
             return as_scalar(node, found)
@@ -121,7 +121,7 @@ class Expressions:
         return found
 
     def stored(self, node: ast.expr, term: Term, buffer: Buffer) -> ir.Value:
-        """A term as an element of `buffer`."""
+        """A term converted to the element type of `buffer`."""
         value = as_scalar(node, term, buffer.dtype)
         if value.dtype is INDEX and buffer.dtype.name == "int64":
             value = convert(value, buffer.dtype)
@@ -166,14 +166,14 @@ class Expressions:
     # -- elements
 
     def buffer(self, node: ast.expr) -> Buffer:
-        """The buffer that a name is."""
+        """The buffer that a name refers to."""
         found = self.visit_Name(node) if isinstance(node, ast.Name) else None
         if not isinstance(found, Buffer):
             raise Problem(node, f"`{ast.unparse(node)[:40]}` is no buffer")
         return found
 
     def indices(self, node: ast.Subscript, buffer: Buffer) -> list[ast.expr]:
-        """The index expressions of an access, as many as the buffer has dimensions."""
+        """The index expressions of an access, one per dimension of the buffer."""
         given = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         if any(isinstance(item, ast.Slice) for item in given):
             raise Problem(node.slice, "slices have no meaning here: read one element at a time")
@@ -225,7 +225,7 @@ class Expressions:
         return Scalar(arith.andi(a.ssa, b.ssa), a.dtype)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Term:
-        """``and``, ``or``: what follows a decided operand is not computed where it could load."""
+        """``and``, ``or``: an operand that may load is only evaluated if the previous ones do not decide the result."""
         conjunction = isinstance(node.op, ast.And)
         result = self.condition(node.values[0])
         for item in node.values[1:]:
@@ -246,7 +246,7 @@ class Expressions:
         return self.select(node, node.test, node.body, node.orelse, lazy=self.lazy)
 
     def select(self, node: ast.AST, test: ast.expr, then: ast.expr, other: ast.expr, *, lazy: bool) -> Scalar:
-        """One of two values; `lazy`: only the chosen one is computed, where computing it could load."""
+        """One of two values; `lazy`: only evaluate the chosen one if evaluation may load."""
         condition = self.condition(test)
         if not lazy or not (may_load(then) or may_load(other)):
             a, b = unify(node, "a choice", [self.term(then), self.term(other)])
@@ -256,7 +256,7 @@ class Expressions:
     def choose(
         self, node: ast.AST, condition: Scalar, then: Callable[[], Term], other: Callable[[], Term]
     ) -> Scalar:
-        """An ``scf.if`` with one result, of the dtype that both values have in common."""
+        """An ``scf.if`` with one result, of the common dtype of both values."""
         scratch = scf.IfOp(condition.ssa, [], has_else=True)
         blocks = (scratch.then_block, scratch.else_block)
         terms: list[Term] = []
@@ -278,7 +278,7 @@ class Expressions:
     # -- functions
 
     def apply(self, node: ast.AST, name: str, terms: Sequence[Term]) -> Term:
-        """A function of scalars of one dtype; of literals alone, a literal."""
+        """A function of scalars of one dtype; folded if all operands are literals."""
         if not any(isinstance(term, Scalar) for term in terms) and name in ON_LITERALS:
             try:
                 found: Literal = ON_LITERALS[name](*terms)
@@ -333,7 +333,7 @@ class Expressions:
         return self.function(node, name)
 
     def of_dtype(self, node: ast.Call) -> Term:
-        """``T.exp(x, dtype="float32")``: the dtype of the result, which it has anyway."""
+        """``T.exp(x, dtype="float32")``: check that the dtype is that of the result."""
         wanted = self.dtype_name(node.keywords[0].value)
         found = self.term(ast.copy_location(ast.Call(node.func, node.args, []), node))
         if isinstance(found, Scalar) and found.dtype.name != wanted:
@@ -353,7 +353,7 @@ class Expressions:
         return self.apply(node, name, terms)
 
     def python_call(self, node: ast.Call) -> Term:
-        """``min``, ``max``, ``abs``, ``float``, ``int`` and ``bool`` of Python."""
+        """Python's ``min``, ``max``, ``abs``, ``float``, ``int`` and ``bool``."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in ("min", "max") and len(node.args) >= 2 and not node.keywords:
             result = self.term(node.args[0])
@@ -364,7 +364,7 @@ class Expressions:
             return self.function(node, name)
         if name == "float" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
             try:
-                return float(node.args[0].value)  # type: ignore[arg-type]  # checked by what it raises
+                return float(node.args[0].value)  # type: ignore[arg-type]  # errors are caught
             except (TypeError, ValueError) as error:
                 raise Problem(node, str(error), "ArgumentError") from None
         raise Problem(
@@ -390,7 +390,7 @@ class Expressions:
         return as_scalar(node, term, wanted)
 
     def cast_to(self, node: ast.Call) -> Term:
-        """``T.cast(x, "float32")`` and ``T.Cast("float32", x)``: the string is the dtype."""
+        """``T.cast(x, "float32")`` and ``T.Cast("float32", x)``: the string gives the dtype."""
         texts = [a for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         values = [a for a in node.args if a not in texts]
         if len(texts) != 1 or len(values) != 1:
@@ -398,7 +398,7 @@ class Expressions:
         return self.cast(node, self.dtype_name(texts[0]), values)
 
     def reinterpret(self, node: ast.Call) -> Scalar:
-        """``T.reinterpret("int32", x)``: the bits of a number as another dtype of as many bits."""
+        """``T.reinterpret("int32", x)``: the bits of a value as another dtype of the same width."""
         texts = [a for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         values = [a for a in node.args if a not in texts]
         if len(texts) != 1 or len(values) != 1:
@@ -425,12 +425,12 @@ class Expressions:
             raise Problem.of(node, error) from None
 
     def lazy_select(self, node: ast.Call) -> Scalar:
-        """``T.if_then_else(c, a, b)``: only the chosen value is computed."""
+        """``T.if_then_else(c, a, b)``: only the chosen value is evaluated."""
         test, then, other = three(node)
         return self.select(node, test, then, other, lazy=self.lazy)
 
     def eager_select(self, node: ast.Call) -> Scalar:
-        """``T.Select(c, a, b)``: both values are computed."""
+        """``T.Select(c, a, b)``: both values are evaluated."""
         test, then, other = three(node)
         return self.select(node, test, then, other, lazy=False)
 
@@ -464,7 +464,7 @@ class Expressions:
         return self.term(node.args[0])
 
     def as_index(self, node: ast.Call) -> Scalar:
-        """``T.index(x)``: an integer as loop variables are, which a computed index is anyway."""
+        """``T.index(x)``: an integer as ``index``, the type of loop variables."""
         if len(node.args) != 1:
             raise Problem(node, "T.index takes one argument", "ArgumentError")
         return Scalar(self.index(node.args[0], "the argument"), INDEX)

@@ -1,4 +1,4 @@
-"""The functions of the T language on scalars: which rule computes each, and for which dtypes."""
+"""The scalar functions of the T language, with their rules and dtypes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from relax_mlir.scalars.arithmetic import Scalar, ScalarRule, compare, const, wi
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """A function of scalars of one dtype: its rule, its arity, the kinds of dtype it takes, and its result."""
+    """A function of scalars of one dtype: its rule, its arity, the dtype kinds that it takes, and its result."""
 
     rule: ScalarRule
     arity: int
     kinds: tuple[str, ...] = ("float",)
     test: bool = False
-    """Whether the result is bool rather than of the dtype of the operands."""
+    """True if the result is bool instead of the operand dtype."""
 
 
 NUMBERS = ("float", "int", "uint")
@@ -27,7 +27,7 @@ ANY = (*NUMBERS, "bool")
 
 
 def _trunc_divide(dtype: DType, a: Scalar, b: Scalar) -> Scalar:
-    """0 for a division by zero."""
+    """Truncating division; 0 for a division by zero."""
     zero = const(dtype, 0)
     divisor = binary_rules.safe_divisor(dtype, a, b)
     quotient = arith.divui(a, divisor) if dtype.kind == "uint" else arith.divsi(a, divisor)

@@ -1,4 +1,4 @@
-"""Symbols by their names in TVM's `tir`: ``n = tir.var("n")``."""
+"""Symbols under their names in TVM's `tir`: ``n = tir.var("n")``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from relax_mlir import symbolic
 from relax_mlir.error import DTypeError, expect
 
 DTYPES = ("int64", "int32")
-"""What a symbol may be declared as; all are integers of 64 bits."""
+"""The dtypes that a symbol may be declared with; all symbols are 64-bit integers."""
 
 
 def var(name: str, dtype: str = "int64") -> symbolic.Expr:
-    """The symbol `name`, a size from zero on: ``Tensor([var("n"), 4])``. It is `relax_mlir.te.var`.
+    """The symbol `name`, a non-negative size: ``Tensor([var("n"), 4])``. It is the same as `relax_mlir.te.var`.
 
-    Raises `DTypeError` for anything but an integer.
+    Raises `DTypeError` for a dtype that is not an integer.
     """
     expect("tir.var: 'name'", name, str, "a string")
     if dtype not in DTYPES:

@@ -1,4 +1,4 @@
-"""A ``@T.prim_func`` of a script as a function of the module: linalg where it is block form, else loops."""
+"""Parse a ``@T.prim_func`` into a function of the module: linalg if it is in block form, else loops."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from relax_mlir.tir.values import INDEX, Buffer, Scalar
 
 
 def parse_prim(source: Source, scope: Scope, node: ast.FunctionDef, block: ir.Block) -> func.FuncOp | None:
-    """Add the prim func that `node` says to `block`; None if mistakes were noted in `source`.
+    """Add the prim func of `node` to `block`; return None if errors were reported in `source`.
 
-    Raises `Problem` for a mistake in its head.
+    Raises `Problem` for an error in its signature.
     """
     head = read_head(node, scope)
     line, begin, _ = source.span(node)

@@ -1,4 +1,4 @@
-"""``T.func_attr({...})``: the attributes of a prim func, kept as they are written."""
+"""``T.func_attr({...})``: the attributes of a prim func, stored unchanged."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from relax_mlir.script.function_attributes import NAME, attribute
 from relax_mlir.script.source import Problem
 
 SELF_EVIDENT = ("tir.noalias", "tirx.noalias", "T.noalias", "s_tir", "tir.is_scheduled", "tirx.is_scheduled")
-"""Attributes of TVM that say what is true of every prim func here, or nothing."""
+"""Attributes of TVM that hold for every prim func here, or have no effect."""
 
 
 def read_attributes(call: ast.Call) -> dict[str, Any]:
-    """The attributes that ``T.func_attr(...)`` gives a prim func. Raises `Problem`."""
+    """The attributes in ``T.func_attr(...)``. Raises `Problem`."""
     if len(call.args) != 1 or not isinstance(call.args[0], ast.Dict) or call.keywords:
         raise Problem(call, "T.func_attr takes a dictionary of names and values")
     found: dict[str, Any] = {}
@@ -39,7 +39,7 @@ def read_attributes(call: ast.Call) -> dict[str, Any]:
 
 
 def set_attributes(node: ast.AST, function: func.FuncOp, given: dict[str, Any]) -> None:
-    """Keep attributes on a prim func. Raises `Problem`."""
+    """Store attributes on a prim func. Raises `Problem`."""
     if not given:
         return
     try:

@@ -1,4 +1,4 @@
-"""The head of a prim func: its parameters, buffers and integers, and the symbols that their shapes define."""
+"""The signature of a prim func: its parameters, buffers and integers, and the symbols that their shapes define."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relax_mlir.tir.spellings import normalized
 INTEGERS = ("int64", "int32")
 VARIABLES = (*INTEGERS, "var", "Var", "SizeVar", "int")
 HINTS = ("scope", "align", "offset_factor", "buffer_type")
-"""What TVM says of the memory of a buffer beside its shape and dtype; nothing depends on it here."""
+"""Memory hints of TVM's buffers, which have no effect here."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Parameter:
         return self.shape is not None
 
     def attribute(self) -> ir.Attribute:
-        """What the module keeps of it: the IR's types know neither signs nor symbols."""
+        """The declaration as an attribute: the MLIR types express neither signedness nor symbols."""
         entries: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(self.name)}
         if self.shape is not None:
             i64 = ir.IntegerType.get_signless(64)
@@ -58,20 +58,20 @@ class Parameter:
 
 @dataclass
 class Head:
-    """What the head of a prim func says, and the statements that are its body."""
+    """The signature of a prim func, and the statements of its body."""
 
     name: str
     node: ast.FunctionDef
     parameters: list[Parameter]
     body: list[ast.stmt]
     attributes: dict[str, Any] = field(default_factory=dict)
-    """What ``T.func_attr`` says."""
+    """The attributes in ``T.func_attr``."""
     symbols: dict[str, tuple[int, int] | int] = field(default_factory=dict)
-    """Where each symbol gets its value: parameter and axis, or an integer parameter."""
+    """The definition of each symbol: parameter and axis, or an integer parameter."""
 
 
 def read_head(node: ast.FunctionDef, scope: Scope) -> Head:
-    """The head of a prim func; raises `Problem`."""
+    """Parse the signature of a prim func; raises `Problem`."""
     given = node.args
     if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
         raise Problem(node, "a prim func takes parameters without defaults, * or **")
@@ -134,7 +134,7 @@ def _parameter(parameter: ast.arg, scope: Scope) -> Parameter | None:
 def read_buffer_type(
     node: ast.AST, arguments: list[ast.expr], keywords: list[ast.keyword], scope: Scope
 ) -> tuple[tuple[Dim, ...], DType]:
-    """``(shape, dtype)`` of a buffer; the dtype is float32 if it is left out."""
+    """``(shape, dtype)`` of a buffer; the dtype is float32 if it is omitted."""
     named = {k.arg: k.value for k in keywords}
     for keyword in keywords:
         if keyword.arg not in ("shape", "dtype", *HINTS) and not _says_nothing(keyword.value):
@@ -163,7 +163,7 @@ def read_buffer_type(
 
 
 def _dtype_text(node: ast.expr, scope: Scope) -> str:
-    """A dtype that is written out, or a Python string around the script."""
+    """A literal dtype, or a Python string captured by the script."""
     found = node.value if isinstance(node, ast.Constant) else None
     if isinstance(node, ast.Name):
         found = scope.captured.get(node.id)
@@ -173,13 +173,13 @@ def _dtype_text(node: ast.expr, scope: Scope) -> str:
 
 
 def _is_scalar(parameter: Parameter) -> bool:
-    """Whether a parameter of rank 0 is a number to the script, ``s: T.float32``, and no buffer."""
+    """True if a parameter of rank 0 is written as a scalar, ``s: T.float32``, not as a buffer."""
     node = parameter.node
     return isinstance(node, ast.arg) and isinstance(node.annotation, ast.Attribute)
 
 
 def _says_nothing(node: ast.expr) -> bool:
-    """Whether an argument is what a buffer in rows one behind the other has anyway: 0, None, no strides."""
+    """True if an argument is the default of a row-major buffer: 0, None, or no strides."""
     if isinstance(node, ast.Call) and len(node.args) == 1:
         node = node.args[0]
     empty = isinstance(node, ast.List | ast.Tuple) and not node.elts
@@ -187,7 +187,7 @@ def _says_nothing(node: ast.expr) -> bool:
 
 
 def _without_attributes(node: ast.FunctionDef, scope: Scope, attributes: dict[str, Any]) -> list[ast.stmt]:
-    """The statements of a prim func but for ``T.func_attr``, whose entries are added to `attributes`."""
+    """The statements of a prim func without ``T.func_attr``, whose entries are added to `attributes`."""
     rest: list[ast.stmt] = []
     for statement in node.body:
         call = _call_of(statement)
@@ -201,7 +201,7 @@ def _without_attributes(node: ast.FunctionDef, scope: Scope, attributes: dict[st
 def _prologue(
     statements: list[ast.stmt], scope: Scope, handles: dict[str, ast.arg], found: dict[str, Parameter]
 ) -> list[ast.stmt]:
-    """Read ``n = T.int64()`` and ``A = T.match_buffer(…)``; the statements that are left."""
+    """Parse ``n = T.int64()`` and ``A = T.match_buffer(…)``; return the remaining statements."""
     rest: list[ast.stmt] = []
     matched: dict[str, str] = {}
     for statement in statements:
@@ -223,12 +223,12 @@ def _has_value(call: ast.Call) -> bool:
 
 
 def _variables(statement: ast.stmt, scope: Scope) -> list[ast.stmt]:
-    """``n, m = T.int64(), T.int64()`` declares symbols; anything else stays."""
+    """Declare symbols from ``n, m = T.int64(), T.int64()``; return other statements unchanged."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Tuple):
         return [statement]
     for item in statement.value.elts:
         path = scope.path(item.func) if isinstance(item, ast.Call) else None
-        if path is None or path[0] != "T" or path[1] not in VARIABLES or _has_value(item):  # type: ignore[arg-type]  # a call, by `path`
+        if path is None or path[0] != "T" or path[1] not in VARIABLES or _has_value(item):  # type: ignore[arg-type]  # a call
             return [statement]
     return []
 
@@ -259,7 +259,7 @@ def _match(
 
 
 def _define_symbols(head: Head) -> None:
-    """Where each symbol gets its value; raises `Problem` for one that nothing determines."""
+    """Determine the definition of each symbol; raises `Problem` for a symbol without one."""
     names: set[str] = set()
     for number, parameter in enumerate(head.parameters):
         if parameter.name in names:

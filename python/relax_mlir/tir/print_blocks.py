@@ -1,4 +1,4 @@
-"""Print the body of a prim func in linalg: each ``linalg.generic`` is a loop nest around one block."""
+"""Print the body of a prim func in linalg: each ``linalg.generic`` becomes a loop nest around one block."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BlockPrinter(ExpressionPrinter):
         return f'{name} = T.alloc_buffer(({listed}), "{dtype}")'
 
     def fill(self, op: ir.Operation, waiting: Sequence[ir.Operation]) -> None:
-        """The value of a ``T.init``: one expression of constants."""
+        """The value of a ``T.init``: one constant expression."""
         units = self.cutter.cut(waiting)
         name = self.buffers[op.operands[1]]
         dtype = self.dtypes[name]
@@ -121,7 +121,7 @@ class BlockPrinter(ExpressionPrinter):
         return lines
 
     def title(self, op: ir.Operation) -> str:
-        """The name that a block was read with, if it is a word of the script and no other block has it."""
+        """The original name of a block, if it is an identifier that no other block has."""
         name = name_of(op.location) or ""
         name = name if name.isidentifier() and not keyword.iskeyword(name) else "block"
         self.titles[name] = self.titles.get(name, -1) + 1

@@ -1,4 +1,4 @@
-"""Print the expressions of a prim func: units of the IR as text of the T language."""
+"""Print the expressions of a prim func: units of the IR as T language text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from relax_mlir.tir.units import Cutter, NoForm, Unit
 from relax_mlir.tir.values import INDEX
 
 MAX_DEPTH = 40
-"""How deep expressions are nested in one another; what is deeper gets a name."""
+"""The maximum nesting depth of expressions; deeper ones are bound to names."""
 
 
 @dataclass
 class ExpressionPrinter:
-    """Prints expressions; raises `NoForm`. An expression stands inside the one that uses it where that is read."""
+    """Prints expressions; raises `NoForm`. Expressions are nested in their user if that preserves the op order."""
 
     function: func.FuncOp
     params: Sequence[PrimParam]
@@ -44,9 +44,10 @@ class ExpressionPrinter:
         return self.names[value]
 
     def claim(self, units: Sequence[Unit], position: int, within: set[int], depth: int = 0) -> int:
-        """Put expressions inside the unit at `position`, where reading it makes them where they stand.
+        """Nest expressions in the unit at `position` if parsing creates their ops at the same place.
 
-        Returns the position of the first unit that its text makes. What is nested deeper than `MAX_DEPTH` is left out.
+        Returns the position of the first unit that the text creates. Expressions deeper than `MAX_DEPTH` are not
+            nested.
         """
         unit = units[position]
         first = self.claim_literals(units, position, within)
@@ -68,17 +69,17 @@ class ExpressionPrinter:
         return first
 
     def put(self, value: ir.Value, defining: Unit, *, index: bool) -> None:
-        """Let the text of `value` be the expression that makes it."""
+        """Use the expression of `defining` as the text of `value`."""
         self.inline[value] = lambda: self.expression(defining, index=index)
 
     @staticmethod
     def used_once(value: ir.Value, unit: Unit) -> bool:
-        """Whether a value is one operand of `unit` and nothing else."""
+        """True if a value is a single operand of `unit` and has no other use."""
         inside = list(unit.ops)
         return unit.operands.count(value) == 1 and all(use.owner.operation in inside for use in value.uses)
 
     def claim_literals(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
-        """Literals that take the dtype of what they meet are made right before the unit."""
+        """Nest literals that take their dtype from the other operands; their constants come right before the unit."""
         unit = units[position]
         first = position
         if unit.kind == "store":
@@ -113,7 +114,7 @@ class ExpressionPrinter:
         return first
 
     def literal(self, unit: Unit, dtype: DType) -> str | None:
-        """A constant as a bare literal; None for infinities and NaN, which have none."""
+        """A constant as a bare literal; None for infinities and NaN, which have no literal."""
         value = unit.last.attributes["value"]
         if dtype.is_float:
             number = float(ir.FloatAttr(value).value)
@@ -130,7 +131,7 @@ class ExpressionPrinter:
         return str(number)
 
     def expression(self, unit: Unit, *, index: bool = False) -> str:
-        """An expression, in parentheses where it is made of parts."""
+        """The text of a unit, in parentheses if it is an operator."""
         if unit.kind == "constant":
             return self.constant(unit, index=index)
         if unit.kind == "load":
@@ -158,7 +159,7 @@ class ExpressionPrinter:
         return f"T.{name}({', '.join(parts)})"
 
     def constant(self, unit: Unit, *, index: bool) -> str:
-        """A constant that says its dtype; where an index is wanted, a bare integer."""
+        """A constant with its dtype; a bare integer if an index is expected."""
         dtype = unit.dtype
         assert dtype is not None
         if dtype is INDEX:
@@ -180,7 +181,7 @@ class ExpressionPrinter:
         return f"T.if_then_else({', '.join(parts)})"
 
     def branch(self, ops: Sequence[ir.Operation]) -> str:
-        """The one value of a block, made of all of its ops."""
+        """The single value of a block, an expression that covers all of its ops."""
         value = ops[-1].operands[0]
         units = self.cutter.cut(ops[:-1])
         if not units or units[-1].result != value:
@@ -192,7 +193,7 @@ class ExpressionPrinter:
         return self.expression(units[-1])
 
     def let(self, unit: Unit) -> list[str]:
-        """An expression by a name of its own."""
+        """Bind an expression to a new name."""
         text = self.expression(unit)
         self.names[unit.result] = self.fresh("v")
         return [f"{self.names[unit.result]} = {text}"]

@@ -54,7 +54,7 @@ class LoopPrinter(ExpressionPrinter):
         self.names[op.results[0]] = self.fresh("buffer")
 
     def claim_statement(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
-        """What stands inside the statement at `position`; the position of the first unit that it makes."""
+        """Nest expressions in the statement at `position`; return the position of its text's first unit."""
         unit = units[position]
         if unit.kind == "for":
             return self.claim_loop(units, position, within)
@@ -69,7 +69,7 @@ class LoopPrinter(ExpressionPrinter):
     # -- stores
 
     def updated(self, units: Sequence[Unit], position: int) -> Unit | None:
-        """The operation of ``B[i] += x``: it loads and stores at the same places."""
+        """The operation of ``B[i] += x``, which loads and stores at the same indices."""
         store = units[position]
         value = self.cutter.units.get(store.operands[-1])
         if value is None or not position or units[position - 1] is not value or value.template is None:
@@ -139,7 +139,7 @@ class LoopPrinter(ExpressionPrinter):
         ]
 
     def size(self, value: ir.Value) -> str:
-        """A size, which is held at 0 or more."""
+        """A size, without its clamp to 0."""
         defining = self.cutter.units.get(value)
         if (
             defining is None
@@ -159,7 +159,7 @@ class LoopPrinter(ExpressionPrinter):
     # -- control
 
     def claim_loop(self, units: Sequence[Unit], position: int, within: set[int]) -> int:
-        """The bounds of a loop, and of those that a ``T.grid`` runs inside it."""
+        """The bounds of a loop, and of the nested loops that a ``T.grid`` includes."""
         unit = units[position]
         chain = self.chain(unit.last)
         start, _, step = unit.operands
@@ -181,7 +181,7 @@ class LoopPrinter(ExpressionPrinter):
 
     @staticmethod
     def chain(op: ir.Operation) -> list[ir.Operation]:
-        """Loops right inside each other that share begin and step."""
+        """Directly nested loops with the same begin and step."""
         found = [op]
         while LOOP_KIND not in op.attributes:
             inner = [view.operation for view in entry_block(op).operations]
@@ -246,7 +246,7 @@ class LoopPrinter(ExpressionPrinter):
 
 
 def _is(unit: Unit, value: ir.Value, number: int) -> bool:
-    """Whether `unit` makes `value`, the constant `number`."""
+    """True if `unit` defines `value` as the constant `number`."""
     if unit.kind != "constant" or unit.result != value:
         return False
     return int(ir.IntegerAttr(unit.last.attributes["value"]).value) == number

@@ -1,4 +1,4 @@
-"""Print a prim func as ``@T.prim_func``: functions in linalg as blocks, those on memrefs as loops."""
+"""Print a prim func as ``@T.prim_func``: linalg functions as blocks, memref functions as loops."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ KNOWN = frozenset(
 )
 
 CLAIMED = frozenset({SCHEDULED_FROM, KERNEL_SEAL})
-"""What is left out of a schedule: its text is proved like that of any prim func, or checked when it runs."""
+"""Attributes of a schedule that are not printed: the parsed function is proved or checked like any prim func."""
 
 
 def print_prim(function: func.FuncOp) -> list[str] | None:
-    """The lines of a prim func in T form; None if it has none that reads back as the same function."""
+    """The lines of a prim func in T form; None if it has no form that parses to the same function."""
     params = prim_params(function)
     names = {named.name for named in map(function.attributes.__getitem__, range(len(function.attributes)))}
     name = function.name.value
@@ -65,7 +65,7 @@ def print_prim(function: func.FuncOp) -> list[str] | None:
 
 
 def _reads_back(function: func.FuncOp, lines: Sequence[str]) -> bool:
-    """Whether the text is the same function: what the text forgets, the IR keeps as it is."""
+    """True if the lines parse to the same function; otherwise the function is printed as MLIR."""
     try:
         again = parse("\n".join(lines))
     except RelaxError:
@@ -84,7 +84,7 @@ def _buffer_type(shape: Sequence[Dim], dtype: DType | None) -> str:
 
 
 def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
-    """The text; raises `NoForm`."""
+    """The lines; raises `NoForm`."""
     kinds: dict[ir.Value, DType] = {}
     buffers: dict[ir.Value, DType] = {}
     names: dict[ir.Value, str] = {}
@@ -115,7 +115,7 @@ def _lines(function: func.FuncOp, params: Sequence[PrimParam]) -> list[str]:
 
 
 def _types_used(function: func.FuncOp) -> set[str]:
-    """The dtypes that the values of the function may have."""
+    """The possible dtypes of values of the function."""
     found: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -134,7 +134,7 @@ def _annotation(param: PrimParam) -> str:
 
 
 def _symbols(printer: ExpressionPrinter, ops: Sequence[ir.Operation]) -> int:
-    """Name the sizes that the function begins with; how many ops they are."""
+    """Name the sizes at the beginning of the function; return the number of their ops."""
     defined = {p.name for p in printer.params if p.shape is None}
     position = 0
     for number, param in enumerate(printer.params):

@@ -1,4 +1,4 @@
-"""Other spellings of what a prim func may say, turned into the one that is read.
+"""Normalize alternative spellings in prim funcs to the one that the parser supports.
 
 | Written | Read as |
 |---|---|
@@ -8,11 +8,11 @@
 | ``with T.grid(n) as i:`` | ``for i in T.grid(n):`` |
 | ``for at in T.grid(n, m):`` | two loops, ``at`` being the tuple of their variables |
 | ``x: T.let[T.int64] = …`` | ``x: T.int64 = …`` |
-| ``A.shape[0]``, ``T.grid(*A.shape)`` | the sizes with which ``A`` is declared |
+| ``A.shape[0]``, ``T.grid(*A.shape)`` | the declared sizes of ``A`` |
 | ``T.meta_var(4)`` | 4 |
-| ``T.thread_binding(n, thread="threadIdx.x")`` | ``T.parallel(n)``: the threads of a CPU are not numbered |
-| ``T.attr(0, "pragma_unroll", 4)``, alone or with `with` | what it stands before, since pragmas are hints |
-| a parameter ``s: T.float32`` | a buffer of rank 0, read where ``s`` stands |
+| ``T.thread_binding(n, thread="threadIdx.x")`` | ``T.parallel(n)``: CPU threads have no axes |
+| ``T.attr(0, "pragma_unroll", 4)``, alone or with `with` | the statements under it, since pragmas are hints |
+| a parameter ``s: T.float32`` | a buffer of rank 0, with a load for each use of ``s`` |
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RENAMED = {
 
 
 THREADS = (*(f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx", "vthread") for axis in "xyz"), "vthread")
-"""What TVM binds loops to."""
+"""The thread axes to which TVM binds loops."""
 PRAGMA = "pragma_"
 ALLOCATIONS = ("alloc_buffer", "sblock_alloc_buffer")
 
@@ -43,9 +43,9 @@ def normalized(
     scalars: Collection[str],
     shapes: Mapping[str, Sequence[ast.expr]],
 ) -> list[ast.stmt]:
-    """The statements of a body in the spelling that is read.
+    """The statements of a body in the normalized spelling.
 
-    `scalars` are the parameters of rank 0, `shapes` the sizes of the parameters that are buffers.
+    `scalars` are the parameters of rank 0, `shapes` the sizes of the buffer parameters.
     """
     rewriter = _Rewriter(scope, scalars, shapes)
     found: list[ast.stmt] = []
@@ -55,7 +55,7 @@ def normalized(
 
 
 def _without_root(statements: Sequence[ast.stmt], scope: Scope) -> list[ast.stmt]:
-    """The statements without a block around all of them that has neither axes nor conditions."""
+    """The statements, without a block around all of them that has neither axes nor conditions."""
     if len(statements) != 1 or not isinstance(statements[0], ast.With):
         return list(statements)
     block = statements[0]
@@ -123,7 +123,7 @@ class _Rewriter(ast.NodeTransformer):
         return None if found is None else [_placed_expression(size, node) for size in found]
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        """``A = T.match_buffer(a, shape)`` declares the sizes of A."""
+        """Record the sizes of A in ``A = T.match_buffer(a, shape)``."""
         self.generic_visit(node)
         call, target = node.value, node.targets[0]
         name = self.path(call.func) if isinstance(call, ast.Call) else None
@@ -144,10 +144,10 @@ class _Rewriter(ast.NodeTransformer):
         sizes = self.sizes(node.args[0]) if node.args and self.path(node.func) in ALLOCATIONS else None
         if sizes is not None:
             node.args[0] = ast.copy_location(ast.Tuple(sizes, ast.Load()), node.args[0])
-        return self.generic_visit(node)  # type: ignore[return-value]  # likewise
+        return self.generic_visit(node)  # type: ignore[return-value]  # it is an expression
 
     def unpacked(self, items: Sequence[ast.expr]) -> list[ast.expr]:
-        """Arguments, with ``*A.shape`` written out."""
+        """Arguments with ``*A.shape`` expanded."""
         arguments: list[ast.expr] = []
         for item in items:
             sizes = self.sizes(item.value) if isinstance(item, ast.Starred) else None
@@ -155,7 +155,7 @@ class _Rewriter(ast.NodeTransformer):
         return arguments
 
     def thread_loop(self, node: ast.Call) -> ast.Call:
-        """The loop of which TVM lets each thread of a GPU do one iteration, as one whose order does not matter."""
+        """The loop of a GPU thread binding as a parallel loop."""
         named = {str(keyword.arg): keyword.value for keyword in node.keywords}
         thread = named.pop("thread", None)
         named.pop("annotations", None)
@@ -168,7 +168,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Call(called, node.args, []), node)
 
     def is_hint(self, node: ast.expr) -> bool:
-        """Whether `node` is ``T.attr(…, "pragma_…", …)``, which says how to compile and not what."""
+        """True if `node` is ``T.attr(…, "pragma_…", …)``, a hint that does not change the semantics."""
         if not isinstance(node, ast.Call) or self.path(node.func) != "attr" or len(node.args) != 3:
             return False
         key = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
@@ -243,7 +243,7 @@ class _Rewriter(ast.NodeTransformer):
     def block(
         self, node: ast.With, call: ast.Call, targets: list[ast.expr], body: list[ast.stmt]
     ) -> ast.stmt:
-        """A block with axes in its head: loops, and the block inside them."""
+        """A block with axes in its head, as loops around a block."""
         domain = list(call.args)
         if domain and isinstance(domain[0], ast.List | ast.Tuple):
             domain = [*domain[0].elts, *domain[1:]]
@@ -285,7 +285,7 @@ def _extent(item: ast.expr) -> ast.expr:
 
 
 def _targets(node: ast.With) -> list[ast.expr]:
-    """The variables of ``with T.block(n, m) as i, j``, to Python a block as i, and j."""
+    """The variables of ``with T.block(n, m) as i, j``, which Python parses as two items."""
     first = node.items[0].optional_vars
     targets = list(first.elts) if isinstance(first, ast.Tuple | ast.List) else [first] if first else []
     for item in node.items[1:]:
@@ -299,7 +299,7 @@ def _targets(node: ast.With) -> list[ast.expr]:
 
 
 def _placed_expression(node: ast.expr, at: ast.expr) -> ast.expr:
-    """A copy of an expression at the place of another; of a string, the expression that it holds."""
+    """A copy of an expression with the location of `at`; for a string, the expression in it."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     found = ast.parse(ast.literal_eval(node), mode="eval").body if is_text else copy.deepcopy(node)
     for part in ast.walk(found):
@@ -308,7 +308,7 @@ def _placed_expression(node: ast.expr, at: ast.expr) -> ast.expr:
 
 
 def _fresh(names: Sequence[str], taken: set[str]) -> list[str]:
-    """Names that nothing else has."""
+    """Names that are not in use."""
     found: list[str] = []
     for name in names:
         wanted = name
@@ -324,7 +324,7 @@ def _named(name: str, at: ast.AST, context: Callable[[], ast.expr_context] = ast
 
 
 def _placed(node: ast.stmt, at: ast.With) -> ast.stmt:
-    """A statement at the place of the one that it stands for, with all parts that have no place."""
+    """A new statement with the location of `at`, also for its nodes without a location."""
     ast.copy_location(node, at)
     node.end_lineno, node.end_col_offset = at.lineno, at.end_col_offset
     return ast.fix_missing_locations(node)

@@ -1,4 +1,4 @@
-"""Statements of a prim func: loops, blocks, stores and conditions, as memref, scf and arith."""
+"""Statements of a prim func: loops, blocks, stores and conditions, emitted as memref, scf and arith."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ ACCEPTED = ("reads", "writes", "block_attr")
 
 @dataclass
 class Body:
-    """Reads the statements of one prim func, or of a block in it, at the insertion point."""
+    """Parses the statements of one prim func, or of a block in it, at the insertion point."""
 
     source: Source
     expressions: Expressions
     depth: int = 0
     starts: list[ir.Value] | None = None
-    """In a T.block: whether each of its reduction axes is at its beginning."""
+    """For each reduction axis of a T.block: an i1, true in its first iteration."""
     assigned: dict[str, int] = field(default_factory=dict)
     """The local scalars, and the depth at which each was bound."""
     initialized: set[ast.With] = field(default_factory=set)
-    """The blocks whose initial value is stored where their reduction runs over nothing."""
+    """The blocks whose initial value is stored separately for an empty reduction."""
     title: str = ""
     """The name of the T.block."""
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
-        """Read statements in order; mistakes are noted, and what they define is poisoned."""
+        """Parse statements in order; errors are reported, and the names that they define are poisoned."""
         for statement in statements:
             try:
                 with self.at(statement):
@@ -67,7 +67,7 @@ class Body:
         return self.expressions.scope.values
 
     def inner(self, starts: list[ir.Value] | None = None) -> Body:
-        """The same for a nested region: what it binds is not seen outside."""
+        """A body for a nested region, whose bindings are not visible outside."""
         expressions = Expressions(self.expressions.scope.inner())
         return Body(
             self.source,
@@ -80,7 +80,7 @@ class Body:
         )
 
     def path(self, node: ast.AST) -> str | None:
-        """``serial`` for ``T.serial``."""
+        """The T language name of a node: ``serial`` for ``T.serial``."""
         found = self.expressions.scope.path(node) if isinstance(node, ast.expr) else None
         return found[1] if found is not None and found[0] == "T" else None
 
@@ -134,7 +134,7 @@ class Body:
         self.bind(target, self.expressions.term(node.value))
 
     def bind(self, target: ast.Name, term: Term) -> None:
-        """A local scalar: bound once on each path."""
+        """Bind a local scalar, once on each path."""
         name = target.id
         old = self.values.get(name)
         if isinstance(old, Buffer):
@@ -191,12 +191,12 @@ class Body:
         self.stored(memref.store(self.expressions.stored(at, value(buffer), buffer), buffer.ssa, places))
 
     def stored(self, made: ir.OpView) -> None:
-        """A store has the name of its block, by which schedules find it."""
+        """Give a store the name of its block, by which schedules find it."""
         if self.title:
             made.operation.location = renamed(self.title, made.operation.location)
 
     def allocate(self, target: ast.Name, call: ast.Call) -> None:
-        """``B = T.alloc_buffer((n, m), "float32")``: freed at the end of the block that it stands in."""
+        """``B = T.alloc_buffer((n, m), "float32")``: freed at the end of the enclosing block."""
         scope = self.expressions.scope
         shape_node = (
             call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
@@ -236,7 +236,7 @@ class Body:
         raise Problem(node, "this does nothing: store its value into a buffer, or write T.evaluate(…)")
 
     def accept(self, call: ast.expr, path: str | None) -> None:
-        """``T.reads(A[i, j])`` and ``T.writes``: the buffers must exist and have these dimensions."""
+        """Check ``T.reads(A[i, j])`` and ``T.writes``: the buffers must exist and have these dimensions."""
         if path not in ("reads", "writes") or not isinstance(call, ast.Call):
             return
         regions: list[ast.expr] = []
@@ -256,7 +256,7 @@ class Body:
                 )
 
     def check(self, node: ast.Assert) -> None:
-        """``assert c, "message"``: an error of the call, not of the process."""
+        """``assert c, "message"``: raises an error from the call, and does not end the process."""
         condition = self.expressions.condition(node.test)
         message = node.msg.value if isinstance(node.msg, ast.Constant) else ast.unparse(node.test)
         cf.assert_(condition.ssa, str(message))
@@ -321,12 +321,12 @@ class Body:
             scf.YieldOp([])
 
     def free_name(self, target: ast.Name) -> None:
-        """A name may be a loop variable again, in a loop of its own, but not hide a buffer."""
+        """Check that a loop variable does not hide a buffer; other loops may use the same name."""
         if isinstance(self.values.get(target.id), Buffer):
             raise Problem(target, f"'{target.id}' is a buffer")
 
     def ranges(self, node: ast.expr) -> tuple[str, list[tuple[ir.Value, ir.Value, ir.Value]]]:
-        """The kind of loop, and begin, end and step of each loop of the nest."""
+        """The loop annotation, and begin, end and step of each loop of the nest."""
         if not isinstance(node, ast.Call):
             raise Problem(node, "a loop runs over range(n), T.serial(n), T.grid(n, m), …")
         name = self.path(node.func)
@@ -370,7 +370,7 @@ class Body:
         inner.guarded(rest)
 
     def guarded(self, statements: Sequence[ast.stmt]) -> None:
-        """The body of a block, under its T.where if it has one."""
+        """Emit the body of a block, under its T.where if it has one."""
         for number, statement in enumerate(statements):
             call = statement.value if isinstance(statement, ast.Expr) else None
             if isinstance(call, ast.Call) and self.path(call.func) == "where":
@@ -385,7 +385,7 @@ class Body:
         self.run(statements)
 
     def axes(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """Read the axes of a block; the statements that are left."""
+        """Parse the axes of a block; return the remaining statements."""
         rest: list[ast.stmt] = []
         for statement in statements:
             call = statement.value if isinstance(statement, ast.Assign) else None
@@ -442,7 +442,7 @@ class Body:
             self.starts.append(arith.cmpi(arith.CmpIPredicate.eq, value, first))
 
     def initial(self, node: ast.With) -> None:
-        """``with T.init():``: when all reduction axes are at their beginning."""
+        """``with T.init():``, executed in the first iteration of all reduction axes."""
         if not self.starts:
             if self.starts is None:
                 raise Problem(node, "T.init() stands in a T.block")
@@ -458,11 +458,11 @@ class Body:
 
 
 def _title(call: ast.expr) -> str:
-    """The name that T.block is given."""
+    """The name in T.block."""
     given = call.args[0] if isinstance(call, ast.Call) and call.args else None
     return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else ""
 
 
 def _allocated(call: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
-    """The arguments of an allocation that say its shape and dtype."""
+    """The arguments of an allocation that give its shape and dtype."""
     return list(call.args[:2]), call.keywords

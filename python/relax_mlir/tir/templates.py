@@ -1,4 +1,4 @@
-"""The ops that each function of the T language makes, as data: by them a printer knows a function in the IR."""
+"""The ops that each T language function emits, as data, with which the printer recognises functions in the IR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir.tir.values import INDEX, Scalar, convert
 Ref = tuple[str, int]
 """``("arg", i)`` or ``("op", i)``: an operand of a step."""
 LITERAL = "#"
-"""The attributes of a constant that may have any value."""
+"""Matches the attributes of any constant."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Template:
     result: DType
     steps: tuple[Step, ...]
     literal: bool = False
-    """Whether its last argument is a literal that is written out: its first op is that constant."""
+    """True if the last argument is a literal, which is the template's first op."""
 
 
 OPERATORS = {
@@ -80,7 +80,7 @@ def _template(
     *,
     literal: bool = False,
 ) -> Template | None:
-    """The template of what `build` emits for scalars; None if that has regions."""
+    """The template of the ops that `build` emits for scalars; None if they have regions."""
     types = [a.storage_type() for a in arguments]
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body), ir.Location.unknown():
@@ -106,7 +106,7 @@ def _all(kinds: Sequence[DType]) -> Iterator[Template | None]:
     boolean = dtypes.dtype("bool")
     for kind in kinds:
         for name, intrinsic in INTRINSICS.items():
-            if kind.kind in intrinsic.kinds and not (name == "fma" and kind.is_integer):  # a * b + c there
+            if kind.kind in intrinsic.kinds and not (name == "fma" and kind.is_integer):  # a * b + c for fma
                 rule = functools.partial(intrinsic.rule, kind)
                 yield _template(name, [kind] * intrinsic.arity, boolean if intrinsic.test else kind, rule)
         choose = functools.partial(arithmetic.select, kind)
@@ -123,7 +123,7 @@ def _cast(kind: DType, other: DType, value: ir.Value) -> ir.Value:
 
 
 def _bits(kind: DType, other: DType) -> Iterator[Template | None]:
-    """The bits of a number as another dtype."""
+    """Reinterpretations of a value as another dtype."""
     if INDEX in (kind, other) or kind.bits != other.bits or not (kind.is_float or other.is_float):
         return
     yield _template("reinterpret", [kind], other, lambda x: arith.bitcast(other.storage_type(), x))

@@ -1,4 +1,4 @@
-"""A block of a prim func cut into units: functions of the T language, loads, constants, and statements."""
+"""Split a block of a prim func into units: T language functions, loads, constants, and statements."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from relax_mlir.tir.values import INDEX
 
 
 class NoForm(Exception):
-    """The IR has no form in the T language."""
+    """The IR cannot be expressed in the T language."""
 
 
 @dataclass
 class Unit:
-    """Some ops that follow each other: an expression, if it has a result, or a statement."""
+    """Consecutive ops: an expression if it has a result, else a statement."""
 
     kind: str
     ops: Sequence[ir.Operation]
@@ -26,7 +26,7 @@ class Unit:
     dtype: DType | None = None
     template: Template | None = None
     index_operands: frozenset[int] = frozenset()
-    """The operands that stand where an index is wanted, by number."""
+    """The indices of operands where an index is expected."""
 
     @property
     def last(self) -> ir.Operation:
@@ -44,7 +44,7 @@ class Unit:
 
 @dataclass
 class Cutter:
-    """Cuts blocks into units; `types` are the dtypes of values, as far as they are known."""
+    """Splits blocks into units; `types` are the known dtypes of values."""
 
     templates: Mapping[str, Sequence[Template]]
     types: dict[ir.Value, DType]
@@ -99,7 +99,7 @@ class Cutter:
         return Unit(kind, [op], operands, INDEX if kind == "axis" else None)
 
     def yielded(self, op: ir.Operation) -> DType | None:
-        """The dtype of a conditional expression: that of what a branch yields."""
+        """The dtype of a conditional expression: that of the yielded values."""
         found: DType | None = None
         for region in op.regions:
             inner = [view.operation for view in region.blocks[0].operations]
@@ -111,7 +111,7 @@ class Cutter:
         return found
 
     def match(self, template: Template, ops: Sequence[ir.Operation], position: int) -> list[ir.Value] | None:
-        """The arguments, if the ops from `position` on are those of a template."""
+        """The arguments, if the ops from `position` on match a template."""
         steps = template.steps
         covered = ops[position : position + len(steps)]
         if len(covered) != len(steps):
@@ -141,7 +141,7 @@ class Cutter:
         return values if self.fits(template, values) else None
 
     def fits(self, template: Template, values: Sequence[ir.Value]) -> bool:
-        """Whether the values have the dtypes; a constant has any of its storage type."""
+        """True if the values have the template's dtypes; a constant matches any dtype of its storage type."""
         constants = 0
         for value, wanted in zip(values, template.arguments, strict=True):
             defining = self.units.get(value)
@@ -158,6 +158,6 @@ class Cutter:
 
 
 def _constant_dtype(op: ir.Operation) -> DType:
-    """The signed dtype of a constant."""
+    """The dtype of a constant; integers are signed."""
     type_ = op.results[0].type
     return INDEX if isinstance(type_, ir.IndexType) else dtypes.from_element_type(type_)

@@ -1,4 +1,4 @@
-"""What the expressions of a prim func stand for: scalars of one dtype, literals that take any, and buffers."""
+"""The values of expressions in prim funcs: scalars, literals, and buffers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Literal: TypeAlias = bool | int | float
 
 @dataclass(frozen=True)
 class _Index(DType):
-    """The dtype of loop variables, sizes and indices: it counts as int64, and is ``index`` in the IR."""
+    """The dtype of loop variables, sizes and indices: it behaves as int64, and is ``index`` in the IR."""
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -40,12 +40,12 @@ class Scalar:
 
 
 Term: TypeAlias = Scalar | Literal
-"""What an expression gives: a literal has no dtype until it meets a scalar."""
+"""The value of an expression; a literal takes the dtype of the scalars that it is combined with."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A buffer: its memory (a memref, a tensor, or None where it is only named), declared shape and dtype."""
+    """A buffer: its memory (a memref, a tensor, or None if it has none), declared shape and dtype."""
 
     name: str
     ssa: ir.Value
@@ -55,7 +55,7 @@ class Buffer:
 
 
 def shown(dtype_: DType) -> str:
-    """A dtype as messages call it."""
+    """A dtype as shown in messages."""
     return "int64 (an index)" if dtype_ is INDEX else str(dtype_)
 
 
@@ -64,7 +64,7 @@ def type_name(term: Term) -> str:
 
 
 def materialize(node: ast.AST, literal: Literal, wanted: DType) -> Scalar:
-    """A literal as a scalar; raises `Problem` if it is no value of the dtype."""
+    """A literal as a scalar; raises `Problem` if it is not a value of the dtype."""
     if wanted.is_float:
         return Scalar(arithmetic.const(wanted, float(literal)), wanted)
     if isinstance(literal, float) and not literal.is_integer():
@@ -81,21 +81,21 @@ def materialize(node: ast.AST, literal: Literal, wanted: DType) -> Scalar:
 
 
 def default_dtype(literal: Literal) -> DType:
-    """The dtype of a literal that meets none: bool, int64 (index) or float32."""
+    """The dtype of a literal without scalar operands: bool, int64 (index) or float32."""
     if isinstance(literal, bool):
         return dtype("bool")
     return INDEX if isinstance(literal, int) else dtype("float32")
 
 
 def as_scalar(node: ast.AST, term: Term, wanted: DType | None = None) -> Scalar:
-    """A term as a scalar, a literal of `wanted` or of its own default dtype."""
+    """A term as a scalar; a literal takes `wanted`, or its default dtype."""
     if isinstance(term, Scalar):
         return term
     return materialize(node, term, wanted or default_dtype(term))
 
 
 def common_dtype(node: ast.AST, what: str, terms: Sequence[Term]) -> DType:
-    """The dtype that terms have in common; raises `Problem`: nothing is converted but literals and indices."""
+    """The common dtype of terms; raises `Problem`, since only literals and indices are converted implicitly."""
     kinds: list[DType] = []
     for term in terms:
         if isinstance(term, Scalar) and term.dtype not in kinds:
@@ -118,20 +118,20 @@ def common_dtype(node: ast.AST, what: str, terms: Sequence[Term]) -> DType:
 
 
 def unify(node: ast.AST, what: str, terms: Sequence[Term]) -> list[Scalar]:
-    """The terms as scalars of the dtype that they have in common."""
+    """The terms as scalars of their common dtype."""
     common = common_dtype(node, what, terms)
     return [convert_index(as_scalar(node, term, common), common) for term in terms]
 
 
 def convert_index(value: Scalar, wanted: DType) -> Scalar:
-    """`value` in `wanted`, where one of them is the index dtype and the other int64."""
+    """Convert `value` to `wanted` if one of the two is the index dtype and the other int64."""
     if value.dtype == wanted:
         return value
     return Scalar(arith.index_cast(wanted.storage_type(), value.ssa), wanted)
 
 
 def convert(value: Scalar, wanted: DType) -> Scalar:
-    """`value` as `wanted`, by the rules of `relax.astype`."""
+    """Convert `value` to `wanted` by the rules of `relax.astype`."""
     int64 = dtype(INT64)
     if value.dtype == wanted:
         return value

@@ -1,4 +1,4 @@
-"""Schedules of prim funcs, by the names of their blocks: the stages of `relax_mlir.te.schedule`."""
+"""Schedules of prim funcs by block name, based on the stages of `relax_mlir.te.schedule`."""
 
 from relax_mlir.tir.schedule.blocks_and_loops import Block, Loop
 from relax_mlir.tir.schedule.prim_intrins import TensorIntrin

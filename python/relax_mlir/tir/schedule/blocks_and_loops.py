@@ -1,4 +1,4 @@
-"""What the primitives of a schedule of prim funcs are given: blocks and loops."""
+"""Blocks and loops, the arguments of schedule primitives."""
 
 from __future__ import annotations
 

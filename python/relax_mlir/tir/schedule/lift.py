@@ -1,8 +1,8 @@
-"""Prim funcs as tensor expressions: each loop nest that fills a buffer is a computation.
+"""Raise prim funcs to tensor expressions: each loop nest that fills a buffer becomes a computation.
 
-What is read is the printed form: nests around one block, and plain loops in which elements are stored, one in each
+The input is the printed form: nests around one block, and loops without blocks that store elements, one in each
 buffer. A reduction is a block with `T.init`, or a nest that stores a constant, before or in its first iteration, and
-one that combines values with it.
+a nest that combines values with it.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class Lifted:
     outputs: list[Tensor]
     integers: tuple[str, ...]
     blocks: dict[str, Tensor]
-    """What each block computes, by its name."""
+    """The result of each block, by block name."""
     loops: dict[ComputeOp, list[IterVar]]
-    """The loops of each computation, from the outermost on."""
+    """The loops of each computation, outermost first."""
     continued: bool = False
-    """Whether reductions combine with what is there."""
+    """True if reductions combine with the existing values of the buffer."""
 
 
 class _WrittenOut(ast.NodeTransformer):
-    """``C[i] += x`` as ``C[i] = C[i] + x``."""
+    """Rewrite ``C[i] += x`` as ``C[i] = C[i] + x``."""
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         element = ast.parse(ast.unparse(node.target), mode="eval").body
@@ -86,25 +86,25 @@ class _WrittenOut(ast.NodeTransformer):
 class _Lifter:
     shapes: dict[str, tuple[tuple[Dim, ...], str]]
     titles: Mapping[ast.stmt, str]
-    """The names of the blocks that stores are in."""
+    """The block name of each store."""
     tensors: dict[str, Tensor] = field(default_factory=dict)
     pending: dict[str, Expr] = field(default_factory=dict)
-    """What nests have stored that later ones combine values with."""
+    """The stored values with which later nests combine values."""
     blocks: dict[str, Tensor] = field(default_factory=dict)
     loops: dict[ComputeOp, list[IterVar]] = field(default_factory=dict)
-    """The loops of each computation, from the outermost on."""
+    """The loops of each computation, outermost first."""
     symbols: set[str] = field(default_factory=set)
     parameters: set[str] = field(default_factory=set)
     continues: bool = False
-    """Whether a reduction may combine with what is there."""
+    """True if a reduction may combine with the existing values of the buffer."""
     continued: bool = False
     awaited: set[str] = field(default_factory=set)
-    """The buffers that nests combine values with."""
+    """The buffers with which nests combine values."""
     when_empty: EmptyReduction | None = None
-    """What has been stored for the reduction that follows, where it runs over nothing."""
+    """The values stored for the following reduction in case it is empty."""
 
     def statement(self, node: ast.stmt) -> None:
-        """A nest, or an allocation."""
+        """Process a nest, an allocation, or the case of an empty reduction."""
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Call)
@@ -131,7 +131,7 @@ class _Lifter:
         self.computation(nest, title, axes, initial, statements)
 
     def block(self, node: ast.With) -> tuple[str, dict[str, str], list[ast.stmt], list[ast.stmt]]:
-        """The name of a block, the loops of its axes, what its reduction begins with, and its statements."""
+        """The name of a block, the loops of its axes, the initialization of its reduction, and its statements."""
         call = node.items[0].context_expr
         assert isinstance(call, ast.Call)
         title = str(ast.literal_eval(call.args[0])) if call.args else ""
@@ -163,7 +163,7 @@ class _Lifter:
         initial: Sequence[ast.stmt],
         statements: Sequence[ast.stmt],
     ) -> None:
-        """What a nest stores in its buffers."""
+        """Add the computation of the buffers that a nest stores to."""
         stores = [item for item in statements if store_of(item) is not None]
         if not stores or store_of(statements[-1]) is None:
             raise NoStagesError(f"`{ast.unparse(statements[-1])[:60]}` stores no element")
@@ -197,7 +197,7 @@ class _Lifter:
     def axes_of(
         self, nest: Nest, axes: Mapping[str, str], targets: Sequence[ast.Subscript]
     ) -> dict[str, IterVar]:
-        """The axes of what is stored, by the names that they have in the places."""
+        """The spatial axes, by their names in the indices of the stores."""
         extents = dict(nest.axes)
         found: list[str] | None = None
         for target in targets:
@@ -230,7 +230,7 @@ class _Lifter:
         initial: Sequence[ast.stmt],
         reader: Elements,
     ) -> dict[str, Expr]:
-        """What the elements of a reduction begin with, if its nest says it, by the names of buffers."""
+        """The initial values of a reduction by buffer name, if its own nest stores them."""
         waiting, self.when_empty = self.when_empty, None
         first = next((item for item in statements if isinstance(item, ast.If)), None)
         if first is None:
@@ -252,7 +252,7 @@ class _Lifter:
         return begun
 
     def stored(self, statements: Sequence[ast.stmt], reader: Elements) -> dict[str, Expr]:
-        """What statements store, one after the other, in the elements of their buffers."""
+        """The values that statements store, in order, by buffer name."""
         found: dict[str, Expr] = {}
         outer = dict(reader.current)
         for item in statements:
@@ -279,7 +279,7 @@ class _Lifter:
         axes: list[IterVar],
         given: Mapping[str, Expr],
     ) -> dict[str, Expr]:
-        """The reductions of a nest, by the names of their buffers."""
+        """The reductions of a nest, by buffer name."""
         begun = {name: given[name] if name in given else self.begun(name) for name in targets}
         so_far = {name: ScalarVar(name, dtypes.dtype(self.shapes[name][1])) for name in targets}
         reader.current = {ast.unparse(target): so_far[name] for name, target in targets.items()}
@@ -304,7 +304,7 @@ class _Lifter:
     def named(
         self, name: str, value: Expr, so_far: ScalarVar, axes: list[IterVar], begun: Expr | None
     ) -> Reduction | None:
-        """``C[i] + x`` and the like as the reduction of that name; None for others."""
+        """``C[i] + x`` and similar combinations as a built-in reduction; None for others."""
         kind = COMBINERS.get(value.operator) if isinstance(value, Binary) else None
         if isinstance(value, Call) and value.function in ("max", "min"):
             kind = value.function
@@ -319,7 +319,7 @@ class _Lifter:
         return made
 
     def begun(self, name: str) -> Expr | None:
-        """What a reduction begins with by another nest; None: with what is there."""
+        """The initial value of a reduction, stored by another nest; None: the existing value."""
         if name not in self.pending and self.continues:
             self.continued = True
             return None
@@ -328,7 +328,7 @@ class _Lifter:
         return self.pending.pop(name)
 
     def add(self, title: str, axes: list[IterVar], body: Mapping[str, Expr], loops: list[IterVar]) -> None:
-        """The computation of some buffers."""
+        """Add the computation of some buffers."""
         first, *others = body
         wanted = title if title and not re.fullmatch(r"block\d*", title) else first
         op = ComputeOp(
@@ -347,10 +347,10 @@ class _Lifter:
 
 
 def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
-    """The tensor expressions of a prim func; `continues`: a reduction without a beginning combines with what is there.
+    """The tensor expressions of a prim func; `continues`: a reduction without an initial value uses the existing one.
 
     Raises:
-        UnsupportedError: it is no sequence of loop nests that fill buffers.
+        UnsupportedError: it is not a sequence of loop nests that fill buffers.
     """
     name = function.name.value
     lines, params = print_prim(function), prim_params(function)
@@ -410,7 +410,7 @@ def lift(function: func.FuncOp, continues: bool = False) -> Lifted:
 
 
 def _titles(function: func.FuncOp, tree: ast.FunctionDef) -> dict[ast.stmt, str]:
-    """The names of the blocks that stores are in, where these are loops on memrefs."""
+    """The block name of each store in loops on memrefs."""
     stores = [node for node in ordered(tree) if isinstance(node, ast.Assign) and store_of(node) is not None]
     ops = ops_of(function.operation, "memref.store", order=ir.WalkOrder.PRE_ORDER)
     if len(ops) != len(stores):
@@ -421,12 +421,12 @@ def _titles(function: func.FuncOp, tree: ast.FunctionDef) -> dict[ast.stmt, str]
 
 
 def _typed(value: Expr, dtype: str) -> Expr:
-    """A value that is stored: numbers take the dtype of the buffer."""
+    """A stored value, cast to the dtype of the buffer."""
     return value if value.dtype == dtype else value.astype(dtype)
 
 
 def _is_identity(name: str, value: Expr, dtype: str) -> bool:
-    """Whether a reduction begins with what changes nothing."""
+    """True if the initial value of a reduction is its identity."""
     number = value.children[0] if isinstance(value, Cast) else value
     if isinstance(number, Number) and name in ("sum", "prod"):
         return bool(number.value == (name == "prod"))

@@ -1,4 +1,4 @@
-"""Expressions of the T language as tensor expressions."""
+"""T language expressions as tensor expressions."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ LIMITS = ("min_value", "max_value", "infinity")
 
 @dataclass
 class Elements:
-    """Reads the expressions of one computation."""
+    """Converts the expressions of one computation."""
 
     axes: Mapping[str, IterVar]
     tensors: Mapping[str, Tensor]
     symbols: set[str]
     scalars: dict[str, Expr] = field(default_factory=dict)
     current: dict[str, Expr] = field(default_factory=dict)
-    """What elements have that are being computed, by their texts."""
+    """The current values of the elements being computed, by their text."""
 
     def expression(self, node: ast.expr) -> Expr:
-        """Raises `UnsupportedError`: what tensor expressions have no word for."""
+        """Convert an expression; raises `UnsupportedError` if tensor expressions cannot represent it."""
         return as_expr(self.value(node))
 
-    def value(self, node: ast.expr) -> Any:  # noqa: ANN401 - an expression, or a number
+    def value(self, node: ast.expr) -> Any:  # noqa: ANN401 - an expression or a number
         if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
             return Number(node.value)
         if isinstance(node, ast.Name):

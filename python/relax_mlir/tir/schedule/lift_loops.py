@@ -1,4 +1,4 @@
-"""Loops and statements of prim funcs as they are printed: nests, stores, beginnings of reductions."""
+"""Loops and statements of printed prim funcs: nests, stores, and initializations of reductions."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.te.expressions import IterVar
 
 OWN_KINDS = ("parallel", "vectorized")
-"""The kinds of loops that tensor expressions give."""
+"""The loop annotations that tensor expressions generate."""
 
 
 class NoStagesError(Exception):
-    """A prim func that is no sequence of computations."""
+    """The prim func is not a sequence of computations."""
 
 
 @dataclass
 class Nest:
-    """Perfect loops from 0 on, and their body."""
+    """Perfectly nested loops that begin at 0, and their body."""
 
     axes: list[tuple[str, Dim]]
     body: list[ast.stmt]
 
 
 def nest_of(node: ast.stmt) -> Nest:
-    """The loops of a statement; NoStagesError: kinds, or other beginnings.
+    """The loops of a statement; raises NoStagesError for other loop annotations, or loops that do not begin at 0.
 
-    The kinds that `te.create_prim_func` gives, rows on threads and elements on vectors, are left out: a schedule says
+    The annotations of `te.create_prim_func`, parallel rows and vectorized elements, are ignored: a schedule adds
     its own.
     """
     axes: list[tuple[str, Dim]] = []
@@ -61,16 +61,16 @@ def nest_of(node: ast.stmt) -> Nest:
 
 @dataclass
 class EmptyReduction:
-    """``if k <= 0:`` nests that store what a reduction begins with, whose loops do not run then."""
+    """``if k <= 0:`` around nests that store the initial values of a reduction whose loops do not run."""
 
     sizes: list[Dim]
     values: dict[str, str]
-    """What is stored in each buffer, as text."""
+    """The stored value of each buffer, as text."""
     refusal: str
 
     @classmethod
     def of(cls, node: ast.If) -> EmptyReduction:
-        """Raises `NoStagesError`: another condition."""
+        """Parse the condition; raises `NoStagesError` for another one."""
         refusal = f"`{ast.unparse(node)[:60]}` is a condition, which is no beginning of a reduction"
         tests = list(_alternatives(node.test))
         if node.orelse or not all(_is_empty(test) for test in tests):
@@ -85,8 +85,9 @@ class EmptyReduction:
 def check_empty(
     found: EmptyReduction | None, reduced: Sequence[IterVar], begins: Sequence[ast.stmt], nest: Nest
 ) -> None:
-    """Raise `NoStagesError` unless a reduction that begins with its first iteration has its initial values also where
-    there is none."""
+    """Raise `NoStagesError` unless a reduction that stores its initial values in the first iteration also stores them
+    when it is empty.
+    """
     for axis in reduced:
         length = axis.dom.extent
         if symbolic.prove_less_equal(1, length):
@@ -98,7 +99,7 @@ def check_empty(
 
 
 def is_first(node: ast.If, names: Sequence[str]) -> bool:
-    """Whether a condition holds in the first iteration of loops, and in no other."""
+    """True if the condition holds exactly in the first iteration of the loops `names`."""
     tests = list(_joined(node.test))
     found = []
     for test in tests:
@@ -111,7 +112,7 @@ def is_first(node: ast.If, names: Sequence[str]) -> bool:
 
 
 def texts_of(statements: Sequence[ast.stmt]) -> dict[str, str]:
-    """What is stored in each buffer, with local scalars as what they are."""
+    """The stored value of each buffer, with local scalars substituted."""
     scalars: dict[str, ast.expr] = {}
     found: dict[str, str] = {}
     for item in statements:
@@ -135,7 +136,7 @@ def store_of(node: ast.stmt) -> ast.Subscript | None:
 
 
 def read_first(node: ast.stmt) -> set[str]:
-    """The buffers of which a nest stores an element that it reads before."""
+    """The buffers of which a nest reads an element before storing it."""
     stored: set[str] = set()
     read: set[str] = set()
     found: set[str] = set()
@@ -151,14 +152,14 @@ def read_first(node: ast.stmt) -> set[str]:
 
 
 def ordered(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all inside, as they are written."""
+    """The nodes in a node, itself first, in source order."""
     yield node
     for child in ast.iter_child_nodes(node):
         yield from ordered(child)
 
 
 def dim_of(node: ast.expr) -> Dim:
-    """A size as the script writes it."""
+    """A size in the script as a dimension."""
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
     try:
         return symbolic.parse(str(text).replace("T.max(", "max(").replace("T.min(", "min("))

@@ -1,4 +1,4 @@
-"""What combines the values of a reduction that a prim func writes out, and whether their order counts."""
+"""The combiner of a reduction that a prim func spells out, and whether its order may change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from relax_mlir.te.reductions import Combiner, Reduction
 from relax_mlir.te.walk import fold, post_order, substitute
 
 MAX_VALUES = 2
-"""Of so many values that are combined together it is tried whether their order counts."""
+"""The maximum tuple size of a combiner for which the order is tested."""
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -37,7 +37,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class NoCombiner(Exception):
-    """Why statements are no reduction."""
+    """The statements are not a reduction; the message has the reason."""
 
 
 def reductions_of(
@@ -47,9 +47,9 @@ def reductions_of(
     begun: Sequence[Expr],
     axes: Sequence[IterVar],
 ) -> list[Reduction]:
-    """The reductions whose values become `results`, of what they are so far and elements.
+    """The reductions that compute `results` from the previous values `so_far` and elements.
 
-    They are in order, unless it is proved that the order does not count.
+    They are ordered unless the order is proved to be irrelevant.
 
     Raises:
         NoCombiner: more elements are combined than there are values.
@@ -90,7 +90,7 @@ def _combiner(
 
 
 def _sources(so_far: Sequence[ScalarVar], results: Sequence[Expr]) -> list[Expr]:
-    """The largest parts that are made of elements and indices, and not of what is combined so far; each once."""
+    """The maximal subexpressions of elements and indices that do not use the previous values, each once."""
     own = set(map(id, so_far))
     combined: dict[int, bool] = {}
     varies: dict[int, bool] = {}
@@ -111,9 +111,9 @@ def _sources(so_far: Sequence[ScalarVar], results: Sequence[Expr]) -> list[Expr]
 
 
 def _key(root: Expr) -> Any:  # noqa: ANN401 - a tuple of tuples
-    """What is the same for expressions that are."""
+    """A key that is equal for structurally equal expressions."""
 
-    def key(item: Expr, parts: list[Any]) -> Any:  # noqa: ANN401 - likewise
+    def key(item: Expr, parts: list[Any]) -> Any:  # noqa: ANN401 - a tuple
         if isinstance(item, IterVar | ScalarVar):
             return id(item)
         tensor = id(item.tensor) if isinstance(item, Load) else None
@@ -128,11 +128,11 @@ def _key(root: Expr) -> Any:  # noqa: ANN401 - a tuple of tuples
 
 
 def order_is_free(combiner: Combiner) -> bool:
-    """Whether values may be combined in any order, and what they begin with more than once.
+    """True if values may be combined in any order, and the initial values more than once.
 
-    It is tried for all values of 0, 1 and 2. That proves it of operations that only compare values at the same place of
-    the tuples, and choose among them, since no more than three differ in the laws: those of commutative, associative
-    and idempotent operations. NaN is not among these values.
+    Tested for all values in {0, 1, 2}. This is a proof for combiners that only compare and select values at the same
+    position of the tuples: the laws of commutativity, associativity and idempotence involve at most three different
+    values. NaN is not covered.
     """
     if any(a.kind != b.kind for a, b in zip(combiner.lhs, combiner.rhs, strict=True)):
         return False
@@ -151,7 +151,7 @@ def order_is_free(combiner: Combiner) -> bool:
 
 
 def _combined(combiner: Combiner, a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:
-    """The combination of two tuples; None where something else is computed than comparisons and choices."""
+    """The combination of two tuples; None if it uses more than comparisons and selections."""
     known: dict[int, Any] = {}
     for place, (left, right) in enumerate(zip(combiner.lhs, combiner.rhs, strict=True)):
         known[id(left)], known[id(right)] = (place, a[place]), (place, b[place])
@@ -164,8 +164,8 @@ def _combined(combiner: Combiner, a: Sequence[int], b: Sequence[int]) -> tuple[i
     return tuple(found)
 
 
-def _value(item: Expr, parts: list[Any], known: Mapping[int, Any]) -> Any:  # noqa: ANN401 - a place, and the value
-    """A value with the place of the tuples that it is of, or "bool"; None: not known."""
+def _value(item: Expr, parts: list[Any], known: Mapping[int, Any]) -> Any:  # noqa: ANN401 - a position and a value
+    """A value with its position in the tuples, or with "bool"; None if unknown."""
     if isinstance(item, ScalarVar):
         return known[id(item)]
     if isinstance(item, Number) and isinstance(item.value, bool):

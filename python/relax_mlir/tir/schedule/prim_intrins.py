@@ -13,7 +13,7 @@ from relax_mlir.tir.schedule.lift import lift
 
 
 class TensorIntrin:
-    """Intrinsics of `Schedule.tensorize`, by name; those of `te.TensorIntrin` are among them."""
+    """Intrinsics for `Schedule.tensorize`, by name; includes those of `te.TensorIntrin`."""
 
     @staticmethod
     def register(
@@ -22,15 +22,15 @@ class TensorIntrin:
         """Register an intrinsic.
 
         Args:
-            name: what schedules find it by.
-            desc: what it computes: a prim func of one loop nest. With a `T.init` it computes a reduction whole; a
-                reduction without one combines with what is there, and loops of a schedule begin the elements.
-            impl: how: a prim func with the same parameters.
+            name: the name for schedules.
+            desc: the semantics: a prim func with one loop nest. With a `T.init` it computes a complete reduction; a
+                reduction without one combines with the existing values, which the schedule's loops initialize.
+            impl: the implementation: a prim func with the same parameters.
             override: replace the intrinsic of this name.
 
         Raises:
-            ArgumentError: prim funcs that do not go together, or a name that is taken. UnsupportedError: `desc` is no
-                loop nest that fills a buffer.
+            ArgumentError: the prim funcs do not match, or the name is in use.
+            UnsupportedError: `desc` is not a loop nest that fills a buffer.
         """
         what = f"TensorIntrin.register '{name}'"
         expect(f"{what}: 'desc'", desc, IRModule | func.FuncOp, 'a prim func: a module of one, or mod["f"]')
@@ -48,7 +48,7 @@ class TensorIntrin:
 
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> tensor_intrin.TensorIntrin | None:
-        """The intrinsic of a name. UnknownNameError: there is none; `allow_missing`: None then."""
+        """The intrinsic `name`. Raises UnknownNameError if there is none; returns None with `allow_missing`."""
         try:
             return tensor_intrin.TensorIntrin.get(name)
         except UnknownNameError:

@@ -1,4 +1,4 @@
-"""`tir.Schedule`: the primitives of schedules on prim funcs, by the names of their blocks."""
+"""`tir.Schedule`: schedule primitives on prim funcs, by block name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from relax_mlir.tir.schedule.lift import Lifted, lift
 
 @dataclass
 class _Function:
-    """One prim func: as tensor expressions, and their schedule."""
+    """One prim func: its tensor expressions, and their schedule."""
 
     lifted: Lifted
     schedule: StageSchedule
@@ -36,7 +36,7 @@ class _Function:
 
 @dataclass
 class PrimTrace:
-    """The primitives of a schedule of prim funcs, as the Python that does them; `apply` repeats them."""
+    """The primitives of a schedule as Python code; `apply` repeats them."""
 
     lines: list[tuple[tuple[str, ...], str, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
 
@@ -48,10 +48,10 @@ class PrimTrace:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PrimTrace) and str(self) == str(other)
 
-    __hash__ = None  # type: ignore[assignment]  # it grows
+    __hash__ = None  # type: ignore[assignment]  # it is mutable
 
     def apply(self, schedule: Schedule) -> None:
-        """Repeat the primitives on the schedule of another module; errors are those of the primitives."""
+        """Repeat the primitives on the schedule of another module; raises the errors of the primitives."""
         known: dict[str, Any] = {}
 
         def given(value: Any) -> Any:  # noqa: ANN401 - an argument
@@ -86,10 +86,10 @@ def _line(targets: tuple[str, ...], method: str, args: tuple[Any, ...], kwargs: 
 
 
 class Schedule:
-    """Loops of prim funcs, changed by primitives as TVM's `tir.Schedule` has them.
+    """Schedules of the loops of prim funcs, with the primitives of TVM's `tir.Schedule`.
 
-    The prim funcs are sequences of loop nests that fill buffers, as `T.block` and `te` write them. A block is
-    found by its name, or by that of its buffer. `mod` is the module with the loops as they are; the given one stays.
+    The prim funcs are sequences of loop nests that fill buffers, as written with `T.block` or by `te`. A block is
+    found by its name, or by that of its buffer. `mod` is the scheduled module; the original module is unchanged.
     """
 
     def __init__(self, mod: IRModule) -> None:
@@ -105,7 +105,7 @@ class Schedule:
 
     @property
     def mod(self) -> IRModule:
-        """The module with its prim funcs as they are scheduled."""
+        """The module with the scheduled prim funcs."""
         work = self._mod.clone()
         for name, function in self._functions.items():
             lifted = function.lifted
@@ -118,7 +118,7 @@ class Schedule:
     # -- blocks and loops
 
     def get_block(self, name: str, func_name: str = "main") -> Block:
-        """The block `name` of a prim func. UnknownNameError: there is none."""
+        """The block `name` of a prim func. Raises UnknownNameError if there is none."""
         with self._recorded("get_block", name, func_name=func_name) as results:
             blocks = self._function(func_name).blocks
             if name not in blocks:
@@ -127,7 +127,7 @@ class Schedule:
         return blocks[name]
 
     def get_loops(self, block: Block) -> list[Loop]:
-        """The loops around a block, from the outermost on."""
+        """The loops around a block, outermost first."""
         with self._recorded("get_loops", block) as results:
             results += self._loops(block.stage, block.function)
         return list(results)
@@ -145,10 +145,10 @@ class Schedule:
     # -- primitives
 
     def split(self, loop: Loop, factors: Sequence[int | None]) -> list[Loop]:
-        """Make as many loops of one as there are factors, of which one may be None: what is left.
+        """Split a loop into as many loops as `factors`; one of these may be None, to be computed from the others.
 
         Raises:
-            ScheduleError: a factor less than 1, or factors whose product does not reach the length.
+            ScheduleError: a factor less than 1, or the product of the factors is less than the length.
         """
         with self._recorded("split", loop, factors=list(factors)) as results:
             what = f"sch.split({loop.name}, {list(factors)})"
@@ -184,7 +184,7 @@ class Schedule:
             )
 
     def fuse(self, *loops: Loop) -> Loop:
-        """Make one loop of several that follow each other."""
+        """Fuse consecutive loops into one."""
         with self._recorded("fuse", *loops) as results:
             stage = self._one_stage("fuse", loops)
             fused = Loop(stage.fuse(*(loop.axis for loop in loops)), loops[0].function, stage)
@@ -192,36 +192,36 @@ class Schedule:
         return fused
 
     def reorder(self, *loops: Loop) -> None:
-        """Put loops into this order."""
+        """Reorder loops."""
         with self._recorded("reorder", *loops):
             self._one_stage("reorder", loops).reorder(*(loop.axis for loop in loops))
 
     def parallel(self, loop: Loop) -> None:
-        """Let threads share the iterations of a loop."""
+        """Run the iterations of a loop on several threads."""
         with self._recorded("parallel", loop):
             loop.stage.parallel(loop.axis)
 
     def vectorize(self, loop: Loop) -> None:
-        """Compute the iterations of a loop in the lanes of vectors."""
+        """Vectorize a loop."""
         with self._recorded("vectorize", loop):
             loop.stage.vectorize(loop.axis)
 
     def unroll(self, loop: Loop) -> None:
-        """Write the iterations of a loop one after the other."""
+        """Unroll a loop."""
         with self._recorded("unroll", loop):
             loop.stage.unroll(loop.axis)
 
     def bind(self, loop: Loop, thread_axis: str) -> None:
-        """Raises `ScheduleError`: there are no threads of a GPU."""
+        """Raise `ScheduleError`, because there are no GPU threads."""
         loop.stage.bind(loop.axis, thread_axis)
 
     def compute_at(self, block: Block, loop: Loop) -> None:
-        """Compute a block inside a loop of a reader, as much as is read there."""
+        """Compute a block inside a loop of its consumer, only the region that is read there."""
         with self._recorded("compute_at", block, loop):
             block.stage.compute_at(loop.stage, loop.axis)
 
     def reverse_compute_at(self, block: Block, loop: Loop) -> None:
-        """Compute a block inside a loop of what it reads, as soon as that is computed."""
+        """Compute a block inside a loop of its producer, as soon as its inputs are computed."""
         with self._recorded("reverse_compute_at", block, loop):
             block.stage.reverse_compute_at(loop.stage, loop.axis)
 
@@ -231,12 +231,12 @@ class Schedule:
             block.stage.compute_inline()
 
     def set_scope(self, block: Block, buffer_index: int, storage_scope: str) -> None:
-        """Say where the buffer that a block fills lives; `buffer_index` is 0."""
+        """Set the memory scope of the buffer that a block fills; `buffer_index` is 0."""
         with self._recorded("set_scope", block, buffer_index, storage_scope):
             block.stage.set_scope(storage_scope)
 
     def cache_read(self, block: Block, read_buffer_index: int, storage_scope: str) -> Block:
-        """Let a block read a copy of the buffer number `read_buffer_index` that it reads; the block that copies."""
+        """Make a block read a copy of its input number `read_buffer_index`; return the block that copies."""
         with self._recorded("cache_read", block, read_buffer_index, storage_scope) as results:
             read = block.stage.op.input_tensors
             if not isinstance(read_buffer_index, int) or not 0 <= read_buffer_index < len(read):
@@ -250,9 +250,10 @@ class Schedule:
         return made
 
     def cache_write(self, block: Block, write_buffer_index: int, storage_scope: str) -> Block:
-        """Let a block fill a buffer of its own, which the block that is returned copies; `write_buffer_index` is 0.
+        """Make a block fill a new buffer, and return the block that copies it to the original; `write_buffer_index` is
+        0.
 
-        Unlike that of `te.Schedule`, the loops stay with what computes.
+        Unlike with `te.Schedule`, the loops stay with the computing block.
         """
         with self._recorded("cache_write", block, write_buffer_index, storage_scope) as results:
             schedule = self._functions[block.function].schedule
@@ -262,7 +263,7 @@ class Schedule:
         return made
 
     def rfactor(self, loop: Loop, factor_axis: int = 0) -> Block:
-        """Make partial results, one for each iteration of a loop of a reduction; the block that makes them."""
+        """Compute partial results, one per iteration of a reduction loop; return the block that computes them."""
         with self._recorded("rfactor", loop, factor_axis) as results:
             schedule = self._functions[loop.function].schedule
             partial = schedule.rfactor(loop.stage.tensors[0], loop.axis, factor_axis)
@@ -271,10 +272,10 @@ class Schedule:
         return made
 
     def tensorize(self, block_or_loop: Block | Loop, tensor_intrin: str | TensorIntrin) -> None:
-        """Let an intrinsic, by name, compute what a loop and those inside do, or all loops of a block.
+        """Replace a loop and its inner loops, or all loops of a block, with an intrinsic, given by name.
 
         Raises:
-            ScheduleError: the loops compute something else.
+            ScheduleError: the loops do not match the intrinsic.
         """
         with self._recorded("tensorize", block_or_loop, tensor_intrin):
             stage = block_or_loop.stage
@@ -289,7 +290,7 @@ class Schedule:
             axis = block_or_loop.axis if isinstance(block_or_loop, Loop) else stage.leaf_iter_vars[0]
             stage.tensorize(axis, tensor_intrin)
 
-    # -- what they use
+    # -- helpers
 
     def _function(self, name: str) -> _Function:
         if name not in self._functions:
