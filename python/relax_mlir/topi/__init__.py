@@ -1,6 +1,6 @@
-"""Operators as tensor expressions, with the names and the orders of arguments of TVM's `topi`.
+"""Operators as tensor expressions, with the names and argument orders of TVM's `topi`.
 
-Each takes and gives `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` makes calls of prim funcs of them.
+Each takes and returns `te.Tensor`s of symbolic sizes; `BlockBuilder.emit_te` makes calls of prim funcs from them.
 """
 
 from relax_mlir.topi import image, nn, tag, vision

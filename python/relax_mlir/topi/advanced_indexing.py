@@ -1,6 +1,6 @@
-"""Elements at places that several tensors tell together, as NumPy's ``x[i, j]`` and ``x[i, j] = v``.
+"""Indexing with several index tensors, like NumPy's ``x[i, j]`` and ``x[i, j] = v``.
 
-Indices count from the end where they are negative. One that is out of range is a `BoundsError` of the call.
+Negative indices count from the end. An index out of range raises `BoundsError` at run time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from relax_mlir.topi.tag import INJECTIVE
 
 
 def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
-    """The elements, or parts, at the places that tensors of indices are, which are broadcast against each other.
+    """Select elements, or slices, by index tensors, which are broadcast against each other.
 
-    The result has their common shape, and then the dimensions of `data` behind those that are indexed.
+    The shape of the result is their common shape, followed by the dimensions of `data` that are not indexed.
     """
     return _taken("topi.adv_index", data, indices)
 
 
 def index_tensor(data: Tensor, indices: Sequence[Tensor], from_end: bool = True) -> Tensor:
-    """`adv_index` by the name that Relax's op has. Without `from_end` negative indices are errors of the call, too."""
+    """`adv_index` under the name of Relax's op. Without `from_end`, negative indices are also errors at run time."""
     return _taken("topi.index_tensor", data, indices, from_end)
 
 
@@ -64,10 +64,10 @@ def index_put(
     accumulate: bool = False,
     from_end: bool = True,
 ) -> Tensor:
-    """`data` with `values`, broadcast, at the places that tensors of indices are, as ``data[i, j] = values``.
+    """`data` with `values`, broadcast, written at index tensors: ``data[i, j] = values``.
 
-    They are put in order, so that of several of one place the last one stays; with `accumulate` all are added.
-    Without `from_end` negative indices are errors of the call, too.
+    Values are written in order, so the last one for an element stays; with `accumulate` all are added.
+    Without `from_end`, negative indices are also errors at run time.
     """
     what = "topi.index_put"
     tensor, places, common = _checked(what, data, indices)
@@ -108,7 +108,7 @@ def _found(
     fresh: Fresh,
     from_end: bool,
 ) -> tuple[list[str], list[str]]:
-    """Statements that work out the indices at a place of the common shape, and their names."""
+    """Statements that compute the indices at a position of the common shape, and the names of the indices."""
     lines: list[str] = []
     found: list[str] = []
     for name, place, dim in zip(names, places, tensor.shape, strict=False):
@@ -119,7 +119,7 @@ def _found(
 
 
 def _broadcast_text(name: str, tensor: Tensor, shape: Sequence[Dim], at: Sequence[str]) -> str:
-    """The element of a tensor, broadcast to `shape`, at indices, as text."""
+    """The text of a tensor's element, broadcast to `shape`, at the given indices."""
     own, wide = at[len(at) - tensor.ndim :], shape[len(shape) - tensor.ndim :]
     return text_of(
         name,
@@ -133,7 +133,7 @@ def _broadcast_text(name: str, tensor: Tensor, shape: Sequence[Dim], at: Sequenc
 def _checked(
     what: str, data: Tensor, indices: Sequence[Tensor]
 ) -> tuple[Tensor, list[Tensor], tuple[Dim, ...]]:
-    """The tensor, the indices, and the shape that these have in common."""
+    """The checked tensor and indices, and the common shape of the indices."""
     tensor = require(f"{what}: 'data'", data)
     expect(f"{what}: 'indices'", indices, list | tuple, "a list of tensors")
     places = [index_tensor_of(f"{what}: an entry of 'indices'", item) for item in indices]

@@ -11,9 +11,9 @@ from relax_mlir.topi.tag import INJECTIVE
 
 
 def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0) -> Tensor:
-    """The first elements along `seq_axis` in opposite order, as many as `seq_lengths` says for each of `batch_axis`.
+    """Reverse the first `seq_lengths` elements along `seq_axis`, for each index of `batch_axis`.
 
-    Lengths are held between 0 and the size of the axis.
+    Lengths are clamped to 0 and the size of the axis.
     """
     what = "topi.reverse_sequence"
     tensor, lengths = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'seq_lengths'", seq_lengths)
@@ -32,7 +32,7 @@ def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_ax
 
 
 def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0) -> Tensor:
-    """`mask_value` in the place of elements behind the valid ones along `axis`, which is 0 or 1.
+    """Replace elements at or after `valid_length` along `axis` with `mask_value`; `axis` is 0 or 1.
 
     The other of the first two dimensions is that of the sequences, and `valid_length` has a length for each.
     """

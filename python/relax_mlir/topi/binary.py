@@ -24,7 +24,7 @@ def _is_float(item: Expr) -> bool:
 
 
 def _broadcast(name: str, doc: str, rule: Rule) -> Callable[[Operand, Operand], Any]:
-    def function(lhs: Operand, rhs: Operand) -> Any:  # noqa: ANN401 - a tensor; of numbers an expression
+    def function(lhs: Operand, rhs: Operand) -> Any:  # noqa: ANN401 - a tensor; an expression if both are numbers
         tensors = [item for item in (lhs, rhs) if isinstance(item, Tensor)]
         if not tensors:
             return rule(as_expr(lhs), as_expr(rhs))
@@ -51,7 +51,7 @@ def _logical(operator: str) -> Rule:
 
 
 def _log_add_exp(a: Expr, b: Expr) -> ExprLike:
-    """``max + log1p(exp(-|a - b|))``; equal operands, which may both be infinite, add ``log 2``."""
+    """``max + log1p(exp(-|a - b|))``; for equal operands, possibly infinite, ``a + log 2``."""
     more = functions.log1p(functions.exp(-functions.abs(a - b)))
     return functions.select(a == b, a + 0.6931471805599453, functions.maximum(a, b) + more)
 
@@ -91,10 +91,10 @@ greater_equal = _broadcast("greater_equal", "``lhs >= rhs``", lambda a, b: a >= 
 
 
 def broadcast_to(data: Tensor, shape: Sequence[Any]) -> Tensor:
-    """`data` repeated along new dimensions, and along those of size 1.
+    """`data` repeated along new dimensions, and along dimensions of size 1.
 
     Raises:
-        ShapeError: a size that is neither 1 nor known to be that of `shape`.
+        ShapeError: a size is neither 1 nor provably equal to that of `shape`.
     """
     tensor, dims = require("topi.broadcast_to: 'data'", data), dims_of("topi.broadcast_to: 'shape'", shape)
     own = dims[len(dims) - tensor.ndim :] if tensor.ndim <= len(dims) else []
@@ -107,7 +107,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Any]) -> Tensor:
 
 
 def where(condition: Tensor, x: Operand, y: Operand) -> Tensor:
-    """Elements of `x` where `condition` holds, else of `y`, with broadcasting."""
+    """Elements of `x` where `condition` is true, else of `y`, with broadcasting."""
     test = require("topi.where: 'condition'", condition)
     operands = (test, x, y)
     tensors = [item for item in operands if isinstance(item, Tensor)]

@@ -1,4 +1,4 @@
-"""Draws from distributions by uniform numbers."""
+"""Samples of distributions, based on uniform random numbers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import index_tensor_of, require, require_equal, require_float
 
 CHANCE = "chance"
-"""The tag of what is drawn."""
+"""The tag of samples."""
 
 
 def multinomial_from_uniform(
     prob: Tensor, uniform_sample: Tensor, sample_indices: Tensor, dtype: str = "int64"
 ) -> Tensor:
-    """For each number, the first class of the row that an index says up to which probabilities add up to more.
+    """For each number, the first class of a row at which the cumulative probability exceeds the number.
 
-    The last class if they do not. `prob` is ``(rows, classes)``, the others ``(samples, 1)``, as the result. Sums are
-    taken in float64. A row that does not exist, or has no classes, is a `BoundsError` of the call.
+    If there is none, the last class. `prob` is ``(rows, classes)``; `uniform_sample`, `sample_indices` (rows) and the
+    result are ``(samples, 1)``. Sums are float64. A missing row, or a row without classes, raises `BoundsError` at run
+    time.
     """
     what = "topi.multinomial_from_uniform"
     chances, sample = require(f"{what}: 'prob'", prob), require(f"{what}: 'uniform_sample'", uniform_sample)

@@ -1,4 +1,4 @@
-"""What the operators are written with: checked arguments, axes, places."""
+"""Helpers for the operators: checked arguments, axes, indices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_mlir.te.tensors import Tensor
 
 
 def require(what: str, value: object) -> Tensor:
-    """`value`, which must be a tensor."""
+    """Return `value`, which must be a tensor."""
     expect(what, value, Tensor, "a te.Tensor")
     assert isinstance(value, Tensor)
     return value
@@ -31,7 +31,7 @@ def require_float(what: str, tensor: Tensor) -> None:
 
 
 def index_tensor_of(what: str, value: object) -> Tensor:
-    """`value`, which must be a tensor of integers."""
+    """Return `value`, which must be a tensor of integers."""
     tensor = require(what, value)
     if not tensor.dtype.startswith(("int", "uint")):
         raise DTypeError(f"{what} is {tensor}, which does not hold integers")
@@ -39,20 +39,20 @@ def index_tensor_of(what: str, value: object) -> Tensor:
 
 
 def counted(index: Expr, dim: Dim, from_end: bool = True) -> Expr:
-    """An index that counts from the end of a dimension where it is negative; one too far from it is not changed.
+    """An index that counts from the end if it is negative; it is unchanged if it is too far from the end.
 
-    Without `from_end` negative ones are out of range, too.
+    Without `from_end`, the index is unchanged.
     """
     wide = index.astype("int64")
     if not from_end:
         return wide
     moved = wide + size(dim)
-    # Two choices, not one of two conditions: of those the second is a branch, as it reads memory.
+    # Nested selects instead of a conjunction, whose second operand reads memory and would become a branch.
     return functions.select(wide < 0, functions.select(moved >= 0, moved, wide), wide)
 
 
 def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: str) -> Tensor:
-    """One tensor. Sums and products of 16-bit floats are taken in float32, and rounded once."""
+    """One computed tensor. Sums and products of 16-bit floats are computed in float32 and rounded once."""
     found = compute(tuple(shape), value, name, tag)
     assert isinstance(found, Tensor)
     if found.dtype not in ("float16", "bfloat16") or not isinstance(found.op, ComputeOp):
@@ -74,10 +74,11 @@ def computed(shape: Sequence[Dim], value: Callable[..., Any], name: str, tag: st
 
 
 def axis_of(what: str, axis: object, rank: int) -> int:
-    """An axis, counted from the front.
+    """An axis, normalized to a non-negative integer.
 
     Raises:
-        ArgumentError: no integer, or none of so many axes.
+        ArgumentError: not an integer.
+        ShapeError: the axis is out of range.
     """
     expect(f"{what}: 'axis'", axis, int, "an integer")
     assert isinstance(axis, int)
@@ -87,7 +88,7 @@ def axis_of(what: str, axis: object, rank: int) -> int:
 
 
 def axes_of(what: str, axes: object, rank: int) -> list[int]:
-    """Several axes, or all of them (None), counted from the front, in order."""
+    """Several axes, or all of them (None), normalized and sorted."""
     if axes is None:
         return list(range(rank))
     given = list(axes) if isinstance(axes, list | tuple) else [axes]
@@ -98,33 +99,33 @@ def axes_of(what: str, axes: object, rank: int) -> list[int]:
 
 
 def dims_of(what: str, values: object) -> list[Dim]:
-    """Sizes as users give them."""
+    """Sizes given by a user."""
     given = list(values) if isinstance(values, list | tuple) else [values]
     return [dim_of(what, value) for value in given]
 
 
 def dim_of(what: str, value: object) -> Dim:
-    """A size, or a place: an integer, a symbol, an expression of symbols."""
+    """A size or an index: an integer, a symbol, or an expression of symbols."""
     if isinstance(value, bool) or not isinstance(value, int | str | symbolic.Expr):
         raise ArgumentError(f"{what}: {value!r} ({type(value).__name__}) is no integer and no size")
     return symbolic.to_dim(value)
 
 
 def size(dim: Dim) -> ExprLike:
-    """A size as part of an expression."""
+    """A size as an operand of an expression."""
     return dim if isinstance(dim, int) else Size(dim)
 
 
 def held(index: Expr, dim: Dim) -> Expr:
-    """An index in range, where there is anything; see `guarded`."""
+    """Clamp an index to the dimension, or to 0 if it is empty; see `guarded`."""
     place = index if index.kind == INDEX else Call("index", [index], INDEX)
     return functions.maximum(functions.minimum(place, size(dim - 1)), 0)
 
 
 def guarded(item: Expr, places: Sequence[tuple[Expr, Dim]]) -> Expr:
-    """An element, or 0 where there is none: `places` are its indices that are `held`, of dimensions of these sizes.
+    """An element, or 0 if a dimension is empty: `places` are its `held` indices with the sizes of their dimensions.
 
-    It is how an access at a place that is data is proved to be in bounds, so that it runs on vectors.
+    This proves that an access at a data-dependent index is in bounds, so that it can be vectorised.
     """
     tests = [place < size(dim) for place, dim in places if not symbolic.prove_less_equal(1, dim)]
     if not tests:
@@ -133,15 +134,15 @@ def guarded(item: Expr, places: Sequence[tuple[Expr, Dim]]) -> Expr:
 
 
 def flattened(indices: Sequence[ExprLike], shape: Sequence[Dim]) -> Any:  # noqa: ANN401 - an expression, or 0
-    """The place in row-major order of the element at `indices`."""
+    """The row-major linear index of the element at `indices`."""
     place: Any = 0
     for number, (index, dim) in enumerate(zip(indices, shape, strict=True)):
         place = index if number == 0 else place * size(dim) + index
     return place
 
 
-def unflattened(place: Any, shape: Sequence[Dim]) -> list[Any]:  # noqa: ANN401 - expressions, or numbers
-    """The indices of the element at a place in row-major order."""
+def unflattened(place: Any, shape: Sequence[Dim]) -> list[Any]:  # noqa: ANN401 - expressions or numbers
+    """The indices of the element at a row-major linear index."""
     found: list[Any] = []
     rest = place
     for number, dim in reversed(list(enumerate(shape))):
@@ -161,19 +162,19 @@ def product(dims: Sequence[Dim]) -> Dim:
 
 
 def replaced(indices: Sequence[Expr], axis: int, value: ExprLike) -> list[ExprLike]:
-    """Indices with another one at `axis`."""
+    """The indices with `value` at `axis`."""
     return [*indices[:axis], value, *indices[axis + 1 :]]
 
 
 def require_equal(what: str, first: Sequence[Dim], second: Sequence[Dim]) -> None:
-    """Raise `ShapeError` unless two shapes are known to be equal."""
+    """Raise `ShapeError` unless two shapes are provably equal."""
     if len(first) != len(second) or not all(map(symbolic.prove_equal, first, second)):
         shown = " and ".join(f"({', '.join(map(str, shape))})" for shape in (first, second))
         raise ShapeError(f"{what}: the shapes {shown} are not known to be equal")
 
 
 def require_at_most(what: str, found: Sequence[Dim], most: Sequence[Dim], axis: int) -> None:
-    """Raise `ShapeError` if a dimension of indices, but for `axis`, is known to be more than that of the tensor."""
+    """Raise `ShapeError` if a dimension of indices, except for `axis`, provably exceeds that of the tensor."""
     for number, (has, wanted) in enumerate(zip(most, found, strict=True)):
         if number != axis and symbolic.prove_less_equal(has + 1, wanted):
             raise ShapeError(f"{what}: dimension {number} of the indices is {wanted}, more than {has}")

@@ -1,4 +1,4 @@
-"""Tensors of no tensors."""
+"""Create tensors without input tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_mlir.topi.tag import ELEMWISE, INJECTIVE
 
 
 def full(shape: Sequence[Any], dtype: str, fill_value: Any) -> Tensor:  # noqa: ANN401 - a number or an expression
-    """A tensor of one number."""
+    """A tensor filled with one value."""
     wanted = dtypes.dtype(dtype).name
     dims = dims_of("topi.full: 'shape'", shape)
     if isinstance(fill_value, int | float):
@@ -28,15 +28,15 @@ def full(shape: Sequence[Any], dtype: str, fill_value: Any) -> Tensor:  # noqa: 
 
 
 def full_like(x: Tensor, fill_value: Any) -> Tensor:  # noqa: ANN401 - a number or an expression
-    """A tensor of one number, with the shape and dtype of `x`."""
+    """A tensor filled with one value, with the shape and dtype of `x`."""
     tensor = require("topi.full_like: 'x'", x)
     return full(tensor.shape, tensor.dtype, fill_value)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") -> Tensor:  # noqa: ANN401 - sizes, numbers
-    """``start, start + step, …`` up to, without, `stop`; from 0 if there is only a stop.
+    """``start, start + step, …``, excluding `stop`; from 0 if only one bound is given.
 
-    Integers and symbols, or floats: then all three are numbers.
+    Integers and symbols, or floats; with floats all three are constants.
     """
     begin, end = (0, start) if stop is None else (start, stop)
     wanted = dtypes.dtype(dtype)
@@ -52,7 +52,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: str = "float32") 
 
 
 def _require_held(first: Dim | float, by: float, count: Dim, dtype: DType) -> None:
-    """Raise `DTypeError` if numbers of a range that no symbol hides are beyond `dtype`."""
+    """Raise `DTypeError` if values of a constant range do not fit `dtype`."""
     if isinstance(first, int | float) and isinstance(count, int) and count:
         dtypes.require_held("topi.arange: the first number", first, dtype)
         dtypes.require_held("topi.arange: the last number", first + (count - 1) * by, dtype)
@@ -74,7 +74,7 @@ def _float_range(begin: Any, end: Any, step: Any, dtype: str) -> Tensor:  # noqa
 
 
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
-    """A tensor for each of the given ones, of rank 1: its elements along its own dimension of the grid of all."""
+    """For each of the tensors of rank 1, a tensor with its elements along its dimension of the common grid."""
     tensors = [require("topi.meshgrid: a tensor", tensor) for tensor in a_tuple]
     if indexing not in ("ij", "xy") or any(tensor.ndim > 1 for tensor in tensors):
         raise ArgumentError("topi.meshgrid: takes tensors of one dimension, and 'indexing' is 'ij' or 'xy'")
@@ -101,7 +101,7 @@ def one_hot(
     axis: int = -1,
     dtype: str = "float32",
 ) -> Tensor:
-    """`on_value` where the place along a new axis, of length `depth`, is the index, elsewhere `off_value`."""
+    """`on_value` where the position along a new axis, of length `depth`, equals the index, `off_value` for the rest."""
     tensor, length = require("topi.one_hot: 'indices'", indices), dim_of("topi.one_hot: 'depth'", depth)
     place = axis_of("topi.one_hot", axis, tensor.ndim + 1)
     shape = [*tensor.shape[:place], length, *tensor.shape[place:]]

@@ -1,4 +1,4 @@
-"""Matrices by their diagonals."""
+"""Operators on diagonals of matrices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: str = "float32") -> Tensor:  # noqa: ANN401 - sizes
-    """The matrix of `n` rows and `m` columns (as many by default) with 1 on the diagonal `k`, and 0 elsewhere."""
+    """The matrix of `n` rows and `m` columns (by default `n`) with 1 on the diagonal `k`, and 0 for the rest."""
     rows = dim_of("topi.eye: 'n'", n)
     columns = rows if m is None else dim_of("topi.eye: 'm'", m)
     diagonal, kind = dim_of("topi.eye: 'k'", k), dtypes.dtype(dtype).name
@@ -36,9 +36,9 @@ def matrix_set_diag(
 
     Args:
         data: matrices.
-        diagonal: for one diagonal the new elements; for several ``(…, diagonals, longest)``, the uppermost first.
+        diagonal: the new elements of one diagonal; for several ``(…, diagonals, longest)``, the uppermost first.
         k: a diagonal, or the lowest and the highest of several.
-        align: the side on which shorter diagonals above and below the main one stand: "RIGHT_LEFT", "LEFT_RIGHT",
+        align: the alignment of shorter diagonals above and below the main one: "RIGHT_LEFT", "LEFT_RIGHT",
             "LEFT_LEFT" or "RIGHT_RIGHT".
     """
     what = "topi.matrix_set_diag"

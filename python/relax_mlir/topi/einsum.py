@@ -1,4 +1,4 @@
-"""Sums of products by the names of axes."""
+"""Einstein summation and tensordot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ELLIPSIS = "..."
 
 @dataclass(frozen=True)
 class _Operand:
-    """A tensor with a name for each axis; those of the ellipsis are numbers, counted from the last one."""
+    """A tensor with a name for each axis; axes of the ellipsis have numbers, counted from the last one."""
 
     tensor: Tensor
     names: tuple[str, ...]
@@ -32,8 +32,8 @@ class _Operand:
 def einsum(subscripts: str, *operand: Tensor) -> Tensor:
     """The sum of products of elements, as NumPy's `einsum`: ``einsum("ij,jk->ik", a, b)``.
 
-    Axes of one name are as long as each other; one that an operand names twice is its diagonal; one that the result
-    does not have is summed over. An ellipsis stands for all other axes, which are broadcast. Without ``->`` the result
+    Axes of the same name have the same length. A repeated name in an operand selects its diagonal. Axes that are not in
+    the result are summed. An ellipsis denotes all other axes, which are broadcast. Without ``->`` the result
     has the axes of the ellipsis and then those that appear once, in alphabetical order.
     """
     if not isinstance(subscripts, str):
@@ -99,7 +99,7 @@ def _result(subscripts: str, text: str | None, letters: str, broadcast: Sequence
 
 
 def _sizes(operands: Sequence[_Operand]) -> dict[str, Dim]:
-    """How long each axis is; those of the ellipsis are 1 in some operands."""
+    """The length of each axis; axes of the ellipsis may have length 1 in some operands."""
     sizes: dict[str, Dim] = {}
     for item in operands:
         for name, dim in zip(item.names, item.tensor.shape, strict=True):

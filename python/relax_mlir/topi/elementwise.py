@@ -1,4 +1,4 @@
-"""Functions of every element."""
+"""Elementwise functions of one tensor."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ negative, identity = _mapped("negative", lambda x: -x), _mapped("identity", lamb
 
 
 def sign(x: Tensor) -> Tensor:
-    """-1, 0 or 1 by the sign of every element; NaN of NaN."""
+    """-1, 0 or 1 by the sign of every element; NaN for NaN."""
     tensor = require("topi.sign: 'x'", x)
 
     def value(*i: Expr) -> Expr:
@@ -57,25 +57,25 @@ def sign(x: Tensor) -> Tensor:
 
 
 def logical_not(x: Tensor) -> Tensor:
-    """Whether an element is zero, or False."""
+    """True where an element is zero or False."""
     tensor = require("topi.logical_not: 'x'", x)
     return computed(tensor.shape, lambda *i: ~truth(tensor(*i)), "T_logical_not", ELEMWISE)
 
 
 def bitwise_not(x: Tensor) -> Tensor:
-    """Every bit of an integer, or a bool, turned over."""
+    """Invert every bit of an integer, or a bool."""
     tensor = require("topi.bitwise_not: 'x'", x)
     return computed(tensor.shape, lambda *i: ~tensor(*i), "T_bitwise_not", ELEMWISE)
 
 
 def cast(x: Tensor, dtype: str) -> Tensor:
-    """Every element converted, as `astype` does."""
+    """Convert every element, as `astype` does."""
     tensor, wanted = require("topi.cast: 'x'", x), dtypes.dtype(dtype).name
     return computed(tensor.shape, lambda *i: tensor(*i).astype(wanted), "T_cast", ELEMWISE)
 
 
 def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
-    """Every element, or the nearest number from `a_min` to `a_max`; NaN of NaN."""
+    """Clamp every element to the range from `a_min` to `a_max`; NaN stays NaN."""
     tensor = require("topi.clip: 'x'", x)
     for name, number in (("a_min", a_min), ("a_max", a_max)):
         dtypes.require_held(f"topi.clip: '{name}'", number, dtypes.dtype(tensor.dtype))
@@ -88,5 +88,5 @@ def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
 
 
 def truth(item: Expr) -> Expr:
-    """Whether an element is not zero."""
+    """True if an element is not zero."""
     return item if item.kind == BOOL else as_expr(item) != 0

@@ -1,7 +1,7 @@
-"""Elements at places that other tensors tell.
+"""Gather elements by index tensors.
 
-Indices count from the end where they are negative, except in `take` with `mode` "clip". One that is out of range is
-a `BoundsError` of the call.
+Negative indices count from the end, except in `take` with `mode` "clip". An index out of range raises `BoundsError` at
+run time.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from relax_mlir.topi.tag import INJECTIVE
 def take(
     a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
 ) -> Tensor:
-    """Elements, or parts along an axis, at indices.
+    """Take elements, or slices along an axis, at indices.
 
     Args:
-        a: the tensor; without an axis it is taken in row-major order.
-        indices: integers of any shape, which stands in the result in the place of the axis.
+        a: the tensor; without an axis it is flattened in row-major order.
+        indices: integers of any shape, which replaces the axis in the shape of the result.
         axis: the axis.
-        batch_dims: so many first dimensions that both have, and that are taken together.
-        mode: "clip": indices are held in range; "wrap": they are taken modulo the size; "fast": they count from the end
-            where they are negative, and others are errors of the call.
+        batch_dims: the number of leading batch dimensions that both tensors share.
+        mode: "clip": indices are clamped; "wrap": they are taken modulo the size; "fast": negative indices count
+            from the end, and indices out of range are errors at run time.
     """
     what = "topi.take"
     tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
@@ -83,10 +83,10 @@ def _moded(index: Expr, dim: Dim, mode: str) -> Expr:
 
 
 def gather(data: Tensor, axis: int, indices: Tensor, from_end: bool = True) -> Tensor:
-    """The elements at the places of the result, but for the axis, along which `indices` say the place.
+    """Gather elements: the index along the axis is taken from `indices`, the others are those of the result.
 
-    It is ONNX's GatherElements. Along other dimensions the indices have at most what the tensor has: what is not known
-    is checked at run time. Without `from_end` negative indices are errors of the call, too.
+    It is ONNX's GatherElements. Along other dimensions the indices are at most as large as the tensor, which is checked
+    at run time if it is unknown. Without `from_end`, negative indices are also errors at run time.
     """
     what = "topi.gather"
     tensor, index = require(f"{what}: 'data'", data), index_tensor_of(f"{what}: 'indices'", indices)
@@ -103,13 +103,13 @@ def gather(data: Tensor, axis: int, indices: Tensor, from_end: bool = True) -> T
 
 
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """Elements, or parts, at the places that the columns of `indices` are.
+    """Gather elements, or slices, at the index vectors in the columns of `indices`.
 
     Args:
         a: the tensor.
-        indices: of shape ``(k, …)``: the first dimension has the indices of the first ``k`` dimensions of `a`, behind
-            those of `batch_dims`.
-        batch_dims: so many first dimensions that `a` and the rest of the indices have, taken together.
+        indices: of shape ``(k, …)``: the first dimension has the indices of ``k`` dimensions of `a`, which follow
+            the batch dimensions.
+        batch_dims: the number of leading batch dimensions, shared by `a` and the other dimensions of `indices`.
     """
     what = "topi.gather_nd"
     tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
@@ -119,7 +119,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 
 
 def gather_vectors(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """`gather_nd` with the indices in the last dimension of `indices`, as ONNX's GatherND and Relax's op."""
+    """`gather_nd` with the index vectors in the last dimension of `indices`, as ONNX's GatherND and Relax's op."""
     what = "topi.gather_vectors"
     tensor, index = require(f"{what}: 'a'", a), index_tensor_of(f"{what}: 'indices'", indices)
     count = index.shape[-1] if index.ndim else None
@@ -146,7 +146,7 @@ def _vectors_taken(
     width = len(rest)
     within = tensor.shape[batch_dims + count :]
 
-    def vector(number: Any, at: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - expressions, or texts
+    def vector(number: Any, at: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - expressions or strings
         return [*at, number] if is_last else [number, *at]
 
     def places(names: Sequence[str], at: Sequence[str], fresh: Fresh) -> tuple[list[str], list[str]]:
@@ -173,7 +173,7 @@ def _vectors_taken(
 
 
 def embedding(table: Tensor, indices: Tensor) -> Tensor:
-    """The rows of a matrix at indices; others than those of rows, also negative ones, are errors of the call."""
+    """The rows of a matrix at indices; indices out of range, also negative ones, are errors at run time."""
     matrix = require("topi.embedding: 'table'", table)
     index = index_tensor_of("topi.embedding: 'indices'", indices)
     return computed(

@@ -1,6 +1,6 @@
-"""Layouts: which dimension of a tensor is which, as TVM's names say it (``NHWC``, ``HWIO``).
+"""Layouts: the order of the dimensions of a tensor, by TVM's names (``NHWC``, ``HWIO``).
 
-Operators are written for one layout. Others are put in its order before, and the result back behind.
+Operators are written for one layout. Tensors of other layouts are transposed before and after.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from relax_mlir.topi.manipulate import transpose
 
 
 def require_layout(what: str, layout: object, letters: str) -> str:
-    """A layout that has just the given letters.
+    """A layout that consists of the given letters.
 
     Raises:
         UnsupportedError: a layout with blocks of channels, such as ``NCHW16c``.
@@ -30,7 +30,7 @@ def require_layout(what: str, layout: object, letters: str) -> str:
 
 
 def reordered(what: str, tensor: Tensor, layout: str, wanted: str) -> Tensor:
-    """A tensor of a layout, in another one of the same letters."""
+    """Transpose a tensor from `layout` to `wanted`, which has the same letters."""
     if require(what, tensor).ndim != len(layout):
         raise ShapeError(f"{what}: {tensor} is not of the {len(layout)} dimensions of the layout {layout}")
     return tensor if layout == wanted else transpose(tensor, [layout.index(letter) for letter in wanted])
@@ -39,11 +39,11 @@ def reordered(what: str, tensor: Tensor, layout: str, wanted: str) -> Tensor:
 def in_layout(
     what: str, data: Tensor, layout: str, wanted: str, operator: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """`operator`, which knows the layout `wanted`, on a tensor of another one; the result has that, too."""
+    """Apply `operator`, which expects the layout `wanted`, to a tensor of another layout; convert the result back."""
     own = require_layout(what, layout, wanted)
     return reordered(what, operator(reordered(what, data, own, wanted)), wanted, own)
 
 
 def kernel_in(what: str, kernel: Tensor, layout: str, wanted: str) -> Tensor:
-    """Weights of a layout (none: `wanted`) in the layout `wanted`."""
+    """Convert weights to the layout `wanted`, which is also the default layout."""
     return reordered(what, kernel, require_layout(what, layout or wanted, wanted), wanted)

@@ -1,4 +1,4 @@
-"""Elements in other places, and of several tensors in one."""
+"""Move elements, and combine tensors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reshape(a: Tensor, newshape: Sequence[Any]) -> Tensor:
     """The elements in row-major order with another shape; one size may be -1.
 
     Raises:
-        ShapeError: the numbers of elements are not known to be equal.
+        ShapeError: the numbers of elements are not provably equal.
     """
     tensor = require("topi.reshape: 'a'", a)
     dims = dims_of("topi.reshape: 'newshape'", newshape)
@@ -103,7 +103,7 @@ def squeeze(a: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
 
 
 def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
-    """The tensor with `num_newaxis` dimensions of size 1 before dimension `axis`."""
+    """Insert `num_newaxis` dimensions of size 1 before dimension `axis`."""
     tensor = require("topi.expand_dims: 'a'", a)
     place = axis_of("topi.expand_dims", axis, tensor.ndim + 1)
     if not isinstance(num_newaxis, int) or num_newaxis < 0:
@@ -126,7 +126,7 @@ def _together(what: str, tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Concatenate tensors along an axis."""
     tensors = _together("topi.concatenate", a_tuple)
     first = tensors[0]
     place = axis_of("topi.concatenate", axis, first.ndim)
@@ -154,17 +154,17 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors of one shape along a new axis."""
+    """Stack tensors of the same shape along a new axis."""
     found = _together("topi.stack", tensors)
     place = axis_of("topi.stack", axis, found[0].ndim + 1)
     return concatenate([expand_dims(tensor, place) for tensor in found], place)
 
 
 def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:  # noqa: ANN401 - see below
-    """Parts of a tensor along an axis: so many equal ones, or those between the places of a list.
+    """Split a tensor along an axis into a number of equal sections, or at a list of indices.
 
     Raises:
-        ShapeError: the size is not known to be divisible.
+        ShapeError: the size is not provably divisible.
     """
     tensor = require("topi.split: 'ary'", ary)
     place = axis_of("topi.split", axis, tensor.ndim)
@@ -192,14 +192,14 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
 
 
 def _clamped(place: Dim, whole: Dim) -> Dim:
-    """A place in a dimension, counted from the end where it is negative, from 0 to the end."""
+    """An index, counted from the end if negative, clamped to the range from 0 to the end."""
     if isinstance(place, int) and place < 0:
         return symbolic.maximum(whole + place, 0)
     return symbolic.minimum(place, whole)
 
 
 def tile(a: Tensor, reps: Any) -> Tensor:  # noqa: ANN401 - a number of repeats, or a list of them
-    """The tensor repeated as a whole along its last dimensions, or new ones, so many times each."""
+    """Repeat the whole tensor along its last dimensions, or along new ones; `reps` are the repeats."""
     tensor, counts = require("topi.tile: 'a'", a), dims_of("topi.tile: 'reps'", reps)
     rank = max(tensor.ndim, len(counts))
     old = [*[1] * (rank - tensor.ndim), *tensor.shape]
@@ -214,7 +214,7 @@ def tile(a: Tensor, reps: Any) -> Tensor:  # noqa: ANN401 - a number of repeats,
 
 
 def repeat(a: Tensor, repeats: Any, axis: int) -> Tensor:  # noqa: ANN401 - a size
-    """Every element `repeats` times, one after the other along an axis."""
+    """Repeat every element `repeats` times along an axis."""
     tensor = require("topi.repeat: 'a'", a)
     place, count = axis_of("topi.repeat", axis, tensor.ndim), dim_of("topi.repeat: 'repeats'", repeats)
     if isinstance(count, int) and count < 0:
@@ -226,7 +226,7 @@ def repeat(a: Tensor, repeats: Any, axis: int) -> Tensor:  # noqa: ANN401 - a si
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
-    """The elements in opposite order along an axis."""
+    """Reverse the elements along an axis."""
     tensor = require("topi.flip: 'a'", a)
     place = axis_of("topi.flip", axis, tensor.ndim)
     last = size(tensor.shape[place] - 1)
@@ -243,13 +243,13 @@ def strided_slice(
     axes: Sequence[int] | None = None,
     slice_mode: str = "end",
 ) -> Tensor:
-    """Elements from `begin` up to, without, `end` in steps, as Python's slices.
+    """Elements from `begin` to `end`, exclusive, in steps, as Python's slices.
 
     Args:
-        begin, end: places, integers or symbols; negative integers count from the end. With `slice_mode` "size", `end`
-            are lengths, -1 for all the rest.
-        strides: steps, integers but 0; 1 by default.
-        axes: what they belong to; by default the first dimensions.
+        begin, end: integers or symbols; negative integers count from the end. With `slice_mode` "size", `end` has
+            lengths, -1 for the rest of the dimension.
+        strides: steps, integers other than 0; 1 by default.
+        axes: the axes of the slices; by default the first dimensions.
     """
     what = "topi.strided_slice"
     tensor = require(f"{what}: 'a'", a)
@@ -283,7 +283,7 @@ def strided_slice(
 
 
 def _range(first: Dim, last: Dim, step: int, whole: Dim) -> tuple[tuple[Dim, int], Dim]:
-    """The first place of a slice with its step, and how many there are."""
+    """The first index of a slice with its step, and the number of elements."""
     if step > 0:
         begin, end = _clamped(first, whole), _clamped(last, whole)
         return (begin, step), symbolic.maximum(symbolic.ceildiv(end - begin, step), 0)
@@ -294,7 +294,7 @@ def _range(first: Dim, last: Dim, step: int, whole: Dim) -> tuple[tuple[Dim, int
 
 
 def trilu(data: Tensor, k: Any, upper: bool) -> Tensor:  # noqa: ANN401 - a diagonal: an integer or a symbol
-    """The elements on and above (`upper`), or below, the diagonal `k` of the last two dimensions; 0 elsewhere."""
+    """The elements on and above (`upper`), or on and below, the diagonal `k` of the last two dimensions; else 0."""
     tensor, diagonal = require("topi.trilu: 'data'", data), dim_of("topi.trilu: 'k'", k)
     if tensor.ndim < 2:
         raise ShapeError(f"topi.trilu: {tensor} has no two dimensions")

@@ -1,4 +1,4 @@
-"""The middle of elements, how they spread, and in which interval they are."""
+"""Medians, variances and histogram bins."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Axis = int | Sequence[int] | None
 
 
 def median(data: Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor | list[Tensor]:
-    """The lower middle one of the elements along an axis, with its index (int64), as torch's; or of all, without one.
+    """The lower median along an axis with its index (int64), as in torch; without an axis, the median of all elements.
 
-    NaN if one is, the first one. The middle of no elements is a `BoundsError` of the call.
+    The first NaN if there is one. The median of no elements raises `BoundsError` at run time.
     """
     what = "topi.median"
     tensor = require(f"{what}: 'data'", data)
@@ -70,15 +70,15 @@ def _middle(tensor: Tensor, place: int, keepdims: bool) -> tuple[Tensor, Tensor]
 
 
 def bucketize(input_tensor: Tensor, boundaries: Tensor, right: bool = False, dtype: str = "int64") -> Tensor:
-    """The number of the interval between sorted boundaries that each element is in.
+    """The index of the interval between sorted boundaries that contains each element.
 
-    A boundary belongs to the interval before it, or, with `right`, behind it.
+    A boundary belongs to the interval before it, or, with `right`, to the one after it.
     """
     return searchsorted(boundaries, input_tensor, right, dtype)
 
 
 def variance(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The mean of the squares of distances from the mean."""
+    """The mean squared deviation from the mean."""
     tensor = require("topi.variance: 'data'", data)
     require_float("topi.variance", tensor)
     distance = subtract(tensor, reduce.mean(tensor, axis, keepdims=True))
@@ -91,7 +91,7 @@ def std(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
 
 
 def logsumexp(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """``log(sum(exp(data)))``, without overflow; -inf of no elements."""
+    """``log(sum(exp(data)))``, without overflow; -inf for no elements."""
     tensor = require("topi.logsumexp: 'data'", data)
     require_float("topi.logsumexp", tensor)
     most = reduce.max(tensor, axis, keepdims=True)
@@ -116,7 +116,7 @@ def logsumexp(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor
 
 
 def collapse_sum(data: Tensor, target_shape: Sequence[Dim]) -> Tensor:
-    """The sums that make a shape of one that it broadcasts to: over new dimensions, and those where it has 1."""
+    """Sum a tensor to a shape that broadcasts to its shape: over new dimensions, and over dimensions of size 1."""
     what = "topi.collapse_sum"
     tensor, wanted = require(f"{what}: 'data'", data), dims_of(f"{what}: 'target_shape'", target_shape)
     more = tensor.ndim - len(wanted)

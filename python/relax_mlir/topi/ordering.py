@@ -1,7 +1,7 @@
-"""Elements in order by their bits: a radix sort of rows, and the first few of each row.
+"""Order elements by their bits: a radix sort of rows, and the first elements of each row.
 
-Every element becomes an unsigned number, its key, so that smaller keys stand first. Both keep equal elements in the
-order that they have.
+Every element is mapped to an unsigned integer, its key; smaller keys come first. Both functions keep the order of
+equal elements.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from relax_mlir.te.own_loops import Fresh, LoopOp, element, grid
 from relax_mlir.te.tensors import Tensor
 
 SORT = "sort"
-"""The tag of what sorting gives."""
+"""The tag of results of sorting."""
 DIGIT, DIGITS = 8, 256
-"""The bits of a digit, and how many digits there are."""
+"""The number of bits of a digit, and the number of digits."""
 SHORT = 96
-"""In rows of so many elements, each is compared with all others, on vectors."""
+"""Up to this row length, each element is compared with all others, vectorised."""
 
 At = Callable[[str, str], str]
-"""The element of a tensor at a place of the row."""
+"""The text of a tensor's element at a position of the row."""
 
 
 def order_of(tensor: Tensor, place: int, ascending: bool, dtype: str = "int64") -> Tensor:
-    """The indices of the elements along a dimension, in order; a NaN counts as the largest number."""
+    """The indices that sort the elements along a dimension; NaN counts as the largest value."""
     length = tensor.shape[place]
     others = [dim for number, dim in enumerate(tensor.shape) if number != place]
 
@@ -51,7 +51,7 @@ def order_of(tensor: Tensor, place: int, ascending: bool, dtype: str = "int64") 
 
 
 def first_of(tensor: Tensor, place: int, count: Dim, ascending: bool) -> Tensor:
-    """The indices (int64) of the first `count` elements in order along a dimension, which are few."""
+    """The indices (int64) of the first `count` elements in order along a dimension, for a small `count`."""
     length = tensor.shape[place]
     others = [dim for number, dim in enumerate(tensor.shape) if number != place]
 
@@ -92,7 +92,7 @@ def first_of(tensor: Tensor, place: int, count: Dim, ascending: bool) -> Tensor:
 
 
 class _Sorting:
-    """Statements that sort the keys of one row, and their places with them."""
+    """Statements that sort the keys of one row, together with their positions."""
 
     def __init__(self, dtype: str, length: Dim, ascending: bool, fresh: Fresh) -> None:
         self.dtype, self.length, self.ascending, self.fresh = dtype, length, ascending, fresh
@@ -102,7 +102,7 @@ class _Sorting:
         )
 
     def buffers(self) -> list[str]:
-        """Two of keys and two of places, of which `which` says the one that is read."""
+        """Two buffers of keys and two of positions; `which` selects the pair that is read."""
         return [
             f'{self.keys} = T.alloc_buffer((2, {_quoted(self.length)}), "uint{self.bits}")',
             f'{self.places} = T.alloc_buffer((2, {_quoted(self.length)}), "int64")',
@@ -111,11 +111,11 @@ class _Sorting:
         ]
 
     def place(self, index: str) -> str:
-        """Where the element stood that is at `index` in order."""
+        """The original position of the element at `index` in sorted order."""
         return f"{self.places}[T.index({self.which}[0]), {index}]"
 
     def sorted(self, item: Callable[[str], str]) -> list[str]:
-        """Sort the row whose elements are `item` of an index."""
+        """Sort the row whose element at an index is given by `item`."""
         i, key = self.fresh("i"), self.fresh("key")
         return [
             f"{self.which}[0] = 0",
@@ -131,7 +131,7 @@ class _Sorting:
         ]
 
     def compared(self) -> list[str]:
-        """The place of each element: how many are smaller, or equal and stand before it."""
+        """Compute the rank of each element: the number of smaller elements, and of equal ones before it."""
         i, j, key, smaller, to = (self.fresh(name) for name in ("i", "j", "key", "smaller", "to"))
         kind = f"int{max(self.bits, 32)}"
         one, none = f"T.{kind}(1)", f"T.{kind}(0)"
@@ -156,12 +156,12 @@ class _Sorting:
         ]
 
     def digit(self, key: str, number: int) -> str:
-        """One of the digits of a key, the lowest one being 0."""
+        """Digit `number` of a key; digit 0 is the lowest."""
         shifted = f"({key} >> T.uint{self.bits}({number * DIGIT}))" if number else key
         return f"T.index({shifted} & T.uint{self.bits}({DIGITS - 1}))"
 
     def counted(self) -> list[str]:
-        """How often each digit is there, of all places."""
+        """Count the occurrences of each value of each digit."""
         d, v, i, key = (self.fresh(name) for name in ("d", "v", "i", "key"))
         lines = [
             f"for {d}, {v} in T.grid({self.bits // DIGIT}, {DIGITS}):",
@@ -178,7 +178,7 @@ class _Sorting:
         return lines
 
     def moved(self, number: int) -> list[str]:
-        """Elements move by one of their digits, unless all have the same one."""
+        """Move elements by one of their digits, unless all have the same value."""
         v, i, key, own, to, count = (self.fresh(name) for name in ("v", "i", "key", "own", "to", "count"))
         total, one, other = self.fresh("total"), self.fresh("one"), self.fresh("other")
         return [
@@ -203,12 +203,12 @@ class _Sorting:
 
 
 def bits_of(dtype: str) -> int:
-    """How many bits a key has."""
+    """The number of bits of a key."""
     return max(dtypes.dtype(dtype).bits, DIGIT)
 
 
 def key_lines(item: str, dtype: str, ascending: bool, key: str, fresh: Fresh) -> list[str]:
-    """Statements that make the key of an element: an unsigned number that is smaller where it stands before."""
+    """Statements that compute the key of an element: an unsigned integer that increases in sorting order."""
     kind, bits = dtypes.dtype(dtype), bits_of(dtype)
     unsigned, top = f"uint{bits}", f"T.uint{bits}({1 << (bits - 1)})"
     value, raw, up = fresh("value"), fresh("bits"), fresh("up")
@@ -228,7 +228,7 @@ def key_lines(item: str, dtype: str, ascending: bool, key: str, fresh: Fresh) ->
 
 
 def _has_elements(tensor: Tensor) -> str:
-    """A test, so that a tensor without elements costs neither buffers nor rounds of loops, however large others are."""
+    """A condition, so that an empty tensor costs neither buffers nor iterations, even if other dimensions are large."""
     tests = [f"{dim} > 0" for dim in tensor.shape if not isinstance(dim, int) or dim < 1]
     return f"if {' and '.join(tests) or 'True'}:"
 

@@ -1,4 +1,4 @@
-"""Loops over parts of a tensor at places that other tensors tell: places are worked out once for each part."""
+"""Gather slices of a tensor by index tensors; the indices are computed once for each slice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.tag import INJECTIVE
 
 Places = Callable[[Sequence[str], Sequence[str], Fresh], tuple[list[str], list[str]]]
-"""Of the names of the tensors of indices and of a place among the parts, statements, and the indices of the part."""
+"""Takes the names of the index tensors and a position; returns statements, and the indices of the slice."""
 
 
 def parts_taken(
@@ -21,7 +21,7 @@ def parts_taken(
     places: Places,
     name: str,
 ) -> Tensor:
-    """The parts of `tensor`, of shape `within`, at `places`: a tensor of shape `outer` and then `within`."""
+    """Gather the slices of `tensor`, of shape `within`, at `places`: a tensor of shape `outer` followed by `within`."""
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         at, inner = [fresh("j") for _ in outer], [fresh("j") for _ in within]

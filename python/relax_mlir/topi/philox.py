@@ -1,4 +1,4 @@
-"""Random words by a counter: Philox 4x32-10 (Salmon et al., 2011)."""
+"""Random words from a counter: Philox 4x32-10 (Salmon et al., 2011)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from relax_mlir.te.tensors import Tensor
 ROUNDS = 10
 FACTORS = (0xD2511F53, 0xCD9E8D57)
 STEPS = (0x9E3779B9, 0xBB67AE85)
-"""What the words of the key grow by from round to round."""
+"""The increments of the words of the key per round."""
 MASK = 0xFFFFFFFF
 TAG = "random"
 
 
 def random_words(state: Tensor, count: Dim) -> list[Tensor]:
-    """`count` words (``uint32``) of a state (key and counter, three ``uint64``), and the state behind them."""
+    """`count` words (``uint32``) of a state (key and counter, three ``uint64``), and the next state."""
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
         given, (words, after) = ins[0], outs
@@ -48,7 +48,7 @@ def random_words(state: Tensor, count: Dim) -> list[Tensor]:
 
 
 def _counter(given: str, offset: str, fresh: Fresh) -> tuple[list[str], tuple[str, str]]:
-    """The counter plus an offset: statements, and its low and its high word."""
+    """The counter plus an offset: statements, and the names of the low and the high word."""
     low, high = fresh("low"), fresh("high")
     lines = [
         f"{low} = {given}[1] + {offset}",
@@ -58,7 +58,7 @@ def _counter(given: str, offset: str, fresh: Fresh) -> tuple[list[str], tuple[st
 
 
 def _block(given: str, number: str, fresh: Fresh) -> tuple[list[str], list[str]]:
-    """Four words: the statements that make them, and what they are. Halves of 32 bits are kept in words of 64."""
+    """Statements that compute a block of four words, and the words. 32-bit values are stored in 64-bit words."""
     lines, (low, high) = _counter(given, number, fresh)
     mask = f"T.uint64({MASK})"
 

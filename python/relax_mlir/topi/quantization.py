@@ -1,4 +1,4 @@
-"""Numbers as integers with a scale, and back."""
+"""Quantize to integers with a scale, and dequantize."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from relax_mlir.topi.common import axis_of, computed, require, require_float
 from relax_mlir.topi.tag import BROADCAST, ELEMWISE
 
 Element = Callable[[Sequence[Expr]], Expr]
-"""A number at indices."""
+"""The value at indices."""
 QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
 
 
 def quantize(
     data: Tensor, scale: Tensor, zero_point: Tensor, axis: int = -1, out_dtype: str = "int8"
 ) -> Tensor:
-    """``round(data / scale) + zero_point``, held in the range of `out_dtype`; halves go to even numbers.
+    """``round(data / scale) + zero_point``, clamped to the range of `out_dtype`; ties round to even.
 
     Args:
         data: floats.
-        scale: floats: one for all, or one for each place along `axis`.
-        zero_point: integers, or floats, likewise.
-        axis: which one.
+        scale: floats: one for all, or one for each index along `axis`.
+        zero_point: integers or floats: one for all, or one for each index along `axis`.
+        axis: the axis of the scales.
         out_dtype: int8, uint8, int16, uint16 or int32.
 
     NaN becomes the zero point.
@@ -42,7 +42,7 @@ def quantize(
     def value(*i: Expr) -> Expr:
         scaled = functions.nearbyint(tensor(*i).astype(kind) / factor(i))
         number = functions.select(functions.isnan(scaled), functions.const(0, kind), scaled)
-        return (number + zero(i)).astype(wanted)  # conversions are held in range
+        return (number + zero(i)).astype(wanted)  # conversions saturate
 
     return computed(tensor.shape, value, "T_quantize", tag)
 
@@ -77,7 +77,7 @@ def _quantized(what: str, dtype: str) -> str:
 def _parameters(
     what: str, data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, kind: str
 ) -> tuple[Element, Element, str]:
-    """The scale and the zero at indices, and the tag."""
+    """The scale and the zero point at indices, and the tag."""
     found: list[Element] = []
     place = axis_of(what, axis, data.ndim) if data.ndim else 0
     for name, given in (("scale", scale), ("zero_point", zero_point)):

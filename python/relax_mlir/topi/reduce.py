@@ -1,4 +1,4 @@
-"""Elements combined along axes."""
+"""Reductions along axes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Reducer = Callable[..., Any]
 
 
 class _Places:
-    """Where the elements are that are combined to an element of the result."""
+    """The index mapping of a reduction."""
 
     def __init__(self, what: str, data: Tensor, axis: Axis, keepdims: bool) -> None:
         self.data, self.keepdims = require(f"{what}: 'data'", data), keepdims
@@ -48,7 +48,7 @@ class _Places:
 
     @property
     def place(self) -> ExprLike:
-        """The place of an element among those that are combined, in row-major order."""
+        """The row-major linear index of an element among those that are reduced."""
         found: ExprLike = flattened(self.axes, [axis.dom.extent for axis in self.axes])
         return found
 
@@ -65,37 +65,37 @@ def _reduced(
 
 
 def sum(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The sum along axes, or of all elements; 0 of none."""
+    """The sum along axes, or of all elements; 0 for no elements."""
     return _reduced("sum", data, axis, keepdims, reductions.sum, lambda x: x)
 
 
 def prod(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The product along axes; 1 of none."""
+    """The product along axes; 1 for no elements."""
     return _reduced("prod", data, axis, keepdims, reductions.prod, lambda x: x)
 
 
 def max(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The largest element along axes; NaN if one is; of none the least value of the dtype, of floats -inf."""
+    """The maximum along axes; NaN if an element is NaN; the dtype's minimum, or -inf of floats, for no elements."""
     return _reduced("max", data, axis, keepdims, reductions.max, lambda x: x)
 
 
 def min(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The smallest element along axes; NaN if one is; of none the greatest value of the dtype, of floats inf."""
+    """The minimum along axes; NaN if an element is NaN; the dtype's maximum, or inf of floats, for no elements."""
     return _reduced("min", data, axis, keepdims, reductions.min, lambda x: x)
 
 
 def all(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """Whether all elements along axes are true, that is, not zero; True of none."""
+    """True if all elements along axes are true, that is, not zero; True for no elements."""
     return _reduced("all", data, axis, keepdims, reductions.min, truth)
 
 
 def any(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """Whether an element along axes is true, that is, not zero; False of none."""
+    """True if an element along axes is true, that is, not zero; False for no elements."""
     return _reduced("any", data, axis, keepdims, reductions.max, truth)
 
 
 def mean(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The mean of floats along axes; NaN of none."""
+    """The mean of floats along axes; NaN for no elements."""
     require_float("topi.mean", require("topi.mean: 'data'", data))
     total = sum(data, axis, keepdims)
     count = product([data.shape[number] for number in axes_of("topi.mean", axis, data.ndim)])
@@ -107,9 +107,9 @@ def mean(data: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
 def argmax(
     data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
-    """The index (int32) of the largest element along an axis, or in the flattened tensor: the first one of equals.
+    """The index (int32) of the maximum along an axis, or in the flattened tensor; the first one of equal elements.
 
-    A NaN counts as larger than any number. `select_last_index`: the last one. -1 of none.
+    A NaN counts as larger than any number. `select_last_index`: the last one of equal elements. -1 for no elements.
     """
     return _arg("argmax", data, axis, keepdims, select_last_index, lambda a, b: a > b)
 
@@ -117,7 +117,7 @@ def argmax(
 def argmin(
     data: Tensor, axis: int | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
-    """The index (int32) of the smallest element; see `argmax`. A NaN counts as smaller than any number."""
+    """The index (int32) of the minimum; see `argmax`. A NaN counts as smaller than any number."""
     return _arg("argmin", data, axis, keepdims, select_last_index, lambda a, b: a < b)
 
 

@@ -1,4 +1,4 @@
-"""Sums and products of all elements up to each."""
+"""Cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from relax_mlir.topi.common import axis_of, computed, product, require
 from relax_mlir.topi.manipulate import reshape
 
 CUMULATIVE = "cumulative"
-"""The tag of what is computed of the elements before."""
+"""The tag of cumulative results."""
 
 
 def cumsum(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """The sums of the elements up to each along an axis, or of the flattened tensor.
+    """The cumulative sum along an axis, or of the flattened tensor.
 
-    `dtype`: elements are converted first. `exclusive`: without the element itself.
+    `dtype`: elements are converted to it first. `exclusive`: without the element itself.
     """
     return _cumulative("cumsum", data, axis, dtype, exclusive, 0, "+")
 
@@ -27,7 +27,7 @@ def cumsum(
 def cumprod(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """The products of the elements up to each; see `cumsum`."""
+    """The cumulative product; see `cumsum`."""
     return _cumulative("cumprod", data, axis, dtype, exclusive, 1, "*")
 
 
@@ -40,7 +40,7 @@ def _cumulative(
     start: int,
     operator: str,
 ) -> Tensor:
-    """16-bit floats are combined in float32."""
+    """A cumulative result; 16-bit floats are combined in float32."""
     tensor = require(f"topi.{name}: 'data'", data)
     if axis is None:
         tensor, axis = reshape(tensor, (product(tensor.shape),)), 0
@@ -51,13 +51,13 @@ def _cumulative(
     before, behind = shape[:place], shape[place + 1 :]
 
     def rows(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        """Along the last dimension: a total of each row."""
+        """Scan the last dimension, with a running total for each row."""
         at, i, item, total = [fresh("r") for _ in before], fresh("i"), fresh("item"), fresh("total")
         own = element(outs[0], [*at, i])
         step = [f"    {total}[0] = {total}[0] {operator} {item}", f"    {own} = {total}[0]"]
         outer = f"for {at[0]} in T.parallel({before[0]}):" if at else "for _one in T.parallel(1):"
         return [
-            outer,  # a kind, so that the total is kept in a register
+            outer,  # a loop annotation, so that the total stays in a register
             f"    {grid(at[1:], before[1:])}",
             f"        {total} = T.alloc_buffer((1,), '{wide}')",
             f"        {total}[0] = T.{wide}({start})",
@@ -67,7 +67,7 @@ def _cumulative(
         ]
 
     def slices(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        """Along another dimension: each slice of the one before it."""
+        """Scan another dimension: combine each slice with the previous one."""
         at, to, i, first = [fresh("r") for _ in before], [fresh("j") for _ in behind], fresh("i"), fresh("k")
         own = element(outs[0], [*at, i, *to])
         last = element(outs[0], [*at, f"{i} - 1", *to])

@@ -1,7 +1,7 @@
-"""Updates of elements at places that other tensors tell.
+"""Scatter updates by index tensors.
 
-Indices count from the end where they are negative. One that is out of range is a `BoundsError` of the call. Updates are
-done in order, so that of several of one place the last one stays.
+Negative indices count from the end. An index out of range raises `BoundsError` at run time. Updates are applied
+in order, so the last one for an element stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from relax_mlir.te.tensors import Tensor
 from relax_mlir.topi.common import axis_of, index_tensor_of, require, require_at_most, require_equal
 
 SCATTER = "scatter"
-"""The tag of tensors with updated elements."""
+"""The tag of scatter results."""
 UPDATES = {
     "update": "{new}",
     "add": "{old} + {new}",
@@ -25,7 +25,7 @@ UPDATES = {
     "max": "T.max({old}, {new})",
 }
 MEAN = "mean"
-"""The reduction that divides sums by how many elements they are of, the old one among them."""
+"""The reduction that divides each sum by the number of its elements, including the old one."""
 
 
 def scatter_elements(
@@ -36,11 +36,12 @@ def scatter_elements(
     reduction: str = "update",
     from_end: bool = True,
 ) -> Tensor:
-    """`data` with `updates` at their own places but for the axis, along which `indices` say the place.
+    """Scatter `updates` into `data`: the index along the axis is taken from `indices`, the others are those of the
+    update.
 
-    `reduction`: "update", or the combination with the old element: "add", "mul", "min", "max"; "mean" is that of the
-    old element and of all updates, of integers rounded down. Without `from_end` negative indices are errors of the
-    call, too.
+    `reduction`: "update", or the combination with the old element: "add", "mul", "min", "max", or "mean": that of the
+    old element and all updates, rounded down for integers. Without `from_end`, negative indices are also errors at
+    run time.
     """
     what = "topi.scatter_elements"
     tensor, index, new = _checked(what, data, indices, updates, reduction, (*UPDATES, MEAN))
@@ -73,10 +74,11 @@ def scatter_elements(
 
 
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
-    """`data` with `updates` at the places that the columns of `indices` are.
+    """Scatter `updates` into `data` at the index vectors in the columns of `indices`.
 
     `indices` have the shape ``(k, …)``: the first dimension has the indices of the first ``k`` dimensions of `data`;
-    `updates` have the rest of it, and then the other dimensions of `data`. `mode` is a reduction of `scatter_elements`.
+    `updates` have the other dimensions of `indices`, followed by those of `data`. `mode` is a reduction of
+    `scatter_elements`.
     """
     what = "topi.scatter_nd"
     tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
@@ -86,7 +88,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 
 
 def scatter_vectors(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
-    """`scatter_nd` with the indices in the last dimension of `indices`, as ONNX's ScatterND and Relax's op."""
+    """`scatter_nd` with the index vectors in the last dimension of `indices`, as ONNX's ScatterND and Relax's op."""
     what = "topi.scatter_vectors"
     tensor, index, new = _checked(what, data, indices, updates, mode, tuple(UPDATES))
     count = index.shape[-1] if index.ndim else None
@@ -102,7 +104,7 @@ def _vectors_put(
     rest: Sequence[Dim],
     place_of: Callable[[str, Sequence[str]], Sequence[str]],
 ) -> Tensor:
-    """Updates at vectors of `count` indices; `place_of` says where one is, of the vector at a place in `rest`."""
+    """Scatter at vectors of `count` indices; `place_of` gives the indices of an entry of the vector at `rest`."""
     tensor, index, new = tensors
     if not isinstance(count, int) or count > tensor.ndim:
         raise ShapeError(
@@ -136,7 +138,7 @@ def _vectors_put(
 
 
 class _Counts:
-    """Statements that count the elements of each sum, and divide by them."""
+    """Statements that count the elements of each sum, and divide by the counts."""
 
     def __init__(self, tensor: Tensor, fresh: Fresh) -> None:
         self.tensor, self.name, self.fresh = tensor, fresh("counts"), fresh
@@ -177,17 +179,17 @@ def _checked(
 
 
 def copied(source: str, target: str, shape: Sequence[Dim], fresh: Fresh) -> list[str]:
-    """The statements that copy a tensor."""
+    """Statements that copy a tensor."""
     at = [fresh("i") for _ in shape]
     return [grid(at, shape), f"    {element(target, at)} = {element(source, at)}"]
 
 
 def counted_index(given: str, dim: Dim, fresh: Fresh, from_end: bool = True) -> tuple[list[str], str]:
-    """The statements that make an index that may count from the end, and its name."""
+    """Statements that compute an index that may count from the end, and its name."""
     if not from_end:
         found = fresh("q")
         return [f"{found} = T.index({given})"], found
     raw, behind, found = fresh("p"), fresh("r"), fresh("q")
     lines = [f"{raw} = T.index({given})", f"{behind} = {raw} + ({dim})"]
-    # One that is too far from the end stays what it is, for the message.
+    # An index too far from the end is unchanged, for the message.
     return [*lines, f"{found} = T.Select({raw} < 0 and {behind} >= 0, {behind}, {raw})"], found

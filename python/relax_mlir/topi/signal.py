@@ -1,4 +1,4 @@
-"""Fourier transforms by their sums, and windows of signals."""
+"""Fourier transforms by direct summation, and window functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hamming_window(
     beta: float,
     dtype: str = "float32",
 ) -> Tensor:
-    """``alpha - beta * cos(2 * pi * i / n)``; `n` is `window_size`, or, if not `periodic`, one less.
+    """``alpha - beta * cos(2 * pi * i / n)``, where `n` is `window_size`, minus one unless `periodic`.
 
     A window of one element is 1.
     """
@@ -46,8 +46,7 @@ def hamming_window(
 def dft(re_data: Tensor, im_data: Tensor, inverse: bool = False) -> list[Tensor]:
     """The real and imaginary parts of the discrete Fourier transform along the last axis.
 
-    It takes the sums as they are: time grows with the square of the length. `inverse`: with the opposite sign, divided
-    by the length.
+    Computed by direct summation, in quadratic time. `inverse`: with the opposite sign, divided by the length.
     """
     what = "topi.dft"
     real, imaginary = require(f"{what}: 're_data'", re_data), require(f"{what}: 'im_data'", im_data)
@@ -90,19 +89,19 @@ def stft(
     onesided: bool,
     output_shape: Sequence[Any] | None = None,
 ) -> Tensor:
-    """The Fourier transforms of parts of a signal that begin every `hop_length` elements.
+    """The Fourier transforms of frames of a signal that begin every `hop_length` elements.
 
     Args:
         data: ``(length,)`` or ``(batch, length)``, floats.
-        n_fft: how many elements a part has.
-        hop_length, win_length: how far parts are apart, and the length of `window`, in the middle of each part.
-        window: what the elements of a part are multiplied by.
-        normalized: divided by the square root of `n_fft`.
-        onesided: the first ``n_fft // 2 + 1`` frequencies, which tell the others.
-        output_shape: the shape of the result, which is known without it.
+        n_fft: the number of elements in a frame.
+        hop_length, win_length: the distance between frames, and the length of `window`, which is centred in each frame.
+        window: multiplies the elements of a frame.
+        normalized: divide by the square root of `n_fft`.
+        onesided: only the first ``n_fft // 2 + 1`` frequencies, which determine the others.
+        output_shape: the shape of the result, which is inferred; checked if given.
 
     Returns:
-        ``(batch, frequencies, parts, 2)``: real and imaginary parts; the batch is 1 for one signal.
+        ``(batch, frequencies, frames, 2)``: real and imaginary parts; the batch is 1 for one signal.
     """
     what = "topi.stft"
     signal, weights = require(f"{what}: 'data'", data), require(f"{what}: 'window'", window)
@@ -141,7 +140,7 @@ def stft(
 
 
 def _waves(length: Dim, kind: str) -> tuple[Tensor, Tensor]:
-    """The cosines and sines of parts of a turn."""
+    """Tables of cosine and sine for `length` equidistant angles."""
 
     def angle(i: Expr) -> Expr:
         return i.astype("float64") * (2 * math.pi) / as_expr(size(length)).astype("float64")

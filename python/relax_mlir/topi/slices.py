@@ -1,4 +1,4 @@
-"""Slices whose places are data, and slices that are written to."""
+"""Slices with data-dependent bounds, and writes to slices."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from relax_mlir.topi.tag import INJECTIVE
 def dynamic_strided_slice(
     a: Tensor, begin: Tensor, end: Tensor, strides: Tensor, output_shape: Sequence[Any]
 ) -> Tensor:
-    """Elements from `begin` up to, without, `end` in steps, which are tensors: one number for each dimension.
+    """Elements from `begin` to `end`, exclusive, in steps; each is a tensor with one number per dimension.
 
     Args:
         a: the tensor.
-        begin, end: places, held in range, that count from the end where they are negative, as in Python's slices.
-        strides: steps; one of 0 gives no elements.
-        output_shape: the sizes of the result, which the caller knows. Fewer than the slice has give its first
-            elements; more are a `BoundsError` of the call.
+        begin, end: indices, clamped, which count from the end if negative, as in Python's slices.
+        strides: steps; a step of 0 gives no elements.
+        output_shape: the sizes of the result, known to the caller. Smaller sizes give the first elements of the
+            slice; larger ones raise `BoundsError` at run time.
     """
     what = "topi.dynamic_strided_slice"
     tensor = require(f"{what}: 'a'", a)
@@ -57,7 +57,7 @@ def dynamic_strided_slice(
 
     def value(*i: Expr) -> Expr:
         found = [
-            # A place behind the last one of the slice is no place of the tensor.
+            # An index after the last one of the slice is mapped outside of the tensor.
             functions.select(
                 index < places(1, number),
                 places(0, number) + index * parts[2](number).astype("int64"),
@@ -71,7 +71,7 @@ def dynamic_strided_slice(
 
 
 def _begin_and_count(tensor: Tensor, parts: Sequence[Tensor], which: Expr, d: Expr) -> Expr:
-    """The first place of the slice (`which` is 0), or how many elements it has, along dimension `d`."""
+    """The first index of the slice (`which` is 0), or the number of its elements, along dimension `d`."""
     length: Expr = as_expr(size(tensor.shape[0])) if tensor.ndim else as_expr(0)
     for number, dim in enumerate(tensor.shape):
         length = as_expr(size(dim)) if number == 0 else functions.select(d == number, size(dim), length)
@@ -88,13 +88,13 @@ def _begin_and_count(tensor: Tensor, parts: Sequence[Tensor], which: Expr, d: Ex
     return functions.select(which == 0, functions.select(step > 0, up, down), count)
 
 
-def slice_scatter(input_tensor: Tensor, src: Tensor, start: Any, end: Any, step: int, axis: int) -> Tensor:  # noqa: ANN401 - places
-    """`input_tensor` with `src` in the place of its elements from `start` up to, without, `end` in steps along an axis.
+def slice_scatter(input_tensor: Tensor, src: Tensor, start: Any, end: Any, step: int, axis: int) -> Tensor:  # noqa: ANN401 - indices
+    """`input_tensor` with `src` written from `start` to `end`, exclusive, in steps along an axis.
 
-    `start` and `end` are integers or symbols; they are held in range, and negative integers count from the end.
+    `start` and `end` are integers or symbols; they are clamped, and negative integers count from the end.
 
     Raises:
-        ShapeError: `src` is not known to have the shape of the slice.
+        ShapeError: `src` does not provably have the shape of the slice.
     """
     what = "topi.slice_scatter"
     tensor, new = require(f"{what}: 'input_tensor'", input_tensor), require(f"{what}: 'src'", src)
@@ -110,7 +110,7 @@ def slice_scatter(input_tensor: Tensor, src: Tensor, start: Any, end: Any, step:
 def strided_set(
     a: Tensor, v: Tensor, begin: Sequence[Any], end: Sequence[Any], strides: Sequence[int] | None = None
 ) -> Tensor:
-    """`a` with `v` in the place of a slice of its first dimensions; see `slice_scatter`."""
+    """`a` with `v` written to a slice of its first dimensions; see `slice_scatter`."""
     what = "topi.strided_set"
     tensor, new = require(f"{what}: 'a'", a), require(f"{what}: 'v'", v)
     begins, ends = dims_of(f"{what}: 'begin'", begin), dims_of(f"{what}: 'end'", end)
@@ -127,7 +127,7 @@ def strided_set(
 
 
 def held(place: Dim, whole: Dim) -> Dim:
-    """A place in a dimension, counted from the end where it is a negative number, from 0 to the end."""
+    """An index, counted from the end if it is a negative integer, clamped to the range from 0 to the end."""
     if isinstance(place, int) and place < 0:
         return symbolic.maximum(whole + place, 0)
     return symbolic.minimum(place, whole)
@@ -136,7 +136,7 @@ def held(place: Dim, whole: Dim) -> Dim:
 def _written(
     what: str, tensor: Tensor, new: Tensor, ranges: dict[int, tuple[Dim, int, Dim]], name: str
 ) -> Tensor:
-    """`tensor` with `new` in the slice of (first place, step, count) by dimension."""
+    """`tensor` with `new` in the slice of (first index, step, count) by dimension."""
     shape = [ranges[n][2] if n in ranges else dim for n, dim in enumerate(tensor.shape)]
     if new.dtype != tensor.dtype:
         raise DTypeError(f"{what}: the new elements have dtype {new.dtype}, and the tensor {tensor.dtype}")

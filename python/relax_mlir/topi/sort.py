@@ -1,4 +1,4 @@
-"""Elements in order; equal elements keep the order that they have."""
+"""Stable sorting."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from relax_mlir.topi.common import axis_of, computed, dim_of, require
 from relax_mlir.topi.ordering import SORT, first_of, order_of
 
 FEW = 64
-"""So many first elements are found without sorting the rest."""
+"""The maximum number of first elements that are found without sorting the rest."""
 
 
 def argsort(data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "int32") -> Tensor:
-    """The indices of the elements in order along an axis; equal ones keep their order, and NaN counts as largest."""
+    """The indices that sort the elements along an axis; the sort is stable, and NaN counts as the largest value."""
     what = "topi.argsort"
     tensor = require(f"{what}: 'data'", data)
     return order_of(tensor, _axis(what, tensor, axis), is_ascend, dtypes.dtype(dtype).name)
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
-    """The elements in order along an axis, with NaN as the largest."""
+    """The sorted elements along an axis, with NaN as the largest."""
     tensor = require("topi.sort: 'data'", data)
     place = _axis("topi.sort", tensor, axis)
     order = order_of(tensor, place, is_ascend)
@@ -42,7 +42,7 @@ def topk(
 ) -> Tensor | list[Tensor]:
     """The first `k` elements in order along an axis, largest first unless `is_ascend` is set, and their indices.
 
-    `k` is an integer or a symbol that is known to be at most the size; less than 1 means all. `ret_type`: "both",
+    `k` is an integer, or a symbol that is provably at most the size; less than 1 means all. `ret_type`: "both",
     "values" or "indices".
     """
     what = "topi.topk"
@@ -67,7 +67,7 @@ def topk(
 def searchsorted(
     sorted_sequence: Tensor, values: Tensor, right: bool = False, dtype: str = "int64"
 ) -> Tensor:
-    """How many elements of a sorted tensor of one dimension are less than each value, or not more (`right`)."""
+    """For each value, the number of elements of a sorted vector that are less, or less or equal with `right`."""
     what = "topi.searchsorted"
     tensor, wanted = (
         require(f"{what}: 'sorted_sequence'", sorted_sequence),

@@ -1,16 +1,16 @@
-"""Tags: how elements of a result depend on those of the inputs, as TVM calls it."""
+"""Tags: the dependence of result elements on input elements, with TVM's names."""
 
 from __future__ import annotations
 
 from relax_mlir.te.broadcasting import BROADCAST, ELEMENTWISE
 
 ELEMWISE = ELEMENTWISE
-"""An element of the element at the same place."""
+"""An element depends on the element at the same index."""
 INJECTIVE = "injective"
-"""Every element of elements at places that the indices tell."""
+"""An element depends on elements at indices computed from its own."""
 COMM_REDUCE = "comm_reduce"
-"""Elements combined."""
+"""Elements are reduced."""
 COMM_REDUCE_IDX = "comm_reduce_idx"
-"""The place of an element that is found by combining."""
+"""The index of an element is found by a reduction."""
 
 __all__ = ["BROADCAST", "COMM_REDUCE", "COMM_REDUCE_IDX", "ELEMWISE", "INJECTIVE"]

@@ -1,4 +1,4 @@
-"""Places as numbers, windows as dimensions, other layouts, tensors like others."""
+"""Linear indices, sliding windows, layout transformations, and tensors shaped like others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from relax_mlir.topi.tag import BROADCAST, ELEMWISE, INJECTIVE
 
 
 def unravel_index(indices: Tensor, shape: Tensor | Sequence[Any]) -> Tensor:
-    """The indices in a tensor of `shape` of places in row-major order: a first dimension with one for each dimension.
+    """Convert row-major linear indices to indices of a tensor of `shape`; a new first dimension lists the dimensions.
 
     `shape` is a tensor of integers, or sizes.
     """
@@ -58,7 +58,7 @@ def unravel_index(indices: Tensor, shape: Tensor | Sequence[Any]) -> Tensor:
 
 
 def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Tensor:
-    """All windows over the dimensions from `axis` on: how many there are of each, and then the window."""
+    """All windows over the dimensions from `axis` on: their number along each dimension, then the window."""
     what = "topi.sliding_window"
     tensor = require(f"{what}: 'data'", data)
     if not isinstance(axis, int) or not 0 <= axis <= tensor.ndim:
@@ -89,13 +89,13 @@ def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides
 def sparse_to_dense(
     sparse_indices: Tensor, output_shape: Sequence[Any], sparse_values: Tensor, default_value: float = 0
 ) -> Tensor:
-    """A tensor of `default_value` but for values at places.
+    """A tensor of `default_value` with values at given indices.
 
     Args:
         sparse_indices: integers: one index, one for each value, or a row of indices for each value.
         output_shape: the shape of the result.
         sparse_values: one for all, or one for each.
-        default_value: a number.
+        default_value: the value of the other elements.
     """
     what = "topi.sparse_to_dense"
     index, values = (
@@ -180,7 +180,7 @@ def _integer(what: str, dtype: str) -> str:
 
 
 def fixed_point_multiply(x: Tensor, multiplier: int, shift: int) -> Tensor:
-    """``x * multiplier * 2^(shift - 31)`` of int32, rounded, halves up."""
+    """``x * multiplier * 2^(shift - 31)`` of int32, rounded; ties round up."""
     what = "topi.fixed_point_multiply"
     tensor = require(f"{what}: 'x'", x)
     if tensor.dtype != "int32" or not 0 <= multiplier < 2**31 or not -31 < shift < 31:
@@ -197,10 +197,10 @@ def fixed_point_multiply(x: Tensor, multiplier: int, shift: int) -> Tensor:
 
 
 def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
-    """A tensor of a layout in another one, with blocks: ``NCHW`` as ``NCHW16c``.
+    """Convert a tensor to another layout, which may be blocked: ``NCHW`` to ``NCHW16c``.
 
     Raises:
-        ShapeError: a size is not known to be divisible by the block.
+        ShapeError: a size is not provably divisible by the block.
     """
     what = "topi.layout_transform"
     tensor = require(f"{what}: 'array'", array)
@@ -243,7 +243,7 @@ def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
 
 
 def _parsed(what: str, layout: str) -> list[tuple[str, int]]:
-    """The letters of a layout, and the sizes of those that are blocks; 0 for the others."""
+    """The letters of a layout with the block sizes; 0 for letters that are no blocks."""
     found: list[tuple[str, int]] = []
     number = ""
     for c in layout if isinstance(layout, str) else "":

@@ -1,4 +1,4 @@
-"""Elements of images at places that are data, and grids of such places."""
+"""Sample images at data-dependent positions, and create grids of positions."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from relax_mlir.topi.tag import COMM_REDUCE, INJECTIVE
 METHODS = ("nearest", "bilinear", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 CUBIC = -0.75
-"""The constant of the cubic, torch's."""
+"""The parameter of the cubic, as in torch."""
 
 
 def affine_grid(data: Tensor, target_shape: Sequence[Any], align_corners: bool = True) -> Tensor:
-    """The places ``data @ (x, y, …, 1)`` of the elements of an image of `target_shape`, from -1 to 1.
+    """The positions ``data @ (x, y, …, 1)`` of the elements of an image of `target_shape`, from -1 to 1.
 
     Args:
         data: ``(batch, 2, 3)`` for images of two dimensions, ``(batch, 3, 4)`` for three.
         target_shape: rows and columns, or depth, rows and columns; integers or symbols.
-        align_corners: -1 and 1 are the middles of the first and the last element, else their outer edges. One element
-            alone is at 0.
+        align_corners: -1 and 1 are the centres of the first and the last element, else their outer edges. A single
+            element is at 0.
 
     Returns:
-        ``(batch, 2, height, width)``, first the column, or ``(batch, 3, depth, height, width)``.
+        ``(batch, 2, height, width)``, the column first, or ``(batch, 3, depth, height, width)``.
     """
     what = "topi.image.affine_grid"
     matrix, sizes = require(f"{what}: 'data'", data), dims_of(f"{what}: 'target_shape'", target_shape)
@@ -78,14 +78,14 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Tensor:
-    """Elements of images at the places of `grid`, which are from -1 to 1 inside.
+    """Sample images at the positions of `grid`; positions inside the image are from -1 to 1.
 
     Args:
         data: floats of the layout ``NCHW`` or ``NCDHW``.
         grid: ``(batch, 2, height, width)``, first the column, then the row; or ``(batch, 3, depth, height, width)``.
-        method: "nearest", "bilinear" (of three dimensions trilinear), or, for two dimensions, "bicubic".
-        layout: which one.
-        padding_mode: what is outside: "zeros", "border" (the nearest element), "reflection" (the image mirrored).
+        method: "nearest", "bilinear" (trilinear in three dimensions), or, in two dimensions, "bicubic".
+        layout: the layout of `data`.
+        padding_mode: the values outside: "zeros", "border" (the nearest element), "reflection" (the image mirrored).
         align_corners: see `affine_grid`.
     """
     what = "topi.image.grid_sample"
@@ -120,7 +120,7 @@ class _Sampler:
         self.kind = "float64" if grid.dtype == "float64" else "float32"
 
     def sampled(self) -> Tensor:
-        """The samples. Which elements each is made of, and their weights, are found once for all channels."""
+        """The samples. The element indices and weights of each sample are computed once for all channels."""
         places = self.places()
         taps = {"nearest": 1, "bilinear": 2, "bicubic": 4}[self.method]
         indices = self.indices(places, taps)
@@ -156,7 +156,7 @@ class _Sampler:
         return computed(shape, lambda *i: value(*i).astype(self.data.dtype), "T_grid_sample", INJECTIVE)
 
     def places(self) -> Tensor:
-        """The place of each sample along each dimension, in elements."""
+        """The position of each sample along each dimension, in elements."""
         rank = len(self.sizes)
 
         def place(b: Expr, d: Expr, *at: Expr) -> Expr:
@@ -170,7 +170,7 @@ class _Sampler:
         return computed([self.grid.shape[0], rank, *self.grid.shape[2:]], place, "T_grid_places", INJECTIVE)
 
     def indices(self, places: Tensor, taps: int) -> Tensor:
-        """The elements of each sample along each dimension, -1 for those that are outside."""
+        """The element indices of each sample along each dimension, -1 if outside."""
 
         def index(b: Expr, d: Expr, tap: Expr, *at: Expr) -> Expr:
             x = places(b, d, *at)
@@ -205,13 +205,13 @@ class _Sampler:
         return computed([batch, rank, taps, *out], weight, "T_grid_weights", INJECTIVE)
 
     def element(self, x: Expr, dim: Dim) -> Expr:
-        """A place in elements, of one from -1 to 1."""
+        """Convert a position from the range -1 to 1 into elements."""
         length = as_expr(size(dim)).astype(self.kind)
         found = (x + 1.0) * 0.5 * (length - 1.0) if self.corners else ((x + 1.0) * length - 1.0) * 0.5
         return found if self.method == "bicubic" else self.inside(found, dim)
 
     def inside(self, x: Expr, dim: Dim) -> Expr:
-        """A place, where the padding has none outside."""
+        """The position, moved inside by the padding mode unless that is "zeros"."""
         if self.padding == "zeros":
             return x
         last = as_expr(size(dim)).astype(self.kind) - 1.0
@@ -219,7 +219,7 @@ class _Sampler:
         return functions.maximum(functions.minimum(found, last), 0.0)
 
     def mirrored(self, x: Expr, last: Expr) -> Expr:
-        """A place mirrored at the edges as often as needed."""
+        """A position mirrored at the edges as often as needed."""
         begin, span = (0.0, last) if self.corners else (-0.5, last + 1.0)
         distance = functions.abs(x - begin)
         wide = functions.maximum(span, 1e-30)
@@ -230,7 +230,7 @@ class _Sampler:
         return functions.select(span > 0.0, found, functions.const(0, self.kind))
 
     def read(self, b: Expr, c: Expr, indices: Tensor, taps: Sequence[ExprLike], at: Sequence[Expr]) -> Expr:
-        """An element, and 0 outside."""
+        """An element, or 0 if outside."""
         places = [indices(b, d, tap, *at) for d, tap in enumerate(taps)]
         zero = functions.const(0, self.kind)
         inside = [held(place, dim) for place, dim in zip(places, self.sizes, strict=True)]
@@ -240,7 +240,7 @@ class _Sampler:
 
 
 def _cubic(t: Expr) -> list[Expr]:
-    """Keys' weights of the four elements around a place that is `t` behind the second one."""
+    """Keys' weights of the four elements around a position that is `t` after the second one."""
 
     def near(x: Expr) -> Expr:
         return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1.0

@@ -1,4 +1,4 @@
-"""Images of another size: which places of the input an element is made of, as ONNX's Resize has it."""
+"""Resize images, with the coordinate transformations of ONNX's Resize."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "c
 
 @dataclass(frozen=True)
 class _Axis:
-    """One dimension: its old and new size, the part of it that is looked at, and the scale, if that is given."""
+    """One dimension: its old and new size, the cropped range, and the scale if it is given."""
 
     old: Dim
     new: Dim
@@ -33,11 +33,11 @@ class _Axis:
 
     @property
     def spread(self) -> Expr:
-        """The new size as the scale has it: before it was rounded."""
+        """The new size by the scale, before rounding."""
         return _float(self.new) if self.scale is None else _float(self.old) * self.scale
 
     def place(self, x: Expr) -> Expr:
-        """A place in the new dimension as one in the old dimension."""
+        """Convert a position in the new dimension to one in the old dimension."""
         return x * (_float(self.old) / _float(self.new)) if self.scale is None else x / self.scale
 
 
@@ -54,21 +54,21 @@ def _half_pixel(x: Expr, axis: _Axis) -> Expr:
 
 
 def _half_pixel_symmetric(x: Expr, axis: _Axis) -> Expr:
-    """About the middle, where a scale leaves a part of an element over."""
+    """Half-pixel coordinates around the centre, if the scaled size is not an integer."""
     if axis.scale is None:
         return _half_pixel(x, axis)
     return _half_pixel(x, axis) + _float(axis.old) * 0.5 * (1.0 - _float(axis.new) / axis.spread)
 
 
 def _alone(x: Expr, axis: _Axis, otherwise: float, value: Callable[[], Expr]) -> Expr:
-    """`otherwise` where there is one new element."""
+    """`otherwise` if there is only one new element."""
     if isinstance(axis.new, int):
         return functions.const(otherwise, "float32") if axis.new == 1 else value()
     return functions.select(as_expr(size(axis.new)) > 1, value(), otherwise)
 
 
 def _gaps(axis: _Axis) -> Expr:
-    """How many new elements are behind the first, not 0."""
+    """The distance from the first to the last new element, in elements; 1 instead of 0."""
     if axis.scale is None:
         return functions.maximum(_float(axis.new - 1), 1.0)
     gaps = axis.spread - 1.0
@@ -108,12 +108,12 @@ COORDINATES: dict[str, Callable[[Expr, _Axis], Expr]] = {
     "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
     "tf_crop_and_resize": _tf_crop_and_resize,
 }
-"""Where in a dimension of the input the element is that stands at a place of the result."""
+"""Functions from a position of the result to a position along a dimension of the input."""
 
 
 @dataclass(frozen=True)
 class _How:
-    """How elements are made."""
+    """The parameters of the interpolation."""
 
     method: str
     coordinates: str
@@ -137,7 +137,7 @@ def resize1d(
     out_dtype: str | None = None,
     scales: Sequence[float] | None = None,
 ) -> Tensor:
-    """Another size of the last dimension; see `resize2d`."""
+    """Resize the last dimension; see `resize2d`."""
     how = _How(
         method,
         coordinate_transformation_mode,
@@ -163,23 +163,23 @@ def resize2d(
     out_dtype: str | None = None,
     scales: Sequence[float] | None = None,
 ) -> Tensor:
-    """Other sizes of the last two dimensions.
+    """Resize the last two dimensions.
 
     Args:
-        data: floats, or anything for "nearest_neighbor".
-        roi: for "tf_crop_and_resize": where the looked-at part begins in each dimension, and then where it ends, of 1.
+        data: floats, or any dtype for "nearest_neighbor".
+        roi: for "tf_crop_and_resize": the begin of the cropped range in each dimension, then the ends, as fractions.
         size: the new sizes, integers or symbols.
         layout: the letters ``NCHW`` in any order.
         method: "nearest_neighbor", "linear" or "cubic".
         coordinate_transformation_mode: "half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
             "pytorch_half_pixel", "tf_half_pixel_for_nn" or "tf_crop_and_resize".
         rounding_method: of "nearest_neighbor": "round" (or "round_prefer_floor"), "round_prefer_ceil", "floor" or
-            "ceil"; by default "round", but for "asymmetric", which takes "floor".
-        bicubic_alpha, bicubic_exclude: the constant of the cubic, and whether places outside count for nothing; else
-            they are those at the edge.
-        extrapolation_value: for "tf_crop_and_resize", what is outside of the tensor.
-        out_dtype: of the result; that of `data` by default.
-        scales: of each dimension the new size by the old one, before it was rounded, if it was.
+            "ceil"; the default is "floor" for "asymmetric", else "round".
+        bicubic_alpha: the parameter of the cubic.
+        bicubic_exclude: exclude positions outside; otherwise they have the value at the edge.
+        extrapolation_value: for "tf_crop_and_resize", the value outside of the tensor.
+        out_dtype: dtype of the result; by default that of `data`.
+        scales: for each dimension the ratio of new to old size, if the new size was rounded.
     """
     how = _How(
         method,
@@ -206,7 +206,7 @@ def resize3d(
     out_dtype: str | None = None,
     scales: Sequence[float] | None = None,
 ) -> Tensor:
-    """Other sizes of the last three dimensions; see `resize2d`."""
+    """Resize the last three dimensions; see `resize2d`."""
     how = _How(
         method,
         coordinate_transformation_mode,
@@ -266,7 +266,7 @@ def _resized(
         for n, place in enumerate(places)
     ]
     found = tensor
-    # The last dimension first, while there are few rows: its elements are not read side by side.
+    # The last dimension first, while there are few rows, because the accesses along it are not contiguous.
     for place, axis in reversed(list(zip(places, axes, strict=True))):
         if moves or axis.old != axis.new or axis.scale not in (None, 1.0):
             found = _along(found, place, axis, how)
@@ -285,7 +285,7 @@ def _place(index: Expr, axis: _Axis, how: _How) -> Expr:
 
 
 def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
-    """The tensor with another size of one dimension. Places and weights are computed once for each new place."""
+    """Resize one dimension. Positions and weights are computed once for each new index."""
     shape = [*tensor.shape[:number], axis.new, *tensor.shape[number + 1 :]]
     taps = {"nearest_neighbor": 1, "linear": 2, "cubic": 4}[how.method]
 
@@ -335,7 +335,7 @@ def _along(tensor: Tensor, number: int, axis: _Axis, how: _How) -> Tensor:
 
 
 def _zero(dim: Dim) -> Any:  # noqa: ANN401 - an expression, or 0
-    """0; where a dimension has nothing to take elements from, an access that is an error of the call."""
+    """0; for an empty dimension, an access that is an error at run time."""
     if symbolic.prove_less_equal(1, dim):
         return 0
     one_or_none = symbolic.minimum(dim, 1)
@@ -343,7 +343,7 @@ def _zero(dim: Dim) -> Any:  # noqa: ANN401 - an expression, or 0
 
 
 def _rounded(x: Expr, how: _How) -> Expr:
-    """A place as a whole number; ties go down by default, as in ONNX."""
+    """A position rounded to an integer; ties round down by default, as in ONNX."""
     rounding = how.rounding or ("floor" if how.coordinates == "asymmetric" else "round")
     if rounding == "floor":
         return functions.floor(x)
@@ -353,7 +353,7 @@ def _rounded(x: Expr, how: _How) -> Expr:
 
 
 def _cubic(t: Expr, alpha: float) -> list[Expr]:
-    """Keys' weights of the four places around one that is `t` behind the second (IEEE ASSP 29(6), 1981)."""
+    """Keys' weights of the four elements around a position that is `t` after the second (IEEE ASSP 29(6), 1981)."""
 
     def near(x: Expr) -> Expr:
         return ((alpha + 2) * x - (alpha + 3)) * x * x + 1.0
@@ -365,7 +365,7 @@ def _cubic(t: Expr, alpha: float) -> list[Expr]:
 
 
 def _outside_filled(tensor: Tensor, places: Sequence[int], axes: Sequence[_Axis], filling: float) -> Tensor:
-    """The elements whose places are in the input, and `filling` elsewhere."""
+    """The elements whose positions are inside the input, and `filling` for the rest."""
     how = _How("linear", "tf_crop_and_resize", "", 0.0, False, filling)
 
     def value(*i: Expr) -> Expr:

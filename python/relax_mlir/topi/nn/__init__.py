@@ -1,4 +1,4 @@
-"""Operators of neural networks as tensor expressions, with the names and the orders of arguments of TVM's `topi.nn`."""
+"""Operators of neural networks as tensor expressions, with the names and argument orders of TVM's `topi.nn`."""
 
 from relax_mlir.topi.nn.activation import leaky_relu, log_softmax, prelu, relu, softmax
 from relax_mlir.topi.nn.activation_functions import (

@@ -1,4 +1,4 @@
-"""Activations, and softmax."""
+"""Activations and softmax."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from relax_mlir.topi.common import axis_of, computed, require, require_equal, re
 from relax_mlir.topi.tag import BROADCAST, ELEMWISE
 
 SOFTMAX = "softmax_output"
-"""The tag of what softmax gives."""
+"""The tag of results of softmax."""
 
 
 def relu(x: Tensor) -> Tensor:
-    """Every element, or 0 where it is negative; NaN of NaN."""
+    """Every element, or 0 if it is negative; NaN stays NaN."""
     tensor = require("topi.nn.relu: 'x'", x)
     return computed(tensor.shape, lambda *i: functions.maximum(tensor(*i), 0), "T_relu", ELEMWISE)
 
 
 def leaky_relu(x: Tensor, alpha: float) -> Tensor:
-    """Every element, times `alpha` where it is not positive."""
+    """Every element, times `alpha` if it is not positive."""
     tensor = require("topi.nn.leaky_relu: 'x'", x)
     require_float("topi.nn.leaky_relu", tensor)
 
@@ -33,7 +33,7 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
 
 
 def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
-    """Every element, times the slope at its place along `axis` where it is not positive."""
+    """Every element, times the slope for its index along `axis` if it is not positive."""
     tensor, factors = require("topi.nn.prelu: 'x'", x), require("topi.nn.prelu: 'slope'", slope)
     place = axis_of("topi.nn.prelu", axis, tensor.ndim)
     require_equal("topi.nn.prelu", factors.shape, (tensor.shape[place],))
@@ -46,7 +46,7 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along an axis, of ``x - max(x)``."""
+    """``exp(x) / sum(exp(x))`` along an axis, computed with ``x - max(x)``."""
     tensor, place = _checked("topi.nn.softmax", x, axis)
     greatest = reduce.max(tensor, place)
 
@@ -63,7 +63,7 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """``log(softmax(x))``, exact where softmax is next to 0."""
+    """``log(softmax(x))``, also accurate where softmax is near 0."""
     tensor, place = _checked("topi.nn.log_softmax", x, axis)
     greatest = reduce.max(tensor, place)
 
@@ -80,7 +80,7 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def _others(indices: tuple[Expr, ...], place: int) -> tuple[Expr, ...]:
-    """The indices but that of an axis."""
+    """The indices without that of an axis."""
     return (*indices[:place], *indices[place + 1 :])
 
 

@@ -1,4 +1,4 @@
-"""Activations, element by element, that are made of other functions."""
+"""Elementwise activations that are composed of other functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 def _mapped(name: str, x: Tensor, rule: Callable[[Expr], Expr]) -> Tensor:
-    """`rule` of every element, which is computed in float32 at least."""
+    """Apply `rule` to every element, in float32 or wider."""
     what = f"topi.nn.{name}"
     tensor = require(f"{what}: 'x'", x)
     require_float(what, tensor)
@@ -27,12 +27,12 @@ def _mapped(name: str, x: Tensor, rule: Callable[[Expr], Expr]) -> Tensor:
 
 
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    """Every element, or ``alpha * (exp(x) - 1)`` where it is not positive."""
+    """Every element, or ``alpha * (exp(x) - 1)`` if it is not positive."""
     return _mapped("elu", x, lambda v: functions.select(v > 0, v, functions.expm1(v) * float(alpha)))
 
 
 def selu(x: Tensor) -> Tensor:
-    """``scale * elu(x, alpha)`` with the constants that keep mean and variance."""
+    """``scale * elu(x, alpha)`` with the constants that preserve mean and variance."""
     return _mapped(
         "selu", x, lambda v: functions.select(v > 0, v, functions.expm1(v) * SELU_ALPHA) * SELU_SCALE
     )
@@ -57,7 +57,7 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * x)) / beta``; `x` itself where ``beta * x`` is above the threshold."""
+    """``log(1 + exp(beta * x)) / beta``; `x` itself if ``beta * x`` is above the threshold."""
 
     def rule(v: Expr) -> Expr:
         scaled = v * float(beta)
@@ -68,7 +68,7 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
 
 
 def hardsigmoid(x: Tensor, alpha: float = 1 / 6, beta: float = 0.5) -> Tensor:
-    """``alpha * x + beta``, held between 0 and 1."""
+    """``alpha * x + beta``, clamped to [0, 1]."""
     return _mapped(
         "hardsigmoid",
         x,

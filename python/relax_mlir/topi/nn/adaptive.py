@@ -1,4 +1,4 @@
-"""Adaptive pooling: as many windows as the result has elements, which cover each dimension."""
+"""Adaptive pooling: one window per element of the result; together they cover each dimension."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from relax_mlir.topi.elementwise import cast
 
 
 def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:  # noqa: ANN401 - sizes
-    """The largest element ("max") or the mean ("avg") of each of ``(height, width)`` windows of every channel.
+    """The maximum ("max") or the mean ("avg") of each of ``(height, width)`` windows of every channel.
 
-    Window ``i`` of ``n`` in a dimension of length ``l`` goes from ``i * l // n`` up to ``ceildiv((i + 1) * l, n)``. One
-    of no elements has the mean NaN and no largest element: the least number of the dtype.
+    Window ``i`` of ``n`` in a dimension of length ``l`` is from ``i * l // n`` to ``ceildiv((i + 1) * l, n)``,
+    exclusive. An empty window has the mean NaN, and the minimum of the dtype as maximum.
 
     Args:
         data: the tensor; floats for means.
         output_size: sizes, integers or symbols; one number for all.
-        pool_type: "max" or "avg"; means of 16-bit floats are taken in float32.
+        pool_type: "max" or "avg"; means of 16-bit floats are computed in float32.
         layout: the letters ``NCHW`` in any order.
     """
     return _pooled("adaptive_pool", 2, data, output_size, pool_type, layout, "NCHW")
@@ -70,7 +70,7 @@ def _pooled(
 
 
 def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
-    """The pooling of one dimension; that of several is one after the other."""
+    """Pool one dimension; several dimensions are pooled one after the other."""
     length = tensor.shape[axis]
     shape = [*tensor.shape[:axis], count, *tensor.shape[axis + 1 :]]
     if length == count:
@@ -83,7 +83,7 @@ def _along(tensor: Tensor, axis: int, count: Dim, pool_type: str) -> Tensor:
         initial = f"-T.infinity('{tensor.dtype}')" if is_float else f"T.min_value('{tensor.dtype}')"
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
-        """Rows are added to one another, so that neighbours go side by side."""
+        """Combine rows with rows, so that the innermost loop is contiguous."""
         before = [fresh("i") for _ in tensor.shape[:axis]]
         after = [fresh("i") for _ in tensor.shape[axis + 1 :]]
         window, begin, end, place = (fresh(name) for name in ("w", "begin", "end", "p"))

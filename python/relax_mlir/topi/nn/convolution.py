@@ -33,8 +33,8 @@ def conv(
 ) -> Tensor:
     """The cross-correlation of ``(batch, channels, …)`` with weights ``(outputs, channels / groups, …)``.
 
-    `padding`: zeros, one number for all, one per dimension, those before and those after, "VALID" or "SAME". `counts`:
-    the spatial sizes of the result, for callers who know that each dimension has room for a window.
+    `padding`: zeros; one number for all, one per dimension, all before and then all after, "VALID" or "SAME". `counts`:
+    the spatial sizes of the result, if the caller knows that each dimension has room for a window.
     """
     what = f"topi.nn.{name}"
     data, weight = _typed(what, inp, filt, out_dtype)
@@ -69,7 +69,7 @@ def conv1d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along one dimension; see `conv`. Layouts are any orders of their letters."""
+    """A convolution along one dimension; see `conv`. Layouts are any order of their letters."""
     what = "topi.nn.conv1d"
     weight = kernel_in(what, kernel, kernel_layout, "OIW")
     return in_layout(
@@ -91,7 +91,7 @@ def conv2d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along two dimensions; see `conv`. Layouts are any orders of their letters."""
+    """A convolution along two dimensions; see `conv`. Layouts are any order of their letters."""
     what = "topi.nn.conv2d"
     weight = kernel_in(what, filt, kernel_layout, "OIHW")
     return in_layout(
@@ -114,7 +114,7 @@ def conv3d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along three dimensions; see `conv`. Layouts are any orders of their letters."""
+    """A convolution along three dimensions; see `conv`. Layouts are any order of their letters."""
     what = "topi.nn.conv3d"
     weight = kernel_in(what, filt, kernel_layout, "OIDHW")
     return in_layout(
@@ -135,7 +135,7 @@ def group_conv2d_nchw(
     groups: int,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along two dimensions of groups of channels; see `conv`."""
+    """A grouped convolution along two dimensions; see `conv`."""
     return _of_rank("group_conv2d_nchw", Input, Filter, 4, stride, padding, dilation, groups, out_dtype)
 
 
@@ -147,7 +147,7 @@ def depthwise_conv2d_nchw(
     dilation: Amount,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of each channel by itself; weights have the shape ``(channels, multiplier, height, width)``."""
+    """A depthwise convolution along two dimensions; weights are ``(channels, multiplier, height, width)``."""
     what = "topi.nn.depthwise_conv2d_nchw"
     data, weight = _typed(what, Input, Filter, out_dtype)
     if data.ndim != 4:
@@ -194,7 +194,7 @@ def conv_transpose(
     """The transposed convolution of ``(batch, channels, …)`` with weights ``(channels, outputs / groups, …)``.
 
     There are ``(length - 1) * stride - padding + dilation * (size - 1) + output_padding + 1`` elements per dimension,
-    0 if that is negative. `counts`: these sizes, for callers who know that they are not.
+    0 if that is negative. `counts`: these sizes, if the caller knows that they are not negative.
     """
     what = f"topi.nn.{name}"
     inputs, weight = _typed(what, data, kernel, out_dtype)
@@ -299,7 +299,7 @@ def _of_rank(
 
 
 def _typed(what: str, data: Tensor, weight: Tensor, out_dtype: str | None) -> tuple[Tensor, Tensor]:
-    """Operands, converted to the dtype of the result if one is given."""
+    """The operands, converted to `out_dtype` if it is given."""
     operands = [require(f"{what}: the data", data), require(f"{what}: the weights", weight)]
     if operands[0].ndim != operands[1].ndim or operands[0].ndim < 3:
         raise ShapeError(f"{what}: {data} and {weight} are not of as many dimensions, three or more")
@@ -310,7 +310,7 @@ def _typed(what: str, data: Tensor, weight: Tensor, out_dtype: str | None) -> tu
 
 
 def _outputs(what: str, channels: Dim, weight: Tensor, groups: int) -> Dim:
-    """The outputs of each group, if the sizes fit."""
+    """The outputs of each group; checks that the sizes match."""
     if not isinstance(groups, int) or groups < 1 or not symbolic.prove_divisible(weight.shape[0], groups):
         raise ShapeError(f"{what}: the outputs of {weight} are not known to be divisible in {groups} groups")
     if not symbolic.prove_equal(weight.shape[1] * groups, channels):

@@ -1,4 +1,4 @@
-"""Convolutions by the names that say a layout."""
+"""Convolutions with a layout in their name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def group_conv1d_ncw(
     groups: int = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along one dimension of groups of channels; weights are ``OIW``; see `conv`."""
+    """A grouped convolution along one dimension; weights are ``OIW``; see `conv`."""
     return conv1d(data, kernel, strides, padding, dilation, groups, "NCW", "OIW", out_dtype)
 
 
@@ -65,7 +65,7 @@ def group_conv1d_nwc(
     groups: int = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along one dimension, of groups of channels, of the layout ``NWC``; weights are ``WIO``."""
+    """A grouped convolution along one dimension of the layout ``NWC``; weights are ``WIO``."""
     return conv1d(data, kernel, strides, padding, dilation, groups, "NWC", "WIO", out_dtype)
 
 
@@ -140,7 +140,7 @@ def group_conv2d_nhwc(
     groups: int,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along two dimensions, of groups of channels, of ``NHWC``; weights are ``HWIO``; see `conv`."""
+    """A grouped convolution along two dimensions of the layout ``NHWC``; weights are ``HWIO``; see `conv`."""
     what = "topi.nn.group_conv2d_nhwc"
     weight = kernel_in(what, Filter, "HWIO", "OIHW")
     return in_layout(
@@ -161,7 +161,7 @@ def depthwise_conv2d_nhwc(
     kernel_layout: str = "HWOI",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of each channel of ``NHWC`` by itself; weights are ``(height, width, channels, multiplier)``."""
+    """A depthwise convolution of the layout ``NHWC``; weights are ``(height, width, channels, multiplier)``."""
     what = "topi.nn.depthwise_conv2d_nhwc"
     weight = kernel_in(what, Filter, kernel_layout, "OIHW")
     return in_layout(
@@ -182,7 +182,7 @@ def group_conv1d_transpose_ncw(
     output_padding: Amount,
     groups: int,
 ) -> Tensor:
-    """The transposed convolution along one dimension of groups of channels; see `conv_transpose`."""
+    """The grouped transposed convolution along one dimension; see `conv_transpose`."""
     return conv_transpose(
         data, kernel, stride, padding, output_padding, 1, groups, out_dtype, "conv1d_transpose"
     )
@@ -197,7 +197,7 @@ def group_conv2d_transpose_nchw(
     output_padding: Amount,
     groups: int,
 ) -> Tensor:
-    """The transposed convolution along two dimensions of groups of channels; see `conv_transpose`."""
+    """The grouped transposed convolution along two dimensions; see `conv_transpose`."""
     return conv_transpose(
         data, kernel, stride, padding, output_padding, 1, groups, out_dtype, "conv2d_transpose"
     )
@@ -212,7 +212,7 @@ def group_conv3d_transpose_ncdhw(
     output_padding: Amount,
     groups: int,
 ) -> Tensor:
-    """The transposed convolution along three dimensions of groups of channels; see `conv_transpose`."""
+    """The grouped transposed convolution along three dimensions; see `conv_transpose`."""
     return conv_transpose(
         data, kernel, strides, padding, output_padding, 1, groups, out_dtype, "conv3d_transpose"
     )

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matrix multiplication."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from relax_mlir.topi.binary import add
 from relax_mlir.topi.common import computed, require
 
 MATMUL = "matmul"
-"""The tag of products of matrices."""
+"""The tag of matmuls."""
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
-    """The product of the last two dimensions, with those before broadcast; `transp_a`, `transp_b`: transposed."""
+    """The matmul of the last two dimensions, with broadcast batch dimensions; `transp_a`, `transp_b`: transposed."""
     what = "topi.matmul"
     left, right = require(f"{what}: 'a'", a), require(f"{what}: 'b'", b)
     if left.ndim < 2 or right.ndim < 2:
@@ -46,7 +46,7 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
 def batch_matmul(
     tensor_a: Tensor, tensor_b: Tensor, transpose_a: bool = False, transpose_b: bool = True
 ) -> Tensor:
-    """The products of the matrices of two tensors of three dimensions; by default of the second ones transposed."""
+    """The batched matmul of two tensors of three dimensions; by default the second one is transposed."""
     for name, tensor in (("tensor_a", tensor_a), ("tensor_b", tensor_b)):
         if require(f"topi.nn.batch_matmul: '{name}'", tensor).ndim != 3:
             raise ShapeError(f"topi.nn.batch_matmul: {tensor} is not of three dimensions")
@@ -63,7 +63,7 @@ def dense(
 ) -> Tensor:
     """``tensor_a @ tensor_b.T + bias``: `tensor_b` are weights of shape ``(outputs, inputs)``.
 
-    `out_dtype`: operands are converted first, so that sums have it.
+    `out_dtype`: operands are converted to it first, so that it is also the accumulator dtype.
     """
     what = "topi.nn.dense"
     left, right = require(f"{what}: 'tensor_a'", tensor_a), require(f"{what}: 'tensor_b'", tensor_b)

@@ -1,4 +1,4 @@
-"""Elements by the squares of their neighbours."""
+"""Local response normalization."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.topi.tag import BROADCAST, COMM_REDUCE
 def lrn(
     data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2
 ) -> Tensor:
-    """``data / (bias + alpha / size * sum)^beta``, of the squares of `size` elements around each along an axis."""
+    """``data / (bias + alpha / size * sum)^beta``, with the sum of the squares of `size` elements around each."""
     what = "topi.nn.lrn"
     tensor = require(f"{what}: 'data'", data)
     require_float(what, tensor)

@@ -19,11 +19,11 @@ def nll_loss(
     """``-predictions[n, targets[n, …], …] * weights[targets[n, …]]``, 0 where the target is `ignore_index`.
 
     Args:
-        predictions: logarithms of probabilities, ``(batch, classes, …)``, or ``(classes,)``.
-        targets: classes, ``(batch, …)``; others than those there are, are a `BoundsError` of the call.
+        predictions: log probabilities, ``(batch, classes, …)``, or ``(classes,)``.
+        targets: classes, ``(batch, …)``; an invalid class raises `BoundsError` at run time.
         weights: one for each class.
-        reduction: "none", "sum", or "mean": the sum by that of the weights.
-        ignore_index: the target that does not count.
+        reduction: "none", "sum", or "mean": the sum divided by the sum of the weights.
+        ignore_index: the target that is ignored.
     """
     what = "topi.nn.nll_loss"
     tensor, target = (
@@ -60,7 +60,7 @@ def nll_loss(
 
 
 def cross_entropy_with_logits(predictions: Tensor, labels: Tensor) -> Tensor:
-    """``-sum(predictions * labels)``, for two dimensions and more by the size of the first one."""
+    """``-sum(predictions * labels)``; for two or more dimensions divided by the size of the first one."""
     what = "topi.nn.cross_entropy_with_logits"
     tensor, wanted = require(f"{what}: 'predictions'", predictions), require(f"{what}: 'labels'", labels)
     require_float(what, tensor)

@@ -17,7 +17,7 @@ from relax_mlir.topi.elementwise import cast
 
 Activation = Callable[[Expr], Expr]
 RECURRENT = "recurrent"
-"""The tag of what is computed step by step."""
+"""The tag of recurrent computations."""
 
 
 def lstm(
@@ -41,14 +41,14 @@ def lstm(
     """The hidden states and the cells after every step.
 
     Args:
-        Xs: ``(steps, batch, inputs)``, floats; those of 16 bits are computed in float32.
+        Xs: ``(steps, batch, inputs)``, floats; 16-bit floats are computed in float32.
         Wi, Wh: ``(4 * hidden, inputs)`` and ``(4 * hidden, hidden or projection)``: the gates one after the other.
         Bi, Bh: ``(4 * hidden,)``, added to the gates.
         h_init, c_init: ``(batch, hidden or projection)`` and ``(batch, hidden)``; 0 by default.
-        proj: ``(projection, hidden)``, which the hidden state is multiplied by.
-        p_i, p_f, p_o: ``(batch, hidden)``: what the cell adds to the gates for input, forgetting and output.
-        f_act, g_act, h_act: the functions of the gates, of the new cell, and of the cell in the hidden state.
-        reverse: the steps from the last to the first; results stand at the step that they are of.
+        proj: ``(projection, hidden)``, which multiplies the hidden state.
+        p_i, p_f, p_o: ``(batch, hidden)``: the peephole weights of the cell for the input, forget and output gates.
+        f_act, g_act, h_act: the activations of the gates, of the new cell, and of the cell in the hidden state.
+        reverse: process the steps from last to first; each result is at the index of its step.
         weight_layout: the order of the gates: an order of the letters ``IFGO``.
 
     Returns:
@@ -130,7 +130,7 @@ def lstm(
     c_first = compute((1, batch, hidden), lambda _, b, j: zero if c_init is None else c_init(b, j), "c_first")
     width = as_expr(size(hidden))
     back = reductions.reduce_axis((0, state_size), "r")
-    # Lines of it are added up in every step.
+    # Transposed so that every step accumulates contiguous rows.
     turned = computed(
         (state_size, weights.shape[0]), lambda r, j: recurrent(j, r), "T_lstm_turned", RECURRENT
     )

@@ -1,4 +1,4 @@
-"""Norms: elements less their mean, by their standard deviation."""
+"""Normalization: subtract the mean, and divide by the standard deviation."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ def batch_norm(
     training: bool = False,
     momentum: float = 0.1,
 ) -> list[Tensor]:
-    """``(data - mean) / sqrt(var + epsilon) * gamma + beta`` by channels, with the mean and the variance.
+    """``(data - mean) / sqrt(var + epsilon) * gamma + beta`` by channel, and the mean and the variance.
 
     Args:
         data: floats.
-        gamma, beta, moving_mean, moving_var: one number per channel; `scale` and `center` say whether the first
-            two count.
-        axis: the channels.
-        epsilon: what the variance is increased by.
-        training: with the mean and the variance (without Bessel's correction) of `data`; the results are then the
-            averages that move towards them by `momentum`.
+        gamma, beta, moving_mean, moving_var: one number per channel; `scale` and `center` enable gamma and beta.
+        axis: the axis of the channels.
+        epsilon: added to the variance.
+        training: use the mean and the variance (without Bessel's correction) of `data`; the returned ones are then the
+            moving averages, updated with `momentum`.
     """
     what = "topi.nn.batch_norm"
     tensor = require(f"{what}: 'data'", data)
@@ -69,7 +68,7 @@ def layer_norm(
     axis: int | Sequence[int],
     epsilon: float = 1e-5,
 ) -> Tensor:
-    """The norm of the elements along `axis`, times `gamma`, plus `beta`, which have those dimensions."""
+    """Normalize along `axis`, multiply by `gamma` and add `beta`, which have those dimensions."""
     what = "topi.nn.layer_norm"
     tensor = require(f"{what}: 'data'", data)
     require_float(what, tensor)
@@ -78,7 +77,7 @@ def layer_norm(
 
 
 def rms_norm(data: Tensor, weight: Tensor, axis: int | Sequence[int], epsilon: float = 1e-5) -> Tensor:
-    """The elements by the root of their mean square along `axis`, times `weight`, which has those dimensions."""
+    """Divide by the root mean square along `axis`, and multiply by `weight`, which has those dimensions."""
     what = "topi.nn.rms_norm"
     tensor = require(f"{what}: 'data'", data)
     require_float(what, tensor)
@@ -96,7 +95,7 @@ def group_norm(
     axes: Sequence[int],
     epsilon: float = 1e-5,
 ) -> Tensor:
-    """The norm of the elements of each of `num_groups` groups of channels, along the group and `axes`."""
+    """Normalize each of `num_groups` groups of channels, along the channels of the group and `axes`."""
     what = "topi.nn.group_norm"
     tensor = require(f"{what}: 'data'", data)
     require_float(what, tensor)
@@ -130,7 +129,7 @@ def instance_norm(
     axes: Sequence[int],
     epsilon: float = 1e-5,
 ) -> Tensor:
-    """The norm of the elements of each channel along `axes`, by channel scaled."""
+    """Normalize each channel along `axes`, then scale and shift it."""
     what = "topi.nn.instance_norm"
     tensor = require(f"{what}: 'data'", data)
     require_float(what, tensor)

@@ -1,4 +1,4 @@
-"""Tensors with more elements around."""
+"""Pad tensors."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from relax_mlir.topi.common import computed, dims_of, require, size
 from relax_mlir.topi.tag import INJECTIVE
 
 Place = Callable[[Expr, Dim], ExprLike]
-"""Where in a dimension the element is that stands at an index, which may be out of range."""
+"""A function from an index, which may be out of range, to the index of the source element."""
 
 
 def pad(
     data: Tensor,
     pad_before: Sequence[Any],
     pad_after: Sequence[Any] | None = None,
-    pad_value: Any = 0.0,  # noqa: ANN401 - a number, or an expression
+    pad_value: Any = 0.0,  # noqa: ANN401 - a number or an expression
 ) -> Tensor:
-    """`pad_value` around a tensor: so many elements before and after each dimension (as many after, by default).
+    """Pad each dimension with `pad_value`; `pad_after` is by default `pad_before`.
 
-    Negative integers cut elements off.
+    Negative integers crop.
     """
     what = "topi.nn.pad"
     tensor = require(f"{what}: 'data'", data)
@@ -54,10 +54,10 @@ def pad(
 def mirror_pad(
     data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None = None, mode: str = "SYMMETRIC"
 ) -> Tensor:
-    """The elements of a tensor mirrored at its edges: "SYMMETRIC" with the edge, "REFLECT" without it.
+    """Pad with the elements mirrored at the edges: "SYMMETRIC" repeats the edge, "REFLECT" does not.
 
-    Amounts larger than the tensor go on to and fro. Where there is no element to mirror, as in a dimension of size 0,
-    the call is an error.
+    Padding larger than the tensor is mirrored repeatedly. If there is no element to mirror, as in a dimension of size
+    0, the call is an error.
     """
     if mode not in ("SYMMETRIC", "REFLECT"):
         raise ArgumentError(f"topi.nn.mirror_pad: 'mode' is {mode!r}, expected 'SYMMETRIC' or 'REFLECT'")
@@ -66,7 +66,7 @@ def mirror_pad(
 
 
 def edge_pad(data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None = None) -> Tensor:
-    """The elements at the edges of a tensor repeated around it."""
+    """Pad with the elements at the edges."""
     return _moved(
         "topi.nn.edge_pad",
         data,
@@ -77,7 +77,7 @@ def edge_pad(data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] |
 
 
 def wrap_pad(data: Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None = None) -> Tensor:
-    """A tensor repeated around itself."""
+    """Pad with the tensor repeated."""
     return _moved("topi.nn.wrap_pad", data, pad_before, pad_after, lambda index, dim: index % size(dim))
 
 
@@ -87,7 +87,7 @@ def _symmetric(index: Expr, dim: Dim) -> Expr:
 
 
 def _reflected(index: Expr, dim: Dim) -> Expr:
-    """Of one element alone there is a period of 1."""
+    """Mirror an index without repeating the edge; the period of a single element is 1."""
     period = functions.maximum(as_expr(size(2 * dim - 2)), 1)
     place = index % period
     return functions.minimum(place, period - place) if dim != 1 else place
@@ -115,7 +115,7 @@ def _moved(
 
 
 def _by_rows(tensor: Tensor, shape: Sequence[Dim], before: Sequence[Dim], place: Place) -> Tensor:
-    """Places are worked out once for each dimension; what is not around a row is copied."""
+    """Compute source indices once for each dimension, and copy the unpadded part of each row."""
     padded = [axis for axis, dim in enumerate(shape) if before[axis] != 0 or dim != tensor.shape[axis]]
     places = {
         axis: computed(
@@ -154,7 +154,7 @@ def _by_rows(tensor: Tensor, shape: Sequence[Dim], before: Sequence[Dim], place:
 
 
 def _is_size(amount: Dim) -> bool:
-    """Whether an amount is known not to cut elements off."""
+    """True if the amount is provably not negative."""
     least = symbolic.bounds(amount)[0]
     return least is not None and least >= 0
 

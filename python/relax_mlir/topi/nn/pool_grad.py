@@ -1,4 +1,4 @@
-"""What pooling gives back: the gradient of its input, of that of its result."""
+"""Gradients of pooling."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def pool_grad(
     dilation: Amount = 1,
     counts: Sequence[Dim] | None = None,
 ) -> Tensor:
-    """The gradient of `pool2d` of `data`, of the gradient of its result.
+    """The gradient of `pool2d` with respect to `data`, given the gradient of its result.
 
-    That of a maximum goes to the first largest element of a window, that of a mean to all of its elements alike. The
-    arguments are those of `pool2d`; the layout is NCHW. `counts`: how many windows there are, for callers who know.
+    The gradient of a maximum goes to the first maximum of the window, that of a mean equally to all of its elements.
+    The arguments are those of `pool2d`; the layout is NCHW. `counts`: the numbers of windows, if the caller knows them.
     """
     what = "topi.nn.pool_grad"
     given, tensor = require(f"{what}: 'grads'", grads), require(f"{what}: 'data'", data)
@@ -69,7 +69,7 @@ def pool_grad(
             apart = window.dilation
 
             def taps_up_to(place: str, first: str = first, apart: int = apart) -> str:
-                """How many elements of the window are before a place."""
+                """The number of elements of the window before an index."""
                 room = f"{place} - {first}"
                 return f"({room})" if apart == 1 else f"(({room} + {apart - 1}) // {apart})"
 

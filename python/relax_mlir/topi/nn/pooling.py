@@ -1,4 +1,4 @@
-"""Pooling: the largest element, or the mean, of each window."""
+"""Pooling: the maximum or the mean of each window."""
 
 from __future__ import annotations
 
@@ -125,16 +125,16 @@ def pool(
     *,
     name: str = "pool",
 ) -> Tensor:
-    """The largest element ("max") or the mean ("avg") of windows along the last `rank` dimensions.
+    """The maximum ("max") or the mean ("avg") of windows along the last `rank` dimensions.
 
     Args:
         data: the tensor.
-        rank: how many dimensions have windows.
-        kernel, stride, dilation: the size of a window, the steps between windows, and between the elements of one.
-        padding: one number, one per dimension, or those before of all and those after; it counts as smallest number.
+        rank: the number of dimensions with windows.
+        kernel, stride, dilation: the size of a window, the step between windows, and between the elements of one.
+        padding: one number, one per dimension, or all before and then all after; padding is the minimum for "max".
         pool_type: "max" or "avg".
-        ceil_mode: a window that is partly outside counts, if it begins in the tensor or in the padding before.
-        count_include_pad: whether means count the padding, not what is beyond it.
+        ceil_mode: include partial windows that begin in the tensor or in the padding before it.
+        count_include_pad: means count the padding, but not what is beyond it.
     """
     what = f"topi.nn.{name}"
     tensor = require(f"{what}: 'data'", data)
@@ -164,10 +164,10 @@ def pool_windows(
     *,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The largest element ("max") or the sum ("avg") of windows along the last dimensions, of which there are `counts`.
+    """The maximum ("max") or the sum ("avg") of windows along the last dimensions; `counts` are the numbers of windows.
 
-    What is around the tensor counts as the smallest number, or as zero. With `ceil_mode` windows end as far behind the
-    padding as a step reaches.
+    The padding is the minimum of the dtype for "max", and zero for "avg". With `ceil_mode` windows may extend beyond
+    the padding by up to a step.
     """
     first = tensor.ndim - len(windows)
     start = reductions.identity("max" if pool_type == "max" else "sum", tensor.dtype)
@@ -197,10 +197,10 @@ def mean_of_windows(
     include: bool = True,
     dtype: str | None = None,
 ) -> Tensor:
-    """Sums of windows divided by how many elements these have, in another dtype if one is given.
+    """Divide sums of windows by the number of their elements; `dtype`: convert the result.
 
-    A window without elements has the mean 0. `include`: the padding counts, not what is beyond it. `lengths`: of the
-    dimensions that have windows.
+    The mean of an empty window is 0. `include`: count the padding, but not what is beyond it. `lengths`: of the
+    dimensions with windows.
     """
     first = sums.ndim - len(windows)
     wanted = sums.dtype if dtype is None else dtype
@@ -223,7 +223,7 @@ def mean_of_windows(
 
 
 def _elements(window: Window, length: Dim, count: Dim, dtype: str, *, include: bool) -> Tensor:
-    """How many elements each window along a dimension has, with the padding or without."""
+    """The number of elements in each window along a dimension, with or without the padding."""
     tap = reductions.reduce_axis((0, window.size), "r")
     low, high = (-window.before, length + window.after) if include else (0, length)
 
@@ -238,7 +238,7 @@ def _elements(window: Window, length: Dim, count: Dim, dtype: str, *, include: b
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """The largest element ("max") or the mean ("avg") of every channel, with dimensions of size 1."""
+    """The maximum ("max") or the mean ("avg") of every channel, with dimensions of size 1."""
     what = "topi.nn.global_pool"
     if not isinstance(layout, str) or len(layout) not in (3, 4, 5):
         raise ArgumentError(f"{what}: the layout is {layout!r}, expected NCW, NCHW or NCDHW in an order")

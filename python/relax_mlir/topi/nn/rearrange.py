@@ -1,4 +1,4 @@
-"""Elements moved between the channels or the batch and the other dimensions, and spread apart."""
+"""Move elements between channels or batch and the other dimensions, and dilate tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYOUTS = ("NCHW", "NHWC")
 
 
 def flatten(data: Tensor) -> Tensor:
-    """All dimensions behind the first one as one."""
+    """Flatten all dimensions after the first one."""
     what = "topi.nn.flatten"
     tensor = require(f"{what}: 'data'", data)
     if tensor.ndim == 0:
@@ -35,7 +35,7 @@ def flatten(data: Tensor) -> Tensor:
 
 
 def pixel_shuffle(data: Tensor, upscale_factor: int, name: str = "PixelShuffle") -> Tensor:
-    """``(…, c * r * r, h, w)`` as ``(…, c, h * r, w * r)``: each group of channels is a square."""
+    """``(…, c * r * r, h, w)`` as ``(…, c, h * r, w * r)``: each group of channels becomes a square."""
     what = "topi.nn.pixel_shuffle"
     tensor, r = require(f"{what}: 'data'", data), _block(what, "upscale_factor", upscale_factor)
     if tensor.ndim < 3:
@@ -51,13 +51,13 @@ def pixel_shuffle(data: Tensor, upscale_factor: int, name: str = "PixelShuffle")
 
 
 def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
-    """Groups of channels as squares of rows and columns.
+    """Groups of channels become squares of rows and columns.
 
     Args:
         data: of the layout ``NCHW`` or ``NHWC``.
         block_size: the side of the squares.
-        layout: which one.
-        mode: "DCR": a group are the channels with equal rest; "CRD": those one after the other.
+        layout: the layout of `data`.
+        mode: "DCR": a group has channels at equal distances; "CRD": consecutive channels.
     """
     what = "topi.nn.depth_to_space"
     tensor, r = _image(what, data, layout), _block(what, "block_size", block_size)
@@ -77,7 +77,7 @@ def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: st
 
 
 def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
-    """Squares of rows and columns as channels: the opposite of `depth_to_space` of the mode "DCR"."""
+    """Squares of rows and columns become channels: the inverse of `depth_to_space` with mode "DCR"."""
     what = "topi.nn.space_to_depth"
     tensor, r = _image(what, data, layout), _block(what, "block_size", block_size)
     n, channels, height, width = _by_letter(tensor.shape, layout)
@@ -99,7 +99,7 @@ def space_to_batch_nd(
     pad_after: Sequence[int],
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Blocks of the dimensions behind the first one, padded, as entries of the batch, those inside a block slowest."""
+    """Move blocks of the padded dimensions after the first into the batch; the position in a block varies slowest."""
     what = "topi.nn.space_to_batch_nd"
     tensor = require(f"{what}: 'data'", data)
     blocks, (before, after) = _lists(what, tensor, block_shape, pad_before, pad_after)
@@ -125,7 +125,7 @@ def space_to_batch_nd(
 def batch_to_space_nd(
     data: Tensor, block_shape: Sequence[int], crop_begin_list: Sequence[int], crop_end_list: Sequence[int]
 ) -> Tensor:
-    """The opposite of `space_to_batch_nd`, without so many elements at the begin and the end of each dimension."""
+    """The inverse of `space_to_batch_nd`, which also crops the begin and the end of each dimension."""
     what = "topi.nn.batch_to_space_nd"
     tensor = require(f"{what}: 'data'", data)
     blocks, (begin, end) = _lists(what, tensor, block_shape, crop_begin_list, crop_end_list)
@@ -153,7 +153,7 @@ def batch_to_space_nd(
 def dilate(
     data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput"
 ) -> Tensor:
-    """The elements of each dimension `strides` apart, with `dilation_value` between them."""
+    """Insert `dilation_value` between elements, so that elements are `strides` apart in each dimension."""
     what = "topi.nn.dilate"
     tensor = require(f"{what}: 'data'", data)
     steps = list(strides)
@@ -182,7 +182,7 @@ def _parts(what: str, tensor: Tensor, dim: Dim, count: int) -> Dim:
     """A size divided by `count`.
 
     Raises:
-        ShapeError: it is not known to be divisible.
+        ShapeError: it is not provably divisible.
     """
     if not symbolic.prove_divisible(dim, count):
         raise ShapeError(f"{what}: {dim} of {tensor} is not known to be divisible by {count}")
@@ -192,7 +192,7 @@ def _parts(what: str, tensor: Tensor, dim: Dim, count: int) -> Dim:
 def _lists(
     what: str, tensor: Tensor, block_shape: Sequence[int], *amounts: Sequence[int]
 ) -> tuple[list[int], list[list[int]]]:
-    """Checked sizes of blocks, and amounts for each dimension that has one."""
+    """Checked block sizes, and amounts for each blocked dimension."""
     blocks = [_block(what, "block_shape", block) for block in block_shape]
     found = [list(amount) for amount in amounts]
     if tensor.ndim < 1 + len(blocks) or any(len(amount) != len(blocks) for amount in found):
@@ -214,10 +214,10 @@ def _image(what: str, data: Tensor, layout: str) -> Tensor:
 
 
 def _by_letter(items: Sequence[Dim | Expr], layout: str) -> list[Any]:
-    """Items in the order NCHW."""
+    """Items, given in the order of `layout`, in the order NCHW."""
     return [items[layout.index(letter)] for letter in "NCHW"]
 
 
 def _in_layout(items: Sequence[Dim | Expr], layout: str) -> list[Any]:
-    """Items that are in the order NCHW in that of the layout."""
+    """Items, given in the order NCHW, in the order of `layout`."""
     return [items["NCHW".index(letter)] for letter in layout]

@@ -1,4 +1,4 @@
-"""Recurrent layers step by step, of gates that are computed before."""
+"""Recurrent layers, step by step, with the input's contribution to the gates precomputed."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ FUNCTIONS: dict[str, Callable[[Expr, float, float], Expr]] = {
     "tanh": lambda x, a, b: functions.tanh(x),
     "thresholdedrelu": lambda x, a, b: functions.select(x > a, x, functions.const(0, x.dtype)),
 }
-"""The functions of gates, with ONNX's numbers alpha and beta."""
+"""The activations of gates, with ONNX's parameters alpha and beta."""
 
 
 def function_of(name: str, alpha: float, beta: float) -> Activation:
-    """A function by its name."""
+    """The activation of a name."""
     if name not in FUNCTIONS:
         raise ArgumentError(f"topi.nn: the function {name!r} is none of {', '.join(FUNCTIONS)}")
     return lambda x: FUNCTIONS[name](x, float(alpha), float(beta))
@@ -43,8 +43,8 @@ def function_of(name: str, alpha: float, beta: float) -> Activation:
 class Recurrence:
     """The steps of a layer: `gates` are ``(steps, batch, count * hidden)``, floats of 32 bits or more.
 
-    `recurrent` is ``(hidden, count * hidden)``: lines of it are added up in every step. `lengths`: how many steps each
-    entry of the batch has, or None.
+    `recurrent` is ``(hidden, count * hidden)``: every step accumulates its rows. `lengths`: the number of steps of each
+    entry of the batch, or None.
     """
 
     gates: Tensor
@@ -70,11 +70,11 @@ class Recurrence:
 
     @property
     def whole(self) -> tuple[Dim, Dim, Dim]:
-        """The shape of a state at all steps, and before the first."""
+        """The shape of a state at all steps, including the initial one."""
         return (self.steps + 1, self.batch, self.hidden)
 
     def gate(self, number: int, t: Expr, b: Expr, j: Expr) -> Expr:
-        """What the input gives to a gate at step `t`, counted from 1."""
+        """The input's contribution to a gate at step `t`, counted from 1."""
         place: Expr
         if not self.reverse:
             place = t - 1
@@ -85,7 +85,7 @@ class Recurrence:
         return self.gates(place, b, as_expr(size(self.hidden)) * number + j)
 
     def fed(self, state: Tensor, numbers: Sequence[int], name: str, before: int = 1) -> Tensor:
-        """The products of a state with the recurrent weights of some gates; `before` steps before."""
+        """The products of a state, `before` steps earlier, with the recurrent weights of some gates."""
         back = reductions.reduce_axis((0, self.hidden), "r")
         width, first = as_expr(size(self.hidden)), numbers[0]
         weights = self.recurrent
@@ -100,25 +100,25 @@ class Recurrence:
         return found
 
     def held(self, x: Expr) -> Expr:
-        """What a function is taken of."""
+        """The argument of an activation, clamped if `clip` is set."""
         if self.clip is None:
             return x
         return functions.maximum(functions.minimum(x, float(self.clip)), -float(self.clip))
 
     def kept(self, new: Expr, old: Expr, t: Expr, b: Expr) -> Expr:
-        """The new state where entry `b` has step `t`, else the old one."""
+        """The new state if entry `b` has step `t`, else the old one."""
         if self.counts is None:
             return new
         return functions.select(t.astype("int64") <= self.counts(b), new, old)
 
     def state(self, name: str) -> Tensor:
-        """A state at every step."""
+        """A placeholder for a state at all steps."""
         return placeholder(self.whole, self.gates.dtype, name)
 
     def scanned(
         self, first: Sequence[Tensor], update: Sequence[Tensor], states: Sequence[Tensor], name: str
     ) -> list[Tensor]:
-        """All hidden states, and the last of each kind."""
+        """All hidden states, and the last value of each state."""
         begin = [
             compute((1, self.batch, self.hidden), lambda _, b, j, s=own: s(b, j), f"{name}_first")
             for own in first
@@ -136,7 +136,7 @@ class Recurrence:
         return [self._outputs(found[0], name), *last]
 
     def _outputs(self, state: Tensor, name: str) -> Tensor:
-        """The states at the steps that they are of; 0 behind the last step of an entry."""
+        """The states at the indices of their steps; 0 after the last step of an entry."""
 
         def output(p: Expr, b: Expr, j: Expr) -> Expr:
             if self.counts is None:
@@ -166,7 +166,7 @@ def rnn_steps(layer: Recurrence, hidden: Tensor, f: Activation) -> list[Tensor]:
 def gru_steps(
     layer: Recurrence, bias: Tensor, hidden: Tensor, f: Activation, g: Activation, reset_after: bool
 ) -> list[Tensor]:
-    """Gates are reset, update and new."""
+    """A GRU layer; the gates are reset, update and new."""
     state = layer.state("h_state")
     width = as_expr(size(layer.hidden))
     fed = layer.fed(state, [0, 1, 2] if reset_after else [0, 1], "fed")
@@ -203,7 +203,7 @@ def lstm_steps(
     activations: Sequence[Activation],
     input_forget: bool,
 ) -> list[Tensor]:
-    """Gates are input, forget, cell and output; `peepholes` ``(3, hidden)`` of input, forget and output."""
+    """An LSTM layer with gates input, forget, cell, output; `peepholes` ``(3, hidden)``: input, forget, output."""
     f, g, h = activations
     state, cells = layer.state("h_state"), layer.state("c_state")
     fed = layer.fed(state, [0, 1, 2, 3], "fed")

@@ -1,4 +1,4 @@
-"""Images as many times as large."""
+"""Upsample images."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def upsampling(
     align_corners: bool = False,
     output_shape: Sequence[Any] | None = None,
 ) -> Tensor:
-    """Rows and columns `scale_h` and `scale_w` times as many, by "nearest_neighbor", "bilinear" or "bicubic".
+    """Scale rows and columns by `scale_h` and `scale_w`, by "nearest_neighbor", "bilinear" or "bicubic".
 
-    Without `align_corners` places are those of "asymmetric". `output_shape` are the sizes where the scales do not tell
-    them.
+    Without `align_corners`, positions are those of "asymmetric". `output_shape` are the sizes if they do not follow
+    from the scales.
     """
     what = "topi.nn.upsampling"
     require_layout(what, layout, "NCHW")
@@ -59,7 +59,7 @@ def upsampling3d(
     coordinate_transformation_mode: str = "half_pixel",
     output_shape: Sequence[Any] | None = None,
 ) -> Tensor:
-    """Three dimensions as many times as long, by "nearest_neighbor" or "trilinear"; see `image.resize3d`."""
+    """Scale three dimensions, by "nearest_neighbor" or "trilinear"; see `image.resize3d`."""
     what = "topi.nn.upsampling3d"
     require_layout(what, layout, "NCDHW")
     sizes = _sizes(what, data, layout, "DHW", [scale_d, scale_h, scale_w], output_shape)

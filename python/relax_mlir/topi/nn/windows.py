@@ -1,4 +1,4 @@
-"""Windows over the last dimensions of a tensor: their sizes, steps and padding, and how many there are."""
+"""Windows over the last dimensions of a tensor: their sizes, steps, padding and numbers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ class Window:
     after: int
 
     def count(self, length: Dim, *, ceil_mode: bool = False) -> Dim:
-        """How many windows there are in a dimension; 0 if there is no room for one.
+        """The number of windows in a dimension; 0 if there is no room for one.
 
-        `ceil_mode`: one more where a part of it would be outside, if it begins in the dimension or in the padding
-        before.
+        `ceil_mode`: also count a partial window, if it begins in the dimension or in the padding before it.
         """
         room = length + self.before + self.after - self.dilation * (self.size - 1) - 1
         whole = symbolic.floordiv(room, self.stride) + 1
@@ -46,11 +45,11 @@ def windows_of(
     """The windows along each dimension.
 
     Args:
-        what: for messages.
-        sizes: how many elements a window has along each dimension.
+        what: the operator, for messages.
+        sizes: the number of elements of a window along each dimension.
         strides, dilation: one for all, or one for each.
-        padding: one for all, one for each, or those before of all and then those after; "VALID": none; "SAME": so much
-            that there are ``ceil(length / stride)`` windows, for sizes that are known.
+        padding: one for all, one for each, or all before and then all after; "VALID": none; "SAME": such that
+            there are ``ceil(length / stride)`` windows, for known sizes.
         lengths: the dimensions, for "SAME".
     """
     rank = len(sizes)

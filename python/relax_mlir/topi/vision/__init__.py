@@ -1,4 +1,4 @@
-"""Operators of object detection, with the names and the orders of arguments of TVM's `topi.vision`."""
+"""Operators of object detection, with the names and argument orders of TVM's `topi.vision`."""
 
 from relax_mlir.topi.vision.boxes import all_class_non_max_suppression, get_valid_counts, non_max_suppression
 from relax_mlir.topi.vision.multibox import multibox_transform_loc

@@ -1,4 +1,4 @@
-"""Boxes and their scores: those that count, and of those that overlap the best."""
+"""Filter boxes by score, and suppress overlapping ones."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from relax_mlir.topi.common import computed, index_tensor_of, require, require_e
 from relax_mlir.topi.sort import argsort
 
 BOXES = "boxes"
-"""The tag of what is chosen of boxes."""
+"""The tag of selected boxes."""
 
 
 def get_valid_counts(
     data: Tensor, score_threshold: float = 0, id_index: int = 0, score_index: int = 1
 ) -> list[Tensor]:
-    """The boxes whose score is above a threshold, in order, before rows of -1.
+    """The boxes with a score above a threshold, in order, followed by rows of -1.
 
     Args:
         data: ``(batch, boxes, numbers)``.
-        score_threshold: the scores of boxes that count are larger.
-        id_index: which number of a box is its class, which is 0 or more for boxes that count; -1: none.
-        score_index: which one is the score.
+        score_threshold: valid boxes have larger scores.
+        id_index: the index of the class in a box; valid boxes have a class of 0 or more; -1: no class.
+        score_index: the index of the score.
 
     Returns:
-        How many count (int32, one per entry of the batch), the boxes, and where they stood (int32, -1 for the others).
+        The number of valid boxes (int32, per entry of the batch), the boxes, and their original indices (int32, -1 for
+        the rest).
     """
     what = "topi.vision.get_valid_counts"
     tensor = _boxes(what, data, score_index + 1)
@@ -69,7 +70,7 @@ def get_valid_counts(
 
 @dataclass(frozen=True)
 class _Rules:
-    """How boxes that overlap are chosen."""
+    """The parameters of the suppression."""
 
     max_output_size: int
     iou_threshold: float
@@ -97,20 +98,20 @@ def non_max_suppression(
     soft_nms_sigma: float = 0.0,
     score_threshold: float = 0.0,
 ) -> Tensor | list[Tensor]:
-    """The boxes of falling scores that do not overlap one before by `iou_threshold` or more.
+    """The boxes in order of decreasing score whose overlap with every better box is less than `iou_threshold`.
 
     Args:
-        data, valid_count, indices: boxes, how many of them count, and where they stood: of `get_valid_counts`.
-        max_output_size: how many boxes are left at most, for 0 and less all.
-        iou_threshold: the common area as a share of that of both.
-        force_suppress: boxes of other classes (of number `id_index`) suppress each other, too.
-        top_k: how many boxes of the largest scores take part, for 0 and less all.
-        coord_start: the first of the four numbers that are two corners.
+        data, valid_count, indices: the boxes, their number, and their original indices, from `get_valid_counts`.
+        max_output_size: the maximum number of boxes; 0 or less: all.
+        iou_threshold: the intersection over union.
+        force_suppress: boxes of other classes (at `id_index`) also suppress each other.
+        top_k: only consider this number of boxes with the largest scores; 0 or less: all.
+        coord_start: the index of the first of four coordinates, which are two corners.
         score_index, id_index: as for `get_valid_counts`.
-        score_threshold: boxes whose scores are not above it do not count.
-        return_indices: where the boxes that are left stood, before -1, and how many they are, of the shape
-            ``(batch, 1)``; else the boxes by falling scores, with -1 for those that are left out.
-        invalid_to_bottom: without indices: those that are left out are last.
+        score_threshold: boxes need larger scores.
+        return_indices: return the original indices of the remaining boxes, followed by -1, and their number, of the
+            shape ``(batch, 1)``; otherwise the boxes in order of decreasing score, with -1 for suppressed ones.
+        invalid_to_bottom: without indices: suppressed boxes are last.
     """
     what = "topi.vision.non_max_suppression"
     tensor = _boxes(what, data, max(coord_start + 4, score_index + 1))
@@ -143,7 +144,7 @@ def non_max_suppression(
 
 
 def _valid_scores(tensor: Tensor, counts: Tensor, score_index: int) -> Tensor:
-    """The scores, and the least number behind those that count, so that they are last in order."""
+    """The scores, and -inf for invalid boxes, so that these are last in order."""
     least = -functions.infinity(tensor.dtype)
     return computed(
         tensor.shape[:2],
@@ -154,7 +155,7 @@ def _valid_scores(tensor: Tensor, counts: Tensor, score_index: int) -> Tensor:
 
 
 def _chosen(tensor: Tensor, counts: Tensor, order: Tensor, rules: _Rules) -> list[Tensor]:
-    """The boxes by falling scores, with -1 for those left out; their places, or -1; how many are left."""
+    """The boxes by decreasing score, -1 if suppressed; their positions, or -1; and the number of boxes left."""
     batch, count, width = tensor.shape
     kind = tensor.dtype
 
@@ -229,7 +230,7 @@ def _overlaps(common: str, union: str, threshold: float, zero: str, kind: str) -
 def overlap_lines(
     first: Sequence[str], second: Sequence[str], common: str, union: str, zero: str
 ) -> list[str]:
-    """Statements: the area that two boxes have in common, and that of both. Corners come in any order."""
+    """Statements that compute the areas of intersection and union of two boxes. Corners come in any order."""
     sides: list[str] = []
     areas: list[tuple[str, str]] = []
     for axis in range(2):
@@ -247,7 +248,7 @@ def overlap_lines(
 
 
 def _compacted(chosen: Tensor, places: Tensor, number: Tensor) -> list[Tensor]:
-    """Where the boxes that are left stood before everything, before -1."""
+    """The original indices of the remaining boxes, followed by -1."""
     batch, count = chosen.shape
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
@@ -271,7 +272,7 @@ def _compacted(chosen: Tensor, places: Tensor, number: Tensor) -> list[Tensor]:
 
 
 def _moved_up(kept: Tensor, score_index: int) -> Tensor:
-    """The boxes that are left before rows of -1."""
+    """The remaining boxes, followed by rows of -1."""
     batch, count, width = kept.shape
 
     def body(ins: Sequence[str], outs: Sequence[str], fresh: Fresh) -> list[str]:
@@ -299,19 +300,20 @@ def all_class_non_max_suppression(
     iou_threshold: float | Tensor,
     score_threshold: float | Tensor,
 ) -> list[Tensor]:
-    """ONNX's NonMaxSuppression: for every class the boxes of falling scores that do not overlap one before.
+    """ONNX's NonMaxSuppression: for every class, the boxes in order of decreasing score that do not overlap a better
+    one.
 
     Args:
         boxes: ``(batch, boxes, 4)``: two corners.
-        scores: ``(batch, classes, boxes)``; those that count are above `score_threshold`.
-        max_output_boxes_per_class: how many boxes of each class there are at most.
-        iou_threshold: boxes that overlap by more, as a share of the area of both, are left out.
+        scores: ``(batch, classes, boxes)``; valid ones are above `score_threshold`.
+        max_output_boxes_per_class: the maximum number of boxes per class.
+        iou_threshold: boxes with a larger intersection over union are suppressed.
 
     The last three may be tensors of one element.
 
     Returns:
-        ``(batch * classes * boxes, 3)``, int64: the entry of the batch, the class and the box, before rows of -1; and
-        how many they are, of the shape ``(1,)``.
+        ``(batch * classes * boxes, 3)``, int64: the entry of the batch, the class and the box, followed by rows of -1;
+        and their number, of the shape ``(1,)``.
     """
     what = "topi.vision.all_class_non_max_suppression"
     tensor, weight = _boxes(what, boxes, 4), require(f"{what}: 'scores'", scores)
@@ -415,12 +417,12 @@ def _number(value: float, dtype: str) -> str:
 
 
 def _literal(value: float, dtype: str) -> str:
-    """A number as text; without a dtype an integer."""
+    """A number as text; an integer if there is no dtype."""
     return _number(value, dtype) if dtype else str(int(value))
 
 
 def _one(what: str, tensor: Tensor, dtype: str) -> Tensor:
-    """A tensor of one element as a vector of a dtype."""
+    """A tensor of one element as a vector of the given dtype."""
     if tensor.ndim > 1 or (tensor.ndim == 1 and tensor.shape[0] != 1):
         raise ShapeError(f"{what}: {tensor} is not one number")
     return computed(

@@ -1,4 +1,4 @@
-"""Boxes of anchors and what a network says about them."""
+"""Decode the predictions of a network for anchor boxes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def multibox_transform_loc(
     threshold: float = 0.0,
     keep_background: bool = True,
 ) -> list[Tensor]:
-    """Boxes of anchors that are moved and stretched, and their scores.
+    """The shifted and scaled anchor boxes, and their scores.
 
     Args:
         cls_pred: ``(batch, classes, anchors)``; the scores are its softmax along the classes.
-        loc_pred: ``(batch, 4 * anchors)``: how far each is moved, ``(x, y)`` of its size, and the logarithms of how far
-            it is stretched, ``(w, h)``.
+        loc_pred: ``(batch, 4 * anchors)``: the shift of each anchor, ``(x, y)`` relative to its size, and the
+            logarithms of the scale, ``(w, h)``.
         anchor: ``(1, anchors, 4)``: left, top, right, bottom.
         variances: four factors of `loc_pred`.
-        clip: corners are held in 0 to 1.
-        threshold: scores below are 0.
-        keep_background: without it, scores of class 0 are 0.
+        clip: clamp corners to [0, 1].
+        threshold: scores below it become 0.
+        keep_background: if false, scores of class 0 become 0.
 
     Returns:
         ``(batch, anchors, 4)``: top, left, bottom, right; and ``(batch, classes, anchors)``.

@@ -1,4 +1,4 @@
-"""Parts of images, each as a grid of as many elements."""
+"""Pool regions of images to grids of a fixed size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.topi.common import require, require_float
 from relax_mlir.topi.layouts import in_layout
 
 REGIONS = "roi"
-"""The tag of parts of images."""
+"""The tag of pooled regions."""
 
 
 def roi_align(
@@ -24,17 +24,17 @@ def roi_align(
     aligned: bool = False,
     layout: str = "NCHW",
 ) -> Tensor:
-    """The mean, or the largest, of samples of each cell of a region, each sample linear between its four neighbours.
+    """The mean or the maximum of bilinear samples of each cell of a region.
 
     Args:
         data: floats.
-        rois: ``(regions, 5)`` floats: the entry of the batch, which is an error of the call if there is none, and two
+        rois: ``(regions, 5)`` floats: the entry of the batch, which must exist (an error at run time), and two
             corners, column before row.
         pooled_size: rows and columns of cells.
-        spatial_scale: what corners are multiplied by.
+        spatial_scale: the factor of the corners.
         mode: "avg" or "max".
-        sample_ratio: samples of a cell along each dimension; 0 and less: as many as a cell has elements, rounded up.
-        aligned: places are those of middles of elements, and regions may be smaller than an element.
+        sample_ratio: samples of a cell along each dimension; 0 or less: the number of elements of a cell, rounded up.
+        aligned: positions are centres of elements, and regions may be smaller than an element.
         layout: "NCHW" or "NHWC".
     """
     what = "topi.vision.roi_align"
@@ -58,7 +58,7 @@ def roi_align_nhwc(
     sample_ratio: int = -1,
     aligned: bool = False,
 ) -> Tensor:
-    """`roi_align` of the layout NHWC."""
+    """`roi_align` for the layout NHWC."""
     return roi_align(data, rois, pooled_size, spatial_scale, mode, sample_ratio, aligned, "NHWC")
 
 
@@ -71,7 +71,7 @@ def roi_align_nchw(
     sample_ratio: int = -1,
     aligned: bool = False,
 ) -> Tensor:
-    """`roi_align` of the layout NCHW."""
+    """`roi_align` for the layout NCHW."""
     what = "topi.vision.roi_align"
     tensor, regions, (rows, columns) = _checked(what, data, rois, pooled_size)
     if mode not in ("avg", "max"):
@@ -170,9 +170,9 @@ def roi_align_nchw(
 def roi_pool(
     data: Tensor, rois: Tensor, pooled_size: int | Sequence[int], spatial_scale: float, layout: str = "NCHW"
 ) -> Tensor:
-    """The largest element of each cell of a region, whose corners are rounded to elements; 0 of no elements.
+    """The maximum of each cell of a region, whose corners are rounded to elements; 0 for an empty cell.
 
-    It is ONNX's MaxRoiPool; `rois` and `pooled_size` are those of `roi_align`.
+    It is ONNX's MaxRoiPool; for `rois` and `pooled_size` see `roi_align`.
     """
     if layout != "NCHW":
         raise ArgumentError(f"topi.vision.roi_pool: the layout is {layout!r}, expected 'NCHW'")
@@ -182,7 +182,7 @@ def roi_pool(
 def roi_pool_nchw(
     data: Tensor, rois: Tensor, pooled_size: int | Sequence[int], spatial_scale: float
 ) -> Tensor:
-    """`roi_pool` of the layout NCHW."""
+    """`roi_pool` for the layout NCHW."""
     tensor, regions, (rows, columns) = _checked("topi.vision.roi_pool", data, rois, pooled_size)
     _, channels, height, width = tensor.shape
     kind, scale = "float64" if tensor.dtype == "float64" else "float32", float(spatial_scale)
