@@ -99,9 +99,8 @@ class Task:
         """The module of one prim func `name` that computes the outputs; with a size table, it branches on the sizes.
 
         Args:
-            choice: values of the knobs, or a size table. None: those of the enclosing `apply_history_best`, else those
-                that
-                come with the package, else the first values.
+            choice: values of the knobs, or a size table. None: those of the enclosing `apply_history_best`, else
+                those that come with the package, else the first values.
 
         Raises:
             ScheduleError: the values do not give a valid schedule.
