@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
@@ -113,18 +113,18 @@ class _Storage:
 class _Pool:
     """Free storages by place and size, each group in the order in which its members became free."""
 
-    def __init__(self, groups: Mapping[tuple[_Where, Dim], Mapping[_Storage, None]] | None = None) -> None:
-        self._groups = {key: dict(group) for key, group in (groups or {}).items()}
-
-    def copy(self) -> _Pool:
-        return _Pool(self._groups)
-
-    def __contains__(self, storage: _Storage) -> bool:
-        return storage in self._groups.get((storage.place, storage.size), ())
+    def __init__(self, storages: Iterable[_Storage] = ()) -> None:
+        self._groups: dict[tuple[_Where, Dim], dict[_Storage, None]] = {}
+        for storage in storages:
+            self.add(storage)
 
     def __iter__(self) -> Iterator[_Storage]:
         for group in self._groups.values():
             yield from group
+
+    def regroup(self) -> None:
+        """Note that storages in the pool may have grown."""
+        self._groups = _Pool(self)._groups
 
     def add(self, storage: _Storage) -> None:
         self._groups.setdefault((storage.place, storage.size), {})[storage] = None
@@ -172,13 +172,15 @@ class _Planner:
     def _regions(self, op: ir.Operation, pool: _Pool, symbols: _Known) -> None:
         pools = []
         for region in op.regions:
-            inner = pool.copy()
+            inner = _Pool(pool)
             for block in region.blocks:
                 self.walk(block, inner, symbols.new_child())
             pools.append(inner)
+        pool.regroup()
         if op.name == "scf.if" and len(pools) == 2:
+            free = set(pools[1])
             for storage in pools[0]:
-                if storage in pools[1]:
+                if storage in free:
                     pool.add(storage)
 
     def _allocate(self, op: ir.Operation, pool: _Pool, symbols: _Known) -> None:

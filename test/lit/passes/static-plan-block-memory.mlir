@@ -180,6 +180,46 @@ func.func @later(%x: !n, %y: tensor<?xf32>) -> !n {
 
 // -----
 
+// A storage that grows in one branch serves smaller tensors in the other one and after the conditional.
+!n = tensor<?xf32, #relax.shape<["n"]>>
+!large = tensor<?xf32, #relax.shape<["n + 7"]>>
+func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
+  return %out : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @grows_in_branch(
+// CHECK: %[[SIZE:[A-Za-z0-9_]+]] = "relax.shape_expr"() {values = ["4*n + 28"]}
+// CHECK-NEXT: %[[S:[A-Za-z0-9_]+]] = "relax.memory_alloc_storage"(%[[SIZE]])
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK: scf.if
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK-SAME: #relax.shape<["n + 7"]>
+// CHECK: } else {
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK-SAME: #relax.shape<["n"]>
+// CHECK: }
+// CHECK: "relax.memory_alloc_tensor"(%[[S]]
+// CHECK-SAME: #relax.shape<["n"]>
+func.func @grows_in_branch(%x: !n, %y: !large, %c: tensor<i1>) -> !n {
+  %0 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %1 = "relax.call_tir"(%0) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %2 = builtin.unrealized_conversion_cast %1 : !n to tuple<!n>
+  %3 = "relax.call_tir"(%2) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  %f = tensor.extract %c[] : tensor<i1>
+  scf.if %f {
+    %4 = builtin.unrealized_conversion_cast %y : !large to tuple<!large>
+    %5 = "relax.call_tir"(%4) {callee = @exp, tir_vars = []} : (tuple<!large>) -> !large
+  } else {
+    %6 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+    %7 = "relax.call_tir"(%6) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  }
+  %8 = builtin.unrealized_conversion_cast %x : !n to tuple<!n>
+  %9 = "relax.call_tir"(%8) {callee = @exp, tir_vars = []} : (tuple<!n>) -> !n
+  return %3 : !n
+}
+
+// -----
+
 // A storage of one branch alone is not reused after the conditional.
 !n = tensor<?xf32, #relax.shape<["n"]>>
 func.func private @exp(%x: tensor<?xf32>, %out: tensor<?xf32>) -> tensor<?xf32> attributes {relax.prim_func} {
