@@ -114,7 +114,8 @@ def require_held(what: str, number: float | np.integer[Any] | np.floating[Any], 
     if not dtype.is_integer:
         return
     least, greatest = dtype.bounds
-    if not least - 1 < number < greatest + 1:
+    # NumPy rounds the bounds to its own types, Python compares exactly.
+    if not least - 1 < (number.item() if isinstance(number, np.generic) else number) < greatest + 1:
         raise DTypeError(f"{what} is {number}, which does not fit dtype {dtype} ({least} to {greatest})")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from harness import Array, Suite
 from relax_mlir import BlockBuilder, Var, te, topi
 from relax_mlir import op as R
+from relax_mlir.dialects import dtypes
+from relax_mlir.dialects.dtypes import require_held
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.error import DTypeError, ScriptError
 from relax_mlir.script import parse
@@ -94,6 +97,20 @@ def test_ranges(bounds: tuple[float, float, float]) -> None:
     message = f"{RANGES[bounds]}, which does not fit dtype int8 (-128 to 127)"
     refused(lambda _, x: R.arange(*bounds, "int8"), f"arange: {message}")
     refused(lambda b, x: b.emit_te(topi.arange, *bounds, "int8"), message.replace(", 'start',", ""))
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype"),
+    [(np.float32(-(2**31)), "int32"), (np.float16(-(2**15)), "int16"), (np.float64(-(2**63)), "int64")],
+)
+def test_floats_of_numpy(number: Any, dtype: str) -> None:
+    """Their types do not hold the neighbours of the bounds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        require_held("it", number, dtypes.dtype(dtype))
+        with pytest.raises(DTypeError):
+            require_held("it", -number, dtypes.dtype(dtype))
+        require_held("it", np.float16(-1), dtypes.dtype("int64"))
 
 
 def test_clip() -> None:
