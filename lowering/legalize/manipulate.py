@@ -230,11 +230,14 @@ def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[
     index_type = ir.IndexType.get()
     if mode == "known":
         return arith.index_cast(index_type, position), None
-    if mode == "check" and dtype.kind != "uint":
-        index = arith.index_cast(index_type, position)
-        negative = arith.cmpi(arith.CmpIPredicate.slt, index, arith.constant(index_type, 0))
+    if mode == "check":
         size = arith.addi(last, arith.constant(index_type, 1))
-        place = arith.select(negative, arith.addi(index, size), index)
+        if dtype.kind == "uint":
+            place = arith.index_castui(index_type, position)
+        else:
+            index = arith.index_cast(index_type, position)
+            negative = arith.cmpi(arith.CmpIPredicate.slt, index, arith.constant(index_type, 0))
+            place = arith.select(negative, arith.addi(index, size), index)
         return place, arith.cmpi(arith.CmpIPredicate.ult, place, size)
     if dtype.kind == "uint":
         index = arith.index_castui(index_type, position)
@@ -244,7 +247,7 @@ def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[
         clipped = _clamped(index, last)
     if mode == "clip":
         return clipped, None
-    if mode in ("nan", "check"):
+    if mode == "nan":
         return clipped, arith.cmpi(arith.CmpIPredicate.eq, index, clipped)
     one = arith.constant(index_type, 1)
     size = arith.maxsi(arith.addi(last, one), one)  # no division by zero, though nothing is read then

@@ -12,7 +12,7 @@ from harness import ALL, INTEGERS, Suite
 from relax_mlir import op as R
 from relax_mlir.dialects import dtypes
 from relax_mlir.dialects.types import Tensor
-from relax_mlir.error import BoundsError, RelaxError
+from relax_mlir.error import BoundsError, CheckError, RelaxError
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(7)
@@ -168,6 +168,16 @@ def test_indices_out_of_range(build: Callable[..., Any], bad: Any, index: int, a
         main(x, np.array(bad))
     with pytest.raises(BoundsError, match="out of range for dimension 0 of size 0"):
         main(x[:0], np.zeros((1, 2), np.int64))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int32"])
+def test_an_empty_dimension_has_no_index(dtype: str) -> None:
+    run = program(lambda x, i: R.take(x, i, 0, "check"), Tensor(("n", 2), "float32"), Tensor(("k",), dtype))
+    for indices in (places(1, 3, dtype=dtype), np.zeros(0, dtype)):
+        x = np.ones((1, 2), np.float32)
+        np.testing.assert_array_equal(np.from_dlpack(run(x, indices)), x[indices])
+    with pytest.raises(CheckError, match="out of range for dimension 0"):
+        run(np.ones((0, 2), np.float32), np.zeros(1, dtype))
 
 
 def test_more_indices_than_elements() -> None:
