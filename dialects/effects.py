@@ -79,6 +79,11 @@ def _is_condition(info: StructInfo | None) -> bool:
     )
 
 
+def literal_format(text: str) -> str:
+    """The format of a message that shows `text`, braces included, and no values."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def message_pieces(op: str, message: str, count: int) -> list[str | int]:
     """Text, and numbers of values, of which a message consists; raises `ArgumentError` on malformed ones.
 

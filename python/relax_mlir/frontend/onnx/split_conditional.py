@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto, NodeProto
 
 from relax_mlir import op as R
+from relax_mlir.dialects.effects import literal_format
 from relax_mlir.dialects.types import Tensor
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import DTypeError, ParseError, RelaxError, ShapeError
@@ -86,8 +87,6 @@ def convert_split(
 def _check(node: Node, wanted: bool, error: RelaxError) -> None:
     """Emit a check that the condition is `wanted`, since the other branch leads to an error."""
     condition = flag(node, 0) if wanted else R.logical_not(flag(node, 0))
-    reason = str(error).replace("{", "(").replace("}", ")")
-    R.assert_op(
-        condition,
-        format=f"{place_of(node.proto)}: the condition is {'false' if wanted else 'true'}, and then {reason}",
-    )
+    found = "false" if wanted else "true"
+    message = f"{place_of(node.proto)}: the condition is {found}, and then {error}"
+    R.assert_op(condition, format=literal_format(message))

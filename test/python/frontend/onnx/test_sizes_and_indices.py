@@ -172,6 +172,17 @@ def test_depth_of_one_hot_that_the_call_gives() -> None:
     runs(given, [{"i": np.zeros(2, np.int64), "depth": np.array([depth])} for depth in (2, 1, 0, -1)])
 
 
+def test_names_of_nodes_in_messages() -> None:
+    proto = model(
+        """g (int64[q] i, int64[1] depth) => (float[q, d] y) <float[2] values = {0, 1}> {
+        y = OneHot<axis = -1>(i, depth, values)
+    }"""
+    )
+    proto.graph.node[0].name = "a{0}b{x"
+    with pytest.raises(RelaxError, match=r"node 'a\{0\}b\{x' \(OneHot\): the depth"):
+        InferenceSession(proto).run(None, {"i": np.zeros(2, np.int64), "depth": np.array([0])})
+
+
 def test_parts_add_up_to_the_size() -> None:
     text = "g (float[n, m] x, int64[2] s) => (float[n, a] y, float[n, b] z) { y, z = Split<axis = 1>(x, s) }"
     runs(text, [{"x": X, "s": np.array(s)} for s in ([1, 2], [0, 3], [3, 0], [1, 1], [2, 2], [-1, 4])])

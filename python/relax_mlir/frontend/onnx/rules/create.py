@@ -8,6 +8,7 @@ import numpy as np
 
 from relax_mlir import op as R
 from relax_mlir import te
+from relax_mlir.dialects.effects import literal_format
 from relax_mlir.dialects.value import Value
 from relax_mlir.error import ArgumentError, ShapeError
 from relax_mlir.frontend.onnx.dtypes import dtype_name
@@ -104,7 +105,7 @@ def _one_hot(node: Node) -> Value:
     size = R.prim_to_tensor(R.prim_value(depth)) if isinstance(depth, Expr) else R.const(np.int64(depth))
     if isinstance(depth, Expr):
         message = f"{place_of(node.proto)}: the depth (input 1) is 0, expected at least 1"
-        R.assert_op(R.greater(size, R.const(np.int64(0))), format=message)
+        R.assert_op(R.greater(size, R.const(np.int64(0))), format=literal_format(message))
     wrapped = R.where(R.less(indices, R.const(np.int64(0))), R.add(indices, size), indices)
     places = R.reshape(R.arange(0, depth, 1, "int64"), [depth if i == axis else 1 for i in range(rank + 1)])
     is_hot = R.equal(R.expand_dims(wrapped, axis), places)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_mlir import op as R
+from relax_mlir.dialects.effects import literal_format
 from relax_mlir.dialects.value import Value
 from relax_mlir.frontend.torch.op_call import OpCall, Operand
 from relax_mlir.frontend.torch.registry import rule
@@ -65,7 +66,6 @@ def assert_scalar(call: OpCall, condition: object, message: str = "") -> None:
     if condition is True:
         return
     if isinstance(condition, Value):
-        text = str(message).replace("{", "{{").replace("}", "}}")
-        R.assert_op(condition, format=text)
+        R.assert_op(condition, format=literal_format(str(message)))
         return
     raise call.unsupported(f"a condition that never holds: {message}")
