@@ -24,6 +24,7 @@ import os
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum, auto
 from types import TracebackType
@@ -47,6 +48,7 @@ class Order(IntEnum):
     """The order of the locks: while a thread holds one, it takes only those that come later."""
 
     MEASURING = auto()
+    TORCH_KERNELS = auto()
     LIBRARIES = auto()
     PROFILES = auto()
     PROCESS_CODE = auto()
@@ -111,6 +113,47 @@ class RenewedLock:
         self._lock = threading.RLock()
 
 
+class SharedChange:
+    """A change of the process that lasts while threads are in its context: the last one to leave undoes it.
+
+    `make` makes the change, and returns the function that undoes it.
+    """
+
+    def __init__(self, order: Order, make: Callable[[], Callable[[], None]]) -> None:
+        self._lock, self._make = process_lock(order), make
+        self._users: Counter[int] = Counter()
+        """The number of contexts that each thread is in."""
+        self._undo: Callable[[], None] | None = None
+        after_fork_in_child(self._forget_threads)
+
+    @contextlib.contextmanager
+    def made(self) -> Iterator[None]:
+        """The context."""
+        user = threading.get_ident()
+        with self._lock:
+            if self._undo is None:
+                self._undo = self._make()
+            self._users[user] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._leave(user, 1)
+
+    def _leave(self, user: int, count: int) -> None:
+        self._users[user] -= count
+        self._users += Counter()  # drops zeros
+        if not self._users and self._undo is not None:
+            undo, self._undo = self._undo, None
+            undo()
+
+    def _forget_threads(self) -> None:
+        """In the child of a fork: one thread is left."""
+        for user, count in list(self._users.items()):
+            if user != threading.get_ident():
+                self._leave(user, count)
+
+
 _turnstile = process_lock(Order.TURNSTILE)
 """Who forks holds it: no native call begins."""
 _counting = process_lock(Order.NATIVE_CALLS)
@@ -155,15 +198,19 @@ def _take_locks() -> None:
     while True:
         _wait_for_imports()
         locks = [lock for _, lock in sorted(_locks, key=lambda each: each[0])]
-        for lock in locks:
-            lock.acquire()
-        while _running > (_thread.calls > 0):
-            _idle.wait()
-        if not _imports() and len(_locks) == len(locks):
-            _taken[:] = locks
-            return
-        for lock in reversed(locks):
-            lock.release()
+        held: list[Lock] = []
+        try:
+            for lock in locks:
+                lock.acquire()
+                held.append(lock)
+            while _running > (_thread.calls > 0):
+                _idle.wait()
+            if not _imports() and len(_locks) == len(locks):
+                _taken[:], held = held, []
+                return
+        finally:  # Ctrl-C may end the wait: Python reports it, and forks
+            for lock in reversed(held):
+                lock.release()
 
 
 def _wait_for_imports() -> None:

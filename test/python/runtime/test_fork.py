@@ -124,6 +124,21 @@ def test_all_calls_without_the_gil_are_known(monkeypatch: pytest.MonkeyPatch) ->
     assert seen == [1] * len(capi._SIGNATURES)
 
 
+def test_a_fork_that_is_interrupted_leaves_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[None] = []
+
+    def imports() -> list[str]:
+        calls.append(None)
+        if len(calls) == 2:  # all locks are held
+            raise KeyboardInterrupt
+        return []
+
+    monkeypatch.setattr(fork_safety, "_imports", imports)
+    with pytest.raises(KeyboardInterrupt):
+        fork_safety._take_locks()
+    assert free([lock for _, lock in fork_safety._locks])
+
+
 def test_a_fork_waits_for_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slow_module_of_a_test.py").write_text("import time\ntime.sleep(0.3)\nvalue = 7\n")
     monkeypatch.setattr(rx, "__path__", [*rx.__path__, str(tmp_path)])

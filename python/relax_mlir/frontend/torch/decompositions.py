@@ -7,11 +7,12 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 from relax_mlir.error import UnsupportedError
+from relax_mlir.fork_safety import Order, SharedChange
 from relax_mlir.frontend.torch.functional import UNMARKED, is_functional
 from relax_mlir.frontend.torch.graph_importer import find_rule, op_name
 from relax_mlir.frontend.torch.ignored import CHECKS, is_ignored
@@ -97,25 +98,32 @@ def _refuse_lifts(program: ExportedProgram) -> None:
             )
 
 
-@contextmanager
-def eager_aliases() -> Iterator[None]:
+def eager_aliases() -> AbstractContextManager[None]:
     """Within the context, trace ops with eager torch's views where torch's tracing kernels return copies."""
+    return _eager_kernels.made()
+
+
+def _use_eager_kernels() -> Callable[[], None]:
     import torch
 
     key = torch._C.DispatchKey
     kernels = {_op(name): kernel for name, kernel in _EAGER.items()}
     saved = {op: dict(op.py_kernels) for op in kernels}
-    try:
-        for op, kernel in kernels.items():
-            keys = [key.CompositeImplicitAutograd] if _is_composite(op) else []
-            op.py_kernels.update(dict.fromkeys([*keys, key.Autograd], kernel))
-            op._dispatch_cache.clear()
-        yield
-    finally:
+    for op, kernel in kernels.items():
+        keys = [key.CompositeImplicitAutograd] if _is_composite(op) else []
+        op.py_kernels.update(dict.fromkeys([*keys, key.Autograd], kernel))
+        op._dispatch_cache.clear()
+
+    def undo() -> None:
         for op, before in saved.items():
             op.py_kernels.clear()
             op.py_kernels.update(before)
             op._dispatch_cache.clear()
+
+    return undo
+
+
+_eager_kernels = SharedChange(Order.TORCH_KERNELS, _use_eager_kernels)
 
 
 def _op(name: str) -> Argument:

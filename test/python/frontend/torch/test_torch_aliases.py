@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import sweep
 import torch
 from relax_mlir.error import ArgumentError, UnsupportedError
 from relax_mlir.frontend.torch import compile_module, compile_program
+from relax_mlir.frontend.torch.decompositions import eager_aliases
 from relax_mlir.frontend.torch.functional import UNMARKED
 from torch import nn
 from torch.nn import functional as F
@@ -127,6 +129,28 @@ def test_random_dropout_is_a_copy() -> None:
     found = compile_program(torch.export.export(Drops(), (x,)))(x)
     assert x.eq(1).all()
     assert set(found.tolist()) == {1.0, 3.0}
+
+
+def test_kernels_of_torch_are_as_before() -> None:
+    """The last of several threads that trace puts them back."""
+    kernels = aten.dropout.default.py_kernels
+    before = dict(kernels)
+    inside, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with eager_aliases():
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert inside.wait(60)
+    with eager_aliases():
+        changed_kernels = dict(kernels)
+        leave.set()
+        thread.join()
+        assert kernels == changed_kernels != before
+    assert kernels == before
 
 
 def test_lift_fresh_is_refused() -> None:
