@@ -117,27 +117,30 @@ class CompiledProgram:
         """Reject tensors that share memory with one that the program changes, since it reads their old elements."""
         if not self._changed:
             return
-        names = [f"argument {leaf.paths[0]}" for leaf in self._leaves] + [
-            f"buffer '{n}'" for n in self._signature.state
-        ]
         tensors = [*leaves, *self._state]
         changed = {index if kind == "input" else len(leaves) + index for kind, index, _ in self._changed}
-        extents = {
-            number: found for number, item in enumerate(tensors) if (found := _extent(item)) is not None
-        }
-        for first in sorted(changed & extents.keys()):
-            for second, (low, high) in extents.items():
-                if second == first or (second in changed and second < first):
-                    continue
-                if (
-                    low < extents[first][1]
-                    and extents[first][0] < high
-                    and _overlap(tensors[first], tensors[second])
-                ):
+        extents = sorted(
+            (*found, number) for number, item in enumerate(tensors) if (found := _extent(item)) is not None
+        )
+        reaching: list[tuple[int, int]] = []  # what may overlap the next one: its end and its number
+        for low, high, number in extents:
+            reaching = [(end, other) for end, other in reaching if end > low]
+            for _, other in reaching:
+                pair = sorted((number, other), key=lambda each: (each not in changed, each))
+                if pair[0] in changed and _overlap(tensors[pair[0]], tensors[pair[1]]):
+                    first, second = map(self._name, pair)
                     raise ArgumentError(
-                        f"{names[second]} shares memory with {names[first]}, which the program changes in place; "
+                        f"{second} shares memory with {first}, which the program changes in place; "
                         f"pass a copy of one of them"
                     )
+            reaching.append((high, number))
+
+    def _name(self, number: int) -> str:
+        """The name in messages of an argument, or of a buffer, which are counted after them."""
+        count = len(self._leaves)
+        if number < count:
+            return f"argument {self._leaves[number].paths[0]}"
+        return f"buffer '{self._signature.state[number - count]}'"
 
     def _made_dense(self, leaves: list[Any], state: list[Any]) -> dict[int, tuple[Any, Any]]:
         """Replace non-contiguous tensors that ``main`` changes by dense copies; return both by their index."""
