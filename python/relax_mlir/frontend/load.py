@@ -98,13 +98,15 @@ def _from_torch(path: str, trusted: bool) -> IRModule:
 
 @contextlib.contextmanager
 def _without_log(name: str) -> Iterator[None]:
+    def refuse(_: logging.LogRecord) -> bool:
+        return False
+
     logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    logger.addFilter(refuse)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        logger.removeFilter(refuse)
 
 
 def _from_bytecode(path: str, trusted: bool) -> IRModule:

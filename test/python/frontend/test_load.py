@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import tvm_ffi
 from onnx import TensorProto, helper, save
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
+from relax_mlir.frontend.load import _without_log
 
 
 def scaled() -> rx.IRModule:
@@ -81,6 +83,20 @@ def test_models_of_onnx_and_torch(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"PK this is no model")
         with pytest.raises(ParseError, match=name):
             rx.load(tmp_path / name)
+
+
+def test_logs_are_as_before() -> None:
+    """Also where two threads read files at a time."""
+    logger = logging.getLogger("torch.export")
+    before = logger.level, list(logger.filters)
+    first, second = _without_log(logger.name), _without_log(logger.name)
+    for each in (first, second):
+        each.__enter__()
+        assert not logger.filter(logging.makeLogRecord({}))
+    for each in (first, second):
+        assert not logger.filter(logging.makeLogRecord({}))
+        each.__exit__(None, None, None)
+    assert (logger.level, logger.filters) == before
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
