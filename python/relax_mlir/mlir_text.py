@@ -64,7 +64,7 @@ def _unescaped(literal: bytes) -> bytes:
     return _ESCAPE.sub(character, literal[1:-1])
 
 
-_HIGH = re.compile(rb"\\[89A-Fa-f][0-9A-Fa-f]")
+_HIGH = re.compile(rb"\\[89A-Fa-f][0-9A-Fa-f]|[\x80-\xff]")
 _LITERAL = re.compile(rb'"(?:[^"\\\n]|\\.)*"')
 
 

@@ -209,6 +209,8 @@ def test_literals_of_mlir(name: str) -> None:
 
 def test_bytes_that_are_no_text() -> None:
     assert undecodable(b'"a" ' + quoted_bytes(b"\xc3").encode()) == '"\\C3"'
+    assert undecodable(b'// \xff\n"a" "b\xc3"') == '"b\ufffd"'
+    assert undecodable('// ä\n"ä"'.encode()) == ""
     assert undecodable(quoted("ä").encode() + b' // "\\\\80"') == ""
 
 
