@@ -268,13 +268,14 @@ def _attribute_kinds(cls: type[RelaxOp]) -> dict[str, tuple[type[ir.Attribute], 
         return _kinds[cls]
     from relax_mlir.mlir import ext
 
-    kinds = _kinds[cls] = {}
+    kinds = {}
     for field in ext.partition_fields(cls._fields)[1]:
         if field.constraint is not Any:
             declared = get_args(field.constraint) or (field.constraint,)
             # ``true`` is an integer of one bit, for which the bindings have a class.
             booleans = (ir.BoolAttr,) if ir.IntegerAttr in declared else ()
             kinds[field.name] = (*declared, *booleans)
+    _kinds[cls] = kinds  # other threads may look for it at any time
     return kinds
 
 

@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+import typing
 
-from relax_mlir.dialects import dialect
+import pytest
+from relax_mlir.dialects import base, dialect
 from relax_mlir.dialects.generate_irdl import IRDL_FILE
+from relax_mlir.dialects.manipulate import StridedSliceOp
 from relax_mlir.ir_queries import ops_of
 from relax_mlir.mlir import ir, irdl
 
@@ -40,6 +43,21 @@ def test_alternatives_are_those_that_the_loader_knows() -> None:
         module = ir.Module.parse(IRDL_FILE.read_text())
         unions = ops_of(module.operation, "irdl.any_of")
         assert {operand.owner.name for op in unions for operand in op.operands} <= known
+
+
+def test_threads_see_all_kinds_of_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that ask while another one finds them."""
+    monkeypatch.setattr(base, "_kinds", {})
+    seen: list[object] = []
+
+    def get_args(constraint: object) -> tuple[object, ...]:
+        if not seen:
+            seen.append(None)
+            seen[0] = dict(base._attribute_kinds(StridedSliceOp))
+        return typing.get_args(constraint)
+
+    monkeypatch.setattr(base, "get_args", get_args)
+    assert base._attribute_kinds(StridedSliceOp) == seen[0] != {}
 
 
 def test_loading_twice_does_nothing() -> None:
