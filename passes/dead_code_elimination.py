@@ -65,7 +65,7 @@ def _drop_unreachable(module: ir.Module) -> None:
     reached = set(waiting)
     while waiting:
         ops = ops_of(tops[waiting.pop()].operation)
-        named = {name for op in ops for name in symbols_named(op)} & set(tops)
+        named = {name for op in ops for name in symbols_named(op) if name in tops}
         waiting += named - reached
         reached |= named
     for name, op in tops.items():

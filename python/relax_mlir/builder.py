@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import weakref
-from collections import abc
+from collections import Counter, abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
@@ -449,11 +449,11 @@ def _check_params(function: str, params: Sequence[Var]) -> None:
     expect(f"function '{function}': 'params'", params, list | tuple, "a list or tuple of Vars")
     for param in params:
         expect(f"function '{function}': parameter {param!r}", param, Var, "a Var")
-    names = [p.name for p in params]
+    counts = Counter(p.name for p in params)
     for param in params:
         if why := unusable_name(param.name):
             raise ArgumentError(f"function '{function}': the name of parameter {param.name!r} {why}")
-        if names.count(param.name) > 1:
+        if counts[param.name] > 1:
             raise ArgumentError(f"function '{function}': two parameters are called '{param.name}'")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -53,9 +54,10 @@ def _text(module: ir.Operation, weights: Mapping[str, ir.Attribute]) -> str:
         marks = {name: ir.StringAttr.get(f"{mark}.{number}") for number, name in enumerate(weights)}
     replace_resources(copy, marks)
     text = module_text(copy, replace(options, assume_verified=True))
-    for number, weight in enumerate(weights.values()):
-        text = text.replace(f'"{mark}.{number}"', f"dense_resource<weight{number}> : {weight.type}")
-    return text
+    types = [str(weight.type) for weight in weights.values()]
+    return re.sub(
+        rf'"{mark}\.(\d+)"', lambda found: f"dense_resource<weight{found[1]}> : {types[int(found[1])]}", text
+    )
 
 
 def _read_only(attribute: ir.Attribute) -> np.ndarray[Any, Any]:
