@@ -18,15 +18,15 @@ from relax_mlir import capi
 from relax_mlir.dialects import dtypes
 from relax_mlir.error import UnsupportedError
 from relax_mlir.mlir import ir
+from relax_mlir.mlir_text import unquoted
 
 DENSE_LIMIT = 64
 """Arrays with at most this many elements are ``dense`` attributes; larger ones are resources."""
 
 PIECE = 1 << 18
 ALIGNMENT_BYTES = 4
-_RESOURCE = re.compile(r'dense_resource<(?:"((?:[^"\\]|\\.)*)"|([^>"]*))>')
+_RESOURCE = re.compile(r'dense_resource<(?:("(?:[^"\\]|\\.)*")|([^>"]*))>')
 """How a resource attribute begins: its name, in quotes unless it is a plain word."""
-_ESCAPE = re.compile(rb'\\([0-9A-Fa-f]{2}|[\\"])')
 _BLOB = re.compile(r'"0x([0-9A-Fa-f]*)"\s*\}\s*\}\s*#-\}\s*\Z')
 """The only resource of a module, at the end of its text."""
 _counter = itertools.count()
@@ -165,16 +165,7 @@ def resource_name(attribute: ir.Attribute) -> str:
     found = _RESOURCE.match(text)
     if found is None:
         raise UnsupportedError(f"constant {text[:80]} is neither a dense nor a resource attribute")
-    return found[2] if found[1] is None else _unescaped(found[1])
-
-
-def _unescaped(text: str) -> str:
-    """The characters of a string literal of MLIR, as its printer writes it."""
-
-    def character(escape: re.Match[bytes]) -> bytes:
-        return escape[1] if len(escape[1]) == 1 else bytes.fromhex(escape[1].decode())
-
-    return _ESCAPE.sub(character, text.encode()).decode(errors="replace")
+    return found[2] if found[1] is None else unquoted(found[1])
 
 
 def dense_elements(
