@@ -46,7 +46,6 @@ class Program(Resolver):
     def retire(self) -> None:
         """Invalidate the views of this program: `check` raises from now on."""
         self._version = Version()
-        self._version.is_current = False
 
     def check(self, value: object) -> None:
         """Raise `ArgumentError` if a pass has run since, because the viewed op may be gone."""

@@ -8,8 +8,9 @@ import relax_mlir as rx
 from relax_mlir import expr
 from relax_mlir import op as R
 from relax_mlir.error import ArgumentError, UnknownAttributeError, UnknownNameError
+from relax_mlir.mlir import ir
 from relax_mlir.script import parse
-from relax_mlir.transform import create_pass
+from relax_mlir.transform import ModulePass, PassContext, create_pass
 
 TEXT = """
 @R.function
@@ -328,6 +329,20 @@ def test_views_are_refused_after_a_pass() -> None:
     assert names[0].name == "lv"
     assert str(names[0].struct_info) == 'Tensor((n, 4), "float32")'
     assert [p.name for p in module["main"].params] == [p.name for p in main.params] == ["x", "c", "k"]
+
+
+def test_views_are_refused_after_a_change_of_module_attributes() -> None:
+    class Mark(ModulePass):
+        name = "mark"
+
+        def run(self, module: ir.Module, ctx: PassContext) -> None:
+            module.operation.attributes["relax.module_attrs"] = ir.DictAttr.get({"mark": ir.UnitAttr.get()})
+
+    module = parse(TEXT)
+    kept = module["main"].body.blocks[0].bindings[0]
+    module.apply_(Mark())
+    with pytest.raises(ArgumentError, match="part of a program that has been changed since"):
+        _ = kept.value
 
 
 def test_views_are_refused_after_a_mutator() -> None:
