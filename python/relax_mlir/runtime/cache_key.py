@@ -20,6 +20,7 @@ import tvm_ffi
 from relax_mlir.capi import library_path
 from relax_mlir.dialects.attributes import CONSTANT_VALUE
 from relax_mlir.dialects.constants import to_numpy
+from relax_mlir.fork_safety import Order, process_lock
 from relax_mlir.mlir import ir, provider
 from relax_mlir.module_weights import program_bytes
 from relax_mlir.runtime.lru import LRU
@@ -34,6 +35,7 @@ _CPU_FIELDS = ("vendor_id", "cpu family", "model", "model name", "stepping", "fl
 _QUIET_NANOSECONDS = 2 * 10**9
 """The minimum age of a file for which an unchanged mtime proves unchanged contents; file system clocks are coarse."""
 _WEIGHTS = 4096
+_lock = process_lock(Order.KEPT_CODE)
 _mapped: LRU[tuple[int, ...], bytes] = LRU(_WEIGHTS)
 """Hashes of arrays mapped from files, by `_file_part`."""
 
@@ -97,11 +99,13 @@ def _add(digest: Any, data: bytes) -> None:  # noqa: ANN401 - a hash of hashlib,
 def _array_hash(array: np.ndarray[Any, Any]) -> bytes:
     """Return the SHA-256 of the elements of an array; arrays mapped from an unchanged file are hashed once."""
     part = _file_part(array)
-    known = None if part is None else _mapped.get(part)
+    with _lock:
+        known = None if part is None else _mapped.get(part)
     if known is None:
         known = hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data).digest()
         if part is not None:
-            _mapped.put(part, known)
+            with _lock:
+                _mapped.put(part, known)
     return known
 
 
