@@ -272,7 +272,7 @@ def _fill(op: str, fill_value: ValueLike, dtype: str | DType | None) -> Value:
     if isinstance(fill_value, Value):
         same = dtype is None or fill_value.dtype == dtypes.dtype(dtype).name
         return fill_value if same or dtype is None else astype(fill_value, dtype)
-    if isinstance(fill_value, bool | int | float | np.integer | np.floating) and dtype is not None:
+    if dtype is not None:
         dtypes.require_held(f"{op}: 'fill_value'", fill_value, dtypes.dtype(dtype))
     if isinstance(fill_value, np.generic):
         fill_value = np.asarray(fill_value)

@@ -106,12 +106,13 @@ def from_element_type(element_type: ir.Type) -> DType:
     return found
 
 
-def require_held(what: str, number: float | np.integer[Any] | np.floating[Any], dtype: DType) -> None:
+def require_held(what: str, number: object, dtype: DType) -> None:
     """Raise `DTypeError` for a number beyond an integer dtype, and for NaN; `what` is the function and its parameter.
 
-    It holds for numbers that users give. A cast of a tensor wraps around. A fraction is not looked at here.
+    It holds for numbers that users give. A cast of a tensor wraps around. A fraction is not looked at here, nor
+    is anything that is no number of Python or NumPy.
     """
-    if not dtype.is_integer:
+    if not dtype.is_integer or not isinstance(number, bool | int | float | np.integer | np.floating):
         return
     least, greatest = dtype.bounds
     # NumPy rounds the bounds to its own types, Python compares exactly.

@@ -315,8 +315,7 @@ def constant(
 
 
 def _converted(value: np.ndarray[Any, Any] | Scalar, dtype: dtypes.DType) -> np.ndarray[Any, Any]:
-    if isinstance(value, bool | int | float | np.integer | np.floating):
-        dtypes.require_held("constant: 'value'", value, dtype)
+    dtypes.require_held("constant: 'value'", value, dtype)
     try:
         if isinstance(value, bool | int | float):
             return np.asarray(value, dtype=dtype.numpy)

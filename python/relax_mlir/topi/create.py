@@ -21,8 +21,7 @@ def full(shape: Sequence[Any], dtype: str, fill_value: Any) -> Tensor:  # noqa: 
     """A tensor filled with one value."""
     wanted = dtypes.dtype(dtype).name
     dims = dims_of("topi.full: 'shape'", shape)
-    if isinstance(fill_value, int | float):
-        dtypes.require_held("topi.full: 'fill_value'", fill_value, dtypes.dtype(dtype))
+    dtypes.require_held("topi.full: 'fill_value'", fill_value, dtypes.dtype(dtype))
     value = functions.cast(fill_value, wanted)
     return computed(dims, lambda *i: value, "T_full", ELEMWISE)
 

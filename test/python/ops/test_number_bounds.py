@@ -123,6 +123,8 @@ TOPI: dict[str, Callable[..., Any]] = {
     "topi.one_hot: 'on_value' is 300": lambda t: topi.one_hot(t, 300, 0, 4, -1, "int8"),
     "topi.nn.pad: 'pad_value' is 300": lambda t: topi.nn.pad(t, [1], [1], 300),
     "topi.clip: 'a_max' is 300": lambda t: topi.clip(t, 0, 300),
+    "topi.full: 'fill_value' is 301": lambda t: topi.full((2,), "int8", np.int64(301)),
+    "topi.nn.pad: 'pad_value' is 301": lambda t: topi.nn.pad(t, [1], [1], np.int64(301)),
     "te.const: 'value' is 300": lambda t: te.compute(t.shape, lambda i: t[i] + te.const(300, "int8")),
     "300 does not fit int8 (-128 to 127)": lambda t: te.compute(t.shape, lambda i: t[i] + 300),
 }

@@ -33,8 +33,7 @@ def pad(
     what = "topi.nn.pad"
     tensor = require(f"{what}: 'data'", data)
     before, after = _amounts(what, tensor, pad_before, pad_after)
-    if isinstance(pad_value, int | float):
-        dtypes.require_held(f"{what}: 'pad_value'", pad_value, dtypes.dtype(tensor.dtype))
+    dtypes.require_held(f"{what}: 'pad_value'", pad_value, dtypes.dtype(tensor.dtype))
     fill = functions.cast(as_expr(pad_value), tensor.dtype)
 
     def value(*i: Expr) -> Expr:
