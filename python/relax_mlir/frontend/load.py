@@ -88,7 +88,7 @@ def _from_torch(path: str, trusted: bool) -> IRModule:
             check_archive(path)
         with _without_log("torch.export"):  # it logs the failure of its first attempt
             program = torch.export.load(path)
-    except RelaxError:
+    except (RelaxError, MemoryError):
         raise
     except Exception as error:  # torch raises various errors for damaged files
         reason = (str(error).splitlines() or [type(error).__name__])[0]

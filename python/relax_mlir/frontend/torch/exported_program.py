@@ -129,7 +129,7 @@ def prepared(
     )
     try:
         return decomposed(exported_program, functional=functional, known=known)
-    except RelaxError:
+    except (RelaxError, MemoryError):
         raise
     except Exception as error:  # torch raises various errors if tracing fails
         reason = (str(error).splitlines() or [""])[0]
