@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import zipfile
 from collections.abc import Callable
@@ -14,8 +15,8 @@ import relax_mlir as rx
 import warm_process
 from relax_mlir import tuning
 from relax_mlir.error import ParseError, RelaxError
-from relax_mlir.export import inspect_library
-from relax_mlir.export.metadata import SECTION
+from relax_mlir.export import inspect, inspect_library
+from relax_mlir.export.metadata import FORMAT, SECTION
 from relax_mlir.files import load_arrays, mapped, open_regular, read_bytes, read_text, why_unreadable
 from relax_mlir.runtime import cache_store, part_store
 from relax_mlir.tools.run_inputs import read_archive
@@ -195,6 +196,21 @@ def test_metadata_of_other_kinds(tmp_path: Path) -> None:
         )
         with pytest.raises(ParseError, match=r"model\.so"):
             inspect_library(path)
+
+
+def test_metadata_nested_deeply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON takes deeper values than the check of their kinds."""
+    value: dict[str, object] = {"kind": "tuple"}
+    for _ in range(450):
+        value = {"kind": "tuple", "fields": [value]}
+    texts = dict.fromkeys(("relax_mlir", "tvm_ffi", "source"), "")
+    lists: dict[str, object] = {"targets": [], "profile": [], "packed": {}, "weights": {"bytes": 0}}
+    facts = {"format": FORMAT, "functions": {"f": {"params": [value]}}, **texts, **lists}
+    path = tmp_path / "model.so"
+    path.write_text(json.dumps(facts))
+    monkeypatch.setattr(inspect, "section", lambda data, *_: (0, len(data)))
+    with pytest.raises(ParseError, match=r"model\.so: not a library"):
+        inspect_library(path)
 
 
 def test_tools_read_regular_files(odd: Path) -> None:

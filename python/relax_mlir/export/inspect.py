@@ -82,14 +82,15 @@ def inspect_library(path: str | Path) -> LibraryInfo:
             if place is None:
                 raise ValueError(f"it has no section {SECTION}")
             facts = json.loads(data[place[0] : place[0] + place[1]])
+        found = facts.get("format") if isinstance(facts, dict) else None
+        is_whole = found == FORMAT and _is_metadata(facts)
     except OSError as error:
         raise ParseError(f"cannot open {path}: {error.strerror or error}") from None
     except (ValueError, IndexError, RecursionError) as error:
         raise ParseError(f"{path}: not a library of relax-mlir: {error}") from None
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        found = facts.get("format") if isinstance(facts, dict) else None
+    if found != FORMAT:
         raise ParseError(f"{path}: metadata of format {found}, expected {FORMAT}: another version made it")
-    if not _is_metadata(facts):
+    if not is_whole:
         raise ParseError(f"{path}: its metadata is damaged: a key is missing, or has a value of another kind")
     return LibraryInfo(path, facts)
 
