@@ -1,8 +1,8 @@
-"""A pattern language over dataflow, by the names of TVM's ``relax.dpl``.
+"""The dataflow pattern language, with the names of TVM's ``relax.dpl``.
 
-Patterns stand for values of a program: `is_op`, `wildcard`, `is_const`, … and what combines and narrows them.
-`DFPattern.match` compares one with a value, a `PatternContext` finds several in a block, `rewrite_call` and
-`rewrite_bindings` put something else in their place. The pass ``fuse-ops-by-pattern`` makes functions of finds.
+A pattern matches values of a program: `is_op`, `wildcard`, `is_const`, …; operators combine and narrow patterns.
+`DFPattern.match` tests one value, and a `PatternContext` matches several patterns in a block. `rewrite_call` and
+`rewrite_bindings` replace what patterns match. The pass ``fuse-ops-by-pattern`` outlines matches into functions.
 """
 
 from relax_mlir.dpl.expression_patterns import (

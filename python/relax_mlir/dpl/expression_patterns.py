@@ -1,4 +1,4 @@
-"""Patterns of one expression by its kind: any, variables, constants, ops, calls, tuples, shapes."""
+"""Patterns of one expression by kind: wildcard, variable, constant, op, call, tuple, shape."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from relax_mlir.op.op_registry import Op, op_class_of
 
 
 class WildcardPattern(DFPattern):
-    """Anything."""
+    """Any expression."""
 
     def matches(self, expression: Expression, found: Found, matcher: Matcher) -> Iterator[Found]:
         yield found
 
 
 class VarPattern(DFPattern):
-    """A variable: a parameter, or what a binding defines; called `name`, unless that is empty."""
+    """A parameter or the variable of a binding; named `name`, unless that is empty."""
 
     kind: type[Var] = Var
 
@@ -42,13 +42,13 @@ class VarPattern(DFPattern):
 
 
 class DataflowVarPattern(VarPattern):
-    """A variable that is visible in its dataflow block only."""
+    """A variable that is visible only in its dataflow block."""
 
     kind = DataflowVar
 
 
 class GlobalVarPattern(DFPattern):
-    """A function of the module, called `name`, unless that is empty."""
+    """A function of the module; named `name`, unless that is empty."""
 
     def __init__(self, name: str = "") -> None:
         expect("GlobalVarPattern: 'name'", name, str, "a name, or the empty text for any")
@@ -61,7 +61,7 @@ class GlobalVarPattern(DFPattern):
 
 
 class ExternFuncPattern(DFPattern):
-    """A packed function, by its name, unless that is empty."""
+    """A packed function; named `name`, unless that is empty."""
 
     def __init__(self, global_symbol: str = "") -> None:
         expect("ExternFuncPattern: 'global_symbol'", global_symbol, str, "a name, or the empty text for any")
@@ -82,7 +82,7 @@ class ConstantPattern(DFPattern):
 
 
 class ExprPattern(DFPattern):
-    """One expression: an op (``is_op``), which also stands for its calls with any arguments, or a value."""
+    """One expression: a value, or an op (``is_op``), which also matches its calls with any arguments."""
 
     def __init__(self, expr: Op | Value) -> None:
         expect("ExprPattern: 'expr'", expr, Op | Value, "an Op, or a value of a program")
@@ -103,7 +103,7 @@ class ExprPattern(DFPattern):
 
 
 class CallPattern(DFPattern):
-    """A call of what `op` stands for, with arguments that `args` stand for."""
+    """A call whose callee `op` matches and whose arguments `args` match."""
 
     def __init__(self, op: DFPattern, args: Sequence[DFPattern], varg_default_wildcard: bool = False) -> None:
         expect_patterns("CallPattern: 'op'", op)
@@ -115,16 +115,16 @@ class CallPattern(DFPattern):
 
     @property
     def op(self) -> DFPattern:
-        """What is called."""
+        """The pattern of the callee."""
         return self.children[0]
 
     @property
     def args(self) -> tuple[DFPattern, ...]:
-        """The arguments."""
+        """The patterns of the arguments."""
         return self.children[1:]
 
     def _check_count(self) -> None:
-        """Raise `ArgumentError` where the op never has so many arguments."""
+        """Raise `ArgumentError` if the op cannot take this number of arguments."""
         op = self.op.expr if isinstance(self.op, ExprPattern) else None
         cls = op_class_of(op.name) if isinstance(op, Op) else None
         if cls is None or cls.OPERATION_NAME in ops_with(CallsFunction, InvokesClosure, ListsArguments):
@@ -154,7 +154,7 @@ class CallPattern(DFPattern):
 
 
 class TuplePattern(DFPattern):
-    """A tuple that is made of fields, in order."""
+    """A tuple with these fields, in order."""
 
     def __init__(self, fields: Sequence[DFPattern]) -> None:
         expect(f"{type(self).__name__}: 'fields'", fields, list | tuple, "a list of patterns")
@@ -169,7 +169,7 @@ class TuplePattern(DFPattern):
 
 
 class UnorderedTuplePattern(TuplePattern):
-    """A tuple that is made of fields, in any order."""
+    """A tuple with these fields, in any order."""
 
     def matches(self, expression: Expression, found: Found, matcher: Matcher) -> Iterator[Found]:
         made = definition_of(expression)
@@ -206,7 +206,7 @@ class TupleGetItemPattern(DFPattern):
 
 
 class PrimArrPattern(DFPattern):
-    """A shape value whose dimensions are proved to be those given; ``"?"``: any."""
+    """A shape value whose dimensions are proved equal to the given ones; ``"?"`` matches any dimension."""
 
     def __init__(self, shape: Sequence[DimLike]) -> None:
         expect("is_shape: 'shape'", shape, list | tuple, "a list of dimensions")

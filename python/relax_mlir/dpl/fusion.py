@@ -1,4 +1,4 @@
-"""`FusionPattern`: a pattern with the name of what it finds, and which finds count; patterns known by name."""
+"""`FusionPattern`: a named pattern with an optional check of its matches, and the registry of such patterns."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from relax_mlir.transform import registry
 
 @dataclass(frozen=True)
 class PatternCheckContext:
-    """What a check of a `FusionPattern` sees of a find."""
+    """A match, as the `check` of a `FusionPattern` receives it."""
 
     matched_expr: Value
-    """The value that the whole pattern stands for."""
+    """The value that the whole pattern matches."""
     annotated_expr: Mapping[str, Any]
-    """What the patterns of `annotation_patterns` stand for, by name; those that stand for nothing are not there."""
+    """The values that the patterns of `annotation_patterns` match, by name, without those that match nothing."""
     matched_bindings: Mapping[Var, Value]
-    """The variables that would go into the function, with the expressions to which they are bound."""
+    """The variables that would move into the function, with their bound expressions."""
     var_usages: Mapping[Var, Sequence[Var]]
-    """For each of them the variables whose bindings use it."""
+    """For each of these variables, the variables whose bindings use it."""
 
 
 Check = Callable[[PatternCheckContext], bool]
@@ -32,14 +32,14 @@ AttrsGetter = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class FusionPattern:
-    """A pattern whose finds become functions of the name ``library.kind``.
+    """A pattern whose matches become functions named ``library.kind``.
 
     Args:
-        name: the composite function's name; what stands in front of the dot is the code generator's.
-        pattern: what to look for.
-        annotation_patterns: parts of it by name, for `check` and `attrs_getter`.
-        check: whether a find counts; None: all do.
-        attrs_getter: gives attributes of the function, from what the named parts stand for.
+        name: the composite function's name; the part before the dot names the code generator.
+        pattern: the pattern to match.
+        annotation_patterns: sub-patterns by name, for `check` and `attrs_getter`.
+        check: returns True to accept a match; None accepts all.
+        attrs_getter: returns attributes of the function, given the values that the named sub-patterns match.
     """
 
     name: str
@@ -73,7 +73,7 @@ class FusionPattern:
 
     @property
     def library(self) -> str:
-        """What stands in front of the dot of its name."""
+        """The part of its name before the dot."""
         return self.name.partition(".")[0]
 
     def __str__(self) -> str:
@@ -81,10 +81,10 @@ class FusionPattern:
 
     @staticmethod
     def of(given: object) -> FusionPattern:
-        """The pattern that a user gives: one, or ``(name, pattern, annotation_patterns, check)``, or less of that.
+        """Return a `FusionPattern`, or build one of a tuple ``(name, pattern[, annotation_patterns[, check]])``.
 
         Raises:
-            ArgumentError: it is none.
+            ArgumentError: `given` is neither.
         """
         if isinstance(given, FusionPattern):
             return given
@@ -99,10 +99,10 @@ _known: dict[str, FusionPattern] = {}
 
 
 def register_patterns(patterns: Sequence[FusionPattern | tuple[Any, ...]]) -> None:
-    """Make patterns known by their names, for ``fuse-ops-by-pattern{patterns=…}``; those given later come first.
+    """Register patterns by name, for ``fuse-ops-by-pattern{patterns=…}``; those registered later are tried first.
 
     Raises:
-        ArgumentError: a name is taken.
+        ArgumentError: a name is registered already.
     """
     expect("register_patterns: 'patterns'", patterns, list | tuple, "a list of FusionPatterns")
     for pattern in map(FusionPattern.of, patterns):
@@ -112,7 +112,7 @@ def register_patterns(patterns: Sequence[FusionPattern | tuple[Any, ...]]) -> No
 
 
 def unregister_pattern(name: str) -> None:
-    """Forget a pattern."""
+    """Remove a pattern from the registry; unknown names are ignored."""
     _known.pop(name, None)
 
 
@@ -120,8 +120,8 @@ def patterns_named(name: str) -> list[FusionPattern]:
     """The registered pattern called `name`, or all whose names begin with ``name.``, the last registered first.
 
     Raises:
-        UnknownNameError: there is none.
-        ArgumentError: they are those of a library that is not installed.
+        UnknownNameError: no such pattern.
+        ArgumentError: the patterns belong to a library that is not installed.
     """
     expect("patterns_named: 'name'", name, str, "a name, or the library's")
     registry.load_library(name.partition(".")[0])

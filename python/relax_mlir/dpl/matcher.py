@@ -1,4 +1,4 @@
-"""How patterns are compared with expressions: subjects, what has been found so far, and the search."""
+"""The backtracking match of patterns against expressions."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from relax_mlir.dpl.patterns import DFPattern
 
 Expression = Any
-"""What a pattern is compared with: a view of a value, an `Op`, a `GlobalVar`, an `ExternFunc`, or a literal."""
+"""The subject of a match: a view of a value, an `Op`, a `GlobalVar`, an `ExternFunc`, or a literal."""
 
 Found = Mapping["DFPattern", Expression]
-"""What each pattern stands for, as far as the search has come."""
+"""The expression that each pattern matches, in the current state of the search."""
 
 MAX_DEPTH = 200
-"""How deep patterns may be nested: the search is recursive."""
+"""Maximum nesting depth of patterns; the search is recursive."""
 
 
 def as_expression(where: str, value: object) -> Expression:
-    """`value` as a view of the program that it is part of.
+    """`value` as a view of its program.
 
     Raises:
-        ArgumentError: it is no value of a program; begins with `where`.
+        ArgumentError: `value` is no value of a program; the message begins with `where`.
     """
     if isinstance(value, Binding) and value.is_view:
         value = value.var if len(value.operation.results) else value.value
@@ -49,14 +49,14 @@ def as_expression(where: str, value: object) -> Expression:
 
 
 def program_of(expression: Value) -> Program:
-    """The program that a view is part of."""
+    """The program of a view."""
     found = expression.resolver if isinstance(expression, Node) else expression._frame
     assert isinstance(found, Program), "views have one"
     return found
 
 
 def definition_of(expression: Expression) -> Node | None:
-    """The expression that a variable is bound to, or `expression` itself if it is none; None of a parameter."""
+    """The expression bound to a variable; `expression` itself if it is not a variable, None for a parameter."""
     if isinstance(expression, Node):
         return expression
     if not isinstance(expression, Var) or expression._identity is None:
@@ -66,7 +66,7 @@ def definition_of(expression: Expression) -> Node | None:
 
 
 def is_same(first: Expression, second: Expression) -> bool:
-    """Whether two expressions are one value: the same, or equal constants."""
+    """True if two expressions are the same value, or equal constants."""
     if not isinstance(first, Value) or not isinstance(second, Value):
         return type(first) is type(second) and bool(first == second)
     if first.same_as(second):
@@ -78,7 +78,7 @@ def is_same(first: Expression, second: Expression) -> bool:
 
 
 def equal_dims(first: tuple[Dim | None, ...] | None, second: tuple[Dim | None, ...]) -> bool:
-    """Whether a shape is proved to be the one wanted; a dimension that is None there may be any."""
+    """True if the shape `first` is proved equal to `second`; a None in `second` matches any dimension."""
     if first is None or len(first) != len(second):
         return False
     return all(
@@ -88,13 +88,13 @@ def equal_dims(first: tuple[Dim | None, ...] | None, second: tuple[Dim | None, .
 
 
 class Matcher:
-    """Compares patterns with expressions, and tries again with other alternatives where a later part does not fit."""
+    """Matches patterns against expressions, and backtracks to other alternatives if a later part does not match."""
 
     def __init__(self) -> None:
         self._depth = 0
 
     def match(self, pattern: DFPattern, expression: Expression, found: Found) -> Iterator[Found]:
-        """All ways in which `pattern` stands for `expression`; a pattern stands for one value only."""
+        """Yield every match of `pattern` at `expression` that extends `found`; a pattern matches one value only."""
         if pattern in found:
             if is_same(found[pattern], expression):
                 yield found
@@ -114,7 +114,7 @@ class Matcher:
     def match_all(
         self, patterns: tuple[DFPattern, ...], expressions: tuple[Expression, ...], found: Found
     ) -> Iterator[Found]:
-        """All ways in which the patterns stand for the expressions, one for one."""
+        """Yield every match of the patterns at the expressions, pairwise."""
         if len(patterns) != len(expressions):
             return
         if not patterns:
@@ -125,13 +125,13 @@ class Matcher:
 
 
 def search(pattern: DFPattern, expression: Expression) -> Found | None:
-    """What `pattern` and its parts stand for if it stands for `expression`, else None."""
+    """The expressions that `pattern` and its sub-patterns match at `expression`; None if there is no match."""
     with assuming(_bounds_of(expression)):
         return next(Matcher().match(pattern, expression, {}), None)
 
 
 def _bounds_of(expression: Expression) -> Any:  # noqa: ANN401 - as `bounds_around` gives them
-    """The bounds of the symbols where an expression stands."""
+    """The bounds of the symbols at an expression."""
     identity = expression._identity if isinstance(expression, Value) else None
     op = None if identity is None else defining_op(identity)
     if op is not None:

@@ -1,4 +1,4 @@
-"""Patterns that narrow another one by what is known of the value: dtype, shape, struct info, type, attributes."""
+"""Patterns that narrow another one by dtype, shape, struct info, type or attributes of the value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from relax_mlir.op.op_registry import Op, op_class_of
 
 
 class ConditionPattern(DFPattern):
-    """What another pattern stands for, if a condition holds for it."""
+    """The matches of another pattern for which a condition holds."""
 
     def __init__(self, pattern: DFPattern) -> None:
         expect_patterns(f"{type(self).__name__}: 'pattern'", pattern)
@@ -32,11 +32,11 @@ class ConditionPattern(DFPattern):
 
     @property
     def pattern(self) -> DFPattern:
-        """The pattern that is narrowed."""
+        """The pattern to narrow."""
         return self.children[0]
 
     def holds(self, expression: Expression) -> bool:
-        """The condition."""
+        """True if the condition holds for an expression."""
         raise NotImplementedError  # abstract
 
     def matches(self, expression: Expression, found: Found, matcher: Matcher) -> Iterator[Found]:
@@ -73,7 +73,7 @@ class ShapePattern(ConditionPattern):
 
 
 class StructInfoPattern(ConditionPattern):
-    """Values of which at least some info is known."""
+    """Values with this struct info or a more precise one."""
 
     def __init__(self, pattern: DFPattern, struct_info: StructInfo) -> None:
         expect(
@@ -87,7 +87,7 @@ class StructInfoPattern(ConditionPattern):
 
 
 class TypePattern(ConditionPattern):
-    """Values of a type, which says nothing of shapes."""
+    """Values of a type (rank and dtype, without the shape)."""
 
     def __init__(self, pattern: DFPattern, ttype: CheckedType) -> None:
         expect("has_type: 'ttype'", ttype, CheckedType, "a type, such as DynTensorType(2, 'float32')")
@@ -99,7 +99,7 @@ class TypePattern(ConditionPattern):
 
 
 class AttrPattern(ConditionPattern):
-    """Calls whose attributes have some values, each in the form that `Call.attrs` gives."""
+    """Calls whose attributes have the given values, each in the form that `Call.attrs` returns."""
 
     def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
         expect("has_attr: 'attrs'", attrs, Mapping, 'a dictionary such as {"axis": -1}')
@@ -130,7 +130,7 @@ def _check_names(pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
 
 
 def _equal(raw: ir.Attribute, value: object, wanted: object) -> bool:
-    """Whether an attribute, as it is in the IR and as a Python value, is the one wanted."""
+    """True if an attribute (`raw` in the IR, `value` in Python) equals `wanted`."""
     if isinstance(raw, ir.TypeAttr) and isinstance(wanted, str):
         return bool(dtypes.from_element_type(raw.value) == dtypes.dtype(wanted))
     if isinstance(value, np.ndarray) or isinstance(wanted, np.ndarray):
@@ -145,5 +145,5 @@ def _equal(raw: ir.Attribute, value: object, wanted: object) -> bool:
 
 
 def _are_flags(*values: object) -> bool:
-    """Whether one is a bool, which is no number here."""
+    """True if any of the values is a bool, which does not compare equal to a number here."""
     return any(isinstance(value, bool) for value in values)

@@ -1,4 +1,4 @@
-"""`PatternContext`: patterns that are looked for together in a block, and who uses whose value."""
+"""`PatternContext`: patterns that are matched together in a block, with constraints on their uses."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class _Use:
 
 
 class PatternSeq:
-    """Patterns in a row, each of which uses the one before it: what ``a ^ b >> c`` gives."""
+    """A chain of patterns, each of which uses the previous one: the result of ``a ^ b >> c``."""
 
     def __init__(self, patterns: Sequence[DFPattern]) -> None:
         expect_patterns("PatternSeq: an entry", *patterns)
         self.patterns = tuple(patterns)
 
     def used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
-        """The first of `other` uses the last one of these; as argument `index`, unless that is -1."""
+        """Require that the first pattern of `other` uses the last one of this chain; as argument `index`, unless -1."""
         return self._linked(other, index, only=False)
 
     def only_used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
-        """The first of `other` uses the last one of these, and nothing else does."""
+        """Require that the first pattern of `other` is the only user of the last one of this chain."""
         return self._linked(other, index, only=True)
 
     def _linked(self, other: DFPattern | PatternSeq, index: int, only: bool) -> PatternSeq:
@@ -65,7 +65,7 @@ class PatternSeq:
 
 
 class PatternContext:
-    """Patterns that are looked for together; those that are made inside, and those that constraints name.
+    """Patterns that are matched together: those constructed inside the context and those named in constraints.
 
     >>> with PatternContext() as ctx:
     ...     x = wildcard()
@@ -76,7 +76,7 @@ class PatternContext:
     """
 
     def __init__(self, incremental: bool = False) -> None:
-        """`incremental`: begin with the patterns and constraints of the context around this one."""
+        """`incremental`: start with the patterns and constraints of the enclosing context."""
         self._patterns: dict[DFPattern, None] = {}
         self._uses: list[_Use] = []
         self._same_shapes: list[tuple[DFPattern, ...]] = []
@@ -95,33 +95,33 @@ class PatternContext:
         scopes.leave(self)
 
     def note(self, pattern: DFPattern) -> None:
-        """Look for `pattern`, too, if it is of a call, or a constraint names it."""
+        """Add a pattern; it is matched if it contains a call, or if a constraint names it."""
         self._patterns[pattern] = None
 
     def add_use(self, use: _Use) -> None:
-        """One pattern uses another."""
+        """Add the constraint that one pattern uses another."""
         self._uses.append(use)
 
     def add_same_shape(self, patterns: Sequence[DFPattern]) -> None:
-        """All of these are tensors of one shape."""
+        """Add the constraint that all of these are tensors of equal shape."""
         expect_patterns("same_shape_as: a pattern", *patterns)
         self._same_shapes.append(tuple(patterns))
 
     def match_dfb(
         self, dfb: BindingBlock, start_hint: Var | None = None, must_include_hint: bool = False
     ) -> dict[DFPattern, Any] | None:
-        """What all patterns stand for together in a block, the first solution in order of the program; None if nothing.
+        """The values that all patterns match together in a block, the first solution in program order; None if none.
 
-        Patterns that are no part of another one stand for different values; shared parts for the same. What is not used
-        in the block is not looked at.
+        Top-level patterns match distinct values; a shared sub-pattern matches one value. Candidates are the values that
+        the block binds or uses.
 
         Args:
             dfb: a `DataflowBlock`, or a `BindingBlock` outside of one.
-            start_hint: a variable: a solution that has it comes first.
-            must_include_hint: only such a solution counts.
+            start_hint: a variable; the first solution that contains it is preferred.
+            must_include_hint: accept only solutions that contain `start_hint`.
 
         Raises:
-            ArgumentError: there is nothing to look for, or `dfb` is no part of a program.
+            ArgumentError: there is nothing to match, or `dfb` is not part of a program.
         """
         expect("match_dfb: 'dfb'", dfb, BindingBlock, "a block of a program: mod[...].body.blocks[0]")
         expect("match_dfb: 'start_hint'", start_hint, Var | None, "a variable of the block")
@@ -142,7 +142,7 @@ class PatternContext:
         return None if must_include_hint or first is None else dict(first)
 
     def roots(self) -> list[DFPattern]:
-        """The patterns to look for one by one; the others are parts of them."""
+        """The top-level patterns to match; all others are sub-patterns of these."""
         named = {end: None for use in self._uses for end in (use.used, use.user)}
         named |= {pattern: None for group in self._same_shapes for pattern in group}
         parts = {part for pattern in (*self._patterns, *named) for part in _parts(pattern)}
@@ -156,17 +156,17 @@ class PatternContext:
 
     @property
     def uses(self) -> Sequence[_Use]:
-        """Who is to use whom."""
+        """The use constraints."""
         return self._uses
 
     @property
     def same_shapes(self) -> Sequence[tuple[DFPattern, ...]]:
-        """Which patterns are to stand for tensors of one shape."""
+        """The groups of patterns that must match tensors of equal shape."""
         return self._same_shapes
 
 
 def _parts(pattern: DFPattern) -> set[DFPattern]:
-    """The patterns inside another one."""
+    """All sub-patterns of a pattern."""
     found: set[DFPattern] = set()
     waiting = list(pattern.children)
     while waiting:
@@ -182,7 +182,7 @@ def _has_call(pattern: DFPattern) -> bool:
 
 
 class _Search:
-    """The search for all roots of a context in one block."""
+    """The search for all top-level patterns of a context in one block."""
 
     def __init__(self, context: PatternContext, uses: Uses) -> None:
         self._context, self._uses, self._matcher = context, uses, Matcher()
@@ -205,7 +205,7 @@ class _Search:
                     yield from self._extend(rest, each, [*taken, candidate])
 
     def _next(self, left: list[DFPattern], found: Found) -> tuple[DFPattern, Sequence[Expression]]:
-        """The root to look for next, one that uses or is used by what has been found if there is one; and where."""
+        """The next root to match, preferably one that uses or is used by a matched one, and its candidates."""
         for root in left:
             for use in self._context.uses:
                 if use.user is root and use.used in found:
@@ -215,7 +215,7 @@ class _Search:
         return left[0], self._uses.values
 
     def _holds(self, found: Found) -> bool:
-        """Whether the constraints hold between what has been found."""
+        """True if all constraints hold between the patterns matched so far."""
         for use in self._context.uses:
             if use.used in found and use.user in found and not self._is_used(use, found):
                 return False
@@ -238,7 +238,7 @@ class _Search:
 
 
 def _arguments(user: Expression) -> list[Expression]:
-    """What an expression is made of directly; fields of tuples that are written inside it, too."""
+    """The direct operands of an expression, with the fields of tuples that are written inline."""
     made = definition_of(user)
     if isinstance(made, Call):
         return _flattened(made.args)

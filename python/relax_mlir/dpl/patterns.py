@@ -1,4 +1,4 @@
-"""`DFPattern`: what all patterns can do, and the patterns that combine others."""
+"""`DFPattern`, the base class of patterns, and the patterns that combine others."""
 
 from __future__ import annotations
 
@@ -18,42 +18,43 @@ if TYPE_CHECKING:
 
 
 class DFPattern:
-    """A pattern: it stands for values of a program.
+    """A pattern, which matches values of a program.
 
-    Patterns are compared by identity: one that is used in two places stands for the same value in both, or for equal
-    constants. They look through bindings: ``is_op("relax.nn.relu")(is_op("relax.add")(x, y))`` finds both, however the
-    program names what is between. ``pattern(x, y)`` is a call of what `pattern` stands for; ``a | b``, ``a & b`` and
-    ``~a`` combine patterns. In a `PatternContext`, ``a ^ b`` says that `b` uses `a`, ``a >> b`` that nothing else does.
+    Patterns are compared by identity: a pattern used twice matches the same value in both positions, or equal
+    constants. Patterns look through bindings: ``is_op("relax.nn.relu")(is_op("relax.add")(x, y))`` matches regardless
+    of the variables in between. ``pattern(x, y)`` is a call whose callee `pattern` matches; ``a | b``, ``a & b`` and
+    ``~a`` combine patterns. In a `PatternContext`, ``a ^ b`` requires that `b` uses `a`, and ``a >> b`` that `b` is the
+    only user of `a`.
     """
 
     children: tuple[DFPattern, ...] = ()
-    """The patterns that it is made of."""
+    """The direct sub-patterns."""
 
     def __init__(self) -> None:
         scopes.note(self)
 
     def matches(self, expression: Expression, found: Found, matcher: Matcher) -> Iterator[Found]:
-        """All ways in which the pattern stands for an expression; `found`: what others stand for already."""
+        """Yield every match of the pattern at an expression; `found` holds the matches of other patterns so far."""
         raise NotImplementedError  # abstract
 
-    # -- comparing
+    # -- matching
 
     def match(self, value: Value) -> bool:
-        """Whether the pattern stands for a value of a program.
+        """True if the pattern matches a value of a program.
 
         Args:
             value: a view (``mod["main"].body.blocks[0].bindings[0].var``, or ``.value``), a binding, or a value that a
-                mutator gives.
+                mutator returns.
 
         Raises:
-            ArgumentError: it is no value of a program.
+            ArgumentError: `value` is no value of a program.
         """
         return self.extract_matched_expr(value) is not None
 
     def extract_matched_expr(self, value: Value) -> dict[DFPattern, Any] | None:
-        """What the pattern, and each of its parts, stands for if it stands for `value`; else None.
+        """The values that the pattern and each of its sub-patterns match at `value`; None if there is no match.
 
-        What is bound to a variable is given as that; parts of an alternative that was not taken are not there.
+        A bound value appears as its variable; sub-patterns of an alternative that was not taken are absent.
         """
         found = search(self, as_expression(f"{type(self).__name__}: the value", value))
         return None if found is None else dict(found)
@@ -61,11 +62,11 @@ class DFPattern:
     # -- combining
 
     def __call__(self, *args: DFPattern, varg_default_wildcard: bool = False) -> DFPattern:
-        """A call of what the pattern stands for.
+        """A pattern of a call whose callee this pattern matches.
 
         Args:
-            args: patterns of the arguments, as `Call.args` has them.
-            varg_default_wildcard: the call may have more arguments than these.
+            args: patterns of the arguments, in the order of `Call.args`.
+            varg_default_wildcard: True if the call may have more arguments than these.
         """
         from relax_mlir.dpl.expression_patterns import CallPattern
 
@@ -81,49 +82,49 @@ class DFPattern:
         return NotPattern(self)
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> DFPattern:
-        """`option_constructor(self)`, or the pattern alone."""
+        """A pattern that matches `option_constructor(self)`, or else this pattern alone."""
         return OrPattern(option_constructor(self), self)
 
     def dup(self) -> DFPattern:
-        """A new pattern like this one, of the same parts: it may stand for another value."""
+        """A copy of this pattern with the same sub-patterns; the copy may match another value."""
         made = copy(self)
         scopes.note(made)
         return made
 
-    # -- what is known of the value
+    # -- properties of the value
 
     def has_dtype(self, dtype: str) -> DFPattern:
-        """The same for tensors of a dtype only."""
+        """Narrow to tensors of a dtype."""
         from relax_mlir.dpl.narrowing import DataTypePattern
 
         return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[DimLike]) -> DFPattern:
-        """The same for tensors that are proved to have a shape; ``"?"``: any dimension."""
+        """Narrow to tensors that are proved to have a shape; ``"?"`` matches any dimension."""
         from relax_mlir.dpl.narrowing import ShapePattern
 
         return ShapePattern(self, shape)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> DFPattern:
-        """The same for calls whose attributes have these values."""
+        """Narrow to calls whose attributes have these values."""
         from relax_mlir.dpl.narrowing import AttrPattern
 
         return AttrPattern(self, attrs)
 
     def has_struct_info(self, struct_info: StructInfo) -> DFPattern:
-        """The same for values of which at least `struct_info` is known."""
+        """Narrow to values with this struct info or a more precise one."""
         from relax_mlir.dpl.narrowing import StructInfoPattern
 
         return StructInfoPattern(self, struct_info)
 
     def has_type(self, ttype: CheckedType) -> DFPattern:
-        """The same for values of a type: rank and dtype, without the shape (`Value.checked_type`)."""
+        """Narrow to values of a type: rank and dtype, without the shape (`Value.checked_type`)."""
         from relax_mlir.dpl.narrowing import TypePattern
 
         return TypePattern(self, ttype)
 
     def has_ty_info(self, info: StructInfo | CheckedType) -> DFPattern:
-        """`has_struct_info` or `has_type`, as `info` is."""
+        """`has_struct_info` or `has_type`, by the class of `info`."""
         expect(
             "has_ty_info: 'info'",
             info,
@@ -133,20 +134,20 @@ class DFPattern:
         return self.has_type(info) if isinstance(info, CheckedType) else self.has_struct_info(info)
 
     def same_shape_as(self, *args: DFPattern) -> DFPattern:
-        """In a `PatternContext`: all of these have proved to have one shape. Gives the pattern itself."""
+        """In a `PatternContext`, require that all of these have provably equal shapes; returns the pattern itself."""
         scopes.require("same_shape_as").add_same_shape((self, *args))
         return self
 
-    # -- who uses the value
+    # -- uses of the value
 
     def used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
-        """In a `PatternContext`: `other` uses this one; as argument `index`, unless that is -1."""
+        """In a `PatternContext`, require that `other` uses this pattern; as argument `index`, unless -1."""
         from relax_mlir.dpl.pattern_context import PatternSeq
 
         return PatternSeq([self]).used_by(other, index)
 
     def only_used_by(self, other: DFPattern | PatternSeq, index: int = -1) -> PatternSeq:
-        """In a `PatternContext`: `other` uses this one, and nothing else does."""
+        """In a `PatternContext`, require that `other` is the only user of this pattern."""
         from relax_mlir.dpl.pattern_context import PatternSeq
 
         return PatternSeq([self]).only_used_by(other, index)
@@ -158,7 +159,7 @@ class DFPattern:
         return self.only_used_by(other)
 
     def fork_to(self, *items: DFPattern) -> None:
-        """In a `PatternContext`: all of `items` use this one."""
+        """In a `PatternContext`, require that all of `items` use this pattern."""
         for item in items:
             self.used_by(item)
 
@@ -168,13 +169,13 @@ class DFPattern:
 
 
 def expect_patterns(where: str, *given: object) -> None:
-    """Raise `ArgumentError` for what is no pattern."""
+    """Raise `ArgumentError` for an object that is not a pattern."""
     for item in given:
         expect(where, item, DFPattern, "a pattern, such as wildcard() or is_op(...)(...)")
 
 
 class OrPattern(DFPattern):
-    """Either of two patterns; the left one is tried first, the right one also where a later part does not fit."""
+    """Either of two patterns; the left one is tried first, the right one also if a later part does not match."""
 
     def __init__(self, left: DFPattern, right: DFPattern) -> None:
         expect_patterns("OrPattern: an alternative", left, right)
@@ -200,7 +201,7 @@ class AndPattern(DFPattern):
 
 
 class NotPattern(DFPattern):
-    """What the pattern inside does not stand for. Its parts stand for nothing afterwards."""
+    """Values that the inner pattern does not match. Its sub-patterns have no match in the result."""
 
     def __init__(self, to_reject: DFPattern) -> None:
         expect_patterns("NotPattern: what to reject", to_reject)

@@ -1,4 +1,4 @@
-"""`rewrite_call` and `rewrite_bindings`: new functions, with something else in the place of what patterns find."""
+"""`rewrite_call` and `rewrite_bindings`: new functions in which the values that patterns match are replaced."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from relax_mlir.rewrite.mutator import replacement, scratch_function
 from relax_mlir.rewrite.replace import Replacer
 
 CallRewriter = Callable[[Call, dict[DFPattern, Any]], Any]
-"""Gets a call and what the parts of the pattern stand for; gives what takes its place: the call itself, another
-expression, a value that it has emitted by builders, a number or an array."""
+"""Takes a call and the values that the sub-patterns match. Returns the replacement: the call itself, another
+expression, a value that it has emitted with builders, a number or an array."""
 
 BindingsRewriter = Callable[[dict[DFPattern, Any], dict[Var, Value]], Mapping[Var, Any]]
-"""Gets what the patterns stand for, and the expression of each variable of the block; gives for some of the variables
-what takes their place, as a `CallRewriter` does."""
+"""Takes the values that the patterns match, and the expression of each variable of the block. Returns replacements
+for some of these variables, each as a `CallRewriter` returns it."""
 
 ROUNDS_PER_BINDING = 4
-"""How often `rewrite_bindings` rewrites a block, at most, for each binding that it has at first."""
+"""Maximum number of rewrites of a block by `rewrite_bindings`, per binding that it has at first."""
 
 
 def rewrite_call(
     pattern: DFPattern, rewriter: CallRewriter, func: func_dialect.FuncOp
 ) -> func_dialect.FuncOp:
-    """`func` with something else in the place of each call that `pattern` stands for.
+    """A copy of `func` in which every call that `pattern` matches is replaced.
 
-    Calls are looked at once, in order of the program, with what has become of their arguments; what `rewriter` makes is
-    not looked at. The function that is given stays; the new one is put into a module by ``mod["main"] = new``.
+    Each call is visited once, in program order, with its rewritten arguments; the output of `rewriter` is not visited.
+    `func` is unchanged; install the new function with ``mod["main"] = new``.
 
     >>> x, y = wildcard(), wildcard()
     >>> pattern = is_op("relax.add")(is_op("relax.multiply")(x, y), wildcard())
@@ -53,8 +53,8 @@ def rewrite_call(
     >>> mod["main"] = rewrite_call(pattern, rewriter, mod["main"])
 
     Raises:
-        ArgumentError: `func` is no function of a module, or `rewriter` gives what is no expression.
-        ShapeError, DTypeError: what uses a call does not accept what takes its place.
+        ArgumentError: `func` is no function of a module, or `rewriter` returns no expression.
+        ShapeError, DTypeError: a user of a replaced call does not accept the replacement.
     """
     expect("rewrite_call: 'pattern'", pattern, DFPattern, "a pattern")
     expect("rewrite_call: 'func'", func, Function, 'a Relax function of a module: mod["main"]')
@@ -80,11 +80,10 @@ class _Calls(PyExprMutator):
 def rewrite_bindings(
     ctx: PatternContext, rewriter: BindingsRewriter, func: func_dialect.FuncOp
 ) -> func_dialect.FuncOp:
-    """`func` with something else in the place of variables of dataflow blocks that the patterns of `ctx` find.
+    """A copy of `func` in which variables of dataflow blocks that the patterns of `ctx` match are replaced.
 
-    Each dataflow block is looked at again until the patterns find nothing there, or `rewriter` gives an empty
-    dictionary. What is not used any more is removed, and the bindings are put in an order in which each stands behind
-    what it uses. The function that is given stays.
+    Each dataflow block is rewritten until the patterns match nothing, or `rewriter` returns an empty dictionary. Unused
+    bindings are removed, and bindings are sorted so that definitions come before uses. `func` is unchanged.
 
     >>> with PatternContext() as ctx:
     ...     x, v, w = wildcard(), wildcard(), wildcard()
@@ -96,9 +95,9 @@ def rewrite_bindings(
     >>> mod["main"] = rewrite_bindings(ctx, rewriter, mod["main"])
 
     Raises:
-        ArgumentError: `func` is no function of a module; `rewriter` gives something for what is no variable of the
-            block, emits an effect, gives a value that depends on what it replaces, or never comes to an end.
-        ShapeError, DTypeError: what uses a variable does not accept what takes its place.
+        ArgumentError: `func` is no function of a module; `rewriter` replaces something that is no variable of the
+            block, emits an effect, returns a value that depends on what it replaces, or does not terminate.
+        ShapeError, DTypeError: a user of a replaced variable does not accept the replacement.
     """
     expect("rewrite_bindings: 'ctx'", ctx, PatternContext, "a PatternContext")
     expect("rewrite_bindings: 'func'", func, Function, 'a Relax function of a module: mod["main"]')
@@ -140,7 +139,7 @@ class _Rewrite:
         self._ctx, self._rewriter = ctx, rewriter
 
     def run(self) -> bool:
-        """Rewrite until nothing is found; whether anything was."""
+        """Rewrite until nothing matches; True if anything matched."""
         most = ROUNDS_PER_BINDING * len(entry_block(self._block).operations)
         for count in range(most):
             if not self._once():
@@ -175,7 +174,7 @@ class _Rewrite:
         return bool(made)
 
     def _made(self, found: dict[DFPattern, Any], view: BindingBlock) -> list[tuple[ir.Operation, Value]]:
-        """The ops that are replaced, each with what takes its place, in order of the program."""
+        """The replaced ops, each with its replacement, in program order."""
         bindings = {var: binding.value for binding in view.bindings for var in binding.vars}
         given = self._rewriter(found, bindings)
         expect("rewrite_bindings: what the rewriter gives", given, Mapping, "a dictionary of variables")
@@ -228,7 +227,7 @@ class _Rewrite:
         replacer.sweep()
 
     def _refresh(self, op: ir.Operation, replacer: Replacer) -> None:
-        """Deduce types again, in order."""
+        """Deduce the types of an op and the ops in it again, in order."""
         replacer.refresh(op)
         for region in op.regions:
             for block in region.blocks:

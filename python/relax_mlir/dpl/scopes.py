@@ -1,4 +1,4 @@
-"""The `PatternContext`s that are open: patterns that are made register with the innermost one."""
+"""The stack of open `PatternContext`s: new patterns register with the innermost one."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _stack = _Stack()
 
 
 def enter(context: PatternContext) -> None:
-    """Open a context."""
+    """Push a context."""
     _stack.open.append(context)
 
 
 def leave(context: PatternContext) -> None:
-    """Close the innermost context, which `context` is."""
+    """Pop the innermost context, which must be `context`."""
     assert _stack.open[-1] is context, "contexts are nested"
     _stack.open.pop()
 
 
 def current() -> PatternContext | None:
-    """The innermost open context."""
+    """The innermost open context, or None."""
     return _stack.open[-1] if _stack.open else None
 
 
@@ -47,6 +47,6 @@ def require(what: str) -> PatternContext:
 
 
 def note(pattern: DFPattern) -> None:
-    """A pattern has been made: the innermost open context looks for it, too."""
+    """Register a new pattern with the innermost open context, if any."""
     if _stack.open:
         _stack.open[-1].note(pattern)

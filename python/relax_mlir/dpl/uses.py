@@ -1,4 +1,4 @@
-"""Who uses the values of a block, as its script shows it: tuples and shapes inside expressions are no users."""
+"""Users of the values of a block, as in its script form: inline tuples and shapes do not count as users."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from relax_mlir.symbolic import Bounds
 
 
 class _Elsewhere(Var):
-    """Stands for users outside of bindings: what a block or a function gives."""
+    """The users outside of bindings: the outputs of a block or function."""
 
 
 ELSEWHERE = _Elsewhere("elsewhere")
 
 
 class Uses:
-    """The variables that a block binds or takes from outside, and who uses them."""
+    """The variables that a block binds or uses from outside, and their users."""
 
     def __init__(self, block: BindingBlock) -> None:
         bindings = block.bindings
@@ -31,7 +31,7 @@ class Uses:
         self.values = self._values([op for op in block.ops if not is_hidden(op)])
 
     def _values(self, ops: Sequence[ir.Operation]) -> list[Value]:
-        """The variables that the ops bind, in order, and then those from outside that they use."""
+        """The variables that the ops bind, in order, then those from outside that they use."""
         if self._program is None:
             return []
         bound = [result for op in ops for result in op.results]
@@ -48,7 +48,7 @@ class Uses:
         return [user for user in self.all_users(value) if user is not ELSEWHERE]
 
     def all_users(self, value: Value) -> list[Value]:
-        """The same, and `ELSEWHERE` if a block or a function gives `value` to others."""
+        """The same, plus `ELSEWHERE` if `value` is an output of a block or function."""
         assert value._identity is not None
         found: dict[ir.Value | None, Value] = {}
         self._collect(value._identity, program_of(value), found)
@@ -66,7 +66,7 @@ class Uses:
 
 
 def _visible_operands(op: ir.Operation) -> list[ir.Value]:
-    """The operands of an op, and of what stands inside it."""
+    """The operands of an op, with inline (hidden) operands replaced by their own operands."""
     from relax_mlir.ir_queries import defining_op
 
     found = []
