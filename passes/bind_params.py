@@ -1,4 +1,4 @@
-"""Pass ``bind-params``: parameters become constants."""
+"""Pass ``bind-params``: bind parameters to constants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 def checked(params: Mapping[str, Array]) -> dict[str, Array]:
-    """Arrays by name; raises ArgumentError for other values and keys."""
+    """Arrays by name; raises `ArgumentError` for other keys and values."""
     expect("BindParams: 'params'", params, Mapping, "a dictionary of arrays by the parameters' names")
     for name, value in params.items():
         expect("BindParams: a key of 'params'", name, str, "the name of a parameter")
@@ -38,17 +38,16 @@ def checked(params: Mapping[str, Array]) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class BindParams(ModulePass):
-    """Make parameters of `function` constants: the arrays of the ``.npz`` file `file`, by the parameters' names.
+    """Bind parameters of `function` to constants: the arrays of the ``.npz`` file `file`, by parameter name.
 
-    In Python, a dictionary of arrays may be given in the place of the file, ``BindParams("main", {"w": w})``; large
-    C-contiguous ones are referenced, not copied. Symbols that stand alone in the shape of a bound parameter get its
-    sizes. Calls of the function in the module lose the argument.
-    Follows TVM's BindParams.
+    In Python, a dictionary of arrays may replace the file, ``BindParams("main", {"w": w})``; large C-contiguous arrays
+    are referenced, not copied. A symbol that is a whole dimension of a bound parameter is bound to the size of the
+    array. Calls of the function in the module lose the argument. Follows TVM's BindParams.
 
     Raises:
         UnknownNameError: no such function or parameter.
-        ArgumentError: a parameter that is no tensor; an unreadable file.
-        DTypeError, ShapeError: an array that does not fit the parameter.
+        ArgumentError: a parameter that is not a tensor; an unreadable file.
+        DTypeError, ShapeError: an array that does not match the parameter.
     """
 
     name: ClassVar[str] = "bind-params"
@@ -64,7 +63,7 @@ class BindParams(ModulePass):
 
     @classmethod
     def of(cls, params: Mapping[str, Array], function: str = "main") -> BindParams:
-        """The pass that makes the parameters of `function` in `params`, by name, constants."""
+        """The pass that binds the parameters of `function` named in `params` to constants."""
         made = cls(function)
         object.__setattr__(made, "params", checked(params))
         return made
@@ -112,7 +111,7 @@ class BindParams(ModulePass):
         return stored
 
     def _sizes(self, target: func.FuncOp, names: list[str], positions: Mapping[int, Array]) -> dict[str, int]:
-        """The symbols that the arrays give values; raises if an array does not fit its parameter."""
+        """The values of symbols that the arrays determine; raises if an array does not match its parameter."""
         found: dict[str, tuple[int, str]] = {}
         tensors = {i: self._tensor(target, names[i], i, array) for i, array in positions.items()}
         for index, info in tensors.items():

@@ -1,4 +1,4 @@
-"""Pass ``bind-symbolic-vars``: symbols become integers."""
+"""Pass ``bind-symbolic-vars``: bind symbols to integers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 @dataclass(frozen=True)
 class BindSymbolicVars(ModulePass):
-    """Give symbols the values in `bindings` (``n=4,m=8``), in `function`, or in every function that has them.
+    """Bind symbols to the values in `bindings` (``n=4,m=8``), in `function`, or in every function that has them.
 
-    Shapes are specialised: a dimension ``2*n`` becomes 8. A function that is called with other sizes afterwards
-    raises `ShapeError`; so does this pass where a call in the module does so. Follows TVM's BindSymbolicVars.
+    Shapes are specialised: a dimension ``2*n`` becomes 8. A later call of the function with other sizes raises
+    `ShapeError`, and so does this pass if the module contains such a call. Follows TVM's BindSymbolicVars.
 
     Raises:
-        UnknownNameError: no such function, or a symbol that it does not have.
-        ShapeError: a negative value, or a call in the module whose arguments do not have the size.
+        UnknownNameError: no such function, or a symbol that the function does not have.
+        ShapeError: a negative value, or a call in the module whose arguments have another size.
     """
 
     name: ClassVar[str] = "bind-symbolic-vars"
@@ -42,7 +42,7 @@ class BindSymbolicVars(ModulePass):
 
     @classmethod
     def of(cls, values: Mapping[str, int], function: str | None = None) -> BindSymbolicVars:
-        """The pass that gives symbols, by name, the integers `values`."""
+        """The pass that binds symbols, by name, to the integers `values`."""
         return cls(tuple(f"{name}={value}" for name, value in values.items()), function)
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
@@ -64,7 +64,7 @@ class BindSymbolicVars(ModulePass):
 
 
 def bind(function: func.FuncOp, mapping: Mapping[str, int]) -> None:
-    """Replace symbols of one function by integers; raises `ShapeError` for one out of its bounds."""
+    """Replace symbols of one function by integers; raises `ShapeError` for a value out of the symbol's bounds."""
     bounds = read_bounds(function)
     for name, value in mapping.items():
         low, high = bounds.get(name, (0, None))
@@ -81,7 +81,7 @@ def bind(function: func.FuncOp, mapping: Mapping[str, int]) -> None:
 
 
 def check_calls(module: ir.Module, callees: Sequence[str]) -> None:
-    """Raise `ShapeError` if a call in the module does not fit one of `callees` any more."""
+    """Raise `ShapeError` if a call in the module no longer matches the signature of one of `callees`."""
     functions, calls = functions_by_name(module), calls_of(module)
     for name in callees:
         for call in calls.get(name, ()):

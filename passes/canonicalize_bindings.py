@@ -1,4 +1,4 @@
-"""Pass ``canonicalize-bindings``: bindings that only give another name to a value disappear."""
+"""Pass ``canonicalize-bindings``: remove bindings that only rename a value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from relax_mlir.transform.passes import dataflow_blocks
 
 
 class CanonicalizeBindings(FunctionPass):
-    """Drop bindings that are another name of a value, and outputs of dataflow blocks that nobody needs.
+    """Remove bindings that only rename a value, and redundant outputs of dataflow blocks.
 
-    These are: a field of a tuple that is at hand, a tuple of all fields of another one in order, and a
-    `match_shape` to what is proved already. A dataflow block gives out each value once, none that was made before
-    it, and none that is not used behind it; without any output it goes if nothing in it must stay.
+    Such bindings are: a field of a tuple whose fields are known; a tuple of all fields of another tuple, in order; a
+    `match_shape` that is already proved. A dataflow block outputs each value once, and only values that it defines and
+    that are used after it. A block without outputs is removed unless it holds ops that must stay.
     """
 
     name: ClassVar[str] = "canonicalize-bindings"
@@ -54,15 +54,15 @@ class _DropNames(ExprMutator):
         if isinstance(given, Shape):
             return value if implies(given, Shape(pattern)) else None
         if not isinstance(given, Tensor):
-            return None  # an integer that gets a name, or an object that becomes a tensor
+            return None  # it names an integer, or casts an object to a tensor
         dtype = binding.result.tensor_info.dtype
         return value if implies(given, Tensor(pattern, dtype)) else None
 
 
 def clean_outputs(block: ir.Operation) -> None:
-    """Let the dataflow block `block` give out only what is used behind it, once, and nothing made before it.
+    """Remove outputs of the dataflow block `block` that are unused after it, duplicates, or defined before it.
 
-    A result that is used as a whole tuple stays as it is.
+    A result that is used as a whole tuple is unchanged.
     """
     result, end = block.results[0], entry_block(block).operations[-1].operation
     users = [use.owner.operation for use in result.uses]

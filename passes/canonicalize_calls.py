@@ -1,4 +1,4 @@
-"""Pass ``canonicalize-calls``: calls of pure functions are dropped when unused, and made once."""
+"""Pass ``canonicalize-calls``: CSE and dead-code elimination for calls of pure functions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CALL = "relax.call"
 
 
 class CanonicalizeCalls(ModulePass):
-    """Drop calls of functions without effects whose results nobody uses, and merge equal ones.
+    """Remove unused calls of functions without effects, and merge equal ones.
 
-    MLIR's own CSE and dead-code elimination leave every `relax.call`, since an op's traits do not depend on its
-    callee. `relax_mlir.analysis.purity` says what counts as an effect.
+    MLIR's own CSE and dead-code elimination keep every `relax.call`, since the traits of an op do not depend on its
+    callee. `relax_mlir.analysis.purity` defines what an effect is.
     """
 
     name: ClassVar[str] = "canonicalize-calls"
@@ -41,7 +41,7 @@ def _is_pure_call(op: ir.Operation, pure: set[str]) -> bool:
 
 
 def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation]) -> None:
-    """Let equal calls use the first one; `earlier`: the calls that come before `block`."""
+    """Replace equal calls by the first one; `earlier` holds the calls that dominate `block`."""
     for view in list(block.operations):
         op = view.operation
         if _is_pure_call(op, pure):
@@ -60,7 +60,7 @@ def _merge(block: ir.Block, pure: set[str], earlier: dict[Hashable, ir.Operation
 
 
 def _identity(value: ir.Value) -> Hashable:
-    """What two values have in common that are equal: tuples are their fields."""
+    """A key that is equal for equal values; a tuple is keyed by its fields."""
     defining = defining_op(value)
     if defining is not None and defining.name == TUPLE:
         return tuple(map(_identity, defining.operands))

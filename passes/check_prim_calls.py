@@ -1,4 +1,4 @@
-"""Pass ``check-prim-calls``: tensors have the sizes that the prim funcs they are given to declare (levels R0, R1)."""
+"""Pass ``check-prim-calls``: check tensor sizes against the declarations of prim funcs (levels R0, R1)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from relax_mlir.transform import ModulePass, PassContext
 
 
 class CheckPrimCalls(ModulePass):
-    """Put a `relax.match_shape` before calls of prim funcs whose sizes are not known to be the declared ones.
+    """Insert a `relax.match_shape` before calls of prim funcs whose argument sizes are not proved.
 
-    A prim func that declares ``A: (n, m)`` and ``B: (n,)`` reads beyond its buffers if it is given others. What is
-    proved is not checked at run time; the size of a destination must be proved, as nobody can give it another.
+    A prim func that declares ``A: (n, m)`` and ``B: (n,)`` reads out of bounds if it gets other sizes. Proved sizes are
+    not checked at run time. The size of a destination must be proved at compile time.
     """
 
     name: ClassVar[str] = "check-prim-calls"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `ShapeError` for a size that is wrong, or of a destination and not proved."""
+        """Raises `ShapeError` for a size that is wrong, and for a destination whose size is not proved."""
         functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
         found: list[ir.Operation] = []
 

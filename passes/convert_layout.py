@@ -1,4 +1,4 @@
-"""Pass ``convert-layout``: convolutions get the layouts that their kernels read, and transpositions move and cancel."""
+"""Pass ``convert-layout``: change the layouts of convolutions, and move and cancel transpositions."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
 
 Layouts = tuple[str, str]
-"""Those of the data, which are those of the result, and of the kernels."""
+"""The layout of data and result, and the layout of the kernel."""
 
 
 @dataclass(frozen=True)
 class ConvertLayout(FunctionPass):
-    """Give convolutions other layouts, and let the transpositions around them move until they cancel.
+    """Change the layouts of convolutions, and move the transpositions around them until they cancel.
 
-    Without `layouts` convolutions get those that are lowered without copies: ``NCHW`` and ``OIHW``, and likewise for
-    one and three dimensions; kernels of transposed convolutions get ``IOHW``. `layouts` lists others, the op, then the
-    layout of data and result, then, if it is to change, that of the kernels: ``nn_conv2d:NHWC:OHWI``; convolutions
-    that it does not name stay.
+    By default, convolutions get the layouts that are lowered without copies: ``NCHW`` and ``OIHW``, and their 1-d and
+    3-d forms; kernels of transposed convolutions get ``IOHW``. `layouts` overrides this: an op, the layout of data and
+    result, and optionally the layout of the kernel, as in ``nn_conv2d:NHWC:OHWI``. Convolutions that it does not name
+    are unchanged.
 
-    A transposition of what a convolution computes moves behind the ops that take any order of dimensions: elementwise
-    and broadcasting ones, poolings, resizing, norms by channels, reductions, softmax, padding, concatenations, slices
-    and splits. Two that meet become one, or none. Other tensors that such an op reads are transposed if they are
-    constants, which costs nothing at run time, have no more than one dimension other than 1, or are transposed already.
+    A transposition of a convolution's result moves after ops that support any order of dimensions: elementwise and
+    broadcasting ops, pooling, resizing, channel norms, reductions, softmax, padding, concatenation, slices and splits.
+    Two adjacent transpositions become one, or cancel. Other operands of such an op are transposed if they are constants
+    (free at run time), have at most one dimension other than 1, or are transposed already.
 
-    Like TVM's ``ConvertLayout``.
+    Follows TVM's ConvertLayout.
     """
 
     name: ClassVar[str] = "convert-layout"
@@ -66,7 +66,7 @@ def _plain() -> dict[str, Layouts]:
 
 
 def _parsed(text: str) -> tuple[str, Layouts]:
-    """``nn_conv2d:NHWC:OHWI`` as the op and its layouts; "" for one that is not given."""
+    """Parse ``nn_conv2d:NHWC:OHWI`` into the op and its layouts; "" for a layout that is absent."""
     name, *layouts = text.split(":")
     op = name.removeprefix("relax.").replace(".", "_")
     if op not in _plain():
@@ -99,9 +99,9 @@ class _Convert(ExprMutator):
     def __init__(self, wanted: dict[str, Layouts]) -> None:
         self._wanted = wanted
         self._spatial: set[ir.Value] = set()
-        """What convolutions compute, and what ops that take any order compute of it: transpositions of these move."""
+        """Results of convolutions, and of order-independent ops on them; transpositions of these values move."""
         self._transposed: dict[tuple[ir.Value, Order, ir.Block], Value] = {}
-        """What has been transposed here, by the value, its order, and the block where the result is known."""
+        """Transposed values by original value, order, and the block of the transposition."""
 
     def visit_default(self, binding: Binding) -> Value | None:
         cls = op_class(binding.operation)
@@ -132,10 +132,10 @@ class _Convert(ExprMutator):
         self._spatial.add(result.ssa)
         return _back(result, _order(out, new_data))
 
-    # -- ops behind them ---------------------------------------------------------------------------------------
+    # -- ops after them ----------------------------------------------------------------------------------------
 
     def visit_permute_dims(self, binding: Binding) -> Value | None:
-        """Two transpositions become one, or none."""
+        """Merge two transpositions into one, or cancel them."""
         (value,) = binding.operands
         order = _order_of(binding.operation)
         source, before = self._source(value)
@@ -144,7 +144,7 @@ class _Convert(ExprMutator):
         return _transposed(source, composed(before, order))
 
     def visit_tuple_get_item(self, binding: Binding) -> Value | None:
-        """A field of a tuple that `_moved` made."""
+        """Forward a field of a tuple that `_moved` created."""
         made = self.definition(binding.operands[0])
         if made is None or made.op != "tuple":
             return None
@@ -152,7 +152,7 @@ class _Convert(ExprMutator):
         return field if self._source(field)[0].ssa in self._spatial else None
 
     def _moved(self, binding: Binding, cls: type[RelaxOp]) -> Value | None:
-        """The op on what is transposed, if its data is, and then the transposition."""
+        """Apply the op to the untransposed data, and transpose its result."""
         values = [field for operand in binding.operands for field in _fields(operand)]
         sources = [self._source(value) for value in values]
         if not any(source.ssa in self._spatial for source, _ in sources):
@@ -171,7 +171,7 @@ class _Convert(ExprMutator):
         return self._reordered(binding, cls, order, found)
 
     def _is_free(self, binding: Binding, order: Order, found: Reordered) -> bool:
-        """Whether the operands can be reordered without another copy."""
+        """True if the operands can be reordered without another copy."""
         values = [field for number in found.operands for field in _fields(binding.operands[number])]
         shapes = [x.tensor_info.known_shape for x in values if isinstance(x.struct_info, Tensor)]
         if len(shapes) < len(values) or any(shape is None or len(shape) > len(order) for shape in shapes):
@@ -185,7 +185,7 @@ class _Convert(ExprMutator):
         )
 
     def _is_undone(self, value: Value, order: Order) -> bool:
-        """Whether `value` is transposed, and in that order as it was before."""
+        """True if `value` is a transposition that reordering by `order` cancels."""
         _, axes = self._source(value)
         return axes is not None and len(axes) == len(order) and is_identity(composed(axes, order))
 
@@ -218,7 +218,7 @@ class _Convert(ExprMutator):
     # -- transpositions ----------------------------------------------------------------------------------------
 
     def _source(self, value: Value) -> tuple[Value, Order | None]:
-        """What `value` is a transposition of, and the axes; None for a value that is no transposition."""
+        """The source and axes if `value` is a transposition; otherwise `value` and None."""
         made = defining_op(value.ssa)
         axes = None if made is None or made.name != "relax.permute_dims" else _order_of(made)
         if made is None or axes is None:
@@ -226,7 +226,7 @@ class _Convert(ExprMutator):
         return Value(made.operands[0]), axes
 
     def _in_order(self, binding: Binding, value: Value, order: Order) -> Value:
-        """`value` with dimension ``order[i]`` as dimension i; of fewer dimensions it broadcasts, as it did."""
+        """`value` with dimension ``order[i]`` as dimension i; a value of lower rank broadcasts as before."""
         shape = value.tensor_info.known_shape
         if shape is not None and len(shape) < len(order):
             shape = (*[1] * (len(order) - len(shape)), *shape)
@@ -246,7 +246,7 @@ class _Convert(ExprMutator):
 
 
 def _fields(value: Value) -> Sequence[Value]:
-    """The fields of a tuple that is made where it is used, or the value."""
+    """The fields of a value built by a `tuple` op, or the value itself."""
     made = defining_op(value.ssa)
     return list(map(Value, made.operands)) if made is not None and made.name == TUPLE else [value]
 
@@ -261,12 +261,12 @@ def _have_ranks(binding: Binding) -> bool:
 
 
 def _order(letters: str, wanted: str) -> Order:
-    """The order that makes the layout `letters` the layout `wanted`."""
+    """The axis order that permutes the layout `letters` into `wanted`."""
     return tuple(letters.index(letter) for letter in wanted)
 
 
 def _order_of(op: ir.Operation) -> Order | None:
-    """The order of a `permute_dims`; None for one of unknown rank."""
+    """The axes of a `permute_dims`; None if the rank is unknown."""
     cls = op_class(op)
     assert cls is not None
     args = cls.args_of(op)
@@ -279,17 +279,17 @@ def _transposed(value: Value, order: Order) -> Value:
 
 
 def _by_ops(value: Value, shape: Sequence[Dim] | None, order: Order) -> Value:
-    """`value`, seen in `shape`, in an order: a view where no element moves."""
+    """`value`, viewed as `shape`, with permuted axes; a reshape if no element moves."""
     if shape is not None and (_long_axes(value) <= 1 or value.tensor_info.ndim != len(order)):
         return reshape(value, [shape[axis] for axis in order])
     return permute_dims(value, list(order))
 
 
 def _back(value: Value, order: Order) -> Value:
-    """What `value` has been reordered from."""
+    """Undo the reordering of `value` by `order`."""
     return _transposed(value, inverse(order))
 
 
 def _long_axes(value: Value) -> int:
-    """How many dimensions are not 1."""
+    """The number of dimensions that are not 1."""
     return sum(dim != 1 for dim in value.tensor_info.known_shape or ())

@@ -1,4 +1,4 @@
-"""Pass ``convert-to-dataflow``: runs of pure bindings become dataflow blocks."""
+"""Pass ``convert-to-dataflow``: group pure bindings into dataflow blocks."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from relax_mlir.transform import FunctionPass, PassContext
 
 @dataclass(frozen=True)
 class ConvertToDataflow(FunctionPass):
-    """Group each maximal run of at least `min_size` pure bindings outside of dataflow blocks into one.
+    """Group each maximal run of at least `min_size` pure bindings outside of dataflow blocks into a dataflow block.
 
-    Branches of conditionals are looked into. Calls of functions with effects, control flow, dataflow blocks and ops
-    of other dialects end a run. Tuples that are used behind a run are made behind it.
+    The branches of conditionals are processed, too. A run ends at calls of functions with effects, control flow,
+    dataflow blocks and ops of other dialects. A tuple that is used after a run is built after it.
     """
 
     name: ClassVar[str] = "convert-to-dataflow"
     min_size: int = 2
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
-        """All functions, whose effects are looked for once: blocks do not change them."""
+        """Transform all functions; effects are analysed once, since dataflow blocks do not change them."""
         impure = _impure(module)
         for function in self.functions(module):
             with assuming(read_bounds(function)):
@@ -78,12 +78,12 @@ def _may_join(op: ir.Operation, impure: set[str]) -> bool:
     if op.name == TupleGetItemOp.OPERATION_NAME:
         defining = defining_op(op.operands[0])
         if defining is not None and defining.name == "relax.dataflow":
-            return False  # an output of the block in front
+            return False  # an output of the preceding block
     return bool(op.name == TUPLE or (op.name.startswith("relax.") and is_pure(op)))
 
 
 def _group(run: Sequence[ir.Operation]) -> None:
-    """Move the ops of `run`, which follow each other, into a dataflow block in their place."""
+    """Move the consecutive ops of `run` into a new dataflow block at their position."""
     dataflow = _block_in_front(run)
     body = entry_block(dataflow)
     for op in run:
@@ -118,7 +118,7 @@ def _block_in_front(run: Sequence[ir.Operation]) -> ir.Operation:
 
 
 def _make_behind(op: ir.Operation, dataflow: ir.Operation) -> None:
-    """Let uses behind the block have a tuple of their own: its fields leave the block one by one."""
+    """Rebuild a tuple after the block for its uses there: the fields leave the block individually."""
     outer = _outer_uses(op.results[0], dataflow)
     if not outer:
         return

@@ -1,4 +1,4 @@
-"""Pass ``dead-code-elimination``: bindings that nobody uses, and private functions that nobody calls."""
+"""Pass ``dead-code-elimination``: remove unused bindings and unreachable private functions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from relax_mlir.transform.passes import dataflow_blocks, optimized_functions
 
 
 class DeadCodeElimination(ModulePass):
-    """Remove pure bindings without users, outputs of dataflow blocks without users, and unreachable private functions.
+    """Remove unused pure bindings, unused outputs of dataflow blocks, and unreachable private functions.
 
-    A `match_shape` stays, since it checks and may define symbols. Calls go if the function that they call has no
-    effects. Reachable is what public functions call or name, directly or through others.
+    A `match_shape` stays, since it checks and may define symbols. Calls of functions without effects count as pure. A
+    function is reachable if a public function calls or names it, directly or transitively.
     """
 
     name: ClassVar[str] = "dead-code-elimination"

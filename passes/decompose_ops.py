@@ -1,4 +1,4 @@
-"""Pass ``decompose-ops``: composite ops become ops that the dialect has for their parts."""
+"""Pass ``decompose-ops``: decompose composite ops into simpler ops of the dialect."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Rule = Callable[[Binding], "Value | None"]
 
 @dataclass(frozen=True)
 class DecomposeOps(FunctionPass):
-    """Replace softmax, norms, attention, activations and other composite ops by the ops that they are made of.
+    """Decompose softmax, norms, attention, activations and other composite ops into simpler ops.
 
-    `ops` names those to replace (``nn_softmax,nn_gelu``); without it, all that the pass knows. What 16-bit floats are
-    computed in stays float32. Results agree with those of the composite op within rounding. Ops of unknown rank,
-    shape or dtype stay where the parts need to know it.
+    `ops` names the ops to decompose (``nn_softmax,nn_gelu``); by default, all that the pass supports. Computations in
+    16-bit floats remain in float32 where the composite op uses float32, and results agree with it within rounding. Ops
+    of unknown rank, shape or dtype stay if the decomposition needs it.
     """
 
     name: ClassVar[str] = "decompose-ops"
@@ -50,7 +50,7 @@ class _Decompose(ExprMutator):
 
 
 def _in_float32(rule: Callable[[Binding, list[Value]], Value | None]) -> Rule:
-    """A rule on operands that are float32 where those of the binding are 16-bit floats; the result is rounded once."""
+    """A rule that computes 16-bit float operands in float32 and rounds the result once."""
 
     def apply(binding: Binding) -> Value | None:
         dtype = binding.result.tensor_info.dtype
@@ -127,12 +127,12 @@ def _log_softmax(binding: Binding, operands: list[Value]) -> Value | None:
 
 
 def _has_elements(x: Value, axes: Sequence[int]) -> bool:
-    """Whether no dimension at `axes` is the constant 0, of which there is no greatest element."""
+    """True if no dimension at `axes` is the constant 0, in which case there is no maximum."""
     return all(x.shape[axis] != 0 for axis in axes)
 
 
 def _parameter(value: Value, data: Value, axes: Sequence[int]) -> Value:
-    """A norm's parameter, whose dimensions are those of `data` at `axes`, so that it broadcasts with `data`."""
+    """A parameter of a norm, whose dimensions are those of `data` at `axes`, reshaped to broadcast with `data`."""
     rank = _rank(data)
     assert rank is not None
     normal = [axis % rank for axis in axes]
@@ -174,13 +174,13 @@ def _instance_norm(binding: Binding, operands: list[Value]) -> Value:
 
 
 def _standardised(x: Value, axes: Sequence[int], epsilon: float) -> Value:
-    """`x` less its mean over `axes`, divided by its deviation."""
+    """`x` minus its mean over `axes`, divided by its standard deviation."""
     centred = x - R.mean(x, axis=axes, keepdims=True)
     return centred / R.sqrt(R.mean(centred * centred, axis=axes, keepdims=True) + epsilon)
 
 
 def _by_channel(x: Value, binding: Binding, operands: list[Value]) -> Value:
-    """`x` times and plus the parameters that a norm by channels uses."""
+    """`x` scaled and shifted by the parameters of a channel norm."""
     _, gamma, beta = operands
     axes = [binding.attrs["channel_axis"]]
     if binding.attrs["scale"]:
@@ -232,7 +232,7 @@ def _attention(binding: Binding, operands: list[Value]) -> Value | None:
 
 
 def _repeated(x: Value, group: int) -> Value:
-    """Keys or values with each head `group` times."""
+    """Keys or values with each head repeated `group` times."""
     shape = x.tensor_info.known_shape
     if group == 1 or shape is None:
         return x
@@ -242,7 +242,7 @@ def _repeated(x: Value, group: int) -> Value:
 
 
 def _visible(queries: Dim, keys: Dim, mask: str) -> Value:
-    """``(queries, keys)``: which keys a query may see; both sides are counted from so far that none is negative."""
+    """A ``(queries, keys)`` mask of visible keys; positions are offset so that none is negative."""
     if mask == "TopLeft":
         rows, columns = R.arange(queries), R.arange(keys)
     else:
@@ -269,4 +269,4 @@ RULES: dict[str, Rule] = {
     "std": _in_float32(_std),
     "variance": _in_float32(_variance),
 }
-"""Name of a composite op → what it is made of; None where the op stays."""
+"""Decomposition rule by op name; a rule returns None if the op stays."""

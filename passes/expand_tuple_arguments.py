@@ -1,4 +1,4 @@
-"""Pass ``expand-tuple-arguments``: private functions take the fields of tuples, not tuples."""
+"""Pass ``expand-tuple-arguments``: replace tuple parameters of private functions by their fields."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
 class ExpandTupleArguments(ModulePass):
-    """Replace each parameter of a private function that is a tuple by one per field, nested ones included.
+    """Replace each tuple parameter of a private function by one parameter per field, including nested tuples.
 
-    Field ``i`` of parameter ``t`` is called ``t_i``; the body makes the tuple of them, and calls take the fields
-    out. ``normalize`` removes what that leaves over. Follows TVM's ExpandTupleArguments.
+    Field ``i`` of parameter ``t`` is named ``t_i``. The body rebuilds the tuple, and calls extract the fields;
+    ``normalize`` removes what is redundant then. Follows TVM's ExpandTupleArguments.
     """
 
     name: ClassVar[str] = "expand-tuple-arguments"
@@ -72,7 +72,7 @@ def _leaves(info: StructInfo, name: str) -> Iterator[tuple[str, StructInfo]]:
 
 
 def _rebuilt(info: StructInfo, leaves: list[ir.Value], location: ir.Location) -> ir.Value:
-    """The value that `info` describes, of the leaves at the front of `leaves`, which are taken off."""
+    """Build the value that `info` describes from the first entries of `leaves`, which are removed from the list."""
     if not isinstance(info, Tuple):
         return leaves.pop(0)
     return pack([_rebuilt(item, leaves, location) for item in info.fields], location)
@@ -94,7 +94,7 @@ def _fields(value: ir.Value) -> list[ir.Value]:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, those that occur a second time with a number behind."""
+    """The names, with numeric suffixes on duplicates."""
     taken: set[str] = set()
     for index, name in enumerate(names):
         count, fresh = 0, name

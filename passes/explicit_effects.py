@@ -1,4 +1,4 @@
-"""Pass ``explicit-effects``: what a packed function may have changed in place becomes a value of its own."""
+"""Pass ``explicit-effects``: represent in-place changes by packed functions as new values."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ from relax_mlir.transform import FunctionPass, PassContext, relax_functions
 
 
 class ExplicitEffects(FunctionPass):
-    """Let what follows a `call_packed` use `relax.updated` of the tensors that it was given.
+    """Represent in-place changes: after a `call_packed`, its tensor arguments are replaced by `relax.updated` of them.
 
-    Afterwards no op before an effect equals one after it, so that CSE and folding by SSA value are right.
-    A conditional yields the tensors of its surroundings that its branches may change, and a loop carries them. A
-    field of a tuple that is at hand is another name of what the tuple was made of: both are updated. What a function
-    inside a function changes of the values around it, it changes for itself.
+    Afterwards no op before an effect equals an op after it, so that CSE and folding by SSA value are correct. A
+    conditional yields the outer tensors that its branches may change, and a loop carries them. A field of a `tuple` op
+    aliases the operand of that op: both are updated. Changes by a nested function to captured values are local to it.
 
-    Every pass that lets one value take the place of another, or moves an op, does this first in the functions that
-    it changes; MLIR's own passes do not.
+    Every pass of this project that replaces one value by another, or moves an op, first makes effects explicit in the
+    functions that it changes. MLIR's own passes do not.
     """
 
     name: ClassVar[str] = "explicit-effects"
@@ -53,7 +52,7 @@ def make_all_effects_explicit(module: ir.Module) -> None:
 
 
 def make_effects_explicit(function: func.FuncOp) -> None:
-    """Make the effects in the body of `function`, a function of a module, explicit; again is harmless."""
+    """Make the effects in the body of `function`, a function of a module, explicit; idempotent."""
     ops = ops_of(function.operation)
     if not any(op.name == CallPackedOp.OPERATION_NAME for op in ops):
         return
@@ -72,9 +71,9 @@ def make_effects_explicit(function: func.FuncOp) -> None:
 
 
 def _own_arguments(call: ir.Operation) -> None:
-    """Let a call have its arguments in a tuple of its own, with no effect between the two.
+    """Give a call a dedicated argument tuple, with no effect between the tuple and the call.
 
-    The fields of an older tuple are names of values that earlier calls may change.
+    The fields of an older tuple may have been changed by earlier calls.
     """
     defining = defining_op(call.operands[0])
     if defining is not None and defining.name == TUPLE and _stands_before(defining, call):
@@ -89,7 +88,7 @@ def _own_arguments(call: ir.Operation) -> None:
 
 
 def _stands_before(defining: ir.Operation, call: ir.Operation) -> bool:
-    """Whether nothing but `call`, in the same block, uses what `defining` makes, and no effect lies between the two."""
+    """True if `call` is the only user of `defining`, in the same block, and no effect is between the two."""
     if defining.block != call.block or not has_one_use(defining.results[0]):
         return False
     op = next_op(defining)
@@ -101,7 +100,7 @@ def _stands_before(defining: ir.Operation, call: ir.Operation) -> bool:
 
 
 Updates = dict[ir.Value, ir.Value]
-"""Values from outside of a block, each with what stands for it at the end of the block."""
+"""Values from outside of a block, each with its replacement at the end of the block."""
 
 
 def _make_explicit(block: ir.Block, calls: Collection[ir.Operation]) -> Updates:
@@ -110,7 +109,7 @@ def _make_explicit(block: ir.Block, calls: Collection[ir.Operation]) -> Updates:
     Returns the values from outside that they change, each with its value at the end of the block.
     """
     latest: Updates = {}
-    origins: Updates = {}  # new values, each with the value that it is a change of
+    origins: Updates = {}  # updated value → original value
     for view in list(block.operations):
         op = view.operation
         if latest:
@@ -131,7 +130,7 @@ def _make_explicit(block: ir.Block, calls: Collection[ir.Operation]) -> Updates:
 
 
 def _use_latest(op: ir.Operation, origins: Updates, latest: Updates) -> None:
-    """Replace the operands of `op`, and of the ops in it, that have been changed before it."""
+    """Replace operands of `op`, and of the ops nested in it, by their latest versions."""
     for user in ops_of(op):
         for number, value in enumerate(user.operands):
             new = latest.get(origins.get(value, value))
@@ -144,9 +143,9 @@ def _may_change(call: ir.Operation) -> bool:
 
 
 def _is_updated(call: ir.Operation) -> bool:
-    """Whether the pass has been here before: what the call was given is read again behind it.
+    """True if the pass has processed this call already: an argument is read by `relax.updated` after it.
 
-    Other passes may have put a `match_shape` between a value and the call since.
+    Other passes may have inserted a `match_shape` between a value and the call since.
     """
     defining = defining_op(call.operands[0])
     given = () if defining is None or defining.name != TUPLE else tuple(map(_unchecked, defining.operands))
@@ -161,7 +160,7 @@ def _is_updated(call: ir.Operation) -> bool:
 
 
 def _unchecked(value: ir.Value) -> ir.Value:
-    """The value of which `value` is a checked view."""
+    """`value` without the `match_shape` ops around it."""
     while (checked := defining_op(value)) is not None and is_a(checked, MatchShapeOp):
         value = checked.operands[0]
     return value
@@ -184,7 +183,7 @@ def _after_call(call: ir.Operation) -> Updates:
 
 
 def _kept_apart(call: ir.Operation, defining: ir.Operation, tensors: list[ir.Value]) -> Updates:
-    """The tensors as the call is given them: of those that passes might make one, all but the first are distinct."""
+    """The arguments of the call by original tensor; all but one of possibly equal tensors get a `relax.distinct`."""
     given: Updates = {}
     for index, value in enumerate(tensors):
         given[value] = value
@@ -201,14 +200,14 @@ def _kept_apart(call: ir.Operation, defining: ir.Operation, tensors: list[ir.Val
 
 
 FRESH = frozenset({CallPackedOp.OPERATION_NAME, DistinctOp.OPERATION_NAME, UpdatedOp.OPERATION_NAME})
-"""Ops that no pass merges with another one, and whose results are values of their own."""
+"""Ops that no pass merges, and whose results do not alias other values."""
 
 
 def _may_become_one(value: ir.Value, other: ir.Value) -> bool:
-    """Whether some pass might find that two tensors are equal, and let one stand for both.
+    """True if a pass might prove two tensors equal and replace one by the other.
 
-    Equal ops are merged, different ones fold to equal constants, and a parameter, a field, a result of control flow or
-    a checked value turns out to be another one. The lowering drops the copies that turn out not to be needed.
+    Equal ops are merged, different ops may fold to equal constants, and a parameter, a field, a result of control flow
+    or a checked value may turn out to be another value. The lowering removes copies that are not needed after all.
     """
     first, second = struct_info(value.type), struct_info(other.type)
     assert isinstance(first, Tensor)
@@ -221,7 +220,7 @@ def _may_become_one(value: ir.Value, other: ir.Value) -> bool:
 
 
 def is_needless_copy(distinct: ir.Operation) -> bool:
-    """Whether nothing but a `relax.distinct` needs its operand, which a prim func has computed in the same block."""
+    """True if a `relax.distinct` is the only user of its operand, computed by a prim func in the same block."""
     value = distinct.operands[0]
     defining = defining_op(value)
     made_here = (
@@ -231,7 +230,7 @@ def is_needless_copy(distinct: ir.Operation) -> bool:
 
 
 def _after_conditional(op: ir.Operation, calls: Collection[ir.Operation]) -> Updates:
-    """Let the conditional yield the values that a branch may change, as more results."""
+    """Extend the results of a conditional by the values that a branch may change."""
     branches = [_make_explicit(region.blocks[0], calls) for region in op.regions if len(region.blocks)]
     changed = list(dict.fromkeys(value for branch in branches for value in branch))
     if not changed:
@@ -259,7 +258,7 @@ def _after_conditional(op: ir.Operation, calls: Collection[ir.Operation]) -> Upd
 
 
 def _after_loop(op: ir.Operation, calls: Collection[ir.Operation]) -> Updates:
-    """Let the loop carry the values that a round may change."""
+    """Extend the loop-carried values by those that an iteration may change."""
     rounds = [_make_explicit(region.blocks[0], calls) for region in op.regions]
     changed = list(dict.fromkeys(value for updates in rounds for value in updates))
     if not changed:
@@ -289,7 +288,7 @@ def _after_loop(op: ir.Operation, calls: Collection[ir.Operation]) -> Updates:
 
 
 def _replace_uses_within(block: ir.Block, old: ir.Value, new: ir.Value) -> None:
-    """Let the ops of a loop's block, and those nested in them, use `new` for `old`."""
+    """Replace `old` by `new` in the ops of a loop's block, including nested ones."""
     for use in list(old.uses):
         user = use.owner.operation
         if enclosing_op_in(block, user) is not None:

@@ -1,4 +1,4 @@
-"""Pass ``fold-constant``: pure ops on constants are evaluated at compile time."""
+"""Pass ``fold-constant``: evaluate pure ops on constants at compile time."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from relax_mlir.transform.passes import optimized_functions
 class FoldConstant(ModulePass):
     """Evaluate ops whose operands are all constants.
 
-    An op is folded if `relax_mlir.analysis.evaluate` knows it, its shape and dtype are static, and its result has
-    at most `max_elements` elements. Constants that are not used any more are removed.
+    An op is folded if `relax_mlir.analysis.evaluate` supports it, its shape and dtype are static, and its result has at
+    most `max_elements` elements. Constants that become unused are removed.
     """
 
     name: ClassVar[str] = "fold-constant"
@@ -32,7 +32,7 @@ class FoldConstant(ModulePass):
     max_elements: int = 16384
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Fold in the order of the program, so that chains fold in one run."""
+        """Fold in program order, so that chains fold in one run."""
         make_all_effects_explicit(module)
         for function in optimized_functions(module):
             for op in list(_ops(function.operation)):
@@ -71,7 +71,7 @@ class FoldConstant(ModulePass):
 
 
 def _constant(value: ir.Value) -> ir.Operation | None:
-    """The `relax.constant` that makes `value`, or None."""
+    """The `relax.constant` that defines `value`, or None."""
     if isinstance(value.owner, ir.Block):
         return None
     defining = value.owner.operation
@@ -79,7 +79,7 @@ def _constant(value: ir.Value) -> ir.Operation | None:
 
 
 def _ops(parent: ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside `parent`, in the order of the program."""
+    """All ops inside `parent`, in program order."""
     for region in parent.regions:
         for block in region.blocks:
             for view in block.operations:

@@ -1,4 +1,4 @@
-"""Pass ``inline-private-functions``: calls of private Relax functions become their bodies."""
+"""Pass ``inline-private-functions``: inline calls of private Relax functions."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 @dataclass(frozen=True)
 class InlinePrivateFunctions(ModulePass):
-    """Replace calls of private functions by their bodies, and remove the functions that nothing calls then.
+    """Inline calls of private functions, and remove functions that are no longer called.
 
-    The callee's symbols become the call's dimensions; symbols that its body binds get names that the caller
-    does not have. What stays: recursive functions; calls that leave open what a symbol is, unless a dimension of a
-    parameter is the symbol alone; calls whose dimensions are not proved to lie in the callee's
-    bounds; calls in dataflow blocks of functions with control flow, which dataflow blocks cannot hold; functions
-    with effects that ``relax.force_pure`` vouches for, since their callers count as pure. Effects are made explicit
-    first: what a callee changes of its arguments, it changes for itself. `max_ops`:
-    functions of more ops stay, unless they are called only once.
+    Symbols of the callee become dimensions of the call; symbols that its body binds get names that are new in the
+    caller. These are not inlined: recursive functions; calls that leave a symbol undetermined, unless a dimension of a
+    parameter is that symbol alone; calls whose dimensions are not proved to be within the callee's bounds; functions
+    with control flow called in dataflow blocks, which cannot hold it; functions with effects under
+    ``relax.force_pure``, since their callers count as pure; functions of more than `max_ops` ops, unless they are
+    called only once. Effects are made explicit first, so that changes to arguments stay local to the callee.
     Follows TVM's InlinePrivateFunctions.
     """
 
@@ -56,7 +55,7 @@ class InlinePrivateFunctions(ModulePass):
         recursive = {name for group in recursion(module) for name in group}
         graph = call_graph(module)
         functions = functions_by_name(module)
-        for group in components(graph):  # callees first, so that what is inlined has been inlined into
+        for group in components(graph):  # callees first, so that inlined bodies are already flat
             for name in group:
                 self._inline_into(functions[name], functions, recursive)
         remove_uncalled(module)
@@ -95,16 +94,16 @@ def _has_control_flow(function: func.FuncOp) -> bool:
 def inline_call(
     call: ir.Operation, callee: func.FuncOp, caller: func.FuncOp, known: list[str], mark: bool = True
 ) -> bool:
-    """Put the body of `callee` in front of `call`, and erase the call; leaves it where types cannot be made equal.
+    """Inline the body of `callee` at `call`, and erase the call; does nothing if types cannot be made equal.
 
     Args:
         call: a call of `callee` in `caller`.
         callee: a function of one block.
-        caller: where the call stands.
-        known: the symbols of `caller`; those that come with the body are added.
-        mark: let the ops say that they stand in the callee, called from here.
+        caller: the function that contains the call.
+        known: the symbols of `caller`; new symbols of the inlined body are appended.
+        mark: record in the locations of the ops that they are inlined from the callee.
 
-    Returns whether it was done.
+    Returns True if the call was inlined.
     """
     arguments = arguments_of(call)
     infos = [struct_info(value.type) for value in arguments]
@@ -157,7 +156,7 @@ def inline_call(
 
 
 def _wanted_leaves(infos: Sequence[StructInfo], wanted: Sequence[StructInfo]) -> list[StructInfo]:
-    """The types that `leaves` gives for values of these types."""
+    """The wanted types of the leaves that `leaves` returns for values of types `infos`."""
     found: list[StructInfo] = []
     for have, want in zip(infos, wanted, strict=True):
         if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
@@ -170,7 +169,7 @@ def _wanted_leaves(infos: Sequence[StructInfo], wanted: Sequence[StructInfo]) ->
 def _converted_together(
     values: Sequence[ir.Value], wanted: Sequence[StructInfo], order: Sequence[int]
 ) -> list[ir.Value]:
-    """The values with the types wanted; `order`: in which their leaves are converted."""
+    """The values converted to the wanted types; `order` is the order in which their leaves are converted."""
     parts = [leaf for value, info in zip(values, wanted, strict=True) for leaf in leaves(value, info)]
     done = {place: converted(*parts[place]) for place in order}
     given = iter([done[place] for place in range(len(parts))])
@@ -182,7 +181,7 @@ def _lies_between(dim: Dim, low: int, high: int | None) -> bool:
 
 
 def _flattened(op: ir.Operation) -> list[ir.Operation]:
-    """The ops of a dataflow block, which is dissolved; any other op by itself."""
+    """Dissolve a dataflow block and return its ops; any other op is returned by itself."""
     if op.name != "relax.dataflow":
         return [op]
     inner = [view.operation for view in entry_block(op).operations]
@@ -199,7 +198,7 @@ def _mark_inlined(op: ir.Operation, caller: ir.Location) -> None:
 
 
 def remove_uncalled(module: ir.Module) -> None:
-    """Remove private Relax functions that nothing refers to any more, and then those that only they called."""
+    """Remove private Relax functions without references, repeatedly."""
     removed: Sequence[func.FuncOp] = [*relax_functions(module)]
     while removed:
         graph, used = call_graph(module), names_used(module)

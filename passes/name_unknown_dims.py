@@ -1,4 +1,4 @@
-"""Pass ``name-unknown-dims``: unknown dimensions of tensors of known rank and dtype get symbols."""
+"""Pass ``name-unknown-dims``: replace unknown dimensions by symbols, for tensors of known rank and dtype."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MATCH = "relax.match_shape"
 class NameUnknownDims(FunctionPass):
     """Match every tensor with unknown dimensions, ``Tensor((None, 4))``, with a shape of fresh symbols, ``(d0, 4)``.
 
-    Ops that use it get types in these symbols, so that they can be compiled. An op whose operands would not fit
-    then (two unknown dimensions need not be equal) keeps the operands that it has. What conditionals, loops and
-    functions yield keeps its type.
+    Its users get types in these symbols, so that they can be compiled. An op that would then reject its operands (two
+    unknown dimensions need not be equal) keeps its original operands. The results of conditionals, loops and functions
+    keep their types.
     """
 
     name: ClassVar[str] = "name-unknown-dims"
@@ -46,7 +46,7 @@ class NameUnknownDims(FunctionPass):
 
 
 def _kept_types(root: ir.Operation) -> list[tuple[ir.Operation, list[ir.Type]]]:
-    """Ops whose operands must keep their types, with these."""
+    """Ops whose operands must keep their types, with these types."""
     found: list[tuple[ir.Operation, list[ir.Type]]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -59,7 +59,7 @@ def _kept_types(root: ir.Operation) -> list[tuple[ir.Operation, list[ir.Type]]]:
 
 
 def _symbols(root: ir.Operation) -> Iterator[str]:
-    """All symbols that a function mentions."""
+    """All symbols that occur in a function."""
     found: list[str] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -70,7 +70,7 @@ def _symbols(root: ir.Operation) -> Iterator[str]:
             found.extend(info.symbols() if info is not None else ())
         if op.name == MATCH:
             pattern = dims_from_attr(op.attributes["pattern"])
-            found.extend(Tensor(pattern, None).symbols())  # only sizes: how large elements are does not count
+            found.extend(Tensor(pattern, None).symbols())  # only sizes matter, not the dtype
         return ir.WalkResult.ADVANCE
 
     root.walk(visit)
@@ -85,7 +85,7 @@ def _relax_info(type_: ir.Type) -> StructInfo | None:
 
 
 def _keeps_types(op: ir.Operation) -> bool:
-    """Whether the types of the operands are tied to others: terminators, conditionals, loops, upstream ops."""
+    """True if the operand types are constrained by other types: terminators, conditionals, loops, upstream ops."""
     return op.name not in (TUPLE, "relax.output") and not op.name.startswith("relax.")
 
 
@@ -94,7 +94,7 @@ class _Naming:
     functions: Mapping[str, func.FuncOp]
     taken: set[str]
     origins: dict[ir.Value, ir.Value] = field(default_factory=dict)
-    """Named values, each with the one that it names."""
+    """Original value by named value."""
     count: int = 0
 
     def fresh(self) -> str:
@@ -120,7 +120,7 @@ class _Naming:
             self.op(op)
 
     def op(self, op: ir.Operation) -> None:
-        """Give the results of an op the types that its operands give, and names to what is unknown then."""
+        """Deduce the result types of an op again, and name their unknown dimensions."""
         if op.name.startswith("relax.") or op.name == TUPLE:
             self.retype(op)
         if next_op(op) is None:
@@ -140,7 +140,7 @@ class _Naming:
                 result.set_type(new.to_type())
 
     def forget_names(self, op: ir.Operation) -> None:
-        """Let an op have the operands that it had."""
+        """Restore the original operands of an op."""
         for index, operand in enumerate(op.operands):
             defining = defining_op(operand)
             if operand in self.origins:
@@ -151,7 +151,7 @@ class _Naming:
                     op.operands[index] = pack(fields, op.location)
 
     def value(self, value: ir.Value, point: ir.InsertionPoint, location: ir.Location) -> None:
-        """Name the unknown dimensions of a tensor, for the ops that profit."""
+        """Name the unknown dimensions of a tensor, for the users that benefit."""
         info = _relax_info(value.type)
         if not isinstance(info, Tensor) or info.dtype is None or info.shape is None or None not in info.shape:
             return
@@ -168,7 +168,7 @@ class _Naming:
 
 
 def _differ_in_dims(old: StructInfo, new: StructInfo) -> bool:
-    """Whether only dimensions tell the two apart; such a difference can be taken back by a `match_shape`."""
+    """True if two struct infos differ only in dimensions, so that a `match_shape` can restore the old one."""
     if isinstance(old, Tuple) and isinstance(new, Tuple):
         pairs = list(zip(old.fields, new.fields, strict=True))
         return old != new and all(a == b or _differ_in_dims(a, b) for a, b in pairs)
@@ -184,7 +184,7 @@ def _profits(user: ir.Operation) -> bool:
 
 
 def _match(value: ir.Value, info: Tensor | Shape, location: ir.Location) -> ir.Value:
-    """`value`, known as `info`, which may say less or more."""
+    """`value` with the struct info `info`, which may be more or less precise."""
     dims = info.shape if isinstance(info, Tensor) else info.values
     assert dims is not None
     return ir.Operation.create(
@@ -197,7 +197,7 @@ def _match(value: ir.Value, info: Tensor | Shape, location: ir.Location) -> ir.V
 
 
 def _restore(op: ir.Operation, types: list[ir.Type]) -> None:
-    """Give the operands of `op` back the types that they had."""
+    """Restore the original types of the operands of `op`."""
     for index, wanted in enumerate(types):
         value = op.operands[index]
         info = _relax_info(wanted)
@@ -207,7 +207,7 @@ def _restore(op: ir.Operation, types: list[ir.Type]) -> None:
 
 
 def _vague(value: ir.Value, wanted: StructInfo, location: ir.Location) -> ir.Value:
-    """`value` with the vaguer type of `wanted`."""
+    """`value` with the less precise type of `wanted`."""
     if value.type == wanted.to_type():
         return value
     if isinstance(wanted, Tuple):

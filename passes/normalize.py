@@ -1,4 +1,4 @@
-"""Pass ``normalize``: every op has the best type that its operands give, in canonical form."""
+"""Pass ``normalize``: deduce the most precise type of every op, in canonical form."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from relax_mlir.transform import FunctionPass, PassContext
 
 
 class Normalize(FunctionPass):
-    """Re-deduce result types, print shapes canonically, take fields of tuples that are at hand.
+    """Deduce result types again, canonicalise shape expressions, and forward fields of `tuple` ops.
 
-    A result that claims less than its op's shape rule says (an unknown dimension or dtype) gets the better type;
-    so do the results of dataflow blocks, conditionals, calls and functions that depend on it. What a loop carries
-    keeps its type.
+    A result whose type is less precise than its op's shape rule gives (an unknown dimension or dtype) gets the more
+    precise type, and so do the results of dataflow blocks, conditionals, calls and functions that depend on it. Values
+    carried by loops keep their types.
     """
 
     name: ClassVar[str] = "normalize"

@@ -1,4 +1,4 @@
-"""Pass ``print-ir``: show the module between two passes."""
+"""Pass ``print-ir``: print the module between two passes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from relax_mlir.transform import ModulePass, PassContext
 
 @dataclass(frozen=True)
 class PrintIR(ModulePass):
-    """Print the module to the standard error, as script where it is one, else as MLIR; it stays as it is.
+    """Print the module to stderr, as script if possible, else as MLIR, without changing it.
 
-    `header`: a line above it. Relax's ``PrintIR``.
+    `header`: a line printed above it. Follows Relax's ``PrintIR``.
     """
 
     name: ClassVar[str] = "print-ir"

@@ -1,4 +1,4 @@
-"""Pass ``refine-shapes``: what is known of shapes by now reaches every op, forwards and backwards."""
+"""Pass ``refine-shapes``: propagate shape information forwards and backwards."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
 class RefineShapes(ModulePass):
-    """Deduce shapes and dtypes again, forwards and backwards, until nothing more is learnt.
+    """Propagate shapes and dtypes forwards and backwards, to a fixed point.
 
-    Forwards, as ``normalize`` does: each op is asked again what its result is, through tuples, conditionals,
-    dataflow blocks, calls and results of functions, and so are the shape rules of packed functions
-    (`op.register_infer`). Functions that call others learn what those have learnt.
+    Forwards, as in ``normalize``: result types are deduced again through tuples, conditionals, dataflow blocks, calls
+    and function results, including the shape rules of packed functions (`op.register_infer`). Callers see the refined
+    results of their callees.
 
-    Backwards, a `match_shape` of the result of an op that keeps its operand's shape (a unary op, a cast, a softmax,
-    a binary op with a scalar, a permutation) moves in front of the op, where it checks the operand, and so on up to
-    the first op that does not: the shape is then known in between. The check stays, so that the program raises
-    where it raised, only earlier: no call of a packed or a Relax function, no conditional, and nothing else with an
-    effect lies between the two places, and both are in the same block (a dataflow block counts as part of the block
-    around it). The symbols of the pattern must be defined at the new place, or by the pattern itself.
+    Backwards, a `match_shape` of the result of an op that preserves its operand's shape (a unary op, a cast, a softmax,
+    a binary op with a scalar, a permutation) moves in front of the op and checks the operand, repeatedly up to the
+    first op that does not preserve the shape. The values in between then have a known shape. The check remains, so that
+    the program raises the same error, only earlier: no call of a packed or Relax function, no conditional and no other
+    effect is between the two positions, and both are in one block (a dataflow block counts as part of the enclosing
+    block). The symbols of the pattern must be defined at the new position, or by the pattern itself.
 
-    Nothing else tells an op's operand: ``add`` broadcasts, so that a result of shape ``(m, n)`` says little of
-    either operand. `op.ewise_add`, which does not broadcast, makes the `match_shape` that this pass moves.
+    No other information moves backwards: ``add`` broadcasts, so a result of shape ``(m, n)`` does not determine either
+    operand. `op.ewise_add`, which does not broadcast, inserts the `match_shape` that this pass moves.
     """
 
     name: ClassVar[str] = "refine-shapes"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Learn until no function's type changes; each round lets callers see their callees' results."""
+        """Iterate until no function's type changes; each round propagates callee results to callers."""
         make_all_effects_explicit(module)
         functions = relax_functions(module)
         for _ in range(len(functions) + 1):

@@ -1,4 +1,4 @@
-"""Pass ``remove-redundant-reshape``: chains of reshapes and transpositions become one, or none."""
+"""Pass ``remove-redundant-reshape``: merge or remove chains of reshapes and of transpositions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from relax_mlir.rewrite import Binding, ExprMutator
 from relax_mlir.transform import FunctionPass, PassContext
 
 VIEWS = frozenset(name.removeprefix("relax.") for name in ops_with(IsView) if name.startswith("relax."))
-"""Ops of Relax that keep the elements in their order and change the shape."""
+"""Relax ops that change the shape and keep the order of elements."""
 
 
 class RemoveRedundantReshape(FunctionPass):
-    """Let `reshape`, `flatten`, `expand_dims`, `squeeze` of such start from the first tensor of the chain.
+    """Apply the last of a chain of `reshape`, `flatten`, `expand_dims` and `squeeze` ops to the first tensor.
 
-    One whose result provably has the shape of that tensor is dropped. Likewise chains of `permute_dims` become one,
-    and an identity is dropped.
+    An op whose result provably has the shape of that tensor is removed. Chains of `permute_dims` become one op, and
+    identity permutations are removed.
     """
 
     name: ClassVar[str] = "remove-redundant-reshape"
@@ -61,7 +61,7 @@ class _Shorten(ExprMutator):
 
 
 def _axes(binding: Binding) -> list[int] | None:
-    """The axes of a `permute_dims`, counted from the front; None if the rank is unknown."""
+    """The axes of a `permute_dims`, as non-negative integers; None if the rank is unknown."""
     given, info = binding.attrs["axes"], binding.operands[0].tensor_info
     if info.ndim is None:
         return None

@@ -1,4 +1,4 @@
-"""Pass ``remove-unused-outputs``: private functions return only what their callers use."""
+"""Pass ``remove-unused-outputs``: remove unused results of private functions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
 class RemoveUnusedOutputs(ModulePass):
-    """Drop the fields of the tuples that private functions return and no call of the module takes out.
+    """Remove fields of result tuples of private functions that no call in the module extracts.
 
-    A function of which one field is left returns it by itself. What the dropped fields alone needed is left to
+    A function with one remaining field returns it directly. Computations for removed fields are left to
     ``canonicalize`` and ``cse``. Follows TVM's RemoveUnusedOutputs.
     """
 
@@ -83,7 +83,7 @@ def _return_fields(function: func.FuncOp, info: Tuple, kept: Sequence[int]) -> N
 
 
 def _update_call(call: ir.Operation, kept: Sequence[int]) -> None:
-    """Retype a call, and renumber what takes fields out of its result."""
+    """Update the result type of a call, and the indices of the fields that are extracted from it."""
     old = call.results[0]
     users = [use.owner.operation for use in old.uses]
     info = struct_info(old.type)

@@ -1,4 +1,4 @@
-"""Pass ``remove-unused-parameters``: private functions take only what they use."""
+"""Pass ``remove-unused-parameters``: remove unused parameters of private functions."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from relax_mlir.symbolic import symbol
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 SIZES = "sizes"
-"""Name of the parameter that gives the symbols that only removed parameters defined."""
+"""Name of the parameter for symbols that only removed parameters defined."""
 
 
 class RemoveUnusedParameters(ModulePass):
-    """Drop the parameters of private functions that nothing uses, and the arguments of their calls.
+    """Remove unused parameters of private functions, and the arguments of their calls.
 
-    Where a symbol is defined by dropped parameters only and still used, the function gets a shape with it as its
-    last parameter. What becomes unused in callers is dropped, too. A parameter stays where a call checks, when it
-    runs, whether the argument fits, or that of another one with the same symbols. Follows TVM's RemoveUnusedParameters.
+    If only removed parameters define a symbol that is still used, the function gets a shape value with it as its last
+    parameter. Values that become unused in callers are removed, too. A parameter stays if some call checks its argument
+    at run time, or the argument of another parameter with the same symbols. Follows TVM's RemoveUnusedParameters.
     """
 
     name: ClassVar[str] = "remove-unused-parameters"
@@ -66,7 +66,7 @@ def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
     probe = _symbols_without(function, unused)
     missing = [name for name in probe if name in was_defined]
     if missing and [infos[i] for i in unused] == [Shape(tuple(map(symbol, missing)))]:
-        return False  # it is there for its symbols
+        return False  # it defines symbols
     shape = Shape(tuple(map(symbol, missing)))
     for call in calls:
         arguments = arguments_of(call)
@@ -83,7 +83,7 @@ def _shrink(function: func.FuncOp, calls: list[ir.Operation]) -> bool:
 
 
 def _checked(infos: Sequence[StructInfo], calls: Sequence[ir.Operation]) -> set[int]:
-    """The parameters without which some call would check less, or take its symbols from another argument."""
+    """The parameters whose removal would drop run-time checks of a call, or bind symbols to another argument."""
     symbols = [set(info.symbols()) for info in infos]
     unproved = {
         i
@@ -95,7 +95,7 @@ def _checked(infos: Sequence[StructInfo], calls: Sequence[ir.Operation]) -> set[
 
 
 def _symbols_without(function: func.FuncOp, unused: list[int]) -> list[str]:
-    """The symbols of the function that something else than its unused parameters mentions."""
+    """The symbols of the function that occur outside of its unused parameters."""
     copy = function.operation.clone(ip=False).opview
     assert isinstance(copy, func.FuncOp)
     remove_parameters(copy, unused)

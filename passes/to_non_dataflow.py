@@ -1,4 +1,4 @@
-"""Pass ``to-non-dataflow``: dataflow blocks dissolve into the code around them."""
+"""Pass ``to-non-dataflow``: dissolve dataflow blocks into the enclosing code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.transform.passes import dataflow_blocks
 
 
 class ToNonDataflow(FunctionPass):
-    """Move the ops of dataflow blocks in front of them and remove the blocks."""
+    """Move the ops of dataflow blocks in front of them, and remove the blocks."""
 
     name: ClassVar[str] = "to-non-dataflow"
     lowers: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Pass ``topological-sort``: the bindings of dataflow blocks in another order that computes the same."""
+"""Pass ``topological-sort``: reorder the bindings of dataflow blocks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from relax_mlir.transform import DataflowBlockPass, PassContext
 class TopologicalSort(DataflowBlockPass):
     """Order the bindings of dataflow blocks depth first or breadth first, from the inputs or from the outputs.
 
-    Depth first from the inputs: behind a binding come its users, as soon as their other operands are there. Depth
-    first from the outputs: in front of a binding comes what only it needs. Breadth first: in generations. Among
-    equals the order stays; a `match_shape` stays in front of what uses the symbols that it defines.
+    Depth first from the inputs: a binding is followed by its users as soon as their other operands are defined. Depth
+    first from the outputs: a binding is preceded by the bindings that only it needs. Breadth first: by generation. The
+    order is stable, and a `match_shape` stays before the users of the symbols that it defines.
     """
 
     name: ClassVar[str] = "topological-sort"

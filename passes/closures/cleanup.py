@@ -1,4 +1,4 @@
-"""What is left of function values once their calls are calls of functions."""
+"""Removal of unused closures, and the check that no function value is left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DROPPED = ops_with(HoldsFunctionValues)
 
 
 def clean(module: ir.Module) -> bool:
-    """Drop unused closures, and private functions on function values that nobody calls; True if there were any."""
+    """Remove unused closures and uncalled private functions over function values; True if anything changed."""
     changed, again = False, True
     while again:
         again = False
@@ -47,7 +47,7 @@ def _drop_unused(block: ir.Block) -> bool:
 
 
 def _strip(op: ir.Operation) -> bool:
-    """Let a conditional yield no functions that nobody uses."""
+    """Remove unused function results of a conditional; True if there were any."""
     kept = [not (has_callables(result.type) and _is_unused(result)) for result in op.results]
     if all(kept):
         return False

@@ -1,4 +1,4 @@
-"""Registered packed functions as values: each becomes a private function that calls it."""
+"""Packed functions as values: each is wrapped into a private function that calls it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from relax_mlir.mlir import func, ir
 
 
 def lift_extern_functions(module: ir.Module, outer: func.FuncOp) -> None:
-    """Make closures of private functions of the `relax.extern_func` ops in `outer`; drop those that nothing uses.
+    """Replace the `relax.extern_func` ops in `outer` by closures of private wrappers; unused ops are removed.
 
     Raises:
-        UnsupportedError: it is not known what such a function takes.
+        UnsupportedError: the signature of such a function is unknown.
     """
     made: dict[tuple[str, str], str] = {}
     for op in list(ops_of(outer.operation, ExternFuncOp.OPERATION_NAME)):
@@ -43,7 +43,7 @@ def lift_extern_functions(module: ir.Module, outer: func.FuncOp) -> None:
 
 
 def _wrapper(module: ir.Module, op: ir.Operation, symbol: str) -> str:
-    """The name of a new private function that calls the packed function."""
+    """Create a private function that calls the packed function; returns its name."""
     info = struct_info(op.results[0].type)
     assert isinstance(info, Callable)
     if info.params is None or info.result is None:

@@ -1,4 +1,4 @@
-"""Pass ``lambda-lift``: functions inside functions become private functions of the module."""
+"""Pass ``lambda-lift``: lift nested functions to private functions of the module."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ COPIED = ops_with(CopiedIntoFunctions)
 
 
 class LambdaLift(ModulePass):
-    """Make a private function of every `relax.lambda` and `relax.extern_func`, which becomes a `relax.make_closure`.
+    """Lift every `relax.lambda` and `relax.extern_func` to a private function, and create closures of it.
 
-    The values that the body takes from around it become the function's last parameters, and symbols that neither
-    these nor its own parameters define become a shape value behind them. Constants move into the function.
+    The op becomes a `relax.make_closure`. Captured values become the last parameters of the function. Symbols that
+    neither these nor the function's own parameters define are passed as one more parameter, a shape value. Constants
+    are copied into the function.
     """
 
     name: ClassVar[str] = "lambda-lift"
@@ -104,13 +105,13 @@ def _is_from_outside(value: ir.Value, op: ir.Operation) -> bool:
 
 
 def _outer_operands(op: ir.Operation) -> list[ir.Value]:
-    """The values from around `op` that its body uses, in order."""
+    """The values that the body of `op` captures, in order."""
     used = (value for inner in ops_of(op) if inner != op for value in inner.operands)
     return list(dict.fromkeys(value for value in used if _is_from_outside(value, op)))
 
 
 def _copy_inside(op: ir.Operation, body: ir.Block) -> None:
-    """Make constants, and values that are no Relax values, inside."""
+    """Copy constants, and values that are not Relax values, into the body."""
     again = True
     while again:
         again = False
@@ -135,10 +136,10 @@ def _replace_inside(old: ir.Value, new: ir.Value, op: ir.Operation) -> None:
 
 
 def missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[StructInfo]) -> list[str]:
-    """Symbols that the body uses, and that neither the parameters nor it define.
+    """Symbols that the body uses and that neither the parameters nor the body define.
 
-    A dimension defines a symbol from around the function only where no size makes that fail: `m*n` tells nothing of
-    `n` where `m` is 0.
+    A dimension defines an outer symbol only if the symbol can be computed for every size: `m*n` does not determine `n`
+    if `m` is 0.
     """
     infos = [*own, *captured]
     found = definitions([dim for info in infos for dim in all_dims(info)])
@@ -155,7 +156,7 @@ def missing_symbols(op: ir.Operation, own: list[StructInfo], captured: list[Stru
 
 
 def _symbols_around(op: ir.Operation) -> set[str]:
-    """The symbols that are in scope where a nested function is made."""
+    """The symbols in scope at the definition of a nested function."""
     found = symbols_in_scope(op.block, op) if op.parent is not None else set()
     parent = op.parent
     while parent is not None:
@@ -166,7 +167,7 @@ def _symbols_around(op: ir.Operation) -> set[str]:
 
 
 def used_symbols(function: ir.Operation) -> set[str]:
-    """The symbols of a function."""
+    """The symbols that occur in a function."""
     infos = [struct_info(argument.type) for argument in entry_block(function).arguments]
     found = {symbol for info in infos for symbol in info.symbols()}
     return found | {symbol for op in ops_of(function) for symbol in _symbols_of_op(op)}
@@ -188,7 +189,7 @@ def _symbols_of_type(type_: ir.Type) -> list[str]:
 
 
 def shape_of_symbols(names: list[str]) -> ir.Value:
-    """A shape value of some symbols, made at the insertion point."""
+    """A shape value of these symbols, created at the insertion point."""
     dims = [as_dim(name) for name in names]
     return ir.Operation.create(
         ShapeExprOp.OPERATION_NAME, results=[Shape(dims).to_type()], attributes={"values": dims_attr(dims)}
@@ -206,7 +207,7 @@ def _name_of(outer: func.FuncOp, value: ir.Value) -> str:
 
 
 def distinct_names(names: list[str]) -> list[str]:
-    """The same names, with numbers behind those that are there before."""
+    """The names, with numeric suffixes on duplicates."""
     found: list[str] = []
     for name in names:
         fresh, count = name, 0

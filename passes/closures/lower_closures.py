@@ -1,4 +1,4 @@
-"""Pass ``lower-closures``: function values that are known only when the program runs, for the virtual machine."""
+"""Pass ``lower-closures``: lower function values that are unknown at compile time, for the virtual machine."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CHECK = "vm.builtin.check_func_info"
 
 
 class LowerClosures(ModulePass):
-    """Turn calls of function values into calls of a builtin of the virtual machine, which takes them as objects.
+    """Lower calls of function values to calls of a builtin of the virtual machine, which takes functions as objects.
 
-    `make_closure` stays, and gives an object. What users and packed functions give for functions is checked.
-    Comes after ``specialize-closures`` with ``keep-unknown``.
+    `make_closure` remains and returns an object. Functions that users pass and that packed functions return are checked
+    at run time. Runs after ``specialize-closures`` with ``keep-unknown``.
     """
 
     name: ClassVar[str] = "lower-closures"
@@ -51,7 +51,7 @@ def _check_parameters(function: func.FuncOp) -> None:
 
 
 def _check_results(function: func.FuncOp) -> None:
-    """What packed functions give for functions must be functions."""
+    """Check at run time that results of packed functions declared as functions are functions."""
     for op in list(ops_of(function.operation)):
         if has_trait(op, CallsPacked):
             name = ir.StringAttr(op.attributes["func"]).value
@@ -60,7 +60,7 @@ def _check_results(function: func.FuncOp) -> None:
 
 
 def _check_functions(value: ir.Value, context: str) -> None:
-    """Check that a value is a function, and the fields of a tuple that are to be functions."""
+    """Check that a value is a function, or that the callable fields of a tuple are."""
     info = struct_info(value.type)
     if isinstance(info, Callable):
         _check(value, context)
@@ -81,7 +81,7 @@ def _invoke(op: ir.Operation) -> None:
     values = [op.operands[0], *unpack(op.operands[1], [item.to_type() for item in given.fields])]
     is_pure = op.name == InvokePureClosureOp.OPERATION_NAME
     name = CallPurePackedOp.OPERATION_NAME if is_pure else CallPackedOp.OPERATION_NAME
-    unused = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)  # where the machine's state stands
+    unused = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)  # in the position of the VM state
     spec = [unused, *[ir.UnitAttr.get()] * len(values)]
     result = _call(name, INVOKE, values, spec, op.results[0].type)
     op.results[0].replace_all_uses_with(result)
@@ -100,7 +100,7 @@ def _call(
 
 
 def _erase_types(function: func.FuncOp) -> None:
-    """Functions are objects in the types of all values."""
+    """Replace function types by the object type in the types of all values."""
     for argument in entry_block(function).arguments:
         argument.set_type(_erased(argument.type))
     for op in list(ops_of(function.operation)):
@@ -119,7 +119,7 @@ def _erase_types(function: func.FuncOp) -> None:
 
 
 def _is_needless(op: ir.Operation) -> bool:
-    """Whether an op converts a value to the type that it has."""
+    """True if an op converts a value to the type that it already has."""
     return (
         op.name == "builtin.unrealized_conversion_cast"
         and len(op.operands) == len(op.results) == 1

@@ -1,4 +1,4 @@
-"""Where a function value comes from: which closure it is, as far as that is known before the program runs."""
+"""The origin of function values: the closure that a value holds, if it is known at compile time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from relax_mlir.ir_queries import callee_of, defining_op
 from relax_mlir.mlir import ir
 
 Path = tuple[int, ...]
-"""Which field of which field of a tuple; empty for the value itself."""
+"""Indices of nested tuple fields; empty for the value itself."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """A closure of the function `callee`; `captured` are the values that it holds."""
+    """A closure of the function `callee`, with its captured values."""
 
     callee: str
     captured: tuple[ir.Value, ...]
@@ -26,7 +26,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of two values, chosen by the flag (i1) at run time; `op` is what chooses."""
+    """One of two values, selected at run time by the flag (i1) of the conditional `op`."""
 
     flag: ir.Value
     taken: ir.Value
@@ -35,7 +35,7 @@ class Choice:
 
 
 def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
-    """Where the function at `path` in `value` comes from; None where that is not known here."""
+    """The origin of the function at `path` in `value`; None if it is unknown."""
     defining = defining_op(value)
     if defining is None:
         return None
@@ -59,7 +59,7 @@ def source_of(value: ir.Value, path: Path = ()) -> Known | Choice | None:
 
 
 def unpack_captured(op: ir.Operation) -> None:
-    """Make a closure of values, not of a tuple that comes from elsewhere: `source_of` needs the values."""
+    """Rebuild the captured tuple of a closure with a `tuple` op, from whose operands `source_of` reads the values."""
     packed = op.operands[0]
     defining = defining_op(packed)
     if defining is not None and defining.name == TUPLE:
@@ -71,7 +71,7 @@ def unpack_captured(op: ir.Operation) -> None:
 
 
 def callable_paths(info: StructInfo) -> list[Path]:
-    """Where the functions in a value described by `info` are."""
+    """The paths of all functions in a value described by `info`."""
     if isinstance(info, Callable):
         return [()]
     if not isinstance(info, Tuple):
@@ -80,7 +80,7 @@ def callable_paths(info: StructInfo) -> list[Path]:
 
 
 def has_callables(type_: ir.Type) -> bool:
-    """Whether values of this type are or hold functions."""
+    """True if values of this type are or contain functions."""
     try:
         return bool(callable_paths(struct_info(type_)))
     except RelaxError:
@@ -88,7 +88,7 @@ def has_callables(type_: ir.Type) -> bool:
 
 
 def replaced(info: StructInfo, parts: dict[Path, Sequence[StructInfo]], path: Path = ()) -> StructInfo:
-    """`info` with the functions at the paths in `parts` replaced by tuples of what they captured."""
+    """`info` with the functions at the paths in `parts` replaced by tuples of their captured values."""
     if path in parts:
         return Tuple(parts[path])
     if not isinstance(info, Tuple):

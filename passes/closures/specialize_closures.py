@@ -1,4 +1,4 @@
-"""Pass ``specialize-closures``: calls of function values become calls of functions."""
+"""Pass ``specialize-closures``: replace calls of function values by direct calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from relax_mlir.passes.to_non_dataflow import ToNonDataflow
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 LIMIT = 64
-"""More clones of functions than this mean a recursion that makes a new closure at every step."""
+"""Maximum number of clones; more of them indicate a recursion that creates a new closure at every step."""
 
 
 ELSE = 'or run it as bytecode, build(mod, exec_mode="bytecode")'
@@ -51,14 +51,14 @@ ELSE = 'or run it as bytecode, build(mod, exec_mode="bytecode")'
 
 @dataclass(frozen=True)
 class SpecializeClosures(ModulePass):
-    """Call the functions that function values stand for.
+    """Replace calls of function values by direct calls of the functions that they hold.
 
-    Where a closure is known, its call is a call of the function with the captured values behind the arguments.
-    Functions that are given closures are cloned for them, with the captured values as parameters; functions that
-    return closures return the captured values. A call of one of two closures that a condition chooses becomes a
-    conditional. Comes after ``lambda-lift``.
+    The call of a known closure becomes a call of its function, with the captured values after the arguments. Functions
+    that take closures are cloned per closure, with the captured values as parameters; functions that return closures
+    return the captured values. A call of one of two closures that a condition selects becomes a conditional. Runs
+    after ``lambda-lift``.
 
-    With `keep_unknown` a module with a function value that is known only when the program runs stays as it is, for
+    With `keep_unknown`, a module with a function value that is unknown at compile time is left unchanged, for
     ``lower-closures``.
     """
 
@@ -66,7 +66,7 @@ class SpecializeClosures(ModulePass):
     keep_unknown: bool = False
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` for a function value that is not known before the program runs."""
+        """Raises `UnsupportedError` for a function value that is unknown at compile time."""
         before = module.operation.clone() if self.keep_unknown else None
         try:
             self._specialize(module, ctx)
@@ -85,7 +85,7 @@ class SpecializeClosures(ModulePass):
 
 
 def _restore(module: ir.Module, before: ir.Operation) -> None:
-    """Let a module hold what a copy of it holds."""
+    """Replace the contents of a module by those of a copy."""
     for op in list(module.body.operations):
         op.operation.erase()
     with ir.InsertionPoint(module.body), ir.Location.unknown(module.context):
@@ -108,10 +108,10 @@ class _Specializer:
     module: ir.Module
     clones: dict[Hashable, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
-    """Of a clone's name, the name of the function that users wrote."""
+    """The name of the original function, by the name of the clone."""
 
     def run(self) -> None:
-        """Resolve until nothing is left to resolve; what is left over then is an error."""
+        """Resolve function values to a fixed point; a remaining function value is an error."""
         for function in relax_functions(self.module):
             for op in list(ops_of(function.operation)):
                 if op.name == MakeClosureOp.OPERATION_NAME:
@@ -141,7 +141,7 @@ class _Specializer:
     # -- calls of function values
 
     def invoke(self, op: ir.Operation) -> bool:
-        """Make the call of a known closure a call of its function."""
+        """Replace the call of a known closure by a call of its function."""
         source = source_of(op.operands[0])
         if isinstance(source, Choice):
 
@@ -165,10 +165,10 @@ class _Specializer:
     def emit_call(
         self, op: ir.Operation, callee: str, given: Sequence[ir.Value], captured: Sequence[ir.Value]
     ) -> ir.Value:
-        """A call in place of `op`, with the result's info that `op` claims.
+        """Emit a call in place of `op`, with the struct info that the result of `op` claims.
 
-        Captured values have the shapes that the callee was made with, though the function that the closure was given
-        to may not be able to say so: then the call checks them at run time.
+        The callee declares shapes of its captured values. If their types in a cloned function do not match, the values
+        are passed with unknown dimensions, and the call checks them at run time.
         """
         functions = self.functions()
         if callee not in functions:
@@ -192,17 +192,17 @@ class _Specializer:
         raise ShapeError(f"{where(op)}: {op.name} gives {wanted}, but '{callee}' returns {inferred}")
 
     def _is_clone(self, op: ir.Operation) -> bool:
-        """Whether an op stands in a function that was made for the closures it is given."""
+        """True if an op is in a function that this pass has cloned."""
         function = enclosing_function(op)
         return function is not None and symbol_name(function) in self.origins
 
     def _inferred(self, callee: str, arguments: Sequence[ir.Value]) -> StructInfo:
         return infer_call(callee, self.functions()[callee], [struct_info(value.type) for value in arguments])
 
-    # -- functions that are given closures
+    # -- functions that take closures
 
     def call(self, op: ir.Operation) -> bool:
-        """Call a clone of the function that is made for the closures among the arguments."""
+        """Replace a call with closures among its arguments by a call of a clone specialised for them."""
         arguments = struct_info(op.operands[0].type)
         target = self.functions().get(_callee(op))
         if target is None or not callable_paths(arguments):
@@ -241,7 +241,7 @@ class _Specializer:
         known: dict[Path, Known],
         parts: dict[Path, Sequence[StructInfo]],
     ) -> str:
-        """A copy of `target` that takes what the closures captured; its name."""
+        """Clone `target` with captured values as parameters in place of closures; returns its name."""
         origin = self.origins.get(target.name.value, target.name.value)
         if len(self.clones) >= LIMIT:
             raise UnsupportedError(
@@ -273,7 +273,7 @@ class _Specializer:
     # -- functions that return closures
 
     def returned(self, function: func.FuncOp) -> bool:
-        """Let a private function return what the closures among its results captured, and its callers use that."""
+        """Return captured values of closures from a private function, and rebuild the closures in its callers."""
         terminator = entry_block(function).operations[-1].operation
         result = terminator.operands[0]
         info = struct_info(result.type)
@@ -300,7 +300,7 @@ class _Specializer:
         return True
 
     def receive(self, op: ir.Operation, function: func.FuncOp, known: dict[Path, Known]) -> None:
-        """Make the closures anew of what a call gives."""
+        """Rebuild the closures from the result of a call."""
         arguments = struct_info(op.operands[0].type)
         assert isinstance(arguments, Tuple)
         name = function.name.value
@@ -324,13 +324,13 @@ def _calls(function: func.FuncOp) -> list[ir.Operation]:
 
 
 def _users(function: func.FuncOp, name: str) -> list[ir.Operation]:
-    """The ops that call `name` or make closures of it."""
+    """The ops that call `name` or create closures of it."""
     ops = (op for op in ops_of(function.operation) if op.name in ("relax.call", MakeClosureOp.OPERATION_NAME))
     return [op for op in ops if _callee(op) == name]
 
 
 def _with_unknown_dims(value: ir.Value) -> ir.Value:
-    """A value without what is known of the dimensions in it but numbers."""
+    """A value whose symbolic dimensions are forgotten; static ones remain."""
     return converted(value, _forget_dims(struct_info(value.type)))
 
 
@@ -352,7 +352,7 @@ def _call(callee: str, arguments: ir.Value, result: ir.Type) -> ir.OpResult:
 
 
 def _forward(op: ir.Operation) -> bool:
-    """Take the field of a tuple that is at hand."""
+    """Replace the field of a `tuple` op by its operand."""
     defining = defining_op(op.operands[0])
     if defining is None or defining.name != TUPLE:
         return False
@@ -362,7 +362,7 @@ def _forward(op: ir.Operation) -> bool:
 
 
 def _split(op: ir.Operation, choice: Choice, again: Callable[[ir.Value], ir.Operation]) -> bool:
-    """Do `op` with either function, as the condition says; `again` makes it for one of them."""
+    """Replace `op` by a conditional with one call per closure; `again` emits the call of one of them."""
     for value in (choice.taken, choice.other):
         source = source_of(value)
         outside = isinstance(source, Known) and not any(_is_made_in(v, choice.op) for v in source.captured)
@@ -407,7 +407,7 @@ def _split_argument(op: ir.Operation, path: Path, choice: Choice) -> bool:
 
 
 def _is_made_in(value: ir.Value, ancestor: ir.Operation) -> bool:
-    """Whether `value` is computed inside the regions of `ancestor`."""
+    """True if `value` is computed inside the regions of `ancestor`."""
     current = (
         value.owner.owner.operation if isinstance(value.owner, ir.Block) else value.owner.operation.parent
     )
@@ -428,7 +428,7 @@ def _closure(callee: str, captured: ir.Value, type_: ir.Type) -> ir.Value:
 
 
 def _without_closures(value: ir.Value, info: StructInfo, known: dict[Path, Known], path: Path) -> ir.Value:
-    """`value` with its closures replaced by tuples of what they captured."""
+    """`value` with its closures replaced by tuples of their captured values."""
     if path in known:
         return pack(known[path].captured, ir.Location.current)
     if not callable_paths(info):
@@ -443,7 +443,7 @@ def _without_closures(value: ir.Value, info: StructInfo, known: dict[Path, Known
 
 
 def _with_closures(value: ir.Value, info: StructInfo, known: dict[Path, Known], path: Path) -> ir.Value:
-    """The value described by `info` again, of `value`, in which closures are tuples of what they captured."""
+    """The value described by `info`, rebuilt from `value`, in which closures are tuples of their captured values."""
     given = struct_info(value.type)
     if path in known:
         assert isinstance(given, Tuple)

@@ -1,4 +1,4 @@
-"""What closures captured, in terms of the symbols of the function that they are given to."""
+"""Captured values in terms of the symbols of the function that takes the closures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from relax_mlir.symbolic import Dim
 def in_terms_of(
     target: func.FuncOp, arguments: Tuple, known: dict[Path, Known]
 ) -> dict[Path, Sequence[StructInfo]]:
-    """Infos of what the closures captured, for `target`, which is called with `arguments`.
+    """Struct infos of the captured values of closures, for `target`, which is called with `arguments`.
 
-    A size that the call gives to a symbol of `target` is that symbol, so that what is equal in the caller is known
-    to be equal in the function. A formula of symbols that the function has is that formula; another size is a new
-    symbol.
+    A size that the call binds to a symbol of `target` is expressed by that symbol, so that equalities of the caller
+    hold in the function. An expression over the function's symbols is kept; any other size is a new symbol.
     """
     captured = [_info(value) for source in known.values() for value in source.captured]
     mapping = bind_symbols([struct_info(type_) for type_ in target.type.inputs], arguments.fields)

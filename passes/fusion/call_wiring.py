@@ -1,4 +1,4 @@
-"""How the operands of two calls of prim funcs become those of the call of their fusion."""
+"""The mapping of the operands of two prim func calls to those of their fused call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.symbolic import Dim
 def wire(
     functions: Mapping[str, func.FuncOp], producer: PrimCall, consumer: PrimCall
 ) -> tuple[Wiring, list[ir.Value], list[Dim]]:
-    """The wiring of the fused call, its operands and its index expressions, each of them once."""
+    """The wiring of the fused call, its operands and its index expressions, each without duplicates."""
     result = producer.op.results[0]
     operands: list[ir.Value] = []
     exprs: list[Dim] = []
@@ -30,7 +30,7 @@ def wire(
 
     numbers = [i for i, value in enumerate(consumer.operands) if value == result]
     first, second = functions[producer.callee], functions[consumer.callee]
-    # Prim funcs on memory have no tensor in between.
+    # Prim funcs on buffers have no tensor in between.
     unsized = unsized_axes(first, second, numbers) if first.type.results else []
     shape = producer.info.known_shape if producer.info is not None else None
     assert shape is not None

@@ -1,4 +1,4 @@
-"""Pass ``fuse-attention``: attention that is spelled out becomes one op."""
+"""Pass ``fuse-attention``: recognise attention that is written with matmul and softmax."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from relax_mlir.symbolic import Dim
 from relax_mlir.transform import FunctionPass, PassContext
 
 HEADS_FIRST, KEY_COLUMNS = [0, 2, 1, 3], [0, 2, 3, 1]
-"""Axes that bring (batch, sequence, heads, size) to (batch, heads, sequence, size), and (…, size, sequence)."""
+"""Axes from (batch, sequence, heads, size) to (batch, heads, sequence, size) and (batch, heads, size, sequence)."""
 
 
 class FuseAttention(FunctionPass):
     """Replace ``matmul(softmax(matmul(q, k^T) * scale + mask), v)`` by `nn_attention` or `nn_attention_bias`.
 
-    The scale, a scalar constant that is multiplied with or divided by, and the mask, which must broadcast to the
-    scores, may be missing. Where q, k and v are transposed from (batch, sequence, heads, size), so that heads come
-    first, attention takes them as they were, and the transpositions go. Else every matrix of the operands is an
-    attention of one head. Nothing is replaced if the scores or weights are used elsewhere, if softmax is not over
-    the keys, or if batches are broadcast.
+    The scale (a scalar constant factor or divisor) and the mask (which must broadcast to the scores) are optional. If
+    q, k and v are transposed from (batch, sequence, heads, size) so that heads come first, attention takes the
+    untransposed tensors, and the transpositions disappear. Otherwise each matrix of the operands becomes an attention
+    of one head. Nothing is replaced if scores or weights have other uses, if softmax is not over the keys, or if
+    batches are broadcast.
     """
 
     name: ClassVar[str] = "fuse-attention"
@@ -41,7 +41,7 @@ class FuseAttention(FunctionPass):
 
 @dataclass(frozen=True)
 class _Parts:
-    """What was found: ``softmax(query @ columns * scale + mask) @ value``; `columns` is the transposed key."""
+    """A match of ``softmax(query @ columns * scale + mask) @ value``; `columns` is the transposed key."""
 
     query: Value
     columns: Binding
@@ -79,7 +79,7 @@ class _Fuse(ExprMutator):
         return found if _fit(found) else None
 
     def _only_used_here(self, value: Value) -> Binding | None:
-        """The op that makes a value with one use."""
+        """The op that defines a value with one use, else None."""
         made = self.definition(value)
         if made is None or any(has_trait(use.owner.operation, EndsBlock) for use in value.ssa.uses):
             return None
@@ -99,7 +99,7 @@ class _Fuse(ExprMutator):
         return None, None
 
     def _product(self, value: Value) -> tuple[Binding, float] | None:
-        """The matrix product that `value` is, but for a factor; and the factor."""
+        """The matrix product in `value` and its scale factor, or None."""
         made, factor = self._only_used_here(value), 1.0
         if made is not None and made.op in ("multiply", "divide"):
             made, factor = self._scaled(made)
@@ -108,7 +108,7 @@ class _Fuse(ExprMutator):
         return made, factor
 
     def _scaled(self, binding: Binding) -> tuple[Binding | None, float]:
-        """What is scaled by a constant number, and the factor."""
+        """The op that a constant factor scales, and the factor."""
         left, right = binding.operands
         for product, constant in ((left, right), (right, left)):
             number = self.constant_value(constant)
@@ -122,7 +122,7 @@ class _Fuse(ExprMutator):
         return None, 0.0
 
     def _transposed(self, parts: _Parts) -> Value | None:
-        """Attention of what was transposed, if all of it comes from (batch, sequence, heads, size)."""
+        """Attention of the untransposed tensors, if all are transposed from (batch, sequence, heads, size)."""
         if parts.query.tensor_info.ndim != 4:
             return None
         query = self._source(parts.query, HEADS_FIRST)
@@ -132,7 +132,7 @@ class _Fuse(ExprMutator):
         return R.permute_dims(R.nn.attention(query, key, value, parts.mask, parts.scale), HEADS_FIRST)
 
     def _source(self, value: Value, wanted: list[int]) -> Value | None:
-        """What becomes `value` by a transposition (in several steps or one) with the axes `wanted`."""
+        """The value of which `value` is a transposition by the axes `wanted`, in one or several steps."""
         axes = list(range(4))
         while (made := self.definition(value)) is not None and made.op == "permute_dims":
             axes = [_axes(made)[axis] for axis in axes]
@@ -170,7 +170,7 @@ class _Fuse(ExprMutator):
 
 
 def _plain(binding: Binding) -> bool:
-    """Whether a product is of two float tensors of equal rank, in their dtype, without a broadcast batch."""
+    """True for a product of two float tensors of equal rank, in their dtype, without batch broadcasting."""
     infos = [value.tensor_info for value in (*binding.operands, binding.result)]
     shapes = [info.known_shape for info in infos]
     if any(shape is None or len(shape) < 2 for shape in shapes):
@@ -183,7 +183,7 @@ def _plain(binding: Binding) -> bool:
 
 
 def _fit(parts: _Parts) -> bool:
-    """Whether the operands have known shapes of the same rank, and the mask broadcasts to the scores."""
+    """True if the operands have known shapes of equal rank, and the mask broadcasts to the scores."""
     *batch, queries, _ = _shape(parts.query)
     scores = [*batch, queries, _shape(parts.columns.result)[-1]]
     if parts.mask is None:
@@ -210,7 +210,7 @@ def _equal(first: Sequence[Dim] | None, second: Sequence[Dim]) -> bool:
 
 
 def _axes(binding: Binding) -> list[int]:
-    """The axes of a `permute_dims`, counted from the front."""
+    """The axes of a `permute_dims`, as non-negative integers."""
     rank = len(_shape(binding.operands[0]))
     given: list[int] | None = binding.attrs["axes"]
     return list(reversed(range(rank))) if given is None else [axis % rank for axis in given]

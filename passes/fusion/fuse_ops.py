@@ -1,4 +1,4 @@
-"""Pass ``fuse-ops``: chains of elementwise prim funcs become one (level R1)."""
+"""Pass ``fuse-ops``: fuse chains of elementwise prim funcs (level R1)."""
 
 from __future__ import annotations
 
@@ -57,18 +57,22 @@ from relax_mlir.transform.passes import optimized_functions
 
 @dataclass(frozen=True)
 class FuseOps(ModulePass):
-    """Fuse calls of prim funcs into their users, where that saves more memory traffic than it repeats work.
+    """Fuse calls of prim funcs into their users if that saves more memory traffic than it repeats work.
 
-    Taken are prim funcs with the patterns elementwise, broadcast and injective whose body is one parallel loop, or one
-    per part of a concatenation: they become one loop, or one per part. Slices are read in place. A reduction computes
-    what only it reads. What is cheap may be computed again: for each element that it is broadcast to, and in each of
-    several users, if they read no more memory for it. Exponentials and the like are computed once, and not in loops
-    that read out of order, which have no vectors. Contractions (pattern out_fusable) read tensors as they lie in place
-    of permuted copies, where their kernels can; they take the loop that uses their result as their epilogue, and
-    kernels over rows (softmax, norms) the loop that makes their input as their prologue and the one that uses their
-    result as their epilogue. Prim funcs on memory, such as schedules, compute the loop that uses their result where
-    they store it. Loops around a conditional move into its branches, if one of these takes them. `max_depth`: at most
-    so many prim funcs become one. Like groups share one fused prim func. `explain_fusion` tells what was decided.
+    Loops: prim funcs of pattern elementwise, broadcast or injective are fused if their body is one parallel loop, or
+    one loop per part of a concatenation; the result has the same form. Slices are read in place. A reduction fuses a
+    producer whose only user it is. Cheap work is repeated, for each element that it is broadcast to and in each of
+    several users, unless that reads more memory. Functions such as exp are computed once, and not in loops that read
+    out of order, which are not vectorised.
+
+    Kernels: contractions (pattern out_fusable) read transposed operands in place of a permuted copy, if their kernels
+    support it, and take the loop over their result as an epilogue. Row kernels (softmax, norms) take the loop that
+    computes their input as a prologue, and the loop over their result as an epilogue. Prim funcs on buffers, such as
+    schedules, apply the loop over their result at the store. Loops around a conditional move into its branches if a
+    branch fuses them.
+
+    `max_depth` is the maximum number of prim funcs that become one. Equal groups share one fused prim func.
+    `explain_fusion` reports all decisions.
     """
 
     name: ClassVar[str] = "fuse-ops"
@@ -85,7 +89,7 @@ class FuseOps(ModulePass):
                 unpack_tuples(block)
                 for fuse in fusion.steps():
                     fusion.run_on_block(block, fuse)
-                # The blocks of branches come later, and fuse what is moved there.
+                # The blocks of branches are visited later, and fuse the calls that moved there.
                 sink_epilogues(block, fusion.is_fusible)
                 sink_prologues(block, fusion.is_fusible)
                 fusion.explain_rest(block)
@@ -101,7 +105,7 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
 
 
 Fuse: TypeAlias = "Callable[[PrimCall, PrimCall], PrimCall | None]"
-"""Makes one call of the call that makes an operand and the call that uses it; None if they do not fuse."""
+"""Fuses the call that defines an operand with the call that uses it; returns None if they do not fuse."""
 
 
 @dataclass
@@ -116,7 +120,7 @@ class _Fusion:
         self.functions = {f.name.value: f for f in self.module.body.operations if isinstance(f, func.FuncOp)}
 
     def steps(self) -> tuple[Fuse, ...]:
-        """The ways to fuse, each for all calls before the next: what saves more comes first."""
+        """The kinds of fusion, by decreasing savings; each is applied to all calls before the next."""
         return (
             self.read_transposed,
             self.join_loops,
@@ -128,7 +132,7 @@ class _Fusion:
         )
 
     def run_on_block(self, block: ir.Block, fuse: Fuse) -> None:
-        """Fuse each call with the calls that make its operands, in order, as long as that goes on."""
+        """Fuse each call with its producers, in order, until nothing more fuses."""
         epoch = 0
         epochs: dict[ir.Value, int] = {}
         for view in list(block.operations):
@@ -164,7 +168,7 @@ class _Fusion:
         return None
 
     def read_transposed(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
-        """A contraction that reads an operand as it is before its axes are permuted."""
+        """Fuse a permutation into a contraction, which reads the operand without the permuted copy."""
         if has_many_users(producer.op):
             return None
         if any(self._against_transpose(producer, user) for user in users_of(producer.op)):
@@ -172,7 +176,7 @@ class _Fusion:
         return self._fuse(producer, consumer, merge_transpose, lambda _: None, "read as it lies")
 
     def _against_transpose(self, producer: PrimCall, user: ir.Operation) -> str:
-        """Why a user of a permuted tensor needs the copy; "" if it reads the tensor itself."""
+        """The reason why a user of a permuted tensor needs the copy; "" if it can read the original."""
         call = PrimCall.of(user) if user.name == CALL_TIR and user.block == producer.op.block else None
         first, second = (self.functions.get(x.callee) if x is not None else None for x in (producer, call))
         if call is None or first is None or second is None:
@@ -181,7 +185,7 @@ class _Fusion:
         return against_transpose(first, second, numbers)
 
     def join_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
-        """One loop of two, the second of which is the only user of the first."""
+        """Fuse two loops, the second of which is the only user of the first."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_one_loop(producer, consumer):
             return None
         again = self._again(producer, consumer)
@@ -189,13 +193,13 @@ class _Fusion:
         return self._join(producer, consumer, f"its only user{self._where(producer, consumer)}{cheap}")
 
     def copy_loops(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
-        """One loop of two, the first of which goes into all its users, as it is cheap."""
+        """Fuse a cheap loop into each of its users."""
         if self._against_copies(producer, consumer) or self._against_one_loop(producer, consumer):
             return None
         return self._join(producer, consumer, "cheap: computed in each user")
 
     def add_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
-        """A contraction and a loop over its result, which has the same shape."""
+        """Fuse a loop into the contraction that computes its input, of the same shape, as an epilogue."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_epilogue(producer, consumer):
             return None
         assert producer.info is not None and consumer.info is not None
@@ -204,14 +208,14 @@ class _Fusion:
         return self._fuse(producer, consumer, merge_epilogue, lambda _: None, reason)
 
     def add_prologue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
-        """A loop, and a kernel over rows that reads its result."""
+        """Fuse a loop into the row kernel that reads its result, as a prologue."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_prologue(producer, consumer):
             return None
         reason = f"prologue of the kernel {row_kernel(self.functions[consumer.callee])}"
         return self._fuse(producer, consumer, merge_prologue, lambda _: None, reason)
 
     def add_row_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
-        """A kernel over rows, and a loop over its result, which has the same type."""
+        """Fuse a loop into the row kernel that computes its input, of the same type, as an epilogue."""
         if not consumer.is_only_user(producer.op.results[0]):
             return None
         if self._against_row_epilogue(producer, consumer):
@@ -220,7 +224,7 @@ class _Fusion:
         return self._fuse(producer, consumer, merge_row_epilogue, lambda _: None, reason)
 
     def add_stored_epilogue(self, producer: PrimCall, consumer: PrimCall) -> PrimCall | None:
-        """A prim func on memory, such as a schedule, and a loop over its result: where that is stored."""
+        """Fuse a loop into the prim func on buffers (a schedule, say) that computes its input, at the store."""
         if not consumer.is_only_user(producer.op.results[0]) or self._against_stored(producer, consumer):
             return None
         return self._fuse(
@@ -228,7 +232,7 @@ class _Fusion:
         )
 
     def _against_stored(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Why a loop is not done where a prim func on memory stores its result; "" if it may be."""
+        """The reason against applying a loop where a prim func on buffers stores its result; "" if there is none."""
         first, loop = self.functions.get(producer.callee), self._group(consumer.callee)
         if first is None or loop is None or loop.kind != "loop":
             return self._no_loop(producer.callee if first is None else consumer.callee)
@@ -238,7 +242,7 @@ class _Fusion:
         return against_stored_epilogue(first, len(producer.operands), loop.function, numbers)
 
     def is_fusible(self, producer: PrimCall, consumer: PrimCall) -> bool:
-        """Whether two calls become one where the second is the only user of the first."""
+        """True if two calls fuse when the second is the only user of the first."""
         if producer.info is None or consumer.info is None:
             return False
         tests = (
@@ -257,7 +261,7 @@ class _Fusion:
         return self._fuse(producer, consumer, merge, lambda f: Group.of(f, members), reason)
 
     def _against_one_loop(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Why two calls do not become one loop; "" if they may."""
+        """The reason against fusing two calls into one loop; "" if there is none."""
         first, second = self._group(producer.callee), self._group(consumer.callee)
         if first is not None and second is None and self._pattern(consumer.callee) == "reduction":
             return f"{consumer.callee} reads its input more than once, or in a way of its own"
@@ -282,13 +286,13 @@ class _Fusion:
         return ""
 
     def _reads(self, producer: PrimCall, consumer: PrimCall) -> list[Read]:
-        """How the loops of `consumer` read the result of `producer`; none if they cannot compute it."""
+        """The reads of the result of `producer` in the loops of `consumer`; empty if they cannot compute it."""
         numbers = [i for i, value in enumerate(consumer.operands) if value == producer.op.results[0]]
         function = self.functions.get(consumer.callee)
         return (reads_of(function, numbers) if function is not None else None) or []
 
     def _where(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Words for the reader where the two are more than one loop each."""
+        """A phrase for the report if the fused function has more than one loop, else ""."""
         first, second = self._group(producer.callee), self._group(consumer.callee)
         if first is not None and first.kind == "pieces":
             return ", part by part"
@@ -297,7 +301,7 @@ class _Fusion:
         return ", in slices" if any(read.part is not None for read in self._reads(producer, consumer)) else ""
 
     def _against_copies(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Why a call is not copied into all its users; "" if it may be."""
+        """The reason against copying a call into all its users; "" if there is none."""
         first = self._group(producer.callee)
         if first is None:
             return self._no_loop(producer.callee)
@@ -321,7 +325,7 @@ class _Fusion:
         return ""
 
     def _against_epilogue(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Why a loop does not become the epilogue of a contraction; "" if it may."""
+        """The reason against fusing a loop as the epilogue of a contraction; "" if there is none."""
         function, loop = self.functions.get(producer.callee), self._group(consumer.callee)
         if function is None or not is_contraction(function):
             return self._no_loop(producer.callee)
@@ -334,7 +338,7 @@ class _Fusion:
         return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
 
     def _against_prologue(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Why a loop is not computed in a kernel over rows; "" if it may."""
+        """The reason against fusing a loop as the prologue of a row kernel; "" if there is none."""
         loop, function = self._group(producer.callee), self.functions.get(consumer.callee)
         if loop is None or loop.kind != "loop" or function is None or not row_kernel(function):
             return self._no_loop(producer.callee if loop is None else consumer.callee)
@@ -345,7 +349,7 @@ class _Fusion:
         return "" if loop.members < self.max_depth else f"more than max-depth={self.max_depth} ops"
 
     def _against_row_epilogue(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Why a loop does not become the epilogue of a kernel over rows; "" if it may."""
+        """The reason against fusing a loop as the epilogue of a row kernel; "" if there is none."""
         loop, function = self._group(consumer.callee), self.functions.get(producer.callee)
         if loop is None or loop.kind != "loop" or function is None or not takes_row_epilogue(function):
             return self._no_loop(consumer.callee if loop is None else producer.callee)
@@ -369,7 +373,7 @@ class _Fusion:
         return ir.StringAttr(function.attributes[PATTERN]).value if known and function else "opaque"
 
     def _again(self, producer: PrimCall, consumer: PrimCall) -> str:
-        """Words for the reader where elements are computed for several elements of the user; else ""."""
+        """A phrase for the report if elements are recomputed for several elements of the user, else ""."""
         assert producer.info is not None and consumer.info is not None
         group, reads = self._group(consumer.callee), self._reads(producer, consumer)
         if len(reads) > 1:
@@ -380,7 +384,7 @@ class _Fusion:
         return "" if sorted(map(str, sizes[0])) == sorted(map(str, sizes[1])) else "broadcast"
 
     def explain_rest(self, block: ir.Block) -> None:
-        """Report the calls that did not become one with a call that uses their result."""
+        """Report the calls that were not fused with a user of their result."""
         if current_report() is None:
             return
         for view in block.operations:
@@ -480,7 +484,7 @@ class _Fusion:
         merge: Merge,
         group: Callable[[func.FuncOp], Group | None],
     ) -> str | None:
-        """Symbol of the prim func that does both, made when first asked for; None if they do not merge."""
+        """Symbol of the merged prim func, created at the first use; None if the two do not merge."""
         key = (producer, consumer, wiring)
         if key not in self.merged:
             symbol = fresh_name(joined_name((producer, consumer)), self.functions)
@@ -492,7 +496,7 @@ class _Fusion:
         return self.merged[key]
 
     def drop_unused(self) -> None:
-        """Erase the prim funcs made on the way to larger ones."""
+        """Erase intermediate fused prim funcs that are not called."""
         used: set[str] = set()
 
         def visit(op: ir.Operation) -> ir.WalkResult:

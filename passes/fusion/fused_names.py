@@ -1,4 +1,4 @@
-"""Names of prim funcs that are made of several: readable, and of bounded length."""
+"""Names of fused prim funcs: readable, and of bounded length."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterable
 
 MAX_NAME_LENGTH = 80
-"""Longer names are cut there; a hash of the whole name follows (TVM's kMaxFuncNameLength)."""
+"""Maximum length; longer names are truncated and get a hash of the whole name (TVM's kMaxFuncNameLength)."""
 
 
 def joined_name(parts: Iterable[str]) -> str:
-    """``a_b_c`` for the parts of a fused function."""
+    """The name ``a_b_c`` for the parts of a fused function."""
     name = "_".join(parts)
     if len(name) <= MAX_NAME_LENGTH:
         return name

@@ -1,4 +1,4 @@
-"""What `fuse-ops` can put together: prim funcs of loops, of what kinds, and which kinds become one."""
+"""Prim funcs that `fuse-ops` can fuse as loops, and which kinds of loops fuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.passes.fusion.prim_loops import Kind, Read, kind_of
 
 @dataclass
 class Group:
-    """A prim func that can be fused: how many prim funcs it was made of."""
+    """A fusible prim func; `members` counts the prim funcs that were fused into it."""
 
     function: func.FuncOp
     kind: Kind
@@ -21,13 +21,13 @@ class Group:
 
     @classmethod
     def of(cls, function: func.FuncOp, members: int = 1) -> Group | None:
-        """None if it cannot be fused."""
+        """The group of a prim func; None if it is not fusible."""
         kind = kind_of(function)
         return None if kind is None else cls(function, kind, traits_of(function), members)
 
 
 def against_kinds(first: Group, second: Group, reads: Sequence[Read]) -> str:
-    """Why loops of these kinds do not become one; "" if they may."""
+    """The reason against fusing loops of these kinds; "" if there is none."""
     if first.kind == "reduction":
         return "a reduction is complete before its result is used"
     if first.kind == "pieces" and second.kind != "loop":

@@ -1,4 +1,4 @@
-"""What hand-written modules may have wrong: attributes that say how prim funcs are fused, and calls of prim funcs."""
+"""Checks of hand-written modules: fusion attributes of prim funcs, and their calls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from relax_mlir.passes.fusion.prim_calls import CALL_TIR, PrimCall
 
 
 def require_fusible(module: ir.Module) -> None:
-    """Raise CompileError, with its place, for what `fuse-ops` cannot make sense of."""
+    """Raise `CompileError`, with the location, for IR that `fuse-ops` cannot process."""
     _require_attributes(module)
     _require_fitting_calls(module)
 
 
 def _require_attributes(module: ir.Module) -> None:
-    """Raise CompileError, at the prim func, if its pattern or kernel is no string, or its kernel's axes are missing."""
+    """Raise `CompileError` if a pattern or kernel is not a string, or the axes of a kernel are missing."""
     for op in module.body.operations:
         for name in (PATTERN, KERNEL):
             if name in op.attributes and not isinstance(op.attributes[name], ir.StringAttr):
@@ -29,7 +29,7 @@ def _require_attributes(module: ir.Module) -> None:
 
 
 def _require_fitting_calls(module: ir.Module) -> None:
-    """Raise CompileError for a call that gives a prim func of one result more or fewer arguments than it takes."""
+    """Raise `CompileError` for a call with the wrong number of arguments to a prim func of one result."""
     functions = {op.name.value: op for op in module.body.operations if isinstance(op, func.FuncOp)}
     for op in ops_of(module.operation, CALL_TIR):
         call = PrimCall.of(op)

@@ -1,4 +1,4 @@
-"""Calls of prim funcs taken apart, for passes that merge them (level R1)."""
+"""Unpacked calls of prim funcs, for passes that merge them (level R1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALL_TIR = "relax.call_tir"
 
 @dataclass
 class PrimCall:
-    """A `relax.call_tir` taken apart."""
+    """A `relax.call_tir` with its callee, operands and index expressions."""
 
     op: ir.Operation
     callee: str
@@ -26,7 +26,7 @@ class PrimCall:
 
     @classmethod
     def of(cls, op: ir.Operation) -> PrimCall | None:
-        """None if its operands are not at hand."""
+        """The unpacked call; None if its operands are not a `tuple` op."""
         packed = defining_op(op.operands[0])
         if packed is None or packed.name != TUPLE:
             return None
@@ -35,19 +35,19 @@ class PrimCall:
 
     @property
     def info(self) -> Tensor | None:
-        """Info of the result; None for a tuple."""
+        """Struct info of the result; None for a tuple."""
         info = struct_info(self.op.results[0].type)
         return info if isinstance(info, Tensor) else None
 
     def is_only_user(self, value: ir.Value) -> bool:
-        """Whether `value` is used by this call alone."""
+        """True if this call is the only user of `value`."""
         packed = self.op.operands[0]
         if [use.owner.operation for use in packed.uses] != [self.op]:
             return False
         return all(use.owner.operation == defining_op(packed) for use in value.uses)
 
     def reads(self) -> int:
-        """Bytes per element that are read from inputs of the result's shape."""
+        """Bytes per element read from the inputs that have the shape of the result."""
         infos = [struct_info(value.type) for value in self.operands]
         assert self.info is not None
         same = [
@@ -56,7 +56,7 @@ class PrimCall:
         return sum(i.dtype.itemsize for i in same if i.dtype is not None)
 
     def erase(self) -> None:
-        """Erase the call, and the op that packed its operands."""
+        """Erase the call, and the `tuple` of its operands if it is unused."""
         packed = defining_op(self.op.operands[0])
         self.op.erase()
         if packed is not None and not is_used(packed.results[0]):
@@ -64,7 +64,7 @@ class PrimCall:
 
 
 def unpack_tuples(block: ir.Block) -> None:
-    """Fields of tuples that are packed in the function are the values that were packed; unused tuples go."""
+    """Replace fields of `tuple` ops by the packed values, and erase unused tuples."""
     for view in list(block.operations):
         op = view.operation
         packed = defining_op(op.operands[0]) if op.name == "relax.tuple_get_item" else None
@@ -82,16 +82,16 @@ def is_float(info: Tensor) -> bool:
 
 
 MAX_USERS = 256
-"""Of a result with more uses no user is asked whether it can compute it: each of them would ask for all of them."""
+"""Maximum number of users that fusion examines; without a limit, examining all users for each of them is quadratic."""
 
 
 def has_many_users(op: ir.Operation) -> bool:
-    """True if the result of `op` has more than `MAX_USERS` uses; looks at no more of them."""
+    """True if the result of `op` has more than `MAX_USERS` uses; stops counting there."""
     return next(itertools.islice(op.results[0].uses, MAX_USERS, None), None) is not None
 
 
 def users_of(op: ir.Operation) -> list[ir.Operation]:
-    """The ops that use the result of `op`, through the op that packs it for a call."""
+    """The users of the result of `op`, looking through the `tuple` of a call."""
     found: dict[ir.Operation, None] = {}
     for use in op.results[0].uses:
         owner = use.owner.operation
@@ -101,9 +101,9 @@ def users_of(op: ir.Operation) -> list[ir.Operation]:
 
 
 def saved_traffic(producer: PrimCall, consumer: PrimCall) -> str:
-    """Bytes that are neither written nor read again where `consumer` computes the result of `producer`.
+    """Bytes of memory traffic saved if `consumer` computes the result of `producer`, as a formula of symbols.
 
-    For a user that is not the last one: those that it does not read, less what it reads for them.
+    With other users left: the bytes that this user no longer reads, minus the inputs that it reads instead.
     """
     info = producer.info
     assert info is not None and info.dtype is not None

@@ -1,4 +1,4 @@
-"""What the loop of a prim func costs per element, and the order in which it reads: what fusion weighs."""
+"""Cost per element and access order of the loops of a prim func, by which fusion decides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.passes.fusion.prim_loops import loops_of, maps_of
 
 CHEAP = 4
-"""Largest weight of a loop that is computed again rather than stored: about one access to memory."""
+"""Maximum weight of a loop that is recomputed rather than stored: about one memory access."""
 
 _HEAVY = 100
 _LIGHT_MATH = frozenset({"math.absf", "math.absi", "math.ceil", "math.copysign", "math.floor", "math.fma"})
@@ -19,7 +19,7 @@ _FREE = frozenset({"arith.constant", "linalg.index", "linalg.yield"})
 
 @dataclass(frozen=True)
 class LoopTraits:
-    """`weight`: work per element, in additions; `scattered`: its elements are not read in the order of memory."""
+    """`weight`: work per element, in additions; `scattered`: True if elements are not read in memory order."""
 
     weight: int
     scattered: bool
@@ -34,7 +34,7 @@ class LoopTraits:
 
 
 def traits_of(function: func.FuncOp) -> LoopTraits:
-    """The traits of a prim func that can be merged: of its loops, the heaviest, and whether any is scattered."""
+    """The traits of a mergeable prim func: the maximum weight of its loops, and whether any loop is scattered."""
     found = [_loop_traits(loop) for loop in loops_of(function)]
     steps = [
         ir.DenseI64ArrayAttr(op.operation.attributes["static_strides"])
@@ -65,7 +65,7 @@ def _weight(op: ir.Operation) -> int:
 
 
 def _is_scattered(map_: ir.AffineMap, last: int) -> bool:
-    """Whether the last loop moves another axis than the last."""
+    """True if the innermost loop indexes an axis other than the last one."""
     return any(isinstance(x, ir.AffineDimExpr) and x.position == last for x in list(map_.results)[:-1])
 
 

@@ -1,4 +1,4 @@
-"""What a prim func that can be merged is made of: its loops, and how they read its arguments."""
+"""The structure of mergeable prim funcs: their loops, and how these read the arguments."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from relax_mlir.ir_queries import defining_op, entry_block
 from relax_mlir.mlir import func, ir
 
 RANKS = ("elementwise", "broadcast", "injective")
-"""The patterns that fuse, from the strictest to the loosest; a merged prim func has the loosest of its members."""
+"""The fusible patterns, from strictest to loosest; a merged prim func has the loosest pattern of its members."""
 
 Kind: TypeAlias = Literal["loop", "pieces", "reduction"]
-"""One parallel loop; parallel loops that each write a slice of the result; loops of which some sum up."""
+"""One parallel loop; parallel loops that each write a slice of the result; loops with a reduction among them."""
 
 AROUND = frozenset(
     {
@@ -36,7 +36,7 @@ AROUND = frozenset(
         "tensor.extract",
     }
 )
-"""Ops that may stand beside the loops of a prim func."""
+"""Ops allowed in a prim func in addition to its loops."""
 
 _SLICES = frozenset({"tensor.extract_slice", "tensor.insert_slice"})
 _BESIDE_SUMS = frozenset({"linalg.fill", "cf.assert"})
@@ -44,7 +44,7 @@ _BESIDE_SUMS = frozenset({"linalg.fill", "cf.assert"})
 
 @dataclass(frozen=True)
 class Read:
-    """A loop's operand that is an argument of the prim func, or a slice of one (`part`)."""
+    """An operand of a loop that is an argument of the prim func, or a slice of one (`part`)."""
 
     loop: ir.Operation
     map: ir.AffineMap
@@ -52,7 +52,7 @@ class Read:
 
     @property
     def leaves_out_loops(self) -> bool:
-        """Whether some loop moves other operands only, so that elements are read again."""
+        """True if the operand does not depend on some loop, so that its elements are read repeatedly."""
         used = {x.position for x in self.map.results if isinstance(x, ir.AffineDimExpr)}
         return len(used) < int(self.map.n_dims)
 
@@ -62,16 +62,16 @@ LOOPS = frozenset({"linalg.generic", "linalg.copy"})
 
 
 def loops_of(function: func.FuncOp) -> list[ir.Operation]:
-    """Every loop of a prim func, in order; none of one that is defined elsewhere."""
+    """All loops of a prim func, in order; empty for an external declaration."""
     if function.is_external:
         return []
     return [op.operation for op in function.entry_block.operations if op.operation.name in LOOPS]
 
 
 def kind_of(function: func.FuncOp) -> Kind | None:
-    """What a prim func that can be merged consists of; None for others.
+    """The kind of a mergeable prim func; None for others.
 
-    It has one result, and its body is scalar arithmetic in loops, which read slices of its arguments or all of them.
+    A mergeable prim func has one result. Its body is scalar arithmetic in loops over its arguments or slices of them.
     """
     attributes = function.attributes
     if PRIM_FUNC not in attributes or PATTERN not in attributes or KERNEL in attributes:
@@ -85,7 +85,7 @@ def kind_of(function: func.FuncOp) -> Kind | None:
 
 
 def _is_reduction(function: func.FuncOp) -> bool:
-    """Whether one loop sums up, which alone reads the arguments; others finish what it makes."""
+    """True if exactly one loop reduces and only it reads the arguments; other loops post-process its result."""
     loops = loops_of(function)
     if sum(not is_parallel(loop) for loop in loops) != 1:
         return False
@@ -124,7 +124,7 @@ def _holds_only(function: func.FuncOp, allowed: frozenset[str]) -> bool:
 
 
 def _reads_arguments(loop: ir.Operation) -> bool:
-    """Whether all inputs are arguments of the function, slices of them, or scalars."""
+    """True if all inputs are arguments of the function, slices of them, or scalars."""
     for value in list(loop.operands)[:-1]:
         while (op := defining_op(value)) is not None and op.name == "tensor.extract_slice":
             value = op.operands[0]
@@ -134,7 +134,7 @@ def _reads_arguments(loop: ir.Operation) -> bool:
 
 
 def is_parallel(loop: ir.Operation) -> bool:
-    """Whether a loop sums nothing up."""
+    """True if no iterator of a loop is a reduction."""
     if loop.name == "linalg.copy":
         return True
     return all("parallel" in str(kind) for kind in loop.attributes["iterator_types"])
@@ -148,13 +148,13 @@ def maps_of(loop: ir.Operation) -> list[ir.AffineMap]:
 
 
 def over_rows(function: func.FuncOp) -> str:
-    """The name of the kernel over rows that replaces a prim func, with or without work around it; "" for others."""
+    """The name of the row kernel that replaces a prim func, with or without fused loops; "" if there is none."""
     spec = kernel_spec(function)
     return spec.name if spec is not None and spec.fusible is Fusible.BOTH else ""
 
 
 def row_kernel(function: func.FuncOp) -> str:
-    """The name of the kernel over rows that takes a prologue and replaces a prim func; "" if there is none."""
+    """The name of the row kernel that replaces a prim func and takes a prologue; "" if there is none."""
     attributes, name = function.attributes, over_rows(function)
     types = [x for x in function.type.inputs if isinstance(x, ir.RankedTensorType)]
     if not name or KERNEL_INPUTS in attributes or len({type_.element_type for type_ in types}) != 1:
@@ -180,13 +180,13 @@ def takes_row_epilogue(function: func.FuncOp) -> str:
 
 
 def looks_at_its_place(function: func.FuncOp) -> bool:
-    """Whether a loop uses the numbers of its iterations, or reads elements at computed places."""
+    """True if a loop uses its iteration indices, or gathers elements at computed indices."""
     inside = [op for loop in loops_of(function) for op in entry_block(loop).operations]
     return any(op.operation.name in ("linalg.index", "tensor.extract") for op in inside)
 
 
 def pieces_of(value: ir.Value) -> list[ir.Operation]:
-    """The ``tensor.insert_slice`` of results of loops that make a tensor, first to last; none for other tensors."""
+    """The ``tensor.insert_slice`` ops that assemble a tensor of loop results, in order; empty for other tensors."""
     found: list[ir.Operation] = []
     while (op := defining_op(value)) is not None and op.name == "tensor.insert_slice":
         source = defining_op(op.operands[0])
@@ -198,7 +198,7 @@ def pieces_of(value: ir.Value) -> list[ir.Operation]:
 
 
 def reads_of(function: func.FuncOp, numbers: Sequence[int]) -> list[Read] | None:
-    """How loops read the arguments `numbers`, each way once; None if anything else is done with them."""
+    """The distinct reads of the arguments `numbers` by loops; None if these have any other use."""
     found: dict[tuple[ir.Operation, str, ir.Operation | None], Read] = {}
     for number in numbers:
         argument = function.arguments[number]

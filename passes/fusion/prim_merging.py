@@ -1,4 +1,4 @@
-"""Merging of two prim funcs, one of which computes an input of the other: two loops, or a kernel and a loop."""
+"""Merging of a producer and a consumer prim func: two loops, or a kernel and a loop."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _FUSE = (
 )
 _INLINE = "builtin.module(inline{default-pipeline=},canonicalize,cse,symbol-dce)"
 CLEAN = "builtin.module(canonicalize,cse)"
-"""What removes ops that merging has left without a use."""
+"""The pipeline that removes ops left unused by merging."""
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """Where the arguments of the merged prim func go.
+    """The mapping of the arguments of two prim funcs to those of the merged prim func.
 
-    Per input of the producer and of the consumer, the number of the merged input (None: the producer's result);
-    likewise for their ``index`` arguments. `sizes`: axes of the producer's result, and the number of the ``index``
-    argument that gives their size, for those of `unsized_axes`.
+    For each input of producer and consumer, the position of the merged input (None: the producer's result); the same
+    for their ``index`` arguments. `sizes` lists axes of the producer's result, each with the position of the ``index``
+    argument that holds its size, for those of `unsized_axes`.
     """
 
     producer: tuple[int, ...]
@@ -55,11 +55,11 @@ class Wiring:
 
 
 Merge: TypeAlias = Callable[[ir.Module, func.FuncOp, func.FuncOp, Wiring, str], "func.FuncOp | None"]
-"""Makes a prim func of a module that does what a producer, then a consumer do; None if that cannot be."""
+"""Creates the prim func that does the work of a producer and then of a consumer; None if that is impossible."""
 
 
 def is_contraction(function: func.FuncOp) -> bool:
-    """Whether a prim func sums into its zeroed output by one operation of linalg, and does nothing else."""
+    """True if a prim func accumulates into a zeroed output by one linalg op, and does nothing else."""
     attributes = function.attributes
     if (
         PRIM_FUNC not in attributes
@@ -80,7 +80,7 @@ def is_contraction(function: func.FuncOp) -> bool:
 
 
 def _makes_padding(op: ir.Operation, function: func.FuncOp) -> bool:
-    """Whether an operation is a part of copying an input into a tensor of zeros."""
+    """True if an op belongs to copying an input into a tensor of zeros."""
     if op.name == "linalg.fill":
         used = [use.owner.operation for use in op.results[0].uses]
         return [user.name for user in used] == ["tensor.insert_slice"]
@@ -97,10 +97,10 @@ def _is_filled(value: ir.Value) -> bool:
 def merge_epilogue(
     module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
 ) -> func.FuncOp | None:
-    """A new prim func `symbol` of `module`: the contraction `producer`, then the loop `consumer` over its result.
+    """Create a prim func `symbol` in `module`: the contraction `producer`, then the loop `consumer` over its result.
 
-    Both have results of one shape. If they have one dtype, too, the loop works in place; else the sums get a tensor of
-    their own. None if the loop reads the result in another order.
+    Both results have the same shape. If their dtypes are equal, the loop works in place; otherwise the accumulators get
+    a separate tensor. None if the loop reads the result in another order.
     """
     reads = _reads_in_place(consumer, wiring)
     if not reads:
@@ -116,16 +116,16 @@ def merge_epilogue(
 def merge_row_epilogue(
     module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
 ) -> func.FuncOp | None:
-    """A new prim func `symbol` of `module`: `producer`, which a kernel over rows replaces, then the loop `consumer`.
+    """Create a prim func `symbol` in `module`: `producer`, which a row kernel replaces, then the loop `consumer`.
 
-    Both have results of one type; the loop works in place. None if it reads the result in another order.
+    Both results have the same type; the loop works in place. None if it reads the result in another order.
     """
     if not _reads_in_place(consumer, wiring) or producer.type.results[0] != consumer.type.results[0]:
         return None
     scratch = inlined(producer, consumer, wiring, symbol, mark=EPILOGUE)
     merged = named(scratch, symbol)
     if not any(EPILOGUE in loop.attributes for loop in loops_of(merged)):
-        return None  # of no elements
+        return None  # the result has no elements
     for name in (PRIM_FUNC, PATTERN, KERNEL, KERNEL_ATTRS):
         merged.attributes[name] = producer.attributes[name]
     given: Iterable[int] = range(len(wiring.producer))
@@ -139,7 +139,7 @@ def merge_row_epilogue(
 
 
 def _reads_in_place(consumer: func.FuncOp, wiring: Wiring) -> list[Read]:
-    """How a loop reads what is computed before it; none if not only at the places where it writes."""
+    """The reads of the producer's result by a loop; empty unless it reads each element where it writes."""
     reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
     if kind_of(consumer) != "loop" or not reads:
         return []
@@ -151,10 +151,10 @@ def _reads_in_place(consumer: func.FuncOp, wiring: Wiring) -> list[Read]:
 def merge_prologue(
     module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
 ) -> func.FuncOp | None:
-    """A new prim func `symbol` of `module`: the loop `producer`, then `consumer`, which a kernel over rows replaces.
+    """Create a prim func `symbol` in `module`: the loop `producer`, then `consumer`, which a row kernel replaces.
 
-    The kernel's first input is what the loop computes, in the memory of the result. None if another input is that, too,
-    or if the loop has only handed on what it was given.
+    The kernel's first input is the result of the loop, stored in the memory of the final result. None if another input
+    is the loop's result, too, or if the loop folds away as a pure copy.
     """
     first, *others = wiring.consumer
     numbers = [number for number in others if number is not None]
@@ -177,9 +177,9 @@ def merge_prologue(
 def merge(
     module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
 ) -> func.FuncOp | None:
-    """A new prim func `symbol` of `module` that does what `producer`, then `consumer` do.
+    """Create a prim func `symbol` in `module` that does the work of `producer`, then of `consumer`.
 
-    None if upstream's fusion does not make the loops of one of them of both.
+    None if MLIR's linalg fusion does not merge their loops.
     """
     reads = reads_of(consumer, [i for i, number in enumerate(wiring.consumer) if number is None])
     if not reads:
@@ -209,7 +209,7 @@ def inlined(
     reads: Sequence[Read] | None = None,
     mark: str | None = None,
 ) -> ir.Module:
-    """A module of its own, with a function `symbol` that does what both do.
+    """A separate module with a function `symbol` that does the work of both.
 
     `reads` is as for `_caller`; the loop of `consumer` gets the attribute `mark`.
     """
@@ -226,7 +226,7 @@ def inlined(
 
 
 def put_before(consumer: func.FuncOp, merged: func.FuncOp) -> func.FuncOp:
-    """A private copy of a function, in the module of `consumer`."""
+    """Copy a function as private into the module of `consumer`, in front of it."""
     merged.attributes["sym_visibility"] = ir.StringAttr.get("private")
     with ir.InsertionPoint(consumer):
         copy: func.FuncOp = merged.operation.clone().opview
@@ -234,7 +234,7 @@ def put_before(consumer: func.FuncOp, merged: func.FuncOp) -> func.FuncOp:
 
 
 def named(module: ir.Module, symbol: str) -> func.FuncOp:
-    """The function of a module that is called so."""
+    """The function of a module with this symbol."""
     return functions(module)[symbol]
 
 
@@ -245,9 +245,9 @@ def _caller(
     symbol: str,
     reads: Sequence[Read] | None = None,
 ) -> None:
-    """A function that calls `producer`, then `consumer`, to be inlined.
+    """Create a function that calls `producer`, then `consumer`, to be inlined.
 
-    `reads`: how `consumer` reads the result of `producer`; without it both write the same tensor.
+    `reads`: the reads of the result of `producer` by `consumer`; if None, both write the same tensor.
     """
     ins: dict[int, ir.Type] = {}
     for function, numbers in ((producer, wiring.producer), (consumer, wiring.consumer)):
@@ -279,7 +279,7 @@ def _scratch(
     reads: Sequence[Read],
     known: Mapping[int, ir.Value],
 ) -> ir.Value:
-    """An uninitialised tensor for the result of `producer`, the sizes of which are those that it is read with."""
+    """An uninitialised tensor for the result of `producer`, sized by the way `consumer` reads it."""
     type_ = ir.RankedTensorType(producer.type.results[0])
 
     def size(axis: int) -> int | ir.Value:
@@ -295,9 +295,9 @@ def _scratch(
 
 
 def unsized_axes(producer: func.FuncOp, consumer: func.FuncOp, numbers: Sequence[int]) -> list[int]:
-    """The axes of the result of `producer` whose sizes a merged prim func finds at none of its tensors.
+    """The axes of the result of `producer` whose sizes no tensor argument of the merged prim func has.
 
-    `numbers`: which inputs of `consumer` are that result.
+    `numbers`: the inputs of `consumer` that are that result.
     """
     type_ = ir.RankedTensorType(producer.type.results[0])
     reads = reads_of(consumer, numbers) or []
@@ -311,7 +311,7 @@ def unsized_axes(producer: func.FuncOp, consumer: func.FuncOp, numbers: Sequence
 def _size_of(
     producer: func.FuncOp, consumer: func.FuncOp, reads: Sequence[Read], axis: int
 ) -> tuple[int | None, int] | None:
-    """Where an axis of the result of `producer` is found: the number of an input (None: the result), and an axis."""
+    """The source of the size of an axis of `producer`'s result: an input's position (None: the result) and its axis."""
     for read in reads:
         expr = read.map.results[axis]
         own = maps_of(read.loop)[-1]

@@ -1,4 +1,4 @@
-"""Loops whose result is read in slices, or whose input is written in slices, become loops over these slices."""
+"""Restriction of loops to slices, if their result is read in slices or their input is a concatenation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Size: TypeAlias = "int | ir.Value"
 
 @dataclass(frozen=True)
 class Cut:
-    """A part of an axis, or of a loop: where it starts, how long it is, and its step."""
+    """A range of an axis or loop: offset, size and stride."""
 
     offset: Size
     size: Size
@@ -23,9 +23,9 @@ class Cut:
 
 
 def separate_slices(function: func.FuncOp) -> None:
-    """Move slices of the results of loops to the inputs of the loops, and loops over concatenations into their parts.
+    """Move slices of loop results to the loop inputs, and split loops over concatenations by part.
 
-    Loops that are read by several loops are cloned for each. What does not fit stays as it is.
+    A loop with several reading loops is cloned for each of them. Other ops are unchanged.
     """
     for loop in loops_of(function):
         _over_parts(loop)
@@ -40,7 +40,7 @@ def separate_slices(function: func.FuncOp) -> None:
 
 
 def write_into(function: func.FuncOp, out: ir.Value) -> None:
-    """Let loops write into `out`, or the slices of it that they make: upstream's fusion gives them new tensors."""
+    """Redirect loops to write into `out` or slices of it; MLIR's fusion gives them new tensors."""
     returned = entry_block(function).operations[-1].operation.operands[0]
     loop = defining_op(returned)
     if loop is not None and loop.name in LOOPS and is_parallel(loop) and not _updates(loop):
@@ -51,7 +51,7 @@ def write_into(function: func.FuncOp, out: ir.Value) -> None:
     for piece in pieces:
         loop = defining_op(piece.operands[0])
         assert loop is not None
-        if len(list(loop.results[0].uses)) > 1:  # equal parts, of which CSE made one
+        if len(list(loop.results[0].uses)) > 1:  # equal parts that CSE merged
             with ir.InsertionPoint(piece):
                 loop = loop.clone().operation
             piece.operands[0] = loop.results[0]
@@ -62,7 +62,7 @@ def write_into(function: func.FuncOp, out: ir.Value) -> None:
 
 
 def _updates(loop: ir.Operation) -> bool:
-    """Whether a loop reads what its output holds."""
+    """True if a loop reads the initial contents of its output."""
     inside = entry_block(loop).arguments
     return loop.name != "linalg.copy" and any(True for _ in inside[len(inside) - 1].uses)
 
@@ -72,7 +72,7 @@ def _ops(function: func.FuncOp, name: str) -> list[ir.Operation]:
 
 
 def _is_plain(loop: ir.Operation) -> bool:
-    """Whether a loop is parallel, computes its result in place, and does not look at where it is."""
+    """True if a loop is parallel with an identity output map and does not use its iteration indices."""
     inside = [op.operation.name for op in entry_block(loop).operations]
     maps = maps_of(loop)
     return (
@@ -84,7 +84,7 @@ def _is_plain(loop: ir.Operation) -> bool:
 
 
 def _over_parts(loop: ir.Operation) -> None:
-    """A loop over a concatenation becomes a concatenation of loops."""
+    """Replace a loop over a concatenation by a concatenation of loops."""
     if not _is_plain(loop):
         return
     maps = maps_of(loop)
@@ -111,7 +111,7 @@ def _over_parts(loop: ir.Operation) -> None:
 
 
 def _cut_axes(pieces: Sequence[ir.Operation]) -> list[int]:
-    """The axes along which the pieces follow each other."""
+    """The axes along which the pieces are concatenated."""
     found = set()
     for piece in pieces:
         found |= {axis for axis, cut in enumerate(_cuts_of(piece)) if not _is(cut.offset, 0)}
@@ -119,7 +119,7 @@ def _cut_axes(pieces: Sequence[ir.Operation]) -> list[int]:
 
 
 def _move_slice(op: ir.Operation, loop: ir.Operation) -> None:
-    """A slice of a loop's result becomes the result of a loop over slices."""
+    """Replace a slice of a loop's result by a loop over slices."""
     type_ = ir.RankedTensorType(op.results[0].type)
     whole = ir.RankedTensorType(loop.results[0].type)
     cuts = _cuts_of(op)
@@ -139,7 +139,7 @@ def _move_slice(op: ir.Operation, loop: ir.Operation) -> None:
 
 
 def _fold_copy(copy: ir.Operation) -> None:
-    """A copy goes whose operand another loop makes, or whose result is an operand of another loop."""
+    """Remove a copy whose operand a loop computes, or whose result a loop reads."""
     source = defining_op(copy.operands[0])
     made = source is not None and source.name in LOOPS
     if made or any(use.owner.operation.name in LOOPS for use in copy.results[0].uses):
@@ -148,7 +148,7 @@ def _fold_copy(copy: ir.Operation) -> None:
 
 
 def _clone_for_users(loop: ir.Operation) -> None:
-    """One loop per loop that reads it: upstream fuses those that are read once."""
+    """Clone a loop for each loop that reads it: MLIR fuses only producers with one use."""
     users = [use.owner.operation for use in loop.results[0].uses]
     readers = list(dict.fromkeys(user for user in users if user.name in LOOPS))
     for reader in readers[1:]:
@@ -160,7 +160,7 @@ def _clone_for_users(loop: ir.Operation) -> None:
 
 
 def _part(value: ir.Value, map_: ir.AffineMap, window: Mapping[int, Cut]) -> ir.Value:
-    """The part of a loop's input that a window of the loops reads."""
+    """The slice of a loop's input that a window of the iteration space reads."""
     if not isinstance(value.type, ir.RankedTensorType):
         return value
     cut = {
@@ -172,7 +172,7 @@ def _part(value: ir.Value, map_: ir.AffineMap, window: Mapping[int, Cut]) -> ir.
 
 
 def _all_cuts(value: ir.Value, known: Mapping[int, Cut]) -> list[Cut]:
-    """Cuts of all axes of a tensor; those that are not known are whole."""
+    """The cuts of all axes of a tensor; axes not in `known` are whole."""
     type_ = ir.RankedTensorType(value.type)
     return [known.get(axis) or Cut(0, _size(value, axis), 1) for axis in range(type_.rank)]
 
@@ -211,7 +211,7 @@ def _mixed(values: Sequence[Size]) -> tuple[list[ir.Value], list[int]]:
 
 
 class _Operands(NamedTuple):
-    """What the builders of ``tensor.extract_slice`` and ``tensor.insert_slice`` take for a list of cuts."""
+    """The arguments that the builders of ``tensor.extract_slice`` and ``tensor.insert_slice`` take for cuts."""
 
     offsets: list[ir.Value]
     sizes: list[ir.Value]
@@ -240,7 +240,7 @@ def _insert(part: ir.Value, into: ir.Value, cuts: Sequence[Cut]) -> ir.Value:
 
 
 def _rebuilt(loop: ir.Operation, inputs: Sequence[ir.Value], out: ir.Value) -> ir.Value:
-    """The result of the same loop over other tensors."""
+    """The result of the same loop with other inputs and output."""
     if loop.name == "linalg.copy":
         copied: ir.Value = linalg.copy(inputs[0], outs=[out])
         return copied

@@ -1,4 +1,4 @@
-"""Prim funcs on memory that take a loop over their result as an epilogue: in each store of an element of it."""
+"""Epilogues of prim funcs on buffers: a loop over the result is applied to each element at its store."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ ELEMENTWISE = ("arith.", "math.")
 
 
 def on_buffers(function: func.FuncOp) -> bool:
-    """Whether a prim func works on memory: schedules do, and prim funcs that users write."""
+    """True if a prim func works on buffers, as schedules and user-written prim funcs do."""
     return PRIM_FUNC in function.attributes and not function.type.results and not function.is_external
 
 
 def against_stored_epilogue(
     producer: func.FuncOp, result: int, consumer: func.FuncOp, reads: Sequence[int]
 ) -> str:
-    """Why the loop `consumer` is not done where `producer` stores its result, its argument number `result`; else "".
+    """The reason against applying the loop `consumer` at the stores of `producer` to its argument `result`; else "".
 
-    What is computed of an element must depend on the element as it is in the end, so the result is stored to only.
-    `reads`: which inputs of `consumer` are the result.
+    The loop must see final elements, so `producer` may only store to the result. `reads`: the inputs of `consumer` that
+    are the result.
     """
     if not on_buffers(producer):
         return f"{producer.name.value} does not work on memory"
@@ -39,7 +39,7 @@ def against_stored_epilogue(
 
 
 def _against_loop(consumer: func.FuncOp, numbers: Sequence[int]) -> str:
-    """Why a loop is not computed element by element; "" if it can be."""
+    """The reason why a loop cannot be computed element by element; "" if it can."""
     found = reads_of(consumer, numbers)
     if kind_of(consumer) != "loop" or not found:
         return "not one loop over the result"
@@ -73,7 +73,7 @@ def _is_tensor(value: ir.Value) -> bool:
 
 
 def _can_copy(value: ir.Value) -> bool:
-    """Whether a value is one of the body, an argument, or scalar arithmetic on these."""
+    """True if a value is a scalar argument, or scalar arithmetic on such values, and can be cloned."""
     op = defining_op(value)
     if op is None:
         return not _is_tensor(value)
@@ -86,9 +86,9 @@ def _can_copy(value: ir.Value) -> bool:
 def merge_into_stores(
     module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
 ) -> func.FuncOp | None:
-    """A new prim func `symbol` of `module`: `producer`, which stores what the loop `consumer` computes of its elements.
+    """Create a prim func `symbol` in `module`: `producer`, which applies the loop `consumer` to elements at the store.
 
-    It works on memory. `against_stored_epilogue` has said nothing against it.
+    The result works on buffers. Requires that `against_stored_epilogue` returns "".
     """
     merged: func.FuncOp = producer.operation.clone().opview
     merged.operation.attributes["sym_name"] = ir.StringAttr.get(symbol)
@@ -128,9 +128,9 @@ def merge_into_stores(
 
 @dataclass
 class _Element:
-    """One element of a loop, computed where what it reads is stored.
+    """One element of a loop, computed where its input is stored.
 
-    `inputs`: the buffers of the loop's inputs, None for what is stored; `out`: that of its result; `index`: the
+    `inputs`: the buffers of the loop's inputs, None for the stored value; `out`: the buffer of its result; `index`: the
     ``index`` arguments of its prim func.
     """
 
@@ -142,7 +142,7 @@ class _Element:
     known: dict[ir.Value, ir.Value] = field(default_factory=dict)
 
     def emit(self) -> None:
-        """Store the element of the loop in the place of what is stored."""
+        """Store the computed element in place of the original store."""
         (loop,) = loops_of(self.function)
         indices = list(self.store.operands)[2:]
         block = entry_block(loop)
@@ -174,7 +174,7 @@ class _Element:
         return memref.load(buffer, place)
 
     def _copied(self, value: ir.Value) -> ir.Value:
-        """A value of the loop's function as it is here."""
+        """Clone a value of the loop's function to the store."""
         if value in self.known:
             return self.known[value]
         op = defining_op(value)

@@ -1,4 +1,4 @@
-"""Contractions that read an operand in another order of its axes, in place of a permuted copy."""
+"""Contractions that read a transposed operand in place of a permuted copy."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from relax_mlir.transform.native_pipeline import run_native
 
 
 def against_transpose(producer: func.FuncOp, consumer: func.FuncOp, numbers: Sequence[int]) -> str:
-    """Why a contraction does not read its inputs `numbers` as they are before `producer` permutes them; "" if it may.
+    """The reason why a contraction cannot read its inputs `numbers` without the permuted copy; "" if it can.
 
-    Kernels of contractions take matrices with any strides, if axes that are one (the rows of several batches, say) lie
-    in memory as one, and those that only count matrices are not the ones with elements next to each other.
+    Contraction kernels take matrices with any strides, under two conditions. Axes that are merged (the rows of several
+    batches, say) must be adjacent in memory in the same order, and a batch axis must not be the contiguous one.
     """
     order = permutation_of(producer)
     if order is None or not is_contraction(consumer):
@@ -48,7 +48,7 @@ def against_transpose(producer: func.FuncOp, consumer: func.FuncOp, numbers: Seq
 def merge_transpose(
     module: ir.Module, producer: func.FuncOp, consumer: func.FuncOp, wiring: Wiring, symbol: str
 ) -> func.FuncOp | None:
-    """A new prim func `symbol` of `module`: the contraction `consumer` of what the permutation `producer` reads."""
+    """Create a prim func `symbol` in `module`: the contraction `consumer` on the unpermuted input of `producer`."""
     scratch = inlined(producer, consumer, wiring, symbol, [])
     merged = named(scratch, symbol)
     copies, total = loops_of(merged), _fill_and_sums(merged)[1]
@@ -56,7 +56,7 @@ def merge_transpose(
     assert order is not None
     operands, maps = list(total.operands), [attribute.value for attribute in linalg.get_indexing_maps(total)]
     for place, value in enumerate(operands):
-        if copies and value == copies[0].results[0]:  # none is left of one that moves nothing
+        if copies and value == copies[0].results[0]:  # an identity permutation leaves no copy
             results = [maps[place].results[axis] for axis in order]
             operands[place] = copies[0].operands[0]
             maps[place] = ir.AffineMap.get(maps[place].n_dims, 0, results)
@@ -69,7 +69,7 @@ def merge_transpose(
 
 
 def permutation_of(function: func.FuncOp) -> list[int] | None:
-    """For each axis of what a prim func reads the axis of its result, if it only copies one tensor so; else None."""
+    """The result axis of each input axis, if a prim func only copies one permuted tensor; else None."""
     loops = loops_of(function)
     if kind_of(function) != "loop" or len(loops[0].operands) != 2 or loops[0].name != "linalg.generic":
         return None
@@ -85,20 +85,20 @@ def permutation_of(function: func.FuncOp) -> list[int] | None:
 
 
 def _dims(map_: ir.AffineMap) -> list[int] | None:
-    """The dimension that each axis follows; None if some axis is computed."""
+    """The loop dimension that indexes each axis; None if an index is computed."""
     exprs = list(map_.results)
     dims = [x.position for x in exprs if isinstance(x, ir.AffineDimExpr)]
     return dims if len(dims) == len(exprs) else None
 
 
 def _fill_and_sums(function: func.FuncOp) -> tuple[ir.Operation, ir.Operation]:
-    """The two last ops of linalg in a contraction."""
+    """The last two linalg ops of a contraction: the fill and the accumulation."""
     ops = [op.operation for op in function.entry_block.operations if op.operation.name.startswith("linalg.")]
     return ops[-2], ops[-1]
 
 
 def _replace(total: ir.Operation, operands: Sequence[ir.Value], maps: Sequence[ir.AffineMap]) -> None:
-    """Put a generic in the place of a contraction, with the same body."""
+    """Replace a contraction by a ``linalg.generic`` with the same body."""
     out = _dims(maps[-1]) or ()
     kinds = ["parallel" if dim in out else "reduction" for dim in range(maps[0].n_dims)]
     body = entry_block(total)

@@ -1,4 +1,4 @@
-"""What `fuse-ops` did, and why: the records, and the text of ``relax-opt --explain-fusion``."""
+"""The decisions of `fuse-ops` with their reasons, and the text of ``relax-opt --explain-fusion``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from relax_mlir import terminal
 
 @dataclass(frozen=True)
 class FusionDecision:
-    """Whether the call of `producer` became one with the call of `consumer`, in function `function`, and why.
+    """One decision: the calls of `producer` and `consumer` in `function` fused or not, and why.
 
-    `patterns` are those of both prim funcs; `saved`: the bytes that are neither written nor read again, as a
-    formula of the function's symbols ("" where nothing fused); `place`: where the producer comes from.
+    `patterns` are the patterns of both prim funcs. `saved` is the memory traffic saved in bytes, as a formula of the
+    function's symbols ("" if not fused). `place` is the location of the producer.
     """
 
     function: str
@@ -35,9 +35,9 @@ class FusionReport:
     decisions: list[FusionDecision] = field(default_factory=list)
 
     def render(self, width: int | None = None) -> str:
-        """The decisions as text of `width` columns (that of the terminal if not given).
+        """The decisions as text of `width` columns (default: the width of the terminal).
 
-        Equal ones of a function are one, with their number; those that fused come first.
+        Equal decisions in a function are shown once, with their count; fused calls come first.
         """
         columns = width or terminal.width()
         groups: dict[tuple[str, ...], list[FusionDecision]] = {}
@@ -51,11 +51,11 @@ class FusionReport:
 
 
 INDENT = 9
-"""Of further lines of what stands behind the mark."""
+"""Indentation of continuation lines."""
 
 
 def _lines(decision: FusionDecision, times: int, width: int) -> Iterator[str]:
-    """What was decided, why, and where the producer comes from."""
+    """The lines of one decision: the result, the reason, and the location of the producer."""
     d = decision
     mark, link = ("fused", "into") if d.fused else ("apart", "from")
     producer, consumer = (f"{n} ({p})" for n, p in zip((d.producer, d.consumer), d.patterns, strict=True))
@@ -73,7 +73,7 @@ _report: ContextVar[FusionReport | None] = ContextVar("fusion_report", default=N
 
 @contextmanager
 def explain_fusion() -> Iterator[FusionReport]:
-    """The decisions of every `fuse-ops` that runs within, `build` included.
+    """Record the decisions of every `fuse-ops` run in the context, including those of `build`.
 
     Example: ``with explain_fusion() as report: rx.build(module)``, then ``print(report.render())``.
     """
@@ -86,5 +86,5 @@ def explain_fusion() -> Iterator[FusionReport]:
 
 
 def current_report() -> FusionReport | None:
-    """The report that is being made; None if nobody asked for one."""
+    """The report that is being recorded, or None."""
     return _report.get()

@@ -1,8 +1,8 @@
-"""Calls of prim funcs move into the branches of a conditional, where they fuse with what is computed there.
+"""Sinking of prim func calls into the branches of a conditional, where they fuse.
 
-A conditional among implementations of an op (`relax_mlir.lowering.legalize.conditional_calls`) gives the result of the
-one that is taken. A loop over that result is written into each branch; so is a loop that makes an operand for the
-branches alone. That is done if one of the branches fuses it; the others compute it by a call of its own.
+A conditional between implementations of an op (`relax_mlir.lowering.legalize.conditional_calls`) yields the result
+of the selected one. A loop over that result is copied into each branch, and so is a loop that computes an operand
+only for the branches. This is done if at least one branch fuses the loop; the other branches call it separately.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from relax_mlir.passes.fusion.prim_calls import CALL_TIR, PrimCall
 
 IF = "scf.if"
 Fuses = Callable[[PrimCall, PrimCall], bool]
-"""Whether the call that makes an operand fuses with the call that uses it, as its only user."""
+"""True if the call that defines an operand fuses with the call that uses it, as its only user."""
 
 
 def sink_epilogues(block: ir.Block, fuses: Fuses) -> None:
-    """Move each call into the branches of the conditional that makes an operand of it, if that lets it fuse."""
+    """Move each call into the branches of the conditional that defines its operand, if that lets it fuse."""
     epoch, epochs = 0, dict[ir.Value, int]()
     for op in [view.operation for view in block.operations]:
         if op.name == IF:
@@ -47,21 +47,21 @@ def sink_epilogues(block: ir.Block, fuses: Fuses) -> None:
 
 
 def _reading(call: PrimCall, value: ir.Value, producer: PrimCall) -> PrimCall:
-    """A call that reads the result of `producer` in the place of a value."""
+    """A call that reads the result of `producer` in place of `value`."""
     made = producer.op.results[0]
     operands = [made if operand == value else operand for operand in call.operands]
     return PrimCall(call.op, call.callee, operands, call.index_exprs)
 
 
 def _are_before(call: PrimCall, value: ir.Value, branch: ir.Operation) -> bool:
-    """Whether the other operands of a call are made before a conditional in the same block."""
+    """True if the other operands of a call are defined before a conditional in the same block."""
     others = [operand for operand in call.operands if operand != value]
     made = [op for op in map(defining_op, others) if op is not None and op.block == branch.block]
     return all(op.is_before_in_block(branch) for op in made)
 
 
 def _producers(branch: ir.Operation, number: int) -> Iterator[PrimCall]:
-    """The calls that make a result of a conditional, those of conditionals in it included."""
+    """The calls that define a result of a conditional, including those in nested conditionals."""
     for region in branch.regions:
         (block,) = region.blocks
         value = block.operations[len(block.operations) - 1].operation.operands[number]
@@ -75,7 +75,7 @@ def _producers(branch: ir.Operation, number: int) -> Iterator[PrimCall]:
 
 
 def _sink(call: PrimCall, branch: ir.Operation, number: int) -> ir.Operation:
-    """Write a call into all branches of a conditional; gives the conditional that takes its place."""
+    """Copy a call into all branches of a conditional; returns the new conditional."""
     types = [result.type for result in branch.results]
     types[number] = call.op.results[0].type
     with ir.InsertionPoint(branch):
@@ -108,7 +108,7 @@ def _sink(call: PrimCall, branch: ir.Operation, number: int) -> ir.Operation:
 
 
 def sink_prologues(block: ir.Block, fuses: Fuses) -> None:
-    """Move each call whose result the branches of one conditional use alone into these, if that lets it fuse."""
+    """Move each call whose only users are in the branches of one conditional into these, if that lets it fuse."""
     for op in reversed([view.operation for view in block.operations]):
         call = PrimCall.of(op) if op.name == CALL_TIR else None
         if call is None or call.info is None:
@@ -133,7 +133,7 @@ def _is_pure_between(first: ir.Operation, last: ir.Operation) -> bool:
 
 
 def _sink_before_users(call: PrimCall, branch: ir.Operation) -> None:
-    """Write a call into each branch that uses its result."""
+    """Copy a call into each branch that uses its result."""
     result = call.op.results[0]
     for region in branch.regions:
         block = region.blocks[0]

@@ -1,4 +1,4 @@
-"""Pass ``call-tir-rewrite``: destination-passing calls get destinations in explicit memory."""
+"""Pass ``call-tir-rewrite``: allocate explicit memory for the results of destination-passing calls."""
 
 from __future__ import annotations
 
@@ -51,20 +51,19 @@ from relax_mlir.transform import FunctionPass, PassContext
 class CallTIRRewrite(FunctionPass):
     """Allocate the results of `call_tir`, `call_tir_inplace` and `call_dps_packed`, and pass them as arguments.
 
-    Every result gets a storage and a tensor in it; both are killed behind the last use of the tensor and of what
-    shares its memory, on every branch for itself. What is returned, yielded or given to a packed function is not
-    killed. A tensor that a packed function may change, or whose memory a result takes, is copied first, unless nothing
-    else reads it.
+    Every result gets a storage and a tensor in it. Both are killed after the last use of the tensor and its aliases, on
+    each branch separately. A tensor that is returned, yielded or passed to a packed function is not killed. A tensor
+    that a packed function may change, or whose memory a result reuses, is copied first, unless it has no other reader.
 
-    Needs level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``). A function in explicit memory
-    stays as it is.
+    Requires level R1 without dataflow blocks (``legalize-ops``, ``to-non-dataflow``). A function in explicit memory is
+    unchanged.
     """
 
     name: ClassVar[str] = "call-tir-rewrite"
     lowers: ClassVar[bool] = True
 
     def run_on_function(self, function: func.FuncOp, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` for a function that is not at that level."""
+        """Raises `UnsupportedError` for a function in another form."""
         _require_form(function)
         names = {op.name for op in _walk(entry_block(function))}
         if not names & (ops_with(HasDestination) | {"relax.distinct"}) and names & ops_with(OnMemory):
@@ -107,14 +106,14 @@ def _walk(block: ir.Block) -> Iterator[ir.Operation]:
 
 @dataclass
 class _Rewriter:
-    """Rewrites calls; remembers storages with their tensors, and results of packed calls that only borrow."""
+    """Rewrites calls; records storages with their tensors, and results of packed calls that do not retain arguments."""
 
     allocated: list[tuple[ir.Value, ir.Value]] = field(default_factory=list)
     borrowing: set[ir.Value] = field(default_factory=set)
     owned: set[ir.Value] = field(default_factory=set)
-    """Tensors in memory of their own, which a packed function may change if nothing else reads them."""
+    """Tensors in separate memory, which a packed function may change if they have no other reader."""
     fillers: dict[ir.Value, list[ir.Operation]] = field(default_factory=dict)
-    """Tensors, each with the tuples (of calls) and copies by which it gets its elements."""
+    """Tensors by the ops that write their elements: argument tuples of calls, and copies."""
 
     def rewrite(self, op: ir.Operation) -> None:
         if op.name == "relax.call_tir":
@@ -149,7 +148,7 @@ class _Rewriter:
         ir.Operation.create(name, operands=operands, attributes=call_attributes(callee, len(outs)))
 
     def _call_tir_inplace(self, op: ir.Operation) -> None:
-        """Results take the memory of arguments, or of copies where the old elements are needed."""
+        """Reuse the memory of arguments for results, or of copies if the old elements are still needed."""
         defining = defining_op(op.operands[0])
         results: list[ir.Value] = []
         fresh: list[ir.Value] = []
@@ -228,7 +227,7 @@ class _Rewriter:
         return tensor
 
     def _call_packed(self, op: ir.Operation) -> None:
-        """Let the call have tensors of its own, which it may change."""
+        """Copy tensor arguments that the call may change and that others read."""
         defining = defining_op(op.operands[0])
         if defining is None or defining.name != TUPLE:
             return
@@ -245,7 +244,7 @@ class _Rewriter:
                     self.owned.add(updated.results[0])
 
     def _is_owned(self, value: ir.Value, call: ir.Operation, defining: ir.Operation) -> bool:
-        """Whether nothing but `call` needs the elements that `value` has before it."""
+        """True if only `call` needs the elements that `value` holds before it."""
         producer = defining_op(value)
         if value not in self.owned or producer is None or producer.block != call.block:
             return False
@@ -268,7 +267,7 @@ class _Rewriter:
         return copy
 
     def _copy_of_unknown_size(self, value: ir.Value, call: ir.Operation) -> ir.Value:
-        """A copy that the machine allocates, as nobody knows the size of the tensor before."""
+        """A copy allocated by the virtual machine, for a tensor whose size is unknown at compile time."""
         with ir.InsertionPoint(call):
             copy = ir.Operation.create(
                 CallPurePackedOp.OPERATION_NAME,
@@ -285,7 +284,7 @@ class _Rewriter:
 
 
 def shape_value(dims: Sequence[Dim]) -> ir.Value:
-    """A shape value of the given dimensions, made at the current insertion point."""
+    """A shape value of the given dimensions, created at the current insertion point."""
     return ir.Operation.create(
         ShapeExprOp.OPERATION_NAME,
         results=[Shape(dims).to_type()],
@@ -294,7 +293,7 @@ def shape_value(dims: Sequence[Dim]) -> ir.Value:
 
 
 def _updates(call: ir.Operation) -> Iterator[ir.Operation]:
-    """The ``relax.updated`` ops of `call`: those that follow it at once."""
+    """The ``relax.updated`` ops that immediately follow `call`."""
     following = next_op(call)
     while following is not None and following.name == "relax.updated":
         yield following
@@ -315,7 +314,7 @@ def _replace(op: ir.Operation, outs: Sequence[ir.Value]) -> None:
 
 
 def _fold_tuples(function: func.FuncOp) -> None:
-    """Let fields of tuples that are made in the function be used directly, so that lifetimes do not mix."""
+    """Replace fields of `tuple` ops by their operands, so that lifetimes stay separate."""
     for op in list(_walk(entry_block(function))):
         defining = defining_op(op.operands[0]) if op.name == TupleGetItemOp.OPERATION_NAME else None
         if defining is not None and defining.name == TUPLE:
@@ -328,7 +327,7 @@ def _fold_tuples(function: func.FuncOp) -> None:
 
 
 def _kill(function: func.FuncOp, rewriter: _Rewriter) -> None:
-    """End every tensor, and its storage, behind its last use."""
+    """Kill every tensor, and its storage, after its last use."""
     lifetimes = Lifetimes(function, rewriter.borrowing)
     ends = [(storage, tensor, lifetimes.ends(tensor)) for storage, tensor in rewriter.allocated]
     points = InsertionPoints()

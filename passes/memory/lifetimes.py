@@ -1,7 +1,7 @@
-"""Lifetimes of tensors in Relax functions: what shares a tensor's memory, and where its last use is.
+"""Lifetimes of tensors in Relax functions: aliases of a tensor and its last uses.
 
-A tensor *escapes* its block where something outside may still hold it: it is returned, yielded by the block, or
-given to a packed function, which may keep it.
+A tensor *escapes* its block if something outside may still hold it: it is returned, yielded by the block, or passed
+to a packed function, which may retain it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from relax_mlir.mlir import func, ir
 
 @dataclass(frozen=True)
 class Place:
-    """Where an op is put: behind `after`, or at the start of `block`."""
+    """An insertion position: after the op `after`, or at the start of `block`."""
 
     block: ir.Block
     after: ir.Operation | None
 
     def insertion_point(self) -> ir.InsertionPoint:
-        """The point after what ends there already; `InsertionPoints` looks for it once per place."""
+        """The point after the kills that are already there; `InsertionPoints` computes it once per place."""
         op = first_op(self.block) if self.after is None else next_op(self.after)
         while op is not None and has_trait(op, EndsLife):
             op = next_op(op)
@@ -31,9 +31,9 @@ class Place:
 
 
 class InsertionPoints(dict[Place, ir.InsertionPoint]):
-    """The insertion point of each place, computed at its first use: many tensors may end at one place.
+    """The insertion point of each place, computed on first use: many tensors may end at one place.
 
-    Until the last of them is used, no op is erased.
+    No op may be erased until the last of them is used.
     """
 
     def __missing__(self, place: Place) -> ir.InsertionPoint:
@@ -43,9 +43,9 @@ class InsertionPoints(dict[Place, ir.InsertionPoint]):
 
 @dataclass
 class Lifetimes:
-    """Where the tensors of one function end. `borrowing`: results of packed calls that keep nothing they are given.
+    """Ends of the tensors of one function. `borrowing`: results of packed calls that do not retain their arguments.
 
-    An op is found by its operands (its hash depends on them): ask for all places before the function changes.
+    Ops are hashed by their operands: compute all places before the function changes.
     """
 
     function: func.FuncOp
@@ -63,7 +63,7 @@ class Lifetimes:
                     self._number(inner)
 
     def ends(self, value: ir.Value) -> list[Place]:
-        """The places, one on every path, behind the last use of `value`, the result of an op; none if it escapes."""
+        """The places after the last use of `value`, the result of an op, one per path; empty if it escapes."""
         home = value.owner.operation.block
         users, sharing = self._uses(value)
         if users is None:
@@ -73,10 +73,10 @@ class Lifetimes:
     def places(
         self, home: ir.Block, users: list[ir.Operation], sharing: set[ir.Operation] | None = None
     ) -> list[Place]:
-        """Places in `home` and the branches in it, one on every path, behind the last of `users`.
+        """Places in `home` and its branches after the last of `users`, one per path.
 
-        `sharing`: ops whose results share the memory, so that a branch must not end it. None, if a user is
-        outside of `home`, or its terminator.
+        `sharing`: ops whose results share the memory, so that a branch must not end it. Empty if a user is outside of
+        `home` or is its terminator.
         """
         outer = [ancestor for user in users if (ancestor := enclosing_op_in(home, user)) is not None]
         if len(outer) < len(users):
@@ -96,7 +96,7 @@ class Lifetimes:
             return
         last = max(inside, key=self._position.__getitem__)
         if next_op(last) is None:
-            return  # the terminator takes it out of the block
+            return  # the terminator yields it
         branches = [region.blocks[0] for region in last.regions if len(region.blocks)]
         splits = last.name == "scf.if" and len(branches) == 2 and last not in sharing
         if not splits or last in inside[last]:
@@ -106,7 +106,7 @@ class Lifetimes:
             yield from self._places(branch, inside[last], sharing)
 
     def _uses(self, value: ir.Value) -> tuple[list[ir.Operation] | None, set[ir.Operation]]:
-        """The ops that use `value` or what shares its memory (None: it escapes), and those whose results share it."""
+        """The users of `value` and its aliases (None: it escapes), and the ops whose results alias it."""
         seen, todo = {value}, [value]
         users: list[ir.Operation] = []
         sharing: set[ir.Operation] = set()
@@ -126,7 +126,7 @@ class Lifetimes:
 
 
 def _aliases(op: ir.Operation, operand: int) -> list[ir.Value]:
-    """What may be the same memory as operand `operand` of `op`, because of it."""
+    """The values that may alias operand `operand` of `op` because of this op."""
     if has_trait(op, ReadsTensors, CapturesTensors):
         return []
     if op.name in ("scf.yield", "scf.condition"):

@@ -1,4 +1,4 @@
-"""Pass ``static-plan-block-memory``: tensors that never live at the same time share a storage."""
+"""Pass ``static-plan-block-memory``: share storages between tensors with disjoint lifetimes."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from relax_mlir.transform import FunctionPass, PassContext
 SYMBOL_BOUNDS = "relax.symbol_bounds"
 
 MAX_SIZES = 64
-"""With so many sizes of free storages another one is compared: a proof takes microseconds, and programs are long."""
+"""Maximum number of free sizes that a storage is compared with: a proof takes microseconds, and programs are long."""
 
 _Where: TypeAlias = tuple[str, str]
-"""The device and the scope of a storage."""
+"""Device and scope of a storage."""
 _Known: TypeAlias = ChainMap[str, int]
-"""Symbols, each with the number of storages that are allocated before it is defined."""
+"""Symbols, each with the number of storages that are allocated before its definition."""
 
 
 class StaticPlanBlockMemory(FunctionPass):
-    """Let tensors use the storages of others that have ended, where one size is provably at least the other.
+    """Reuse storages of dead tensors for later ones, if the sizes are provably ordered.
 
-    The proofs are symbolic, with the function's bounds of symbols. A storage may grow to the larger of two sizes if the
-    symbols of that are known where it is allocated. Branches of a conditional use the same storages; a loop uses
-    those that ended before it in every round. What is not killed (results, say) keeps its storage for itself.
+    Proofs are symbolic, under the function's symbol bounds. A storage may grow to the larger of two sizes if all
+    symbols of that size are defined before its allocation. The branches of a conditional share storages. Each iteration
+    of a loop reuses storages that are free before the loop. A tensor without a kill (a result, say) keeps its storage.
 
-    Needs the form that ``call-tir-rewrite`` makes.
+    Requires the form that ``call-tir-rewrite`` produces.
     """
 
     name: ClassVar[str] = "static-plan-block-memory"
@@ -60,7 +60,7 @@ class StaticPlanBlockMemory(FunctionPass):
 
 
 def symbol_bounds(function: func.FuncOp) -> Bounds:
-    """The bounds of the function's symbols that its attribute `relax.symbol_bounds` gives."""
+    """The bounds of the function's symbols, from its attribute `relax.symbol_bounds`."""
     if SYMBOL_BOUNDS not in function.attributes:
         return {}
     given = ir.DictAttr(function.attributes[SYMBOL_BOUNDS])
@@ -81,7 +81,7 @@ def _symbols_of(type_: ir.Type) -> set[str]:
 
 @dataclass(eq=False)
 class _Storage:
-    """A storage and those that are merged into it; `number`: how many storages are allocated before it."""
+    """A storage and those merged into it; `number` counts the storages allocated before it."""
 
     alloc: ir.Operation
     size: Dim
@@ -95,12 +95,12 @@ class _Storage:
         )
 
     def ends(self, lifetimes: Lifetimes) -> list[Place]:
-        """Where the last tensor of the storage has ended, on every branch."""
+        """The places after the end of the last tensor of the storage, one per path."""
         uses = [use for member in (self.alloc, *self.merged) for use in _tensor_uses(member)]
         return lifetimes.places(self.alloc.block, uses)
 
     def merge(self) -> None:
-        """Move all tensors into the one storage, and erase what kills it."""
+        """Move all tensors into this storage, and erase its kills."""
         kills = [kill for member in (self.alloc, *self.merged) for kill in _kills(member)]
         _resize(self)
         for member in self.merged:
@@ -111,7 +111,7 @@ class _Storage:
 
 
 class _Pool:
-    """Free storages by place and size, each group in the order in which its members became free."""
+    """Free storages by place (device and scope) and size, each group in the order in which its members became free."""
 
     def __init__(self, storages: Iterable[_Storage] = ()) -> None:
         self._groups: dict[tuple[_Where, Dim], dict[_Storage, None]] = {}
@@ -136,24 +136,24 @@ class _Pool:
             del self._groups[key]
 
     def equal(self, wanted: _Storage) -> _Storage | None:
-        """A storage of the very size of `wanted`."""
+        """A free storage with exactly the size of `wanted`, or None."""
         return next(iter(self._groups.get((wanted.place, wanted.size), ())), None)
 
     def candidates(self, wanted: _Storage) -> list[_Storage]:
-        """A storage of each of the last `MAX_SIZES` other sizes in the place of `wanted`."""
+        """One storage for each of the last `MAX_SIZES` sizes with the device and scope of `wanted`."""
         found = (group for (place, _), group in reversed(self._groups.items()) if place == wanted.place)
         return [next(iter(group)) for group in itertools.islice(found, MAX_SIZES)][::-1]
 
 
 class _Planner:
-    """Gives storages to tensors in program order, from a pool of those that have ended."""
+    """Assigns storages to tensors in program order, from a pool of free storages."""
 
     def __init__(self, function: func.FuncOp, bounds: Bounds) -> None:
         self._function, self._bounds = function, bounds
         self._root: dict[ir.Operation, _Storage] = {}
 
     def walk(self, block: ir.Block, pool: _Pool, symbols: _Known) -> None:
-        """Plan the storages of `block`. `pool`, changed in place: storages that are free."""
+        """Plan the storages of `block`; updates `pool`, the free storages, in place."""
         for view in block.operations:
             op = view.operation
             if op.name == MatchShapeOp.OPERATION_NAME:
@@ -201,7 +201,7 @@ class _Planner:
             chosen.size = wanted.size
 
     def _choose(self, wanted: _Storage, free: Sequence[_Storage], symbols: _Known) -> _Storage | None:
-        """A free storage of equal size, else the tightest that is large enough, else one that may grow."""
+        """A free storage of equal size, else the smallest that is large enough, else one that may grow."""
         best: _Storage | None = None
         for storage in free:
             if symbolic.prove_equal(storage.size, wanted.size, self._bounds):
@@ -217,7 +217,7 @@ class _Planner:
         return known and symbolic.prove_less_equal(storage.size, size, self._bounds)
 
     def merge(self) -> None:
-        """Rewrite the function by the plan."""
+        """Rewrite the function according to the plan."""
         lifetimes = Lifetimes(self._function)
         shared = [storage for op, storage in self._root.items() if storage.merged and op == storage.alloc]
         planned = [(s, s.ends(lifetimes)) for s in shared]
@@ -239,7 +239,7 @@ def _kills(alloc: ir.Operation) -> list[ir.Operation]:
 
 
 def _tensor_uses(alloc: ir.Operation) -> list[ir.Operation]:
-    """Where the tensors of a storage begin and end."""
+    """The allocations and kills of the tensors of a storage."""
     tensors = _users(alloc.results[0], MemoryAllocTensorOp.OPERATION_NAME)
     ends = [kill for t in tensors for kill in _users(t.results[0], MemoryKillTensorOp.OPERATION_NAME)]
     return [*tensors, *ends]

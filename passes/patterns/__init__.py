@@ -1,1 +1,1 @@
-"""Parts of a program for third-party libraries: functions of what patterns find, and code generators for them."""
+"""Offloading to third-party libraries: outlining of pattern matches, and code generators for them."""

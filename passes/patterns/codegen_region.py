@@ -1,4 +1,4 @@
-"""`CodegenRegion`: what a code generator sees of a function that was made for it, and how it replaces calls in it."""
+"""`CodegenRegion`: the interface between `run-codegen` and the code generators of libraries."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class CompositeCall:
     """A call of a composite function."""
 
     composite: str
-    """The name of the pattern, ``openblas.matmul``."""
+    """The name of the pattern, such as ``openblas.matmul``."""
     function: func.FuncOp
-    """The function, whose body holds the ops that the pattern has found."""
+    """The composite function, whose body holds the matched ops."""
     args: tuple[Value, ...]
-    """The arguments, as values that builders take."""
+    """The arguments, as values for builders."""
     result: StructInfo
-    """What is known of the result."""
+    """Struct info of the result."""
     place: str
-    """Where the program has it: ``file:line:column``."""
+    """Location of the call in the program: ``file:line:column``."""
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """The attributes of the function, those of the pattern's `attrs_getter` among them, as Python values."""
+        """The attributes of the function as Python values, including those of the pattern's `attrs_getter`."""
         return Attrs.of(self.function.operation)
 
     @property
@@ -48,14 +48,14 @@ class CompositeCall:
         return [binding_of(op) for op in body if not _is_constant(op)]
 
     def argument_of(self, operand: Value) -> Value | None:
-        """What an operand in the function is to the program around the call: an argument, or a constant; else None."""
+        """The argument or constant of the call that an operand inside the function denotes; None for other values."""
         maker = defining_op(operand.ssa)
         if maker is None:
             return self.args[ir.BlockArgument(operand.ssa).arg_number]
         return Value(maker.clone().operation.results[0]) if _is_constant(maker) else None
 
     def refuse(self, why: str) -> UnsupportedError:
-        """An error that says which call the code generator does not take, where it stands, and why."""
+        """Build the error for a call that the code generator does not support: the call, its location, and `why`."""
         ops = ", ".join(binding.op for binding in self.bindings)
         return UnsupportedError(
             f"'{self.composite}' ({ops}) at {self.place} cannot be generated: {why}; give the pattern a check that "
@@ -64,17 +64,17 @@ class CompositeCall:
 
 
 Rule = Callable[[CompositeCall], Value]
-"""Emits what computes a call, by builders; gives the value."""
+"""Emits the computation of a call with builders; returns the value."""
 
 
 class CodegenRegion:
-    """A function with ``relax.codegen``, as its code generator sees it: what builders emit becomes its new body."""
+    """A function with ``relax.codegen``, as its code generator sees it; emitted ops become the new body."""
 
     def __init__(self, function: func.FuncOp, block: ir.Block, composites: Mapping[str, func.FuncOp]) -> None:
         self.function = function
-        """The function as it was, with calls of composite functions."""
+        """The original function, with calls of composite functions."""
         self.params = tuple(map(Value, block.arguments))
-        """Its parameters, as values that builders take."""
+        """Its parameters, as values for builders."""
         self._block, self._composites = block, composites
 
     @property
@@ -84,15 +84,16 @@ class CodegenRegion:
 
     @property
     def result(self) -> StructInfo:
-        """What is known of the result."""
+        """Struct info of the result."""
         return struct_info(self.function.type.results[0])
 
     def each(self, rule: Rule) -> Value:
-        """Let `rule` emit what computes each call, in order; gives the function's result.
+        """Apply `rule` to each call, in order; returns the result of the function.
 
         Raises:
-            UnsupportedError: the function holds an op that is no call of a composite function.
-            ArgumentError, ShapeError: a rule gives no value, or one of which less is known than of the call's result.
+            UnsupportedError: the function contains an op other than a call of a composite function.
+            ArgumentError, ShapeError: a rule returns no value, or one with less precise struct info than the call's
+            result.
         """
         values: dict[ir.Value, ir.Value] = dict(
             zip(entry_block(self.function).arguments, (param.ssa for param in self.params), strict=True)
@@ -107,14 +108,14 @@ class CodegenRegion:
 
     @staticmethod
     def _place(op: ir.Operation, emitted: Sequence[ir.Operation]) -> None:
-        """Give what has been emitted for `op` its place, and the last one its name."""
+        """Set the locations of ops emitted for `op`; only the last one gets its name."""
         exact: Any = ir.Location.from_attr(op.location.attr, op.location.context)
         inner = exact.child_loc if isinstance(exact, ir.NameLoc) else op.location
         for index, made in enumerate(emitted):
             made.location = op.location if index == len(emitted) - 1 else inner
 
     def _drop_unused(self, result: ir.Value) -> None:
-        """Remove lists of arguments that only composite functions took."""
+        """Remove argument tuples that only composite functions used."""
         for view in reversed(list(self._block.operations)):
             op = view.operation
             is_list = op.name == TUPLE and not is_used(op.results[0])
@@ -160,5 +161,5 @@ class CodegenRegion:
 
 
 def _is_constant(op: ir.Operation) -> bool:
-    """Whether an op needs nothing that a function has computed."""
+    """True if an op depends on no computed value."""
     return not len(op.operands) and is_pure(op) and has_trait(op, WrittenInside, CopiedIntoFunctions)

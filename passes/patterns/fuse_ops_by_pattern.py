@@ -1,4 +1,4 @@
-"""Pass ``fuse-ops-by-pattern``: what patterns find becomes composite functions."""
+"""Pass ``fuse-ops-by-pattern``: outline pattern matches into composite functions."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from relax_mlir.symbolic import assuming
 from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 STRUCTURE = (CallPattern, TuplePattern, TupleGetItemPattern)
-"""The patterns whose ops go into the function; what others stand for are arguments."""
+"""Patterns whose matched ops move into the function; values that other patterns match become arguments."""
 
 
 @dataclass(frozen=True)
 class FuseOpsByPattern(ModulePass):
-    """Make a private function of each place where a pattern stands for ops; ``relax.composite`` is the pattern's name.
+    """Outline each match of a pattern into a private function, with the pattern's name as ``relax.composite``.
 
     `patterns`: `FusionPattern`s, tuples ``(name, pattern, annotation_patterns, check)``, or names of registered ones
-    (``openblas``: all of that library). The first one that finds something at an op has it; among finds of one pattern
-    the later op has it, so that optional parts that follow are taken. A find counts if its ops stand in one block,
-    nothing else uses what they compute between them, and the pattern's check says so. Ops of calls, tuples and fields
-    in the pattern go into the function, what the rest of it stands for becomes arguments; constants go in, too, unless
-    `bind_constants` is off. With `annotate_codegen` each is wrapped into a function for its library's code generator
-    (``relax.codegen``), else ``merge-composite-functions`` does that. `entry_functions`: the names of the functions to
-    look into; all if there are none. Follows TVM's FuseOpsByPattern.
+    (``openblas``: all of that library). Earlier patterns take precedence; among overlapping matches of one pattern, the
+    one with the later result does, so that optional trailing ops are included. A match is accepted if its ops are in
+    one block, its intermediate values have no other users, and the pattern's check returns True. Matched calls, tuples
+    and tuple fields move into the function; other matched values become arguments, except constants, which move unless
+    `bind_constants` is off. With `annotate_codegen`, each function is wrapped into one for its library's code generator
+    (``relax.codegen``); otherwise ``merge-composite-functions`` does that. `entry_functions` restricts the pass to
+    these functions. Follows TVM's FuseOpsByPattern.
     """
 
     name: ClassVar[str] = "fuse-ops-by-pattern"
@@ -114,7 +114,7 @@ class FuseOpsByPattern(ModulePass):
 def wrap(
     ops: Sequence[ir.Operation], outputs: Sequence[ir.Value], library: str, module: ir.Module
 ) -> ir.Operation:
-    """Make a function for the code generator of `library` of calls of composite functions; the call of it."""
+    """Outline calls of composite functions into a function for the code generator of `library`; returns its call."""
     marks = {CODEGEN: ir.StringAttr.get(library)}
     return Outline(ops, outputs).build(module, f"{readable_name(ops)}_{library}", marks)
 
@@ -124,9 +124,9 @@ def _resolved(item: str | FusionPattern) -> list[FusionPattern]:
 
 
 def _candidates(function: func.FuncOp) -> list[ir.Operation]:
-    """The ops whose results a pattern may stand for, in order.
+    """The ops whose results a pattern may match, in order.
 
-    Tuples, shapes and constants are none: what takes them has copies, and they go where nothing else does.
+    Tuples, shapes and constants are excluded: they are copied to their users.
     """
     return [
         op
@@ -143,7 +143,7 @@ def _candidates(function: func.FuncOp) -> list[ir.Operation]:
 def _find(
     pattern: FusionPattern, root: ir.Operation, program: Program, impure: Collection[str]
 ) -> tuple[list[ir.Operation], Mapping[str, ir.Attribute]] | None:
-    """The ops that would go into a function whose result is that of `root`, and the function's attributes."""
+    """The ops of a match with the result of `root`, and the attributes of the new function; None if no match counts."""
     subject = program.variable(root.results[0])
     for found in Matcher().match(pattern.pattern, subject, {}):
         ops = _ops_of(found)
@@ -160,7 +160,7 @@ def _find(
 
 
 def _ops_of(found: Found) -> list[ir.Operation] | None:
-    """The ops that structural parts of a pattern stand for, in order of their block; None if there are none."""
+    """The ops that structural sub-patterns match, in block order; None if there are none."""
     ops: dict[ir.Operation, None] = {}
     for part, expression in found.items():
         is_call = (
@@ -181,7 +181,7 @@ def _ops_of(found: Found) -> list[ir.Operation] | None:
 
 
 def _is_composite_call(op: ir.Operation) -> bool:
-    """Whether an op calls a function that a pattern has made."""
+    """True if an op calls a composite function or a function for a code generator."""
     if op.name != "relax.call":
         return False
     top = op
@@ -196,7 +196,7 @@ def _is_composite_call(op: ir.Operation) -> bool:
 
 
 def _is_closed(ops: Sequence[ir.Operation], root: ir.Operation) -> bool:
-    """Whether nothing else uses what the ops compute, but for `root`, the last one."""
+    """True if `root` is the last of the ops, and the results of the others have no users outside of the ops."""
     if ops[-1] != root:
         return False
     return all(
@@ -209,7 +209,7 @@ def _is_closed(ops: Sequence[ir.Operation], root: ir.Operation) -> bool:
 
 
 def _feeds(op: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
-    """Whether all users of a tuple that stands inside expressions are among `ops`."""
+    """True if all users of an inline tuple are among `ops`."""
     users = [use.owner.operation for result in op.results for use in result.uses]
     return all(not has_trait(user, EndsBlock) and (user in ops or _feeds(user, ops)) for user in users)
 
@@ -217,7 +217,7 @@ def _feeds(op: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
 def _seen(
     subject: Value, annotated: Mapping[str, Any], ops: Sequence[ir.Operation], program: Program
 ) -> PatternCheckContext:
-    """What the check of a pattern sees."""
+    """The context that is passed to the check of a pattern."""
     block = BindingBlock.view(list(ops), program)
     uses = Uses(block)
     variables: list[Var] = [program.variable(op.results[0]) for op in ops if not is_hidden(op)]

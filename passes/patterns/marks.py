@@ -1,4 +1,4 @@
-"""The attributes by which functions are known to be composite, or for a code generator; what they say, checked."""
+"""The attributes that mark composite functions and functions for code generators."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from relax_mlir.rewrite.function_editing import functions_by_name, is_relax_func
 
 
 def composites(module: ir.Module) -> dict[str, str]:
-    """The composite functions of a module by name, each with the name of its pattern."""
+    """Name of the pattern by name of the composite function."""
     return _marked(module, COMPOSITE, 'a pattern\'s name, such as "openblas.matmul"')
 
 
 def codegens(module: ir.Module) -> dict[str, str]:
-    """The functions of a module for a code generator by name, each with its name."""
+    """Name of the code generator by name of the function."""
     return _marked(module, CODEGEN, 'a code generator\'s name, such as "openblas"')
 
 
 def library_of(pattern: str) -> str:
-    """The library of a pattern: what stands in front of the first dot of its name."""
+    """The library of a pattern: the part of its name before the first dot."""
     return pattern.partition(".")[0]
 
 
 def is_marked(function: func.FuncOp) -> bool:
-    """Whether a function is composite, or for a code generator."""
+    """True if a function is composite, or for a code generator."""
     return COMPOSITE in function.attributes or CODEGEN in function.attributes
 
 

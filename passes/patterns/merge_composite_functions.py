@@ -1,4 +1,4 @@
-"""Pass ``merge-composite-functions``: neighbouring calls of one library's composite functions become one function."""
+"""Pass ``merge-composite-functions``: merge neighbouring calls of one library's composite functions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 
 class MergeCompositeFunctions(ModulePass):
-    """Put calls of composite functions of one library that use each other's results into one private function.
+    """Outline connected calls of composite functions of one library into one private function.
 
-    The function has the attribute ``relax.codegen``, the library's name, by which ``run-codegen`` finds its code
-    generator. A call joins those whose results it uses, unless something that is not in the function would have to run
-    in between. A call that can join none has a function of its own. Bindings whose operands come later now are moved
-    behind them; effects stay in their order. Follows TVM's MergeCompositeFunctions.
+    The attribute ``relax.codegen`` of the function names the library, by which ``run-codegen`` selects the code
+    generator. A call joins the calls whose results it uses, unless an op outside of the function would have to run in
+    between. A call that joins none gets a separate function. Bindings are moved after operands that are now defined
+    later; effects keep their order. Follows TVM's MergeCompositeFunctions.
     """
 
     name: ClassVar[str] = "merge-composite-functions"
@@ -57,7 +57,7 @@ def _is_used_outside(call: ir.Operation, calls: Sequence[ir.Operation]) -> bool:
 
 
 def _is_part(user: ir.Operation, calls: Sequence[ir.Operation]) -> bool:
-    """Whether a user is one of the calls, or a list of arguments that only they use."""
+    """True if a user is one of the calls, or an argument tuple that only they use."""
     if user in calls:
         return True
     users = [use.owner.operation for result in user.results for use in result.uses]
@@ -65,10 +65,10 @@ def _is_part(user: ir.Operation, calls: Sequence[ir.Operation]) -> bool:
 
 
 class _Groups:
-    """Which calls of a block become one function each.
+    """The partition of the calls of a block into functions.
 
-    Ops are numbers. A group is known by its first member; every other op is a group of its own. A call may join a group
-    whose result it uses unless something else that it needs, needs that group: it would have to run in between.
+    Ops are identified by position. The first member of a group identifies it; every other op is a group by itself. A
+    call may join a group whose result it uses, unless another operand of it depends on that group.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class _Groups:
             self._leader[item] = leader
 
     def _behind(self, group: int) -> set[int]:
-        """The groups that a group needs, over any number of steps."""
+        """The groups that a group depends on, transitively."""
         found: set[int] = set()
         waiting = [group]
         while waiting:
@@ -114,7 +114,7 @@ class _Groups:
 
 
 def _past_arguments(ops: Sequence[ir.Operation], needs: Graph) -> Graph:
-    """The same, where calls need what is in their lists of arguments, rather than the lists."""
+    """The graph `needs` in which calls depend on their arguments rather than on the argument tuples."""
 
     def makers(number: int) -> set[int]:
         if ops[number].name != TUPLE:

@@ -1,4 +1,4 @@
-"""Ops of one block become a private function, and a call of it."""
+"""Outlining of ops of one block into a private function."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ MAX_NAME = 80
 
 @dataclass
 class Outline:
-    """The function that some ops are to become.
+    """The outlining of ops into a function.
 
-    `ops` are pure, of one block and in its order. `outputs` are the values of them that others use. Lists of arguments,
-    shapes and constants that only they took go with them. The call takes the
-    place of the last op; what uses other outputs in front of that is for the caller to move.
+    `ops` are pure ops of one block, in block order. `outputs` are their values with other users. Argument tuples,
+    shapes and constants that only these ops use move with them. The call replaces the last op; the caller of this class
+    must move users of other outputs that come before it.
     """
 
     ops: Sequence[ir.Operation]
     outputs: Sequence[ir.Value]
     bind_constants: bool = True
-    """Whether constants go into the function, rather than being arguments."""
+    """True if constants move into the function instead of becoming arguments."""
 
     _inner: dict[ir.Value, ir.Value] = field(default_factory=dict)
     _inputs: list[ir.Value] = field(default_factory=list)
 
     def build(self, module: ir.Module, wanted: str, attributes: Mapping[str, ir.Attribute]) -> ir.Operation:
-        """Make the function, called `wanted` if that is free, and its call, which is given back; the ops are erased."""
+        """Create the function, named `wanted` or a free variant, and return its call; the ops are erased."""
         last = self.ops[-1]
         order = self._with_parts()
         self._inputs = [value for value in self._operands(order) if not self._is_copied(value)]
@@ -59,7 +59,7 @@ class Outline:
         return call
 
     def _with_parts(self) -> list[ir.Operation]:
-        """The ops, with the tuples that they take in front of them."""
+        """The ops, each preceded by the `tuple` ops of its operands."""
         found: dict[ir.Operation, None] = {}
 
         def add(op: ir.Operation) -> None:
@@ -80,7 +80,7 @@ class Outline:
         return [value for value in used if value not in made]
 
     def _is_copied(self, value: ir.Value) -> bool:
-        """Whether the function makes `value` itself."""
+        """True if the function recreates `value` instead of taking it as an argument."""
         maker = defining_op(value)
         if maker is None or len(maker.operands):
             return False
@@ -120,7 +120,7 @@ class Outline:
 
     @staticmethod
     def _add_sizes(function: func.FuncOp, info: Shape) -> None:
-        """Symbols that no parameter defines are one more parameter, a shape value."""
+        """Add a shape parameter for symbols that no other parameter defines."""
         names = [
             ir.StringAttr(ir.DictAttr(item)[PARAM_NAME]).value
             for item in ir.ArrayAttr(function.attributes["arg_attrs"])
@@ -133,7 +133,7 @@ class Outline:
         function.attributes["arg_attrs"] = _named(distinct_names([*names, "sizes"]))
 
     def _bound(self, function: func.FuncOp, op: ir.Operation) -> None:
-        """The bounds of the caller's symbols hold in the function, too."""
+        """Copy the bounds of the caller's symbols to the function."""
         used = {name for kind in function.type.inputs for name in struct_info(kind).symbols()}
         bounds = {name: pair for name, pair in bounds_around(op).items() if name in used}
         if bounds:
@@ -155,7 +155,7 @@ class Outline:
             )
 
     def _hand_over(self, call: ir.Operation) -> None:
-        """Users of the outputs use the call's; the ops go."""
+        """Replace the outputs by the results of the call, and erase the ops."""
         values = [call.results[0]]
         if len(self.outputs) > 1:
             with ir.InsertionPoint.after(call):
@@ -194,7 +194,7 @@ def _location(value: ir.Value) -> ir.Location:
 
 
 def readable_name(ops: Sequence[ir.Operation]) -> str:
-    """``fused_matmul_add`` for these ops; calls of functions by the name of what they call."""
+    """The name for these ops, such as ``fused_matmul_add``; a call is named by its callee."""
     parts = []
     for op in ops:
         if "callee" in op.attributes:

@@ -1,4 +1,4 @@
-"""Pass ``run-codegen``: the code generators of libraries replace what was made for them."""
+"""Pass ``run-codegen``: run the code generators of libraries on the functions outlined for them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from relax_mlir.transform.codegens import codegen_called
 
 
 class RunCodegen(ModulePass):
-    """Let registered code generators replace functions with ``relax.codegen``, and inline what they make.
+    """Run registered code generators on functions with ``relax.codegen``, and inline the generated bodies.
 
-    `register_codegen` registers one under the name that stands in the attribute. What it emits, calls of packed
-    functions as a rule, takes the place of the calls of the function, so that everything around them is optimised as
-    usual. Composite functions that no code generator takes are inlined, too: they are compiled as what they were made
-    of. Follows TVM's RunCodegen.
+    `register_codegen` registers a code generator under the name in the attribute. Its output, usually calls of packed
+    functions, replaces the calls of the function, so that later passes optimise across it. Composite functions without
+    a code generator are inlined back into their original ops. Follows TVM's RunCodegen.
     """
 
     name: ClassVar[str] = "run-codegen"
@@ -49,7 +48,7 @@ class RunCodegen(ModulePass):
 
 
 def _generate(function: func.FuncOp, library: str, composites: Mapping[str, func.FuncOp]) -> None:
-    """Give a function the body that its code generator emits."""
+    """Replace the body of a function by the output of its code generator."""
     generate = codegen_called(library)
     old = function.operation.clone(ip=False)
     view = old.opview
@@ -73,8 +72,8 @@ def _generate(function: func.FuncOp, library: str, composites: Mapping[str, func
         )
 
 
-def _as_value(library: str, region: CodegenRegion, given: Any) -> Value:  # noqa: ANN401 - what a user's function gives
-    """The value that a code generator gives, or that of the packed function that it names."""
+def _as_value(library: str, region: CodegenRegion, given: Any) -> Value:  # noqa: ANN401 - returned by user code
+    """The value that a code generator returns, or a call of the packed function that it names."""
     what = f"what the code generator '{library}' gives"
     expect(what, given, Value | ExternFunc | str, "a value, or the name of a packed function")
     if isinstance(given, Value) and not isinstance(given, ExternFunc):
@@ -87,7 +86,7 @@ def _as_value(library: str, region: CodegenRegion, given: Any) -> Value:  # noqa
 
 
 def _warn_of_left(module: ir.Module, found: Mapping[str, str], ctx: PassContext) -> None:
-    """Say which composite functions no code generator was asked for."""
+    """Warn of calls of composite functions that are not part of a function for a code generator."""
     for function in functions_by_name(module).values():
         for op in ops_of(function.operation, "relax.call"):
             if callee_of(op) in found:
@@ -99,7 +98,7 @@ def _warn_of_left(module: ir.Module, found: Mapping[str, str], ctx: PassContext)
 
 
 def _inline(module: ir.Module, marked: set[str]) -> None:
-    """Replace the calls of the private functions among `marked` by their bodies, and remove those."""
+    """Inline calls of the private functions among `marked`, and remove these functions."""
     marked -= {name for group in recursion(module) for name in group}
     again = True
     while again:

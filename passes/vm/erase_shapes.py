@@ -1,4 +1,4 @@
-"""Types without symbols: what a function's values are once their shapes stand in a shape heap."""
+"""Types without symbols, for functions whose shapes are in a shape heap."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _erased_type(type_: ir.Type) -> ir.Type:
     try:
         return type_ if isinstance(type_, ir.IndexType) else erased(struct_info(type_)).to_type()
     except RelaxError:
-        return type_  # of an upstream op: no shapes
+        return type_  # a type of an upstream op, without shapes
 
 
 def erase_signature(function: func.FuncOp) -> None:
@@ -45,9 +45,9 @@ def erase_signature(function: func.FuncOp) -> None:
 
 
 def erase_types(function: func.FuncOp, functions: Mapping[str, func.FuncOp]) -> None:
-    """Erase the shapes in the types of all values of a function; those of its callees are erased already.
+    """Erase the shapes in the types of all values of a function; requires that the signatures of callees are erased.
 
-    Where an op gives a static dimension that its operands no longer tell, a `match_shape` says it.
+    If the erased operands of an op no longer determine a static dimension of its result, a `match_shape` states it.
     """
     _erase_block(entry_block(function), functions)
 
@@ -82,7 +82,7 @@ def _erase_op(op: ir.Operation, functions: Mapping[str, func.FuncOp]) -> None:
 
 
 def _stated(value: Value, claim: StructInfo) -> Value:
-    """`value`, known to be what `claim` says."""
+    """`value` with the struct info `claim`, by a `match_shape` if necessary."""
     if value.struct_info == claim:
         return value
     if isinstance(claim, Tuple):
@@ -94,14 +94,14 @@ def _stated(value: Value, claim: StructInfo) -> Value:
 
 
 def new_dtype(value: Value, claim: StructInfo) -> str | None:
-    """The dtype that `claim` says of a tensor of which none is known."""
+    """The dtype of `claim`, if `value` is a tensor of unknown dtype; else None."""
     info = value.struct_info
     known = isinstance(info, Tensor) and info.dtype is not None
     return None if known or not isinstance(claim, Tensor) or claim.dtype is None else claim.dtype.name
 
 
 def _given(op: ir.Operation, claims: list[ir.Type], functions: Mapping[str, func.FuncOp]) -> list[ir.Type]:
-    """The types that the op's operands give, where they say less than `claims`; else the claims."""
+    """The types deduced from the op's operands where they are less precise than `claims`; else the claims."""
     cls = op_class(op)
     if cls is None or not claims:
         return claims

@@ -1,4 +1,4 @@
-"""Shape functions: prim funcs that compute expressions of symbols in the slots of a shape heap."""
+"""Shape functions: prim funcs that evaluate symbolic expressions over the slots of a shape heap."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 
 @dataclass(frozen=True)
 class ShapeFunctions:
-    """Makes the shape functions of the Relax function called `function`, whose heap has `slots` (by text)."""
+    """Creates the shape functions of the Relax function `function`; `slots` are the heap slots of expressions, by text."""
 
     module: ir.Module
     function: str
     slots: Mapping[str, int]
     taken: MutableSet[str]
-    """The names of the module's symbols, to which those of the functions are added."""
+    """The symbol names of the module, to which those of new functions are added."""
 
     def make(self, expressions: Sequence[Dim], bounds: Bounds) -> str:
-        """A function that checks `bounds` of symbols and computes `expressions`, from slots into slots; its name."""
+        """Create a function that checks `bounds` and computes `expressions` into their slots; returns its name."""
         with self._function() as (name, body):
             for symbol, (low, high) in bounds.items():
                 body.check(symbol, low, high)
@@ -33,9 +33,9 @@ class ShapeFunctions:
         return name
 
     def solve(self, definitions: Sequence[Definition], origins: Mapping[str, str]) -> str:
-        """A function that computes symbols of dimensions that stand in slots, such as n of ``4*n``; its name.
+        """Create a function that solves stored dimensions for symbols, such as ``4*n`` for n; returns its name.
 
-        `origins`: the parameters of the dimensions, by symbol, for messages.
+        `origins`: the parameter of each dimension, by symbol, for messages.
         """
         with self._function() as (name, body):
             for definition in definitions:
@@ -44,7 +44,7 @@ class ShapeFunctions:
 
     @contextmanager
     def _function(self) -> Iterator[tuple[str, _Body]]:
-        """A new function, whose body is written in the context."""
+        """Create a function; its body is written inside the context."""
         heap_type = ir.MemRefType.get([len(self.slots)], ir.IntegerType.get_signless(64))
         name = fresh_name(f"{self.function}_shape_func", self.taken)
         self.taken.add(name)
@@ -58,14 +58,14 @@ class ShapeFunctions:
 
 
 class _Body:
-    """The body of one shape function; every slot is read once."""
+    """The body of one shape function; each slot is loaded once."""
 
     def __init__(self, functions: ShapeFunctions, heap: ir.Value) -> None:
         self._functions, self._heap = functions, heap
         self._symbols: dict[str, ir.Value] = {}
 
     def check(self, symbol: str, low: int, high: int | None) -> None:
-        """Stop where `symbol` is out of its bounds."""
+        """Assert that `symbol` is within its bounds."""
         limits = f"at least {low}" if high is None else f"between {low} and {high}"
         message = f"{self._functions.function}: symbol '{symbol}' must be {limits}"
         value = self._symbol(symbol)
@@ -74,7 +74,7 @@ class _Body:
             self._require(arith.CmpIPredicate.sle, value, _constant(high), message)
 
     def store(self, expression: Dim) -> None:
-        """Compute `expression` and write it into its slot."""
+        """Compute `expression` and store it in its slot."""
         for divisor in symbolic.divisors(expression):
             if isinstance(divisor, Expr):
                 message = f"{self._functions.function}: '{expression}' divides by {divisor}, which is 0"
@@ -83,7 +83,7 @@ class _Body:
         memref.store(value, self._heap, [self._slot(str(expression))])
 
     def solve(self, definition: Definition, origin: str) -> None:
-        """Compute the symbol of a dimension that stands in its slot, and write it into its own."""
+        """Solve a stored dimension for its symbol, and store the symbol in its slot."""
         dim, symbol = definition.dim, definition.symbol
         what = f"{self._functions.function}: {origin}"
         rest = arith.subi(memref.load(self._heap, [self._slot(str(dim))]), self._value(definition.offset))
@@ -116,14 +116,14 @@ class _Body:
         )
 
     def _sum(self, a: ir.Value, b: ir.Value, whole: Dim) -> ir.Value:
-        """``a + b``, which has 64 bits: the sign of the sum is that of one of them."""
+        """Checked 64-bit ``a + b``: on overflow, the sign of the sum differs from the signs of both operands."""
         result = arith.addi(a, b)
         signs = arith.andi(arith.xori(result, a), arith.xori(result, b))
         self._require(arith.CmpIPredicate.sge, signs, _constant(0), self._too_large(whole))
         return result
 
     def _product(self, a: ir.Value, b: ir.Value, whole: Dim) -> ir.Value:
-        """``a * b``, which has 64 bits: a factor is small enough for the other, or divides the product."""
+        """Checked 64-bit ``a * b``: the limit follows from a constant factor, or the product is divided by a factor."""
         for factor, other in ((_number(a), b), (_number(b), a)):
             if factor:
                 limit = (2**63 - 1) // abs(factor)
@@ -150,7 +150,7 @@ class _Body:
 
 
 def _number(value: ir.Value) -> int:
-    """The number that a value is; 0 where it is none, or that."""
+    """The value of a constant; 0 for other values."""
     op = defining_op(value)
     return (
         int(ir.IntegerAttr(op.attributes["value"]).value)

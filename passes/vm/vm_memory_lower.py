@@ -1,4 +1,4 @@
-"""Pass ``vm-memory-lower``: explicit memory becomes calls of the virtual machine's builtins."""
+"""Pass ``vm-memory-lower``: lower explicit memory to builtins of the virtual machine."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ RENAMED = {
     "relax.memory_kill_tensor": "relax.vm_kill_object",
     "relax.memory_kill_storage": "relax.vm_kill_object",
 }
-"""Ops of explicit memory → the builtin that takes the same operands and attributes."""
+"""Builtin with the same operands and attributes, by op of explicit memory."""
 EARLIER = {
     "relax.dataflow": "to-non-dataflow",
     "relax.call_tir": "call-tir-rewrite",
     "relax.call_tir_inplace": "call-tir-rewrite",
     "relax.call_dps_packed": "call-tir-rewrite",
 }
-"""Ops that a pass should have removed before, with that pass."""
+"""Pass that removes an op, by the name of the op."""
 
 
 class VMMemoryLower(FunctionPass):
-    """Turn `memory.*` into `vm.*`, and views into `vm.reshape`.
+    """Lower `memory.*` ops to `vm.*`, and views to `vm.reshape`.
 
-    Needs explicit memory (``call-tir-rewrite``).
+    Requires explicit memory (``call-tir-rewrite``).
     """
 
     name: ClassVar[str] = "vm-memory-lower"
@@ -53,7 +53,7 @@ class VMMemoryLower(FunctionPass):
 
 
 def refuse(function: func.FuncOp, earlier: dict[str, str], name: str) -> None:
-    """Raise `UnsupportedError` for an op that a pass before should have removed."""
+    """Raise `UnsupportedError` for an op that an earlier pass should have removed."""
     for op in walk(entry_block(function)):
         if op.name in earlier:
             raise UnsupportedError(
@@ -62,7 +62,7 @@ def refuse(function: func.FuncOp, earlier: dict[str, str], name: str) -> None:
 
 
 def walk(block: ir.Block) -> Iterator[ir.Operation]:
-    """All ops in `block`, nested ones behind the op around them."""
+    """All ops in `block`, each before the ops nested in it."""
     for view in list(block.operations):
         yield view.operation
         for region in view.operation.regions:

@@ -1,4 +1,4 @@
-"""Pass ``vm-shape-lower``: symbols and their expressions become slots of a shape heap."""
+"""Pass ``vm-shape-lower``: store symbols and symbolic expressions in a shape heap."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from relax_mlir.transform import ModulePass, PassContext, relax_functions
 
 REFUSED = {**EARLIER, **dict.fromkeys([*RENAMED, *ops_with(IsView)], "vm-memory-lower")}
 CHECKED = ops_with(CallsPacked)
-"""Calls whose results must have the shapes that their types say."""
+"""Calls whose results are checked against their declared shapes."""
 
 
 class VMShapeLower(ModulePass):
-    """Keep symbolic shapes in a heap, an int64 tensor with a slot for every symbol and expression of the function.
+    """Store symbolic shapes in a heap, an int64 tensor with a slot for each symbol and expression of the function.
 
-    Parameters and `match_shape` store the symbols that they define and check the others; generated prim funcs, the
-    shape functions, compute the expressions (and check bounds of symbols); `load_shape` and `make_shape` read them.
-    No symbol is left in a type: a dimension is static or unknown.
+    Parameters and `match_shape` store the symbols that they define and check the others. Generated prim funcs, the
+    shape functions, compute the expressions and check bounds of symbols; `load_shape` and `make_shape` read them. No
+    symbol remains in a type: a dimension is static or unknown.
 
-    Needs the form that ``vm-memory-lower`` makes.
+    Requires the form that ``vm-memory-lower`` produces.
     """
 
     name: ClassVar[str] = "vm-shape-lower"
@@ -72,7 +72,7 @@ class VMShapeLower(ModulePass):
 
 @dataclass(frozen=True)
 class _Scope:
-    """What is known at a place: the texts whose slots hold their values, the symbols whose bounds are checked."""
+    """State at a program point: expressions (as text) whose slots hold values, and symbols with checked bounds."""
 
     ready: set[str] = field(default_factory=set)
     bounded: set[str] = field(default_factory=set)
@@ -90,7 +90,7 @@ class _FunctionLowering:
         self.block = entry_block(function)
         self.bounds: Bounds = symbol_bounds(function)
         self.wanted: dict[str, Dim] = {}
-        """Expressions of symbols that the function uses, by text."""
+        """Symbolic expressions that the function uses, by text."""
         self.slots: dict[str, int] = {}
         self._collect()
         self.functions = ShapeFunctions(module, self.name, self.slots, taken)
@@ -192,7 +192,7 @@ class _FunctionLowering:
         op.erase()
 
     def _sources(self, dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
-        """Where dimensions come from: codes of `MakeCode`, with their numbers and slots."""
+        """The sources of dimensions: codes of `MakeCode`, and the immediate values or slots."""
         codes = [int(MakeCode.SLOT if isinstance(dim, Expr) else MakeCode.IMMEDIATE) for dim in dims]
         return codes, [dim if isinstance(dim, int) else self.slot(dim) for dim in dims]
 
@@ -259,9 +259,9 @@ class _FunctionLowering:
         known: Sequence[Dim | None] | None = None,
         solved: Container[int] = (),
     ) -> list[Dim | None]:
-        """Store the symbols that `dims` define, check those that are ready; gives the dimensions left to check.
+        """Store the symbols that `dims` define, and check dimensions that are ready; returns the dimensions left to check.
 
-        Dimensions on the axes `solved`, of which symbols will be computed, are stored as they are.
+        Dimensions on the axes `solved`, from which symbols are solved later, are stored unchanged.
         """
         codes, values = [], []
         late: list[Dim | None] = [None] * len(dims)
@@ -307,9 +307,9 @@ class _FunctionLowering:
         vm.match_shape(shape, self.heap, codes, values, context)
 
     def _compute(self, scope: _Scope) -> None:
-        """Compute every expression that the symbols now ready allow, unless it divides by a symbol.
+        """Compute every expression over the symbols that are ready, unless it divides by a symbol.
 
-        Such a one may have no value, where nothing uses it: it is computed at its use.
+        A division may be undefined where it is unused, so it is computed at its use.
         """
         self._call_shape_function(
             [
@@ -383,7 +383,7 @@ def _dims_used(op: ir.Operation) -> Iterator[Dim]:
 
 
 def _leaves(what: str, value: Value, type_: ir.Type) -> Iterator[tuple[str, Value, StructInfo]]:
-    """A value, or the fields of a tuple that have shapes."""
+    """The value, or the nested tuple fields, that have shapes, with descriptions and types."""
     info = struct_info(type_)
     if not isinstance(info, Tuple):
         yield what, value, info
@@ -394,7 +394,7 @@ def _leaves(what: str, value: Value, type_: ir.Type) -> Iterator[tuple[str, Valu
 
 
 def _shape(value: Value, info: StructInfo) -> Value:
-    """The shape of a tensor, a shape itself, or an integer as a shape of one dimension."""
+    """The shape of a tensor, a shape value itself, or an integer as a shape of one dimension."""
     if isinstance(info, Prim):
         type_ = ir.RankedTensorType.get([1], ir.IntegerType.get_signless(64))
         return tensor_to_shape(Value(tensor.from_elements(type_, [value.ssa])))
