@@ -259,7 +259,7 @@ class _FunctionLowering:
         known: Sequence[Dim | None] | None = None,
         solved: Container[int] = (),
     ) -> list[Dim | None]:
-        """Store the symbols that `dims` define, and check dimensions that are ready; returns the dimensions left to check.
+        """Store the symbols that `dims` define, and check the dimensions that are ready; returns the remaining dimensions.
 
         Dimensions on the axes `solved`, from which symbols are solved later, are stored unchanged.
         """
