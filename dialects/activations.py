@@ -1,4 +1,4 @@
-"""Activations of neural networks with parameters, and those made of other functions: element by element."""
+"""Elementwise activations of neural networks: those with parameters, and those composed of other functions."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ class ScaledUnaryOp(FloatUnaryOp):
 
 
 class LeakyReluOp(ScaledUnaryOp, name="nn_leakyrelu", traits=[ext.Pure]):
-    """``x`` where it is above 0, else ``alpha * x``. Example: ``[-2.0, 3.0]`` with alpha 0.5 gives ``[-1.0, 3.0]``."""
+    """``x`` if ``x > 0``, else ``alpha * x``. Example: ``[-2.0, 3.0]`` with alpha 0.5 gives ``[-1.0, 3.0]``."""
 
     data: ext.Operand[Any]
     alpha: ir.FloatAttr
@@ -34,7 +34,7 @@ class LeakyReluOp(ScaledUnaryOp, name="nn_leakyrelu", traits=[ext.Pure]):
 
 
 class EluOp(ScaledUnaryOp, name="nn_elu", traits=[ext.Pure]):
-    """``x`` where it is above 0, else ``alpha * (exp(x) - 1)``, the exponential linear unit.
+    """``x`` if ``x > 0``, else ``alpha * (exp(x) - 1)``: the exponential linear unit.
 
     Example: ``[-1.0, 3.0]`` with alpha 1 gives ``[-0.63212056, 3.0]``.
     """
@@ -45,7 +45,7 @@ class EluOp(ScaledUnaryOp, name="nn_elu", traits=[ext.Pure]):
 
 
 class HardSigmoidOp(ScaledUnaryOp, name="nn_hardsigmoid", traits=[ext.Pure]):
-    """``alpha * x + beta``, held between 0 and 1. Example: ``[-9.0, 0.0, 9.0]`` gives ``[0.0, 0.5, 1.0]``."""
+    """``alpha * x + beta``, clamped to 0..1. Example: ``[-9.0, 0.0, 9.0]`` gives ``[0.0, 0.5, 1.0]``."""
 
     data: ext.Operand[Any]
     alpha: ir.FloatAttr
@@ -54,7 +54,7 @@ class HardSigmoidOp(ScaledUnaryOp, name="nn_hardsigmoid", traits=[ext.Pure]):
 
 
 class SoftplusOp(ScaledUnaryOp, name="nn_softplus", traits=[ext.Pure]):
-    """``log(1 + exp(beta * x)) / beta``, and `x` itself where ``beta * x`` is above `threshold`.
+    """``log(1 + exp(beta * x)) / beta``, and `x` itself if ``beta * x > threshold``.
 
     Example: ``0.0`` with beta 1 gives ``0.6931472``.
     """
@@ -72,7 +72,7 @@ class SoftplusOp(ScaledUnaryOp, name="nn_softplus", traits=[ext.Pure]):
 
 
 class SeluOp(FloatUnaryOp, name="nn_selu", traits=[ext.Pure]):
-    """``1.0507009873554805 * elu(x, alpha=1.6732632423543772)``, the scaled exponential linear unit.
+    """``1.0507009873554805 * elu(x, alpha=1.6732632423543772)``: the scaled exponential linear unit.
 
     Example: ``[-1.0, 1.0]`` gives ``[-1.1113307, 1.050701]``.
     """
@@ -110,9 +110,9 @@ class Relu6Op(RelaxOp, name="nn_relu6", traits=[ext.Pure]):
 
 
 class PreluOp(RelaxOp, name="nn_prelu", traits=[ext.Pure]):
-    """``x`` where it is above 0, else ``alpha * x``, with one `alpha` for each place along `axis`, or one for all.
+    """``x`` if ``x > 0``, else ``alpha * x``, with one `alpha` per index along `axis`, or one for all.
 
-    `alpha` is a vector of as many elements as dimension `axis` of `data` has, or of one.
+    `alpha` is a vector whose size is that of dimension `axis` of `data`, or 1.
 
     Example: shapes ``(n, c, h, w)`` and ``(c,)`` with axis 1 give ``(n, c, h, w)``.
     """
@@ -153,7 +153,7 @@ class PreluOp(RelaxOp, name="nn_prelu", traits=[ext.Pure]):
 
 
 def leakyrelu(data: ValueLike, alpha: float = 0.01) -> Value:
-    """`data` where it is above 0, else ``alpha * data`` (see `LeakyReluOp`)."""
+    """`data` if it is above 0, else ``alpha * data`` (see `LeakyReluOp`)."""
     require_insertion_point("nn.leakyrelu")
     return create_one(LeakyReluOp, [as_value(data)], {"alpha": double_attr(alpha, "leakyrelu: 'alpha'")})
 
@@ -165,7 +165,7 @@ def elu(data: ValueLike, alpha: float = 1.0) -> Value:
 
 
 def hardsigmoid(data: ValueLike, alpha: float = 1 / 6, beta: float = 0.5) -> Value:
-    """``alpha * data + beta``, held between 0 and 1 (see `HardSigmoidOp`)."""
+    """``alpha * data + beta``, clamped to 0..1 (see `HardSigmoidOp`)."""
     require_insertion_point("nn.hardsigmoid")
     attributes = {
         "alpha": double_attr(alpha, "hardsigmoid: 'alpha'"),
@@ -205,6 +205,6 @@ def relu6(data: ValueLike) -> Value:
 
 
 def prelu(data: ValueLike, alpha: ValueLike, axis: int = 1) -> Value:
-    """`data` where it is above 0, else times `alpha` at its place along `axis` (see `PreluOp`)."""
+    """`data` if it is above 0, else `data` times the `alpha` of its index along `axis` (see `PreluOp`)."""
     require_insertion_point("nn.prelu")
     return create_one(PreluOp, [as_value(data), as_value(alpha)], {"axis": int_attr(axis, "prelu: 'axis'")})

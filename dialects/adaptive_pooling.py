@@ -1,4 +1,4 @@
-"""Adaptive pooling: as many windows as the result has elements, which cover the data."""
+"""Adaptive pooling: one window per element of the result, sized to cover the data."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ Sizes = DimLike | Sequence[DimLike]
 
 
 class AdaptivePoolingOp(RelaxOp):
-    """Base of the adaptive poolings: `count` is the number of spatial dimensions."""
+    """Base of the adaptive pooling ops: `count` is the number of spatial dimensions."""
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
@@ -78,12 +78,12 @@ class AdaptiveAvgPool1dOp(AdaptivePoolingOp, name="nn_adaptive_avg_pool1d", trai
 
 
 class AdaptiveAvgPool2dOp(AdaptivePoolingOp, name="nn_adaptive_avg_pool2d", traits=[ext.Pure]):
-    """The mean of each of ``output_size`` windows, which cover the images `data`, floats.
+    """The mean of each of ``output_size`` windows that cover the images `data`, floats.
 
-    Window ``i`` of ``m`` in a dimension of size ``l`` goes from ``i * l // m`` up to ``ceildiv((i + 1) * l, m)``; they
-    may overlap. `output_size` has a size for each spatial dimension, integers or expressions; ``unit``: as many
-    windows as elements. A window of no element gives NaN. The layouts are orders of the letters of ``NCHW``. 16-bit
-    floats are added in float32.
+    Window ``i`` of ``m`` in a dimension of size ``l`` ranges from ``i * l // m`` to ``ceildiv((i + 1) * l, m)``,
+    exclusive; windows may overlap. `output_size` has one integer or expression per spatial dimension; ``unit`` is the
+    size of the data. An empty window gives NaN. The layouts are permutations of the letters of ``NCHW``. 16-bit floats
+    are accumulated in float32.
 
     Example: shape ``(n, c, h, w)`` with output_size ``[7, 7]`` gives ``(n, c, 7, 7)``.
     """
@@ -113,7 +113,7 @@ class AdaptiveAvgPool3dOp(AdaptivePoolingOp, name="nn_adaptive_avg_pool3d", trai
 
 
 class AdaptiveMaxPool1dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool1d", traits=[ext.Pure]):
-    """The greatest element of each of ``output_size`` windows of `data` (batch, channels, width).
+    """The maximum of each of ``output_size`` windows of `data` (batch, channels, width).
 
     See `AdaptiveMaxPool2dOp`.
 
@@ -129,9 +129,9 @@ class AdaptiveMaxPool1dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool1d", trai
 
 
 class AdaptiveMaxPool2dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool2d", traits=[ext.Pure]):
-    """The greatest element of each of ``output_size`` windows of images `data`; NaN if one is NaN.
+    """The maximum of each of ``output_size`` windows of images `data`; NaN if an element is NaN.
 
-    Windows are those of `AdaptiveAvgPool2dOp`. One of no element gives the lowest value of the dtype.
+    Windows are those of `AdaptiveAvgPool2dOp`. An empty window gives the minimum of the dtype.
 
     Example: shape ``(n, c, h, w)`` with output_size ``[7, 7]`` gives ``(n, c, 7, 7)``.
     """
@@ -145,7 +145,7 @@ class AdaptiveMaxPool2dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool2d", trai
 
 
 class AdaptiveMaxPool3dOp(AdaptivePoolingOp, name="nn_adaptive_max_pool3d", traits=[ext.Pure]):
-    """The greatest element of each of ``output_size`` windows of `data`.
+    """The maximum of each of ``output_size`` windows of `data`.
 
     See `AdaptiveMaxPool2dOp`.
 
@@ -187,21 +187,21 @@ def adaptive_avg_pool3d(
 def adaptive_max_pool1d(
     data: ValueLike, output_size: Sizes = None, layout: str = "NCW", out_layout: str | None = None
 ) -> Value:
-    """The greatest element of each of `output_size` windows (see `AdaptiveMaxPool1dOp`)."""
+    """The maximum of each of `output_size` windows (see `AdaptiveMaxPool1dOp`)."""
     return _pooling(AdaptiveMaxPool1dOp, data, output_size, layout, out_layout)
 
 
 def adaptive_max_pool2d(
     data: ValueLike, output_size: Sizes = None, layout: str = "NCHW", out_layout: str | None = None
 ) -> Value:
-    """The greatest element of each of `output_size` windows (see `AdaptiveMaxPool2dOp`)."""
+    """The maximum of each of `output_size` windows (see `AdaptiveMaxPool2dOp`)."""
     return _pooling(AdaptiveMaxPool2dOp, data, output_size, layout, out_layout)
 
 
 def adaptive_max_pool3d(
     data: ValueLike, output_size: Sizes = None, layout: str = "NCDHW", out_layout: str | None = None
 ) -> Value:
-    """The greatest element of each of `output_size` windows (see `AdaptiveMaxPool3dOp`)."""
+    """The maximum of each of `output_size` windows (see `AdaptiveMaxPool3dOp`)."""
     return _pooling(AdaptiveMaxPool3dOp, data, output_size, layout, out_layout)
 
 
@@ -215,7 +215,7 @@ def _pooling(
         "layout": text_attr(layout, f"{what}: 'layout'"),
         "out_layout": text_attr(layout if out_layout is None else out_layout, f"{what}: 'out_layout'"),
     }
-    if output_size is not None:  # one size is that of all dimensions
+    if output_size is not None:  # a single size applies to all dimensions
         given = list(output_size) if isinstance(output_size, list | tuple) else [output_size]
         sizes = [dimension(item, f"{what}: 'output_size'[{i}]") for i, item in enumerate(given)]
         if any(isinstance(item, int) and item < 0 for item in sizes):

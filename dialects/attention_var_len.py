@@ -1,4 +1,4 @@
-"""Attention over sequences of different lengths that stand one after the other."""
+"""Attention over concatenated sequences of different lengths."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from relax_mlir.mlir import ext, ir
 
 
 class AttentionVarLenOp(RelaxOp, name="nn_attention_var_len", traits=[ext.Pure]):
-    """`AttentionOp` of each of several sequences, which stand one after the other in a batch of one.
+    """`AttentionOp` of each of several sequences, which are concatenated in a batch of one.
 
-    `query` is ``(1, s, h, d)``, `key` ``(1, t, g, d)``, `value` ``(1, t, g, e)``, the result ``(1, s, h, e)``. Sequence
-    ``i`` has the queries from ``seqstart_q[i]`` up to ``seqstart_q[i + 1]``, and the keys from ``seqstart_k[i]`` up to
-    ``seqstart_k[i + 1]``: vectors of integers, which are held in range. `scale` and `causal_mask` are as those of
-    `AttentionOp`, within each sequence. `max_seqlen_q` and `max_seqlen_k`, one integer each, are hints, which nothing
-    depends on. A query that sees no key, or is in no sequence, gives 0. 16-bit floats are computed in float32.
+    `query` is ``(1, s, h, d)``, `key` ``(1, t, g, d)``, `value` ``(1, t, g, e)``, the result ``(1, s, h, e)``. The
+    queries of sequence ``i`` are ``seqstart_q[i]`` to ``seqstart_q[i + 1]``, exclusive, and its keys ``seqstart_k[i]``
+    to ``seqstart_k[i + 1]``; both are vectors of integers, clamped to the range. `scale` and `causal_mask` are those of
+    `AttentionOp`, within each sequence. `max_seqlen_q` and `max_seqlen_k`, one integer each, are hints without effect
+    on the result. A query that sees no key, or is in no sequence, gives 0. 16-bit floats are computed in float32.
 
     Example: lengths 2 and 3 are the starts ``[0, 2, 5]``; shapes ``(1, 5, 8, 32)`` three times give
     ``(1, 5, 8, 32)``.
@@ -87,7 +87,7 @@ def attention_var_len(
     scale: float | None = None,
     causal_mask: str | None = None,
 ) -> Value:
-    """Attention of sequences one after the other (see `AttentionVarLenOp`); keys start where queries do by default."""
+    """Attention of concatenated sequences (see `AttentionVarLenOp`); `seqstart_k` defaults to `seqstart_q`."""
     what = "attention_var_len"
     require_insertion_point(f"nn.{what}")
     unit, integer = ir.UnitAttr.get(), Tensor((), "int32")

@@ -1,4 +1,4 @@
-"""`RelaxOp`, the base of every op: shape deduction by a rule per class, and a verifier that re-runs the rule."""
+"""`RelaxOp`, the base of every op: one shape rule per class, and a verifier that re-runs it."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ Inferred = StructInfo | Sequence[StructInfo]
 
 
 def _hint(info: StructInfo, kind: type[StructInfo]) -> str:
-    """How to make what is expected of what was given."""
+    """A hint at how to convert the given value to the expected kind."""
     if kind is Tensor and isinstance(info, Prim):
         return "; op.prim_to_tensor makes one"
     if kind is Tensor and isinstance(info, Shape):
@@ -40,7 +40,7 @@ def _hint(info: StructInfo, kind: type[StructInfo]) -> str:
 
 @dataclass(frozen=True)
 class OpArgs:
-    """What a shape rule sees of an op: its name, the infos of its operands, and its attributes."""
+    """The input of a shape rule: the op's name, the struct infos of its operands, and its attributes."""
 
     op: str
     operand_names: Sequence[str]
@@ -116,23 +116,23 @@ class OpArgs:
 class RelaxOp(Relax.Operation):
     """Base of the dialect's ops.
 
-    A subclass lists its operands, attributes and results (in this order), and overrides `infer`, its shape
-    rule. Ops whose result types are chosen by the builder (calls, `match_shape`) override `check` instead.
+    A subclass lists its operands, attributes and results (in this order), and overrides `infer`, its shape rule. Ops
+    whose result types the builder chooses (calls, `match_shape`) override `check` instead.
     """
 
     op_pattern = OpPatternKind.OPAQUE
-    """How the op may be fused (`OpPatternKind`); without an annotation, which would be a field."""
+    """The fusion pattern of the op (`OpPatternKind`); not annotated, since an annotation would declare a field."""
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
-        """Infos of the results; raises `ShapeError`, `DTypeError` or `ArgumentError` on operands that do not fit."""
+        """Struct infos of the results; raises `ShapeError`, `DTypeError` or `ArgumentError` for invalid operands."""
         raise ArgumentError(
             f"{cls.OPERATION_NAME}: its result types do not follow from its operands; call the op's own function"
         )
 
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
-        """Raise an error unless `results` follow from the operands: equal to what `infer` says, or vaguer."""
+        """Raise an error unless `results` follow from the operands: equal to the output of `infer`, or less precise."""
         inferred = as_sequence(cls.infer(args))
         if len(inferred) != len(results):
             raise ArgumentError(f"{args.op}: has {len(results)} results, expected {len(inferred)}")
@@ -142,7 +142,7 @@ class RelaxOp(Relax.Operation):
 
     @classmethod
     def dim_attributes(cls) -> tuple[str, ...]:
-        """Names of the attributes that are a dimension, or a list of dimensions: their symbols are those of types."""
+        """Names of the attributes that hold dimensions or lists of them, whose symbols count like those of types."""
         return ()
 
     @classmethod
@@ -157,7 +157,7 @@ class RelaxOp(Relax.Operation):
 
     @staticmethod
     def verify_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
-        """Called by MLIR's verifier: errors carry the op's source location.
+        """Verify the op; called by MLIR's verifier, so that errors carry the source location.
 
         The constraints of IRDL are checked after this, so attributes may be missing or of another kind here.
         """
@@ -175,18 +175,18 @@ class RelaxOp(Relax.Operation):
 
     @classmethod
     def multiply_adds(cls, args: OpArgs) -> symbolic.Dim | None:
-        """How many products a call adds up, as torch's FLOP counter counts them: those of contractions.
+        """The number of multiply-adds of a contraction, as torch's FLOP counter counts them.
 
-        None where sizes are not known.
+        None if sizes are unknown.
         """
         return 0
 
     @classmethod
     def reordered(cls, args: OpArgs, order: Order) -> Reordered | None:
-        """The call that computes the same of data in another order of dimensions; None: there is none.
+        """The equivalent call on data with permuted dimensions, or None if there is none.
 
-        The data is operand 0, or all operands that broadcast; `order` has as many dimensions as the data. What is not
-        commutative with an order of dimensions (views, matrix products) has none.
+        The data is operand 0, or all operands that broadcast; `order` has the rank of the data. Ops that do not commute
+        with permutations (views, matrix products) return None.
         """
         if (
             cls.op_pattern is OpPatternKind.ELEMWISE
@@ -200,7 +200,7 @@ class RelaxOp(Relax.Operation):
     def check_declared(cls, args: OpArgs) -> None:
         """Raise `ArgumentError` unless the op has the attributes and the number of operands that it declares.
 
-        Attributes are of the kinds that it declares; integers fit 64 bits, whatever their type.
+        Attributes must have the declared kinds, and integers must fit in 64 bits, whatever their type.
         """
         operands, attributes, *_ = ir_fields(cls)
         missing = [name for name in attributes if name not in args.attrs]
@@ -222,7 +222,7 @@ class RelaxOp(Relax.Operation):
 
     @classmethod
     def check_results(cls, args: OpArgs, count: int) -> None:
-        """Raise `ArgumentError` unless the op has as many results as it declares."""
+        """Raise `ArgumentError` unless the op has the declared number of results."""
         declared = len(ir_fields(cls)[2])
         if count != declared:
             raise ArgumentError(f"{args.op}: has {count} results, expected {declared}")
@@ -263,7 +263,7 @@ _kinds: dict[type[RelaxOp], dict[str, tuple[type[ir.Attribute], ...]]] = {}
 
 
 def _attribute_kinds(cls: type[RelaxOp]) -> dict[str, tuple[type[ir.Attribute], ...]]:
-    """The kinds that each attribute of an op class may have, unless any will do."""
+    """The kinds allowed for each attribute of an op class; attributes of any kind are absent."""
     if cls in _kinds:
         return _kinds[cls]
     from relax_mlir.mlir import ext
@@ -284,7 +284,7 @@ def as_sequence(inferred: Inferred) -> Sequence[StructInfo]:
 
 
 def implies(known: StructInfo, claim: StructInfo) -> bool:
-    """True if every value that fits `known` fits `claim`: the two are equal, or `claim` says less."""
+    """True if every value of struct info `known` also has `claim`: both are equal, or `claim` is less precise."""
     if isinstance(known, Tensor) and isinstance(claim, Tensor):
         if claim.dtype is not None and claim.dtype != known.dtype:
             return False
@@ -299,7 +299,7 @@ def implies(known: StructInfo, claim: StructInfo) -> bool:
 
 
 def _callable_implies(known: CallableInfo, claim: CallableInfo) -> bool:
-    """Both in canonical form."""
+    """The `implies` of function types in canonical form."""
     if claim.pure and not known.pure:
         return False
     if claim.params is None or claim.result is None:
@@ -327,10 +327,9 @@ def broadcast(
 ) -> tuple[symbolic.Dim | None, ...] | None:
     """The shape to which NumPy broadcasts `shapes`; None if one has an unknown rank.
 
-    Two symbolic dimensions broadcast if they are provably equal or one of them is the constant 1. Where that
-    cannot be told (``n`` with ``m``) a `ShapeError` asks for a `match_shape`; where they differ for sure
-    (2 with 3) it says so. An unknown dimension gives an unknown one, unless it meets an
-    dimension that is provably not 1, which it must fit.
+    Two symbolic dimensions broadcast if they are provably equal or one is the constant 1. A `ShapeError` suggests
+    `match_shape` if this is unknown (``n`` and ``m``), and reports the mismatch if they certainly differ (2 and 3). An
+    unknown dimension gives an unknown one, unless the other is provably not 1, which it must equal then.
     """
     if any(shape is None for shape in shapes):
         return None
@@ -369,14 +368,14 @@ def _broadcast_dim(
 
 
 def normalize_axis(op: str, axis: int, rank: int, what: str = "axis") -> int:
-    """`axis` counted from the front; raises `ShapeError` when out of range."""
+    """`axis` as a non-negative integer; raises `ShapeError` if it is out of range."""
     if not -rank <= axis < rank:
         raise ShapeError(f"{op}: {what} {axis} is out of range for a tensor of rank {rank}")
     return axis % rank
 
 
 def normalize_axes(op: str, axes: Sequence[int], rank: int) -> list[int]:
-    """`axes` counted from the front; raises `ShapeError` when one is out of range or given twice."""
+    """`axes` as non-negative integers; raises `ShapeError` for an axis out of range or a duplicate."""
     normal = [normalize_axis(op, axis, rank) for axis in axes]
     if len(set(normal)) != len(normal):
         raise ShapeError(f"{op}: axes {list(axes)} name a dimension twice (rank {rank})")

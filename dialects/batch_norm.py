@@ -1,4 +1,4 @@
-"""Batch norm: channels normalised by their mean and variance, over the batch or as they were in training."""
+"""Batch norm: channels normalised by batch statistics (training) or moving averages (inference)."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from relax_mlir.mlir import ext, ir
 class BatchNormOp(RelaxOp, name="nn_batch_norm", traits=[ext.Pure]):
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` for each channel along `axis`, and two moving averages.
 
-    The result is a tuple of the normalised data, and of the moving mean and the moving variance. With `training` the
-    mean and the (biased) variance are those of all elements of a channel, and the moving averages become
-    ``(1 - momentum) * moving + momentum * batch``; without it they are the moving ones, which stay as they are.
-    `scale` or `center` false leaves `gamma` or `beta` out. 16-bit floats are computed in float32.
+    The result is a tuple of the normalised data, the moving mean and the moving variance. With `training`, the mean and
+    the (biased) variance are those of all elements of a channel, and the moving averages become ``(1 - momentum) *
+    moving + momentum * batch``. Otherwise the moving averages are used and returned unchanged. If `scale` or `center`
+    is false, `gamma` or `beta` is ignored. 16-bit floats are computed in float32.
 
     Example: shapes ``(n, c, h, w)`` and four times ``(c,)`` with axis 1 give ``(n, c, h, w)``, ``(c,)`` and ``(c,)``.
     """
@@ -56,7 +56,7 @@ class BatchNormOp(RelaxOp, name="nn_batch_norm", traits=[ext.Pure]):
 
 
 def _average(args: OpArgs, index: int, data: Tensor, axis: int) -> Tensor:
-    """What is known of a moving average: it has the dtype of the data, and one number for each channel."""
+    """Struct info of a moving average: the dtype of the data, one element per channel."""
     given = args.tensor(index)
     shape = given.shape
     if shape is None:

@@ -13,7 +13,7 @@ from relax_mlir.mlir import ext
 
 
 def common_dtype(args: OpArgs, indices: tuple[int, ...]) -> DType | None:
-    """The one dtype of the operands `indices`; None if all of theirs are unknown. Raises `DTypeError`."""
+    """The common dtype of the operands `indices`; None if all are unknown. Raises `DTypeError` if they differ."""
     found = [args.tensor(index).dtype for index in indices]
     known = [dtype for dtype in found if dtype is not None]
     for first, second in itertools.pairwise(known):
@@ -66,16 +66,16 @@ class BinaryFloatOp(BinaryOp):
 
 
 class AddOp(BinaryOp, name="add", traits=[ext.Pure]):
-    """Sum of two tensors, element by element.
+    """Elementwise sum of two tensors.
 
-    Integers wrap around; of bool it is the logical or, as in NumPy.
+    Integers wrap around; for bool it is the logical or, as in NumPy.
 
     Example: shapes ``(n, 1, m)`` and ``(2, m)`` give ``(n, 2, m)``.
     """
 
 
 class Atan2Op(BinaryFloatOp, name="atan2", traits=[ext.Pure]):
-    """Angle of the point ``(x2, x1)``, in -pi..pi, with the quadrant that the signs give.
+    """Angle of the point ``(x2, x1)``, in -pi..pi, in the quadrant given by the signs.
 
     Example: ``[1.0]`` and ``[-1.0]`` give ``[2.3562]``.
     """
@@ -92,8 +92,8 @@ class DivideOp(BinaryFloatOp, name="divide", traits=[ext.Pure]):
 class FloorDivideOp(BinaryArithmeticOp, name="floor_divide", traits=[ext.Pure]):
     """Quotient rounded to minus infinity, NumPy's ``//``.
 
-    Integers: a division by zero gives 0, and the least value divided by -1 wraps around to itself. Floats: a
-    division by zero gives inf or NaN. Example: ``[7, -7]`` and ``[2, 2]`` give ``[3, -4]``.
+    Integers: a division by zero gives 0, and the minimum divided by -1 wraps around to itself. Floats: a division by
+    zero gives inf or NaN. Example: ``[7, -7]`` and ``[2, 2]`` give ``[3, -4]``.
     """
 
 
@@ -112,28 +112,28 @@ class LogAddExpOp(BinaryFloatOp, name="log_add_exp", traits=[ext.Pure]):
 
 
 class MaximumOp(BinaryOp, name="maximum", traits=[ext.Pure]):
-    """The greater of two elements; NaN if one is NaN.
+    """The maximum of two elements; NaN if one is NaN.
 
     Example: ``[1.0, nan]`` and ``[2.0, 0.0]`` give ``[2.0, nan]``.
     """
 
 
 class MinimumOp(BinaryOp, name="minimum", traits=[ext.Pure]):
-    """The lesser of two elements; NaN if one is NaN.
+    """The minimum of two elements; NaN if one is NaN.
 
     Example: ``[1.0, nan]`` and ``[2.0, 0.0]`` give ``[1.0, nan]``.
     """
 
 
 class ModOp(BinaryArithmeticOp, name="mod", traits=[ext.Pure]):
-    """The same as `floor_mod`, under the name that NumPy gives it.
+    """The same as `floor_mod`, under NumPy's name.
 
     Example: ``[-7]`` and ``[3]`` give ``[2]``.
     """
 
 
 class MultiplyOp(BinaryOp, name="multiply", traits=[ext.Pure]):
-    """Product of two tensors, element by element. Integers wrap around; of bool it is the logical and.
+    """Elementwise product of two tensors. Integers wrap around; for bool it is the logical and.
 
     Example: ``[2, 3]`` and ``[4]`` give ``[8, 12]``.
     """
@@ -148,14 +148,14 @@ class PowerOp(BinaryArithmeticOp, name="power", traits=[ext.Pure]):
 
 
 class SubtractOp(BinaryArithmeticOp, name="subtract", traits=[ext.Pure]):
-    """Difference of two tensors, element by element. Integers wrap around.
+    """Elementwise difference of two tensors. Integers wrap around.
 
     Example: ``[5, 3]`` and ``[1]`` give ``[4, 2]``.
     """
 
 
 class EwiseFmaOp(RelaxOp, name="ewise_fma", traits=[ext.Pure]):
-    """``x1 * x2 + x3``, element by element, of three tensors that broadcast; floats are rounded once.
+    """Elementwise ``x1 * x2 + x3`` of three tensors that broadcast; floats are rounded once.
 
     Example: ``[2.0]``, ``[3.0]`` and ``[1.0]`` give ``[7.0]``.
     """
@@ -210,12 +210,12 @@ def log_add_exp(x1: ValueLike, x2: ValueLike) -> Value:
 
 
 def maximum(x1: ValueLike, x2: ValueLike) -> Value:
-    """The greater of `x1` and `x2` (see `MaximumOp`)."""
+    """The elementwise maximum of `x1` and `x2` (see `MaximumOp`)."""
     return create_one(MaximumOp, as_values(x1, x2, of=MaximumOp))
 
 
 def minimum(x1: ValueLike, x2: ValueLike) -> Value:
-    """The lesser of `x1` and `x2` (see `MinimumOp`)."""
+    """The elementwise minimum of `x1` and `x2` (see `MinimumOp`)."""
     return create_one(MinimumOp, as_values(x1, x2, of=MinimumOp))
 
 

@@ -1,4 +1,4 @@
-"""Bitwise ops and shifts of two tensors of one dtype, element by element."""
+"""Elementwise bitwise ops and shifts of two tensors of one dtype."""
 
 from relax_mlir.dialects.base import Inferred, OpArgs
 from relax_mlir.dialects.binary import BinaryOp, infer_binary
@@ -19,8 +19,8 @@ class BitwiseOp(BinaryOp):
 class ShiftOp(BinaryOp):
     """Base of the shifts of integers.
 
-    A count that is negative or at least the width of the dtype shifts every bit out: the result is 0, or -1
-    for a right shift of a negative number.
+    A count that is negative, or not less than the width of the dtype, shifts every bit out: the result is 0, or -1 for
+    a right shift of a negative number.
     """
 
     @classmethod
@@ -35,7 +35,7 @@ class BitwiseAndOp(BitwiseOp, name="bitwise_and", traits=[ext.Pure]):
 
 
 class BitwiseOrOp(BitwiseOp, name="bitwise_or", traits=[ext.Pure]):
-    """Bits set in one of the elements. Example: ``[6, 5]`` and ``[3]`` give ``[7, 7]``."""
+    """Bits set in either element. Example: ``[6, 5]`` and ``[3]`` give ``[7, 7]``."""
 
 
 class BitwiseXorOp(BitwiseOp, name="bitwise_xor", traits=[ext.Pure]):

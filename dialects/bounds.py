@@ -1,4 +1,4 @@
-"""Bounds of the symbols of a function, given by the user: the attribute `SYMBOL_BOUNDS` and its reading."""
+"""User-given bounds of a function's symbols: the attribute `SYMBOL_BOUNDS` and its parser."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from relax_mlir.symbolic import Bounds
 
 
 def checked_bounds(what: str, given: Mapping[str, Any]) -> Bounds:
-    """`given` as bounds: a pair (lowest, highest) per symbol, the second of which may be None.
+    """`given` as bounds: a pair (minimum, maximum) per symbol; the maximum may be None.
 
     Raises:
-        ArgumentError: a bound that is no integer, a negative one, or a pair that no value lies between.
+        ArgumentError: a bound that is not an integer or is negative, or an empty range.
     """
     expect(f"{what}: 'bounds'", given, Mapping, 'a dictionary such as {"n": (1, 4096)}')
     checked: dict[str, tuple[int, int | None]] = {}
@@ -62,7 +62,7 @@ def read_bounds(function: func.FuncOp) -> Bounds:
 
 
 def _entry(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - checked by `checked_bounds`
-    """A pair of Python values; what is no such pair stays an attribute, and is refused."""
+    """The attribute as a pair of Python values; other attributes are returned unchanged, to be refused later."""
     if not isinstance(attribute, ir.ArrayAttr):
         return attribute
     return [
@@ -76,7 +76,7 @@ def _entry(attribute: ir.Attribute) -> Any:  # noqa: ANN401 - checked by `checke
 
 
 def bounds_around(op: ir.Operation) -> Bounds:
-    """The bounds that hold where `op` stands: those of its function; none where they are malformed."""
+    """The symbol bounds of the function around `op`; empty if they are malformed."""
     function = enclosing_function(op)
     if function is None or SYMBOL_BOUNDS not in function.attributes:
         return {}

@@ -1,4 +1,4 @@
-"""Boxes of object detection: those that count, and of those that overlap the best."""
+"""Object detection: valid boxes, non-maximum suppression, and boxes of anchors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from relax_mlir.symbolic import Dim
 
 
 def _dims(args: OpArgs, index: int, what: str, rank: int) -> tuple[Dim | None, ...]:
-    """The dimensions of an operand, of which there are `rank`: `what` says them."""
+    """The dimensions of an operand, which must have rank `rank`; `what` describes them in messages."""
     given = args.tensor(index)
     if given.ndim is not None and given.ndim != rank:
         raise ShapeError(f"{args.op}: operand '{args.name_of(index)}' is {given}, expected {what}")
@@ -36,11 +36,12 @@ def _boxes(args: OpArgs, least: int) -> tuple[Dim | None, ...]:
 
 
 class GetValidCountsOp(RelaxOp, name="vision_get_valid_counts", traits=[ext.Pure]):
-    """The boxes whose score is above `score_threshold`, in order, before rows of -1.
+    """The boxes whose score is above `score_threshold`, in order, followed by rows of -1.
 
-    `data` is ``(batch, boxes, numbers)``, floats. Number `score_index` of a box is its score, and number `id_index` its
-    class, which is 0 or more for boxes that count; -1: there is none. The result is a tuple: how many count, int32 of
-    shape ``(batch,)``, the boxes, and where they stood, int32 of shape ``(batch, boxes)``, -1 for the others.
+    `data` is ``(batch, boxes, values)``, floats. Value `score_index` of a box is its score; value `id_index` is its
+    class, which must not be negative for valid boxes (-1: there is no class value). The result is a tuple: the number
+    of valid boxes, int32 of shape ``(batch,)``; the boxes; and their original indices, int32 of shape ``(batch,
+    boxes)``, padded with -1.
 
     Example: shape ``(n, 100, 6)`` gives ``(n,)``, ``(n, 100, 6)`` and ``(n, 100)``.
     """
@@ -66,14 +67,15 @@ class GetValidCountsOp(RelaxOp, name="vision_get_valid_counts", traits=[ext.Pure
 
 
 class NonMaxSuppressionOp(RelaxOp, name="vision_non_max_suppression", traits=[ext.Pure]):
-    """The boxes of falling scores that do not overlap one before by `iou_threshold` or more, as a share of both areas.
+    """Non-maximum suppression: boxes by descending score whose IoU with each earlier box is below `iou_threshold`.
 
-    `data`, `valid_count` and `indices` are as `GetValidCountsOp` gives them; the numbers of a box from `coord_start` on
-    are two corners. `max_output_size`: how many boxes are left at most; `top_k`: how many of the greatest scores take
-    part; 0 and less: all. Boxes suppress those of the same class (number `id_index`), with `force_suppress` all.
-    Scores that are not above `score_threshold` do not count. With `return_indices` the result is a tuple: where the
-    boxes that are left stood, int32 of shape ``(batch, boxes)``, before -1, and how many they are, ``(batch, 1)``; else
-    it is the boxes by falling scores, -1 for those that are left out, which are last with `invalid_to_bottom`.
+    `data`, `valid_count` and `indices` are the results of `GetValidCountsOp`. The values of a box from `coord_start` on
+    are two corners. `max_output_size` limits the number of selected boxes, and `top_k` the number of candidates with
+    the highest scores; values of 0 and below mean no limit. Boxes suppress those of the same class (value `id_index`),
+    or with `force_suppress` those of all classes. Boxes with scores not above `score_threshold` are ignored. With
+    `return_indices` the result is a tuple: the original indices of the selected boxes, int32 of shape ``(batch,
+    boxes)``, padded with -1, and their number, ``(batch, 1)``. Otherwise it is the boxes by descending score, with -1
+    for suppressed ones, which come last with `invalid_to_bottom`.
 
     Example: shapes ``(n, 100, 6)``, ``(n,)`` and ``(n, 100)`` give ``(n, 100)`` and ``(n, 1)``.
     """
@@ -123,13 +125,12 @@ class NonMaxSuppressionOp(RelaxOp, name="vision_non_max_suppression", traits=[ex
 
 
 class AllClassNonMaxSuppressionOp(RelaxOp, name="vision_all_class_non_max_suppression", traits=[ext.Pure]):
-    """For every class the boxes of falling scores that do not overlap one before: ONNX's NonMaxSuppression.
+    """Non-maximum suppression per class, as in ONNX's NonMaxSuppression.
 
-    `boxes` is ``(batch, boxes, 4)``, two corners of each, and `scores` ``(batch, classes, boxes)``, floats. The others
-    are one number each: how many boxes of a class there are at most; boxes that overlap by more than `iou_threshold`,
-    as a share of the area of both, are left out; scores that count are above `score_threshold`. The result is a tuple:
-    the entry of the batch, the class and the box, int64 of shape ``(batch * classes * boxes, 3)``, before rows of -1;
-    and how many they are, int64 of shape ``(1,)``.
+    `boxes` is ``(batch, boxes, 4)``, two corners of each, and `scores` ``(batch, classes, boxes)``, floats. The other
+    operands are one number each: the maximum number of boxes per class; the IoU above which a box suppresses one of
+    lower score; and the minimum score, exclusive. The result is a tuple: batch index, class and box, int64 of shape
+    ``(batch * classes * boxes, 3)``, padded with rows of -1; and the number of selected boxes, int64 of shape ``(1,)``.
 
     Example: shapes ``(1, 9, 4)`` and ``(1, 2, 9)`` give ``(18, 3)`` and ``(1,)``.
     """
@@ -167,14 +168,13 @@ class AllClassNonMaxSuppressionOp(RelaxOp, name="vision_all_class_non_max_suppre
 
 
 class MultiboxTransformLocOp(RelaxOp, name="vision_multibox_transform_loc", traits=[ext.Pure]):
-    """Boxes of anchors that are moved and stretched, and their scores.
+    """Boxes decoded from anchors by predicted offsets, and their scores.
 
-    `cls_pred` is ``(batch, classes, anchors)``: the scores are its softmax along the classes. `loc_pred` is
-    ``(batch, 4 * anchors)``: how far each anchor is moved, x and y, of its size, and the logarithms of how far it is
-    stretched, width and height, each times one of the `variances`. `anchor` is ``(1, anchors, 4)``: left, top, right
-    and bottom. With `clip` corners are held between 0 and 1. Scores below `threshold` are 0, and those of class 0
-    without `keep_background`. The result is a tuple of ``(batch, anchors, 4)``: top, left, bottom, right; and the
-    scores.
+    `cls_pred` is ``(batch, classes, anchors)``: the scores are its softmax along the classes. `loc_pred` is ``(batch, 4
+    * anchors)``: for each anchor, the x and y offsets relative to its size, and the logarithms of the width and height
+    factors, each multiplied by one of the `variances`. `anchor` is ``(1, anchors, 4)``: left, top, right and bottom.
+    With `clip`, corners are clamped to 0..1. Scores below `threshold` become 0, and so do those of class 0 without
+    `keep_background`. The result is a tuple of boxes ``(batch, anchors, 4)``, top, left, bottom, right, and the scores.
 
     Example: shapes ``(n, 21, 9)``, ``(n, 36)`` and ``(1, 9, 4)`` give ``(n, 9, 4)`` and ``(n, 21, 9)``.
     """
@@ -214,7 +214,7 @@ class MultiboxTransformLocOp(RelaxOp, name="vision_multibox_transform_loc", trai
 def get_valid_counts(
     data: ValueLike, score_threshold: float = 0.0, id_index: int = 0, score_index: int = 1
 ) -> Value:
-    """The boxes that count, and how many there are (see `GetValidCountsOp`): a tuple of three."""
+    """The valid boxes and their number (see `GetValidCountsOp`): a tuple of three."""
     require_insertion_point("vision.get_valid_counts")
     attributes = {
         "score_threshold": double_attr(score_threshold, "get_valid_counts: 'score_threshold'"),
@@ -240,7 +240,7 @@ def non_max_suppression(
     soft_nms_sigma: float = 0.0,
     score_threshold: float = 0.0,
 ) -> Value:
-    """The best of boxes that overlap (see `NonMaxSuppressionOp`)."""
+    """Non-maximum suppression (see `NonMaxSuppressionOp`)."""
     what = "non_max_suppression"
     require_insertion_point(f"vision.{what}")
     integers = {
@@ -275,7 +275,7 @@ def all_class_non_max_suppression(
     iou_threshold: ValueLike,
     score_threshold: ValueLike,
 ) -> Value:
-    """The best of boxes that overlap, of every class (see `AllClassNonMaxSuppressionOp`): a tuple of two."""
+    """Non-maximum suppression per class (see `AllClassNonMaxSuppressionOp`): a tuple of two."""
     require_insertion_point("vision.all_class_non_max_suppression")
     threshold = Tensor((), "float32")
     operands = [
@@ -297,7 +297,7 @@ def multibox_transform_loc(
     variances: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
     keep_background: bool = True,
 ) -> Value:
-    """Boxes of anchors and their scores (see `MultiboxTransformLocOp`): a tuple of two."""
+    """Boxes decoded from anchors, and their scores (see `MultiboxTransformLocOp`): a tuple of two."""
     what = "multibox_transform_loc"
     require_insertion_point(f"vision.{what}")
     expect(f"{what}: 'variances'", variances, list | tuple, "four numbers")

@@ -1,4 +1,4 @@
-"""Calls: of Relax functions, of prim funcs by destination passing, and of packed functions."""
+"""Calls of Relax functions, of prim funcs (destination-passing), and of packed functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -32,11 +32,11 @@ StaticArg = str | int | float | bool
 
 
 class CallOp(RelaxOp, name="call", traits=[CallsFunction, *EVERY_FORM]):
-    """Call of a Relax function of the module. The result's shape is the callee's, with its symbols substituted.
+    """Call of a Relax function of the module. The result has the callee's result type with its symbols substituted.
 
-    `args` is a tuple. Checked against the callee's signature by `relax_mlir.analysis.well_formed`, which sees the
-    whole module. The callee may call packed functions, so that upstream passes must neither drop nor merge calls;
-    dataflow blocks hold calls of functions without effects only.
+    `args` is a tuple. `relax_mlir.analysis.well_formed`, which sees the whole module, checks the call against the
+    callee's signature. The op is not pure, since the callee may call packed functions: upstream passes neither drop nor
+    merge calls. Dataflow blocks hold only calls of functions without effects.
     """
 
     args: ext.Operand[Any]
@@ -45,7 +45,7 @@ class CallOp(RelaxOp, name="call", traits=[CallsFunction, *EVERY_FORM]):
 
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
-        """Needs the callee: checked where the module is at hand."""
+        """Check only that `args` is a tuple; the signature is checked where the module is available."""
         args.tuple(0)
 
 
@@ -54,11 +54,11 @@ class CallTirOp(
     name="call_tir",
     traits=[ext.Pure, CallsFunction, HasDestination, IsTransparent, KeptAtR1, TakesOwnership],
 ):
-    """Call of a prim func by destination passing: allocate the result, call, return it.
+    """Destination-passing call of a prim func: allocate the result, call, return it.
 
-    `args` is a tuple; the result a tensor, or a tuple of tensors. The callee takes the arguments, then one tensor
-    per result, then an ``index`` per entry of `tir_vars` (symbolic integers that cannot be read off a tensor's
-    shape), and returns what it wrote.
+    `args` is a tuple; the result is a tensor or a tuple of tensors. The callee takes the arguments, then one tensor per
+    result, then an ``index`` per entry of `tir_vars` (symbolic integers that no tensor shape determines), and returns
+    the results.
     """
 
     args: ext.Operand[Any]
@@ -82,7 +82,7 @@ class CallDpsPackedOp(
     name="call_dps_packed",
     traits=[ext.Pure, HasDestination, IsTransparent, KeptAtR1, ListsArguments],
 ):
-    """Destination-passing call of a registered packed function: it gets the arguments, then the results to fill.
+    """Destination-passing call of a registered packed function, which takes the arguments and then the results to fill.
 
     `arg_spec` has an entry per argument: ``unit`` for the next operand, else the literal (string, int, float, bool).
     """
@@ -107,12 +107,10 @@ class CallPackedOp(
 ):
     """Call of a registered packed function that may have any effect; it allocates what it returns.
 
-    It may change the tensors that it is given in place: what follows and uses the same values sees the change.
-    Values that were made of them before, views and tuples included, keep the old elements; so do constants, and
-    the arrays that callers pass in.
+    It may change its tensor arguments in place: later uses of the same values see the change. Values computed from them
+    before, including views and tuples, keep the old elements; so do constants, and the arrays that callers pass in.
 
-    `arg_spec` is that of `call_dps_packed`. The result is an empty tuple when the function is called for its
-    effect alone.
+    `arg_spec` is that of `call_dps_packed`. The result is an empty tuple if the function is called only for its effect.
     """
 
     args: ext.Operand[Any]
@@ -133,8 +131,8 @@ class CallPurePackedOp(
 ):
     """Call of a registered packed function without effects; it allocates what it returns.
 
-    The function must neither change what it is given nor depend on anything else: calls may be dropped, merged and
-    moved, and stand in dataflow blocks. `arg_spec` is that of `call_dps_packed`.
+    The function must neither change its arguments nor depend on other state: calls may be removed, merged and moved,
+    and may be in dataflow blocks. `arg_spec` is that of `call_dps_packed`.
     """
 
     args: ext.Operand[Any]
@@ -153,7 +151,7 @@ class CallPurePackedOp(
 
 
 class UpdatedOp(RelaxOp, name="updated", traits=[*EVERY_FORM, HasEffect, PassesOn, TakesOwnership]):
-    """`input` as a `call_packed` in front of this op has left it; made by the pass ``explicit-effects``."""
+    """`input` after the preceding `call_packed` may have changed it; created by the pass ``explicit-effects``."""
 
     input: ext.Operand[Any]
     result: ext.Result[Any]
@@ -164,10 +162,10 @@ class UpdatedOp(RelaxOp, name="updated", traits=[*EVERY_FORM, HasEffect, PassesO
 
 
 class DistinctOp(RelaxOp, name="distinct", traits=[*EVERY_FORM, OutsideDataflow, PassesOn, TakesOwnership]):
-    """`input` in memory of its own, made by the pass ``explicit-effects``.
+    """A copy of `input` in separate memory; created by the pass ``explicit-effects``.
 
-    A `call_packed` that may change one of two tensors must not see the change in the other, also where the two are
-    made of equal expressions, which CSE makes one value.
+    If a `call_packed` changes one of two tensors, the other must not change, even if CSE has merged the equal
+    expressions that define them.
     """
 
     input: ext.Operand[Any]
@@ -179,7 +177,7 @@ class DistinctOp(RelaxOp, name="distinct", traits=[*EVERY_FORM, OutsideDataflow,
 
 
 def check_arg_spec(args: OpArgs) -> None:
-    """Raise `ArgumentError` unless the units of `arg_spec` are as many as the operands."""
+    """Raise `ArgumentError` unless `arg_spec` has one ``unit`` per operand."""
     spec = list(ir.ArrayAttr(args.attrs["arg_spec"]))
     units = sum(isinstance(item, ir.UnitAttr) for item in spec)
     operands = args.tuple(0).fields
@@ -193,7 +191,7 @@ def check_arg_spec(args: OpArgs) -> None:
 
 
 def require_destinations(op: str, result: StructInfo) -> None:
-    """Raise `ShapeError` unless `result` is a tensor, or tuple of tensors, whose size is known before the call."""
+    """Raise `ShapeError` unless `result` is a tensor, or a tuple of tensors, of a size known before the call."""
     for index, info in enumerate(destinations(result)):
         if not isinstance(info, Tensor) or info.known_shape is None or info.dtype is None:
             raise ShapeError(
@@ -203,7 +201,7 @@ def require_destinations(op: str, result: StructInfo) -> None:
 
 
 def destinations(result: StructInfo) -> Sequence[StructInfo]:
-    """What a destination-passing call fills: the fields of a tuple, else the one tensor."""
+    """The struct infos of the destinations of a call: the fields of a tuple, or the single tensor."""
     return result.fields if isinstance(result, Tuple) else [result]
 
 
@@ -212,7 +210,7 @@ Callee: TypeAlias = str | func.FuncOp
 
 
 def callee_name(op: str, callee: Callee) -> str:
-    """The name of `callee`; `op` is the builder that was given it."""
+    """The name of `callee`; `op` is the builder, for messages."""
     expect(f"{op}: 'callee'", callee, str | func.FuncOp, "a prim func of the module, or its name")
     return callee if isinstance(callee, str) else callee.name.value
 
@@ -249,7 +247,7 @@ def call_tir(
 def resolved(
     op: str, callee: Callee | ExternFunc, tir_vars: Sequence[DimLike]
 ) -> tuple[str, func.FuncOp | None]:
-    """The name of a callee, and the function of the module that is being built, None where it has none.
+    """The name of a callee, and its function in the module under construction, or None.
 
     Raises `ArgumentError` for `tir_vars` of a registered function.
     """
@@ -265,8 +263,8 @@ def resolved(
 
 
 def is_registered(name: str) -> bool:
-    """Whether a packed function is registered under this name."""
-    import tvm_ffi  # which imports torch where that is installed; tools that only read modules need neither
+    """True if a packed function is registered under this name."""
+    import tvm_ffi  # it imports torch if installed; tools that only read modules need neither
 
     return tvm_ffi.get_global_func(name, allow_missing=True) is not None
 
@@ -277,7 +275,7 @@ def _refuse_tir_vars(op: str, name: str, tir_vars: Sequence[DimLike]) -> None:
 
 
 def _symbol(point: ir.InsertionPoint, name: str) -> func.FuncOp | None:
-    """The function called `name` of the module that is being built."""
+    """The function `name` of the module under construction, or None."""
     op = point.block.owner.operation
     while op.parent is not None:
         op = op.parent
@@ -294,9 +292,9 @@ def call_dps_packed(
     args: Sequence[Value | StaticArg],
     out: Tensor | Sequence[Tensor] | None = None,
 ) -> Value:
-    """Call the packed function registered as `func` with `args`, then the allocated results, which it fills.
+    """Call the packed function registered as `func` with `args`, then the allocated results, which the function fills.
 
-    `out` may be left out where `register_infer` has a rule for `func`.
+    `out` is optional if `register_infer` has a rule for `func`.
     """
     func = function_name("call_dps_packed", func)
     operands, spec = arg_spec_of("call_dps_packed", args)
@@ -315,9 +313,8 @@ def call_packed(
 ) -> Value | None:
     """Call the packed function registered as `func`; it may have any effect.
 
-    `out` says what it returns (for instance ``Tensor(ndim=1)``, then `match_shape`). None: the rule that
-    `register_infer` has for `func` says it; where there is none, nothing is used of what it returns, and None is
-    returned here too.
+    `out` is the struct info of the result (for instance ``Tensor(ndim=1)``, then `match_shape`). If it is None, the
+    rule of `register_infer` for `func` applies; without a rule the result is unused, and this function returns None.
     """
     func = function_name("call_packed", func)
     operands, spec = arg_spec_of("call_packed", args)
@@ -333,7 +330,7 @@ def call_pure_packed(
 ) -> Value:
     """Call the packed function registered as `func`, which has no effects and allocates its result, `out`.
 
-    `out` may be left out where `register_infer` has a rule for `func`.
+    `out` is optional if `register_infer` has a rule for `func`.
     """
     func = function_name("call_pure_packed", func)
     operands, spec = arg_spec_of("call_pure_packed", args)
@@ -355,12 +352,12 @@ def call(callee: str, args: Sequence[Value], result: StructInfo) -> Value:
 
 
 def ruled(op: str, packed: Value, attributes: Mapping[str, ir.Attribute]) -> StructInfo | None:
-    """What the shape rule of a packed function says of a call with the tuple `packed`; None where it has none."""
+    """The result of the shape rule of a packed function for a call with the tuple `packed`; None without a rule."""
     return deduced(OpArgs(op, ("args",), (packed.struct_info,), attributes))
 
 
 def result_info(out: Tensor | Sequence[Tensor]) -> StructInfo:
-    """What a destination-passing call gives: a tensor, or the tuple of several."""
+    """Struct info of the result of a destination-passing call: a tensor, or a tuple of tensors."""
     if isinstance(out, Tensor):
         return out
     expect("the parameter 'out' of the call", out, list | tuple, "a Tensor, or a list of Tensors")
@@ -370,7 +367,7 @@ def result_info(out: Tensor | Sequence[Tensor]) -> StructInfo:
 
 
 def arg_spec_of(op: str, args: Sequence[Value | StaticArg]) -> tuple[list[Value], ir.ArrayAttr]:
-    """Operands of a call of a packed function, and which arguments are literals."""
+    """Operands of a call of a packed function, and its `arg_spec` with the literals."""
     require_insertion_point(op)
     operands: list[Value] = []
     spec: list[ir.Attribute] = []

@@ -1,4 +1,4 @@
-"""Calls of packed functions that say more than `call_packed`: which results are arguments, and Python functions."""
+"""Special forms of `call_packed`: calls that return arguments in place, and calls of Python functions."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def call_inplace_packed(
 ) -> Value:
     """Call the packed function registered as `func`, which changes arguments in place and returns them.
 
-    It is a `call_packed`: what follows sees the change in the arguments too, and it does not stand in a dataflow block.
+    It is a `call_packed`: later uses of the arguments see the change, and it cannot be in a dataflow block.
 
     Args:
         func: the function's name.
         args: values and literals.
-        inplace_indices: per result the number of the argument that it is, or -1 for a new one.
-        out: what it returns; a result that is an argument is what that is.
+        inplace_indices: for each result, the position of the argument that it is, or -1 for a new value.
+        out: struct info of the results; that of an in-place result must be that of its argument.
 
     Raises:
-        ArgumentError: the indices do not fit the results or the arguments. ShapeError: a result is not what its
-            argument is.
+        ArgumentError: the indices do not match the results or the arguments. ShapeError: a result differs from its
+            argument.
     """
     what = "call_inplace_packed"
     require_insertion_point(what)
@@ -67,7 +67,7 @@ def call_inplace_packed(
 
 
 def call_py_func(func_name: str, args: Sequence[Value | StaticArg], out: StructInfo) -> Value:
-    """Call the Python function that is registered as `func_name` (`tvm_ffi.register_global_func`), which gives `out`.
+    """Call the Python function registered as `func_name` (`tvm_ffi.register_global_func`), which returns `out`.
 
     It is a `call_packed`: the function may have any effect.
     """

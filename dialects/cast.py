@@ -13,9 +13,8 @@ from relax_mlir.mlir import ext, ir
 class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
     """Conversion of each element to `dtype`.
 
-    Floats to integers: the integer part; values beyond the range give its nearest end, NaN gives 0. Integers
-    to narrower ones: the low bits. To bool: whether the element differs from zero. Between floats: the nearest
-    value.
+    Floats to integers: the integer part; values out of range saturate, and NaN gives 0. Integers to narrower ones: the
+    low bits. To bool: true for nonzero elements. Between floats: the nearest value.
 
     Example: ``[1.9, -1.9, 300.0]`` to int8 gives ``[1, -1, 127]``.
     """
@@ -32,7 +31,7 @@ class AstypeOp(RelaxOp, name="astype", traits=[ext.Pure]):
 
 
 def dtype_of(args: OpArgs, name: str) -> DType:
-    """The dtype that attribute `name` holds as an element type; raises `DTypeError` for one Relax has not."""
+    """The dtype in attribute `name`, an element type; raises `DTypeError` for a type that Relax does not have."""
     return dtypes.from_element_type(ir.TypeAttr(args.attrs[name]).value)
 
 

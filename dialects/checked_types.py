@@ -1,4 +1,4 @@
-"""Types as the first design has them: rank and dtype of a value, without its shape (`Value.checked_type`)."""
+"""Types of the original Relax design: rank and dtype of a value, without its shape (`Value.checked_type`)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from relax_mlir.error import ArgumentError
 
 
 class CheckedType:
-    """What is known of a value but for its shape. Immutable; equal types are equal objects for ``==`` and ``hash``."""
+    """The type of a value without its shape. Immutable, with structural ``==`` and ``hash``."""
 
 
 @dataclass(frozen=True)
 class DynTensorType(CheckedType):
-    """A tensor: `ndim` is -1 where the rank is unknown, `dtype` None where that is."""
+    """A tensor; `ndim` is -1 if the rank is unknown, `dtype` None if the dtype is."""
 
     ndim: int = -1
     dtype: str | None = "float32"
@@ -23,7 +23,7 @@ class DynTensorType(CheckedType):
 
 @dataclass(frozen=True)
 class ShapeType(CheckedType):
-    """A shape value: `ndim` is -1 where its rank is unknown."""
+    """A shape value; `ndim` is -1 if its rank is unknown."""
 
     ndim: int = -1
 
@@ -44,7 +44,7 @@ class TupleType(CheckedType):
 
 @dataclass(frozen=True)
 class FuncType(CheckedType):
-    """A function as a value; both fields are None where they are not known."""
+    """A function as a value; both fields are None if they are unknown."""
 
     arg_types: tuple[CheckedType, ...] | None = None
     ret_type: CheckedType | None = None
@@ -56,7 +56,7 @@ class ObjectType(CheckedType):
 
 
 def checked_type(info: StructInfo) -> CheckedType:
-    """The type of a value of which `info` is known."""
+    """The type of a value with the struct info `info`."""
     if isinstance(info, types.Tensor):
         dtype = None if info.dtype is None else info.dtype.name
         return DynTensorType(-1 if info.ndim is None else info.ndim, dtype)

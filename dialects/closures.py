@@ -1,4 +1,4 @@
-"""Functions as values: functions inside functions, closures of functions of the module, and their calls."""
+"""Functions as values: nested functions, closures of functions of the module, and their calls."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -48,10 +48,10 @@ class LambdaReturnOp(
 
 
 class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure, OnFunctionValues]):
-    """A function inside a function, as a value. It sees the values and symbols around it.
+    """A nested function as a value. It may use values and symbols of the enclosing function.
 
-    The body is one block: its arguments are the parameters, called `names`; `relax.lambda_return` ends it. The pass
-    ``lambda-lift`` makes a function of the module of it, with the attributes that a dictionary `function_attrs` holds.
+    The body is one block: its arguments are the parameters, named `names`; `relax.lambda_return` ends it. The pass
+    ``lambda-lift`` turns it into a function of the module with the attributes of the dictionary `function_attrs`.
     """
 
     names: ir.ArrayAttr
@@ -65,7 +65,7 @@ class LambdaOp(RelaxOp, name="lambda", traits=[ext.Pure, OnFunctionValues]):
 
     @staticmethod
     def verify_region_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
-        """Called by MLIR's verifier after the ops of the body have been verified."""
+        """Verify the op after the ops of its body; called by MLIR's verifier."""
         try:
             _check_lambda(op.operation)
         except RelaxError as error:
@@ -107,7 +107,7 @@ class MakeClosureOp(
 ):
     """The function `callee` of the module as a value; its last parameters are bound to the fields of `captured`.
 
-    Behind `lower-closures` the result is an object.
+    After `lower-closures` the result is an object.
     """
 
     captured: ext.Operand[Any]
@@ -152,7 +152,7 @@ class InvokePureClosureOp(
 
 
 def check_invocation(args: OpArgs) -> Callable:
-    """The function that is called, once the number of arguments has been checked."""
+    """Check the number of arguments, and return the type of the called function."""
     info, given = args.infos[0], args.tuple(1).fields
     if not isinstance(info, Callable):
         raise ArgumentError(f"{args.op}: operand 'closure' is {info}, expected a function")
@@ -162,13 +162,13 @@ def check_invocation(args: OpArgs) -> Callable:
 
 
 def bind_symbols(params: Sequence[StructInfo], args: Sequence[StructInfo]) -> dict[str, Dim]:
-    """Which dimensions of `args` the symbols of `params` stand for, as far as that can be told."""
+    """The dimensions of `args` that the symbols of `params` are bound to, as far as these are determined."""
     found = symbolic.solutions(list(_pairs(params, args)))
     return {definition.symbol: value for definition, value in found if value is not None}
 
 
 def _pairs(params: Sequence[StructInfo], args: Sequence[StructInfo]) -> Iterator[tuple[Dim, Dim]]:
-    """The dimensions of parameters, each with that of the argument given for it, where both are known."""
+    """Pairs of a parameter's dimension and the corresponding dimension of the argument, if both are known."""
     for param, arg in zip(params, args, strict=False):
         if isinstance(param, Tuple) and isinstance(arg, Tuple):
             yield from _pairs(param.fields, arg.fields)
@@ -185,7 +185,7 @@ def _dims(info: StructInfo) -> Sequence[Dim | None]:
 
 
 def invocation_result(op: str, info: Callable, args: Sequence[StructInfo]) -> StructInfo:
-    """What a call of a function described by `info` gives; raises `ShapeError` where that is not known."""
+    """Struct info of the result of a call of a function; raises `ShapeError` if it is unknown."""
     if info.params is None or info.result is None:
         raise ShapeError(f"{op}: the function is {info}: give 'out', the info of the result")
     mapping = bind_symbols(info.params, args)
@@ -201,7 +201,7 @@ def invocation_result(op: str, info: Callable, args: Sequence[StructInfo]) -> St
 def closure_info(
     params: Sequence[StructInfo], result: StructInfo, captured: Sequence[StructInfo], pure: bool
 ) -> Callable:
-    """What a closure of a function with these parameters is, its last ones bound to `captured`."""
+    """Struct info of a closure of a function with these parameters, the last of which are bound to `captured`."""
     free = len(params) - len(captured)
     if free < 0:
         raise ArgumentError(
@@ -218,7 +218,7 @@ def closure_info(
 
 
 def make_closure(callee: str, target: func.FuncOp, captured: Value, pure: bool) -> Value:
-    """A closure of the function `target`, called `callee`; `captured` is a tuple."""
+    """A closure of the function `target`, named `callee`; `captured` is a tuple."""
     bound = captured.struct_info
     if not isinstance(bound, Tuple):
         raise ArgumentError(f"make_closure: the captured values are {bound}, expected a tuple")
@@ -228,7 +228,7 @@ def make_closure(callee: str, target: func.FuncOp, captured: Value, pure: bool) 
 
 
 def invoke_closure(closure: Value, args: Sequence[Value], out: StructInfo | None = None) -> Value:
-    """Call the function value `closure`; `out` is the result's info where the function's type does not say it."""
+    """Call the function value `closure`; `out` is the result's struct info if the function's type does not have it."""
     return _invoke(InvokeClosureOp, closure, args, out)
 
 
@@ -246,7 +246,7 @@ def _invoke(cls: type[RelaxOp], closure: Value, args: Sequence[Value], out: Stru
 
 
 def invoke_with(cls: type[RelaxOp], closure: Value, args: Value, out: StructInfo | None) -> Value:
-    """A call of a function value on one tuple of arguments."""
+    """Call a function value with a tuple of arguments, by the op `cls`."""
     info, given = closure.struct_info, args.struct_info
     if out is None and isinstance(info, Callable) and isinstance(given, Tuple):
         out = invocation_result(cls.OPERATION_NAME.removeprefix("relax."), info, given.fields)

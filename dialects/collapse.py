@@ -19,8 +19,8 @@ from relax_mlir.symbolic import Dim
 class CollapseSumLikeOp(RelaxOp, name="collapse_sum_like", traits=[ext.Pure]):
     """`data` summed to the shape of `collapse_target`, which broadcasts to that of `data`.
 
-    Sums are over the dimensions that the target does not have, and those where it has 1. Example: shape ``(2, n, 3)``
-    to ``(n, 1)`` sums over the first and the last dimension.
+    It sums over the dimensions that the target lacks, and those where the target has size 1. Example: shape ``(2, n,
+    3)`` to ``(n, 1)`` sums over the first and the last dimension.
     """
 
     op_pattern = OpPatternKind.COMM_REDUCE
@@ -73,7 +73,7 @@ def _check(args: OpArgs, shape: Sequence[Dim | None], target: Sequence[Dim | Non
 
 
 def summed_axes(shape: Sequence[Dim], target: Sequence[Dim]) -> list[int]:
-    """The axes of a tensor of `shape` over which the sums are."""
+    """The axes of a tensor of `shape` that are summed over."""
     more = len(shape) - len(target)
     ones = [
         more + axis

@@ -1,4 +1,4 @@
-"""Comparisons of two tensors, element by element; with NaN all are false, except not_equal."""
+"""Elementwise comparisons of two tensors; with NaN all are false, except not_equal."""
 
 from relax_mlir.dialects.base import Inferred, OpArgs
 from relax_mlir.dialects.binary import BinaryOp, infer_binary
@@ -7,7 +7,7 @@ from relax_mlir.mlir import ext
 
 
 class ComparisonOp(BinaryOp):
-    """Base of the comparisons: two tensors of one dtype give bool. false is less than true."""
+    """Base of the comparisons: two tensors of one dtype give bool; false is less than true."""
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -15,33 +15,33 @@ class ComparisonOp(BinaryOp):
 
 
 class EqualOp(ComparisonOp, name="equal", traits=[ext.Pure]):
-    """Whether two elements are equal. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[true, false]``."""
+    """True where elements are equal. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[true, false]``."""
 
 
 class GreaterOp(ComparisonOp, name="greater", traits=[ext.Pure]):
-    """Whether the first element is greater. Example: ``[3, 1]`` and ``[2]`` give ``[true, false]``."""
+    """True where the first element is greater. Example: ``[3, 1]`` and ``[2]`` give ``[true, false]``."""
 
 
 class GreaterEqualOp(ComparisonOp, name="greater_equal", traits=[ext.Pure]):
-    """Whether the first element is greater or equal.
+    """True where the first element is greater or equal.
 
     Example: ``[2, 1]`` and ``[2]`` give ``[true, false]``.
     """
 
 
 class LessOp(ComparisonOp, name="less", traits=[ext.Pure]):
-    """Whether the first element is less. Example: ``[3, 1]`` and ``[2]`` give ``[false, true]``."""
+    """True where the first element is less. Example: ``[3, 1]`` and ``[2]`` give ``[false, true]``."""
 
 
 class LessEqualOp(ComparisonOp, name="less_equal", traits=[ext.Pure]):
-    """Whether the first element is less or equal.
+    """True where the first element is less or equal.
 
     Example: ``[3, 2]`` and ``[2]`` give ``[false, true]``.
     """
 
 
 class NotEqualOp(ComparisonOp, name="not_equal", traits=[ext.Pure]):
-    """Whether two elements differ. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[false, true]``."""
+    """True where elements differ. Example: ``[1.0, nan]`` and ``[1.0, nan]`` give ``[false, true]``."""
 
 
 def equal(x1: ValueLike, x2: ValueLike) -> Value:

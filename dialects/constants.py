@@ -1,7 +1,7 @@
 """NumPy arrays as MLIR attributes and back.
 
-Small arrays become ``dense`` attributes. Larger ones become resource attributes that share the array's memory:
-they are neither copied nor held twice, and printing may elide them.
+Small arrays become ``dense`` attributes. Larger ones become resource attributes that share the array's memory: they are
+not copied, and printing may elide them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from relax_mlir.mlir import ir
 from relax_mlir.mlir_text import unquoted
 
 DENSE_LIMIT = 64
-"""Arrays with at most this many elements are ``dense`` attributes; larger ones are resources."""
+"""Maximum number of elements of ``dense`` attributes; larger arrays are resources."""
 
 PIECE = 1 << 18
 ALIGNMENT_BYTES = 4
 _RESOURCE = re.compile(r'dense_resource<(?:("(?:[^"\\]|\\.)*")|([^>"]*))>')
-"""How a resource attribute begins: its name, in quotes unless it is a plain word."""
+"""The start of a resource attribute: its name, in quotes unless it is an identifier."""
 _BLOB = re.compile(r'"0x([0-9A-Fa-f]*)"\s*\}\s*\}\s*#-\}\s*\Z')
 """The only resource of a module, at the end of its text."""
 _counter = itertools.count()
 _arrays: weakref.WeakKeyDictionary[ir.Context, weakref.WeakValueDictionary[str, np.ndarray[Any, Any]]]
 _arrays = weakref.WeakKeyDictionary()
-"""The arrays behind the resources that `to_attribute` made, by context and name: the bindings cannot read them."""
+"""The arrays of resources made by `to_attribute`, by context and name: the bindings cannot read resources."""
 
 
 def to_attribute(array: np.ndarray[Any, Any], name: str | None = None) -> ir.Attribute:
@@ -52,7 +52,7 @@ def to_attribute(array: np.ndarray[Any, Any], name: str | None = None) -> ir.Att
         array = array.copy(order="C")
     if array.size > DENSE_LIMIT:
         name = _resource_key(name) if name else f"relax_constant_{next(_counter)}"
-        raw = array.view(np.uint16) if dtype.name == "bfloat16" else array  # bf16 has no buffer format
+        raw = array.view(np.uint16) if dtype.name == "bfloat16" else array  # the buffer protocol has no bf16
         attribute = ir.DenseResourceElementsAttr.get_from_buffer(raw, name, tensor_type)
         known = _arrays.setdefault(attribute.context, weakref.WeakValueDictionary())
         known[resource_name(attribute)] = raw  # the attribute holds this object
@@ -61,12 +61,12 @@ def to_attribute(array: np.ndarray[Any, Any], name: str | None = None) -> ir.Att
 
 
 def holds_arrays(context: ir.Context) -> bool:
-    """Whether `to_attribute` has made resources in `context`, which keeps their arrays for as long as it lives."""
+    """True if `to_attribute` has created resources in `context`, which keeps their arrays alive as long as it lives."""
     return context in _arrays
 
 
 def _resource_key(name: str) -> str:
-    """`name` as a word that MLIR writes without quotes."""
+    """`name` as an identifier that MLIR prints without quotes."""
     word = re.sub(r"[^\w.]", "_", name, flags=re.ASCII)
     return word if word[0].isalpha() else f"_{word}"
 
@@ -126,9 +126,9 @@ def byte_pieces(attribute: ir.Attribute) -> Iterator[bytes]:
 
 
 def require(attributes: Iterable[ir.Attribute]) -> None:
-    """Raise `UnsupportedError`, naming all that are missing, unless the elements of each attribute are there.
+    """Raise `UnsupportedError`, naming all that are missing, unless the elements of all attributes are available.
 
-    They are missing where a module has been read from text that was printed without them.
+    They are missing if a module was read from text that was printed without them.
     """
     missing = []
     for attribute in attributes:
@@ -153,7 +153,7 @@ class _MissingError(UnsupportedError):
 
 
 def is_resource(attribute: ir.Attribute) -> bool:
-    """Whether the elements of `attribute` are a resource: ``dense_resource<…>``."""
+    """True if the elements of `attribute` are a resource: ``dense_resource<…>``."""
     if isinstance(attribute, ir.DenseResourceElementsAttr):
         return True
     return type(attribute) is ir.Attribute and str(attribute).startswith("dense_resource<")
@@ -183,7 +183,7 @@ def dense_elements(
 def _from_resource(
     attribute: ir.Attribute, dtype: dtypes.DType, shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
-    """Read a resource that came from text, by printing it: the bindings give no access to its bytes.
+    """Read a resource of parsed text by printing it: the bindings give no access to its bytes.
 
     A blob is printed as hexadecimal digits: four bytes of alignment, then the elements.
     """

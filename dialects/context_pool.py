@@ -1,6 +1,6 @@
-"""Contexts that nobody uses any more are used again: to make one takes four times as long as a small module in it.
+"""A pool of unused contexts: creating a context takes four times as long as building a small module in it.
 
-With them stay the pass managers that `relax_mlir.transform.native_pipeline` keeps per context.
+The pass managers that `relax_mlir.transform.native_pipeline` caches per context are reused with them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from relax_mlir.memory_left import STEP, require
 from relax_mlir.mlir import ir
 
 KEPT = 8
-"""How many contexts are kept, in use or not: some MB each."""
+"""Maximum number of contexts in the pool, in use or not; each takes some MB."""
 
 MOST_USES = 64
-"""How often one is used: types and names of modules that are gone stay in it."""
+"""Maximum number of uses of a context, since types and names of dead modules remain in it."""
 
 
 @dataclass(eq=False)
 class _Kept:
-    """A context, how many dialects it had at first, the classes of `Relax` that it knows, and how often it was used."""
+    """A context with its initial number of dialects, the classes of `Relax` that it knows, and its number of uses."""
 
     context: ir.Context
     dialects: int
@@ -34,11 +34,11 @@ class _Kept:
     uses: int = 1
 
     def is_free(self) -> bool:
-        """Whether nothing else holds the context: modules, ops, types, locations of the bindings all do."""
+        """True if nothing else references the context: modules, ops, types and locations of the bindings do."""
         return sys.getrefcount(self.context) == _references()
 
     def is_clean(self) -> bool:
-        """Whether a new one would be no different but for what modules leave in its tables."""
+        """True if the context differs from a new one only by types and names of earlier modules."""
         return (
             self.uses < MOST_USES
             and self.classes == dialect.classes()
@@ -52,17 +52,17 @@ _lock = process_lock(Order.CONTEXTS)
 
 
 def pooled_context() -> ir.Context:
-    """A context as `dialect.context` makes it, for modules that are built op by op, or from text without resources.
+    """A context as from `dialect.context`, for modules that are built op by op, or parsed from text without resources.
 
-    It may have been that of modules that are gone. One that holds arrays of constants, or has got other dialects, is
-    not used again: arrays would stay in memory, and text without its data would find those of another module.
+    It may be reused from dead modules. A context that holds constant arrays or has loaded other dialects is not reused:
+    the arrays would stay in memory, and text without its data would find those of another module.
     """
     require("a module", STEP)
     if (context := _used_again()) is not None:
         return context
     if len(_kept) == KEPT and gc.isenabled():
-        # Errors hold what they were raised from in cycles. To look for young garbage takes a twentieth of what a new
-        # context does.
+        # Exceptions keep contexts alive in reference cycles. Collecting young garbage takes a twentieth of the time of
+        # creating a context.
         gc.collect(1)
         if (context := _used_again()) is not None:
             return context
@@ -73,7 +73,7 @@ def pooled_context() -> ir.Context:
 
 
 def _used_again() -> ir.Context | None:
-    """A context that nobody uses, if there is one."""
+    """An unused context of the pool, prepared for its next use, or None."""
     with _lock:
         found = _free()
         if found is None:
@@ -85,7 +85,7 @@ def _used_again() -> ir.Context | None:
 
 
 def _free() -> _Kept | None:
-    """One that can be used again; those that cannot are dropped."""
+    """An unused, clean entry, or None; unused entries that are not clean are dropped."""
     for kept in [kept for kept in _kept if kept.is_free()]:
         if kept.is_clean():
             return kept
@@ -94,7 +94,7 @@ def _free() -> _Kept | None:
 
 
 def _forget_threads() -> None:
-    """In the child of a fork: what other threads have used stays in use for ever."""
+    """Drop contexts in use after a fork: in the child, those of other threads would stay in use forever."""
     _kept[:] = [kept for kept in _kept if kept.is_free()]
 
 
@@ -103,7 +103,7 @@ after_fork_in_child(_forget_threads)
 
 @functools.cache
 def _references() -> int:
-    """What Python counts for a context that only one of `_Kept` holds."""
+    """The reference count of a context that only a `_Kept` holds."""
     kept = _Kept(ir.Context(load_on_create_dialects=[]), 0, ())
     return sys.getrefcount(kept.context)
 

@@ -1,4 +1,4 @@
-"""Control flow: conditionals, which are upstream's ``scf.if`` on Relax values."""
+"""Control flow: conditionals, as upstream's ``scf.if`` on Relax values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Branch = Callable[[], ValueLike]
 
 
 def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
-    """The value of `then()` where the rank-0 bool tensor `condition` is true, else that of `otherwise()`.
+    """The value of `then()` if the rank-0 bool tensor `condition` is true, else that of `otherwise()`.
 
-    Both functions emit ops; only the branch taken runs. Their values must have the same struct info. Not allowed
-    in dataflow blocks.
+    Both functions emit ops; only the selected branch runs. Their values must have the same struct info. Not allowed in
+    dataflow blocks.
     """
     require_insertion_point("if_then_else")
     expect("if_then_else: 'condition'", condition, Value, "a Relax value")
@@ -32,7 +32,7 @@ def if_then_else(condition: Value, then: Branch, otherwise: Branch) -> Value:
 
 
 def flag_of(what: str, condition: Value) -> ir.Value:
-    """The ``i1`` of a bool tensor of rank 0; raises `ArgumentError` for another value."""
+    """The ``i1`` of a rank-0 bool tensor; raises `ArgumentError` for other values."""
     expect(f"{what}: 'condition'", condition, Value, "a Relax value")
     info = condition.struct_info
     if not isinstance(info, Tensor) or info.shape != () or info.dtype is None or info.dtype.kind != "bool":
@@ -43,7 +43,7 @@ def flag_of(what: str, condition: Value) -> ir.Value:
 
 
 def choose(flag: ir.Value, then: Branch, otherwise: Branch) -> Value:
-    """`if_then_else` of an ``i1``."""
+    """`if_then_else` with an ``i1`` as condition."""
     location = user_location()
     probe = scf.IfOp(flag, [], has_else=True, loc=location)
     with unfinished(probe.operation, "a conditional"):

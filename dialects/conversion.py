@@ -1,4 +1,4 @@
-"""Values given another type that says less, or that is checked at run time: by `match_shape`, field by field."""
+"""Conversion of values to less precise or run-time checked struct infos, by `match_shape` per tuple field."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,9 @@ from relax_mlir.mlir import ir
 
 
 def is_convertible(have: StructInfo, want: StructInfo) -> bool:
-    """Whether `converted` can give a value of `have` the type of `want`.
+    """True if `converted` can convert a value of struct info `have` to `want`.
 
-    It cannot where `match_shape` cannot say so: a rank or a dtype that is to be forgotten, a function's type.
+    It cannot forget a rank or a dtype, nor change a function type: `match_shape` cannot express these.
     """
     if have == want:
         return True
@@ -25,9 +25,9 @@ def is_convertible(have: StructInfo, want: StructInfo) -> bool:
 
 
 def leaves(value: ir.Value, want: StructInfo) -> list[tuple[ir.Value, StructInfo]]:
-    """What a value is made of, field by field as far as types differ, each with its part of the type wanted.
+    """The fields of a value as far as types differ, each with the corresponding part of the wanted type.
 
-    Fields are taken out at the insertion point.
+    Fields are extracted at the insertion point.
     """
     have = struct_info(value.type)
     if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
@@ -38,7 +38,7 @@ def leaves(value: ir.Value, want: StructInfo) -> list[tuple[ir.Value, StructInfo
 
 
 def rebuilt(have: StructInfo, want: StructInfo, parts: Iterator[ir.Value]) -> ir.Value:
-    """The inverse of `leaves`: a value of the parts that it gave, in order, converted."""
+    """The inverse of `leaves`: rebuild a value from its converted leaves, in order."""
     if have != want and isinstance(have, Tuple) and isinstance(want, Tuple):
         pairs = zip(have.fields, want.fields, strict=True)
         return pack([rebuilt(item, info, parts) for item, info in pairs], ir.Location.current)
@@ -46,9 +46,9 @@ def rebuilt(have: StructInfo, want: StructInfo, parts: Iterator[ir.Value]) -> ir
 
 
 def converted(value: ir.Value, want: StructInfo) -> ir.Value:
-    """`value` with the type of `want`, made at the insertion point and the current location.
+    """`value` with the struct info `want`, created at the insertion point and the current location.
 
-    What `want` says more than the type of `value` is checked at run time. The two are convertible.
+    Information in `want` that the type of `value` lacks is checked at run time. The two must be convertible.
     """
     have = struct_info(value.type)
     if have == want:

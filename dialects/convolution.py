@@ -1,4 +1,4 @@
-"""Convolutions of one to three dimensions, as neural networks call them: cross-correlations with a kernel."""
+"""Convolutions over one to three dimensions, in the sense of neural networks: cross-correlations with a kernel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -68,17 +68,17 @@ class Conv1dOp(ConvolutionOp, name="nn_conv1d", traits=[ext.Pure]):
 
 
 class Conv2dOp(ConvolutionOp, name="nn_conv2d", traits=[ext.Pure]):
-    """The convolution of images `data` with the kernels `weight`, which are not turned round.
+    """The convolution of images `data` with the kernels `weight`, which are not flipped.
 
-    Result ``[n, o, y, x]`` is the sum over ``i, u, v`` of ``weight[o, i, u, v]`` times the element of `data` with
-    zeros around it, ``data[n, c + i, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]``.
-    The channels are cut into `groups` of neighbours: kernel ``o`` of `weight` sees those of its group, which begin
-    at ``c``. `padding` is top, left, bottom, right. The layouts are orders of the letters of ``NCHW`` and ``OIHW``:
-    where the dimensions stand. `out_dtype` is that of the result (``unit``: of `data`), to which products are
-    converted before they are added; 16-bit floats are added in float32.
+    Result ``[n, o, y, x]`` is the sum over ``i, u, v`` of ``weight[o, i, u, v]`` times the element of the zero-padded
+    `data`, ``data[n, c + i, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]``. The channels
+    are divided into `groups` of consecutive channels: kernel ``o`` of `weight` reads those of its group, which start at
+    ``c``. `padding` is top, left, bottom, right. The layouts are permutations of the letters of ``NCHW`` and ``OIHW``.
+    `out_dtype` is the dtype of the result (``unit``: that of `data`), to which products are converted before they are
+    added; 16-bit floats are accumulated in float32.
 
-    Channels must be provably as many as `weight` has, times `groups`. A kernel that is larger than the padded image is
-    an error.
+    The number of channels must be provably that of `weight` times `groups`. A kernel larger than the padded image is an
+    error.
 
     Example: shapes ``(n, 3, h, w)`` and ``(64, 3, 7, 7)`` with strides ``[2, 2]`` and padding ``[3, 3, 3, 3]`` give
     ``(n, 64, (h - 1) // 2 + 1, (w - 1) // 2 + 1)``.
@@ -120,13 +120,13 @@ class Conv3dOp(ConvolutionOp, name="nn_conv3d", traits=[ext.Pure]):
 
 @dataclass(frozen=True)
 class Convolution:
-    """What a convolution says, checked; positions of letters are those in the layouts."""
+    """The checked attributes of a convolution; letter positions are indices in the layouts."""
 
     op: str
     spatial: str
     strides: tuple[int, ...]
     before: tuple[int, ...]
-    """How many zeros stand before each spatial dimension."""
+    """The padding before each spatial dimension."""
     after: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int
@@ -180,7 +180,7 @@ class Convolution:
         return symbolic.floordiv(padded - reach, self.strides[axis]) + 1
 
     def check_channels(self, channels: Dim | None, inputs: Dim | None, outputs: Dim | None) -> None:
-        """Raise `ShapeError` unless the channels of data and kernels fit, as far as they are known."""
+        """Raise `ShapeError` unless the channels of data and kernels match, as far as they are known."""
         if channels is not None and inputs is not None:
             wanted = inputs * self.groups
             if not symbolic.prove_equal(channels, wanted):
@@ -198,7 +198,7 @@ class Convolution:
 
 
 def numbers_of(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int, ...]:
-    """Attribute `name`, which holds `count` integers that are at least `least`; else raises `ArgumentError`."""
+    """Attribute `name`, `count` integers of at least `least`; else raises `ArgumentError`."""
     found = tuple(args.ints_attr(name))
     if len(found) != count or any(number < least for number in found):
         raise ArgumentError(
@@ -208,7 +208,7 @@ def numbers_of(args: OpArgs, name: str, count: int, *, least: int) -> tuple[int,
 
 
 def layout_of(args: OpArgs, name: str, letters: str) -> str:
-    """Attribute `name`, an order of `letters`; raises `ArgumentError`, `UnsupportedError` for one with blocks."""
+    """Attribute `name`, a permutation of `letters`; raises `ArgumentError`, `UnsupportedError` for a blocked layout."""
     text = args.str_attr(name)
     if sorted(text) == sorted(letters):
         return text
@@ -259,7 +259,7 @@ def conv1d(
     out_layout: str | None = None,
     out_dtype: str | DType | None = None,
 ) -> Value:
-    """The convolution of `data` with `weight` (see `Conv1dOp`); `padding` is one number, or left and right."""
+    """The convolution of `data` with `weight` (see `Conv1dOp`); `padding` is one integer, or left and right."""
     layouts = data_layout, kernel_layout, out_layout
     return _convolution(Conv1dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
 
@@ -278,8 +278,8 @@ def conv2d(
 ) -> Value:
     """The convolution of `data` with `weight` (see `Conv2dOp`).
 
-    `padding` is one number, one for both sides of each dimension, or top, left, bottom, right. `out_layout` is
-    `data_layout` unless given.
+    `padding` is one integer, one per dimension for both sides, or top, left, bottom, right. `out_layout` defaults to
+    `data_layout`.
     """
     layouts = data_layout, kernel_layout, out_layout
     return _convolution(Conv2dOp, data, weight, strides, padding, dilation, groups, layouts, out_dtype)
@@ -330,12 +330,12 @@ def _convolution(
 
 
 def repeated(values: Ints, op: str, name: str, count: int) -> list[int]:
-    """One number for each spatial dimension; a single one is that of all."""
+    """One integer per spatial dimension; a single integer applies to all."""
     found = integers(values, f"{op}: '{name}'")
     return found * count if len(found) == 1 else found
 
 
 def both_sides(values: Ints, op: str, count: int) -> list[int]:
-    """The padding before each spatial dimension, then that behind each."""
+    """The padding before each spatial dimension, then the padding after each."""
     found = repeated(values, op, "padding", count)
     return found * 2 if len(found) == count else found

@@ -1,4 +1,4 @@
-"""Ops that make tensors from shapes and numbers: full, zeros, ones, their *_like forms, arange."""
+"""Ops that create tensors from shapes and numbers: full, zeros, ones, their *_like forms, arange."""
 
 import math
 from collections.abc import Sequence
@@ -112,11 +112,11 @@ class ZerosLikeOp(FilledLikeOp, name="zeros_like", traits=[ext.Pure]):
 
 
 class ArangeOp(RelaxOp, name="arange", traits=[ext.Pure]):
-    """The numbers from `start` in steps of `step` up to `end`, which is left out.
+    """The numbers from `start` to `end`, exclusive, in steps of `step`.
 
-    Integer bounds may be expressions of the symbols in scope; the size is ``ceildiv(end - start, step)`` or 0.
-    Float bounds (any of the three a float) make the size known at compile time. `step` is not zero, and not a
-    symbol whose sign is unknown. Example: start 0, end ``n``, step 2 give ``[0, 2, 4]`` for n = 5 and n = 6.
+    Integer bounds may be symbolic expressions; the size is ``ceildiv(end - start, step)`` or 0. Float bounds (any of
+    the three a float) make the size static. `step` must not be zero, nor a symbol of unknown sign. Example: start 0,
+    end ``n``, step 2 give ``[0, 2, 4]`` for n = 5 and n = 6.
     """
 
     op_pattern = OpPatternKind.INJECTIVE
@@ -143,7 +143,7 @@ class ArangeOp(RelaxOp, name="arange", traits=[ext.Pure]):
 
 
 def _require_held(args: OpArgs, size: Dim, dtype: DType) -> None:
-    """Raise `DTypeError` if numbers of a range that no symbol hides are beyond `dtype`."""
+    """Raise `DTypeError` if numbers of a static range do not fit `dtype`."""
     start, _, step = arange_bounds(args)
     if size == 0:
         return
@@ -198,7 +198,7 @@ def arange_size(args: OpArgs) -> Dim:
 def full(shape: ShapeLike, fill_value: ValueLike, dtype: str | DType | None = None) -> Value:
     """A tensor filled with `fill_value` (see `FullOp`), converted to `dtype`.
 
-    Without `dtype` a number is float32, int64 or bool.
+    Without `dtype`, a Python number becomes float32, int64 or bool.
     """
     return create_one(FullOp, [_shape(shape), _fill("full", fill_value, dtype)])
 
@@ -206,8 +206,8 @@ def full(shape: ShapeLike, fill_value: ValueLike, dtype: str | DType | None = No
 def full_like(x: Value, fill_value: ValueLike, dtype: str | DType | None = None) -> Value:
     """A tensor of the shape of `x` filled with `fill_value` (see `FullLikeOp`).
 
-    The dtype is that of `x` unless `dtype` is given, as in NumPy and TVM: a `fill_value` of another one is converted.
-    Raises `DTypeError` where neither is known.
+    The dtype defaults to that of `x`, as in NumPy and TVM; `fill_value` is converted. Raises `DTypeError` if neither is
+    known.
     """
     x = as_value(x)
     if dtype is None and not isinstance(fill_value, Value):
@@ -244,7 +244,7 @@ def arange(
 ) -> Value:
     """The numbers from `start` to `end` (see `ArangeOp`); ``arange(end)`` starts at 0.
 
-    Texts are expressions of the symbols in scope. `dtype` is float32 if a bound is a float, else int64.
+    Strings are symbolic expressions. `dtype` defaults to float32 if a bound is a float, else int64.
     """
     require_insertion_point("arange")
     if end is None:

@@ -1,4 +1,4 @@
-"""Ops whose result's size depends on the elements of their operand: unique, nonzero."""
+"""Ops whose result size depends on the elements of the operand: unique, nonzero."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from relax_mlir.symbolic import Dim
 class UniqueOp(RelaxOp, name="unique", traits=[ext.Pure]):
     """The distinct elements of `x`; with `axis`, the distinct slices along it.
 
-    ``unit`` for `axis`: the elements of the flattened tensor, as a vector. They come in ascending order, NaN last
-    (slices in lexicographic order), or, with `sorted` false, in the order in which they appear first. All NaNs are
-    one element, and so are 0.0 and -0.0; each is represented by its first appearance.
+    ``unit`` for `axis` selects the elements of the flattened tensor, as a vector. They are in ascending order, NaN last
+    (slices in lexicographic order), or with `sorted` false in order of first occurrence. All NaNs are equal here, and
+    so are 0.0 and -0.0; each is represented by its first occurrence.
 
-    The result is a tuple if one of the flags is set: the elements, then those of these int64 vectors that are asked
-    for: the positions of the first appearances (`return_index`), for each element of `x` its position in the result
-    (`return_inverse`), the numbers of appearances (`return_counts`). How many there are is known at run time only.
+    If any flag is set, the result is a tuple: the elements, then the selected int64 vectors: indices of the first
+    occurrences (`return_index`), the index in the result for each element of `x` (`return_inverse`), and the numbers of
+    occurrences (`return_counts`). The number of distinct elements is known only at run time.
 
     Example: ``[3, 1, 3]`` gives ``[1, 3]``, index ``[1, 0]``, inverse ``[1, 0, 1]``, counts ``[1, 2]``.
     """
@@ -46,7 +46,7 @@ class UniqueOp(RelaxOp, name="unique", traits=[ext.Pure]):
 
 
 def _distinct(args: OpArgs, x: Tensor) -> tuple[Tensor, Dim | None]:
-    """Info of the distinct elements or slices of `x`, and from how many they are taken."""
+    """Struct info of the distinct elements or slices of `x`, and the number of candidates."""
     if args.is_unit("axis"):
         return Tensor((None,), x.dtype), None if x.known_shape is None else symbolic.product(x.known_shape)
     if x.shape is None:
@@ -56,9 +56,9 @@ def _distinct(args: OpArgs, x: Tensor) -> tuple[Tensor, Dim | None]:
 
 
 class NonzeroOp(RelaxOp, name="nonzero", traits=[ext.Pure]):
-    """The positions of the elements that are not zero (false), in row-major order, as int64.
+    """The indices of the nonzero (true) elements, in row-major order, as int64.
 
-    Row i of the result holds the positions in dimension i: its shape is ``(rank, number of such elements)``. NaN is
+    Row i of the result holds the indices in dimension i: the shape is ``(rank, number of nonzero elements)``. NaN is
     not zero. Example: ``[[0, 5], [7, 0]]`` gives ``[[0, 1], [1, 0]]``.
     """
 
@@ -78,7 +78,7 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
 ) -> Value:
-    """The distinct elements of `x`, or slices along `axis`, and where they stand (see `UniqueOp`)."""
+    """The distinct elements of `x`, or slices along `axis`, and their indices (see `UniqueOp`)."""
     require_insertion_point("unique")
     attributes: dict[str, ir.Attribute] = {
         "sorted": bool_attr(sorted, "unique: 'sorted'"),
@@ -91,5 +91,5 @@ def unique(
 
 
 def nonzero(x: Value) -> Value:
-    """The positions of the elements of `x` that are not zero (see `NonzeroOp`)."""
+    """The indices of the nonzero elements of `x` (see `NonzeroOp`)."""
     return create_one(NonzeroOp, [x])

@@ -84,7 +84,7 @@ FAMILIES = (
     "memory_view",
     "vm",
 )
-"""Modules that define the types and ops, in the order in which they are printed."""
+"""Modules that define the types and ops, in print order."""
 
 
 UPSTREAM = (
@@ -106,27 +106,27 @@ UPSTREAM = (
     "vector",
     "x86",
 )
-"""MLIR's dialects that every context has; to load all that there are takes four times as long."""
+"""Upstream dialects that every context loads; loading all dialects takes four times as long."""
 
 
 class Relax(ext.Dialect, name=NAMESPACE):
     """Dialect of TVM Relax: dataflow, symbolic shapes, destination-passing and packed calls."""
 
     _definition: ClassVar[tuple[tuple[object, ...], bytes]] = ((), b"")
-    """The classes of an IRDL module that was emitted, and its bytecode."""
+    """The classes of the last IRDL module emitted, and its bytecode."""
     _registered: ClassVar[tuple[object, ...]] = ()
-    """The classes that the bindings know."""
+    """The classes registered with the bindings."""
 
     @classmethod
     def load(cls) -> None:
-        """What `ext.Dialect.load` does, without what a process needs only once: half of its time."""
+        """Load the dialect like `ext.Dialect.load`, but do per-process work only once, which halves the time."""
         known = classes()
         if known != cls._definition[0]:
             cls._definition = (known, cls._emit_bytecode())
         irdl.load_dialects(ir.Module.parse(cls._definition[1]))
         for op in cls.operations:
             op._attach_traits()
-        for type_ in cls.types:  # each context has its own identifiers of types
+        for type_ in cls.types:  # type identifiers are per context
             cast = ext._cext.register_type_caster(ir.DynamicType.lookup_typeid(type_.type_name), replace=True)
             cast(type_)
         for attr in cls.attributes:
@@ -142,11 +142,11 @@ class Relax(ext.Dialect, name=NAMESPACE):
 
     @classmethod
     def _emit_module(cls) -> ir.Module:
-        """The dialect as IRDL, with `irdl.any` in the place of each `irdl.any_of`.
+        """The dialect as IRDL, with `irdl.any` in place of each `irdl.any_of`.
 
-        The alternatives of the dialect are kinds of attributes (`irdl.base`). MLIR's loader compares alternatives and
-        does not know that op there: builds with assertions abort. The ops' own verifiers check the kinds
-        (`RelaxOp.check_declared`), invariant 17 of `relax_mlir.analysis.well_formed` covers types.
+        The dialect's alternatives are kinds of attributes (`irdl.base`). MLIR's loader does not support that op among
+        the alternatives that it compares: builds with assertions abort. The ops' own verifiers check the kinds
+        (`RelaxOp.check_declared`), and invariant 17 of `relax_mlir.analysis.well_formed` covers types.
         """
         module = super()._emit_module()
         for definition in module.body.operations[0].operation.regions[0].blocks[0].operations:
@@ -157,7 +157,7 @@ class Relax(ext.Dialect, name=NAMESPACE):
 
     @classmethod
     def _emit_bytecode(cls) -> bytes:
-        """The dialect as IRDL; each context needs one, and reading it is ten times quicker than emitting it."""
+        """The dialect as IRDL bytecode: each context needs one, and reading it is ten times faster than emitting it."""
         module = cls._emit_module()
         PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
         buffer = io.BytesIO()
@@ -175,7 +175,7 @@ def _replace_by_any(op: ir.Operation) -> None:
 
 
 def classes() -> tuple[object, ...]:
-    """All classes of types, attributes and ops that there are by now."""
+    """All classes of types, attributes and ops defined so far."""
     return (*Relax.types, *Relax.attributes, *Relax.operations)
 
 
@@ -184,7 +184,7 @@ ext._cext.globals.append_dialect_search_prefix(__name__.rpartition(".")[0])
 
 @functools.cache
 def import_families() -> None:
-    """Import every module that defines types or ops, so that `Relax` knows them all, in the order of `FAMILIES`."""
+    """Import every module that defines types or ops, in the order of `FAMILIES`, so that `Relax` knows them all."""
     for family in FAMILIES:
         importlib.import_module(f"relax_mlir.dialects.{family}")
     order = {f"relax_mlir.dialects.{family}": number for number, family in enumerate(FAMILIES)}
@@ -193,7 +193,7 @@ def import_families() -> None:
 
 def load(context: ir.Context) -> None:
     """Load the dialect into `context`; a second call does nothing."""
-    # The bindings write to classes and tables of the process while they load a dialect.
+    # The bindings change process-wide classes and tables while they load a dialect.
     with _LOADING:
         import_families()
         with context:
@@ -202,7 +202,7 @@ def load(context: ir.Context) -> None:
 
 
 def context() -> ir.Context:
-    """A new context with the dialect loaded, and `UPSTREAM`; MLIR loads others where text or passes name them."""
+    """A new context with the dialect and `UPSTREAM` loaded; MLIR loads others when text or passes name them."""
     require("a context", CONTEXT)
     new = ir.Context(load_on_create_dialects=UPSTREAM)
     new.enable_multithreading(False)

@@ -1,4 +1,4 @@
-"""Dropout, as it is in inference."""
+"""Dropout in inference mode."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from relax_mlir.mlir import ext, ir
 
 
 class DropoutOp(RelaxOp, name="nn_dropout", traits=[ext.Pure]):
-    """`data` itself, and a mask of ones: in inference nothing is left out. `rate`, from 0 to 1, is what training uses.
+    """`data` unchanged, and a mask of ones: inference drops nothing. `rate`, from 0 to 1, is used only by training.
 
     Example: ``[1.5, 2.0]`` gives the tuple of ``[1.5, 2.0]`` and ``[1.0, 1.0]``.
     """

@@ -78,9 +78,9 @@ _ALIASES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "floa
 
 
 def dtype(spec: str | DType | np.dtype[Any] | type) -> DType:
-    """The dtype called `spec`: a Relax name ("float32"), a short one ("f32"), or a NumPy dtype.
+    """The dtype named by `spec`: a Relax name ("float32"), a short one ("f32"), or a NumPy dtype.
 
-    Raises `UnknownNameError` for a name that is none, `DTypeError` for another kind of object.
+    Raises `UnknownNameError` for an unknown name, `DTypeError` for an object of another kind.
     """
     if isinstance(spec, DType):
         return spec
@@ -107,10 +107,10 @@ def from_element_type(element_type: ir.Type) -> DType:
 
 
 def require_held(what: str, number: object, dtype: DType) -> None:
-    """Raise `DTypeError` for a number beyond an integer dtype, and for NaN; `what` is the function and its parameter.
+    """Raise `DTypeError` for a number out of range of an integer dtype, or NaN; `what` is the function and parameter.
 
-    It holds for numbers that users give. A cast of a tensor wraps around. A fraction is not looked at here, nor
-    is anything that is no number of Python or NumPy.
+    This applies to numbers that users give; casts of tensors wrap around. Fractions are not checked here, nor are
+    objects that are not numbers of Python or NumPy.
     """
     if not dtype.is_integer or not isinstance(number, bool | int | float | np.integer | np.floating):
         return
@@ -121,7 +121,7 @@ def require_held(what: str, number: object, dtype: DType) -> None:
 
 
 def promote(a: DType, b: DType, what: str) -> DType:
-    """The common dtype of the operands of `what`; Relax promotes nothing silently."""
+    """The common dtype of the operands of `what`; Relax has no implicit promotion."""
     if a != b:
         raise DTypeError(f"{what}: operands have dtypes {a} and {b}; convert one of them with astype")
     return a

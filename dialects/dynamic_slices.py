@@ -1,4 +1,4 @@
-"""Slices whose places are data: dynamic_strided_slice."""
+"""Slices whose bounds are tensors: dynamic_strided_slice."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from relax_mlir.mlir import ext
 
 
 class DynamicStridedSliceOp(RelaxOp, name="dynamic_strided_slice", traits=[ext.Pure, SizedByData]):
-    """``x[begin:end:strides]`` along each dimension, where the three are vectors of integers, one for each.
+    """``x[begin:end:strides]`` along each dimension, where all three are vectors of integers, one per dimension.
 
-    Negative and large positions mean what they mean in Python. A stride of 0 fails at run time. How many elements there
-    are is known at run time only. Where positions are integers or expressions of symbols, `strided_slice` is the op.
+    Negative and large bounds work as in Python. A stride of 0 fails at run time. The size of the result is known only
+    at run time. For bounds that are integers or symbolic expressions, use `strided_slice`.
 
     Example: ``[1, 2, 3, 4, 5]`` with begin ``[-1]``, end ``[0]``, strides ``[-2]`` gives ``[5, 3]``.
     """
@@ -43,5 +43,5 @@ class DynamicStridedSliceOp(RelaxOp, name="dynamic_strided_slice", traits=[ext.P
 
 
 def dynamic_strided_slice(x: ValueLike, begin: ValueLike, end: ValueLike, strides: ValueLike) -> Value:
-    """``x[begin:end:strides]`` for vectors of positions (see `DynamicStridedSliceOp`)."""
+    """``x[begin:end:strides]`` with bounds in vectors (see `DynamicStridedSliceOp`)."""
     return create_one(DynamicStridedSliceOp, [as_value(item) for item in (x, begin, end, strides)])

@@ -1,4 +1,4 @@
-"""Ops that act: assertions and printing. They keep their order among themselves and among calls of packed functions."""
+"""Ops with effects: assertions and printing. They keep their order relative to each other and to packed calls."""
 
 import re
 import string
@@ -15,19 +15,18 @@ from relax_mlir.error import ArgumentError, expect
 from relax_mlir.mlir import ext, ir
 
 PRINT = "relax_mlir.run.print"
-"""The packed function that prints: the format, then the values, which it leaves as they are."""
+"""The packed function that prints: the format, then the values, which it does not change."""
 
 RELATIONS = ("<=", ">=", "==", "!=", "<", ">")
-"""How an asserted condition may compare two symbolic integers."""
+"""Relations that an assertion may test between two symbolic integers."""
 
 
 class AssertOp(RelaxOp, name="assert_op", traits=[*EVERY_FORM, HasEffect, ListsArguments, ReadsTensors]):
     """Raise ``CheckError`` (an ``AssertionError``) at run time unless a condition holds.
 
-    The condition is the first field of the tuple `args`, a rank-0 bool tensor; or, where `relation` is given ("<=",
-    "==", …), what it says of the two symbolic integers in `values`. The other fields are tensors of rank 0 and
-    integers: each stands in the message where `message` has ``{}`` (or ``{0}``, ``{1}``, …). An empty message lists
-    them. Not allowed in dataflow blocks.
+    The condition is the first field of the tuple `args`, a rank-0 bool tensor; or, if `relation` is given ("<=", "==",
+    …), that relation between the two symbolic integers in `values`. The other fields, rank-0 tensors and integers,
+    replace ``{}`` (or ``{0}``, ``{1}``, …) in `message`; an empty message lists them. Not allowed in dataflow blocks.
 
     Example: ``"relax.assert_op"(%args) {relation = "==", values = ["n % 4", 0], message = "n is {}"}``.
     """
@@ -85,9 +84,9 @@ def literal_format(text: str) -> str:
 
 
 def message_pieces(op: str, message: str, count: int) -> list[str | int]:
-    """Text, and numbers of values, of which a message consists; raises `ArgumentError` on malformed ones.
+    """The parts of a message: text, and indices of values; raises `ArgumentError` for a malformed message.
 
-    An empty message has all `count` values.
+    An empty message lists all `count` values.
     """
     if not message:
         return [piece for i in range(count) for piece in ((", ", i) if i else (i,))]
@@ -113,10 +112,10 @@ def message_pieces(op: str, message: str, count: int) -> list[str | int]:
 
 
 class PrintOp(RelaxOp, name="print", traits=[HasEffect, ListsArguments]):
-    """Write values to Python's standard output, and a line end.
+    """Write values and a line end to Python's standard output.
 
-    Tensors look as NumPy's do. `format` has ``{}`` where values go, as Python's ``str.format`` has; when it is empty
-    the values are joined by spaces. `arg_spec` is that of `call_dps_packed`. Not allowed in dataflow blocks.
+    Tensors are formatted as in NumPy. Values replace ``{}`` in `format`, as in Python's ``str.format``; with an empty
+    format they are joined by spaces. `arg_spec` is that of `call_dps_packed`. Not allowed in dataflow blocks.
     """
 
     args: ext.Operand[Any]
@@ -133,8 +132,8 @@ class PrintOp(RelaxOp, name="print", traits=[HasEffect, ListsArguments]):
 def assert_op(condition: Value | bool | str, *values: Value | symbolic.Dim, format: str = "") -> None:
     """Raise ``CheckError`` (an ``AssertionError``) at run time unless `condition` holds.
 
-    `condition`: a rank-0 bool tensor, or what must hold of symbolic integers, as text (``"n % 4 == 0"``). `format` is
-    the message; ``{}`` in it stand for `values`, tensors of rank 0 and integers.
+    `condition`: a rank-0 bool tensor, or a relation between symbolic integers as text (``"n % 4 == 0"``). `format` is
+    the message; `values`, rank-0 tensors and integers, replace ``{}`` in it.
     """
     require_insertion_point("assert_op")
     expect("assert_op: 'format'", format, str, "a string")
@@ -156,7 +155,7 @@ def assert_op(condition: Value | bool | str, *values: Value | symbolic.Dim, form
 
 
 def _comparison(text: str) -> tuple[symbolic.Dim, str, symbolic.Dim]:
-    """The two sides of ``n % 4 == 0``, and what is between them."""
+    """The two sides of ``n % 4 == 0``, and the relation between them."""
     if text == "False":
         return 1, "==", 0
     found = re.fullmatch(r"([^<>=!]+)(<=|>=|==|!=|<|>)([^<>=!]+)", text)
@@ -166,9 +165,9 @@ def _comparison(text: str) -> tuple[symbolic.Dim, str, symbolic.Dim]:
 
 
 def print(*values: Value | StaticArg, format: str = "") -> None:
-    """Write `values` (tensors as NumPy shows them, shapes, integers, strings) to Python's standard output.
+    """Write `values` (tensors as in NumPy, shapes, integers, strings) to Python's standard output.
 
-    `format` has ``{}`` where values go; without it they are joined by spaces.
+    Values replace ``{}`` in `format`; without a format they are joined by spaces.
     """
     expect("print: 'format'", format, str, "a string")
     operands, spec = arg_spec_of("print", values)

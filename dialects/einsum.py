@@ -1,4 +1,4 @@
-"""Sums of products by the names of axes: einsum."""
+"""Sums of products over named axes: einsum."""
 
 import string
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ ELLIPSIS = "..."
 class EinsumOp(RelaxOp, name="einsum", traits=[ext.Pure]):
     """The sum of products of elements of a tuple of tensors, as ``numpy.einsum``.
 
-    `subscripts` names the axes of each tensor by letters, and, behind ``->``, those of the result. Axes of one name are
-    as long as each other; one that a tensor names twice is its diagonal; one that the result does not have is summed
-    over. ``...`` stands for all other axes, which are broadcast. Without ``->`` the result has the axes of the ellipsis
-    and then those that appear once, in alphabetical order. Three tensors or more are combined two by two, from the
-    left; 16-bit floats are then float32 in between.
+    `subscripts` names the axes of each tensor by letters, and after ``->`` those of the result. Axes of the same name
+    have the same size; a name repeated in one tensor selects its diagonal; names missing in the result are summed over.
+    ``...`` denotes all other axes, which are broadcast. Without ``->``, the result has the axes of the ellipsis, then
+    the names that occur once, in alphabetical order. Three or more tensors are combined pairwise from the left;
+    intermediate results of 16-bit floats are float32.
 
     Example: ``"ij,jk->ik"`` is the matrix product, ``"ii->i"`` the diagonal, ``"ij->"`` the sum.
     """
@@ -68,15 +68,15 @@ class Subscripts:
         return self.result.partition(ELLIPSIS)[0]
 
     def after(self) -> str:
-        """The letters of the result behind its ellipsis."""
+        """The letters of the result after its ellipsis."""
         return self.result.partition(ELLIPSIS)[2]
 
 
 def parsed(subscripts: str, count: int) -> Subscripts:
-    """The parts of `subscripts` for `count` operands, with a result.
+    """Parse `subscripts` for `count` operands; a missing result is inferred.
 
     Raises:
-        ArgumentError: they do not fit, or are none.
+        ArgumentError: the subscripts are malformed, or do not match the operands.
     """
     given, arrow, result = subscripts.replace(" ", "").partition("->")
     operands = tuple(given.split(","))
@@ -101,7 +101,7 @@ def parsed(subscripts: str, count: int) -> Subscripts:
 
 
 def axis_names(text: str, rank: int, what: str) -> list[str]:
-    """A name for each axis of a tensor; those of the ellipsis are numbers, counted from the last one."""
+    """A name for each axis of a tensor; axes of the ellipsis are numbered from the last one."""
     before, ellipsis, after = text.partition(ELLIPSIS)
     rest = rank - len(before) - len(after)
     if rest < 0 or (rest and not ellipsis):
@@ -110,7 +110,7 @@ def axis_names(text: str, rank: int, what: str) -> list[str]:
 
 
 def _same_size(name: str, first: Dim | None, second: Dim | None) -> Dim | None:
-    """The size of an axis that two tensors have; those of the ellipsis are broadcast."""
+    """The common size of an axis of two tensors; axes of the ellipsis broadcast."""
     if name.isdigit() and first == 1:
         return second
     if first is None or second is None:
@@ -136,7 +136,7 @@ def _dtype(args: OpArgs, tensors: Sequence[Tensor]) -> DType | None:
 
 
 def einsum(operands: Value | Sequence[ValueLike], subscripts: str) -> Value:
-    """The sum of products of elements by the names of axes (see `EinsumOp`)."""
+    """The sum of products over named axes (see `EinsumOp`)."""
     require_insertion_point("einsum")
     attributes = {"subscripts": text_attr(subscripts, "einsum: 'subscripts'")}
     return create_one(EinsumOp, [tuple_of("einsum", operands, "operands")], attributes)

@@ -1,4 +1,4 @@
-"""`ExternFunc`: a registered packed function by its name, where functions are called, and as a value."""
+"""`ExternFunc`: a packed function by its registered name, as a callee and as a value."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,10 +24,10 @@ class ExternFuncOp(
     name="extern_func",
     traits=[ext.Pure, CopiedIntoFunctions, HoldsFunctionValues, IsInstant, OnFunctionValues, WrittenInside],
 ):
-    """The packed function that is registered as `func`, as a value.
+    """The packed function registered as `func`, as a value.
 
-    Its type says what it takes and gives, and whether it has no effects. ``lambda-lift`` makes a private function of
-    it, which calls it; that needs a type with parameters. Whether it is registered is seen when it is called.
+    Its type gives the signature and purity. ``lambda-lift`` wraps it into a private function, for which the type needs
+    parameters. The registration is checked when the function is called.
     """
 
     func: ir.StringAttr
@@ -40,10 +40,10 @@ class ExternFuncOp(
 
 
 class ExternFunc(Node):
-    """A packed function by the name under which it is registered: ``ExternFunc("my.packed")``.
+    """A packed function by its registered name: ``ExternFunc("my.packed")``.
 
-    It stands where names of packed functions do (`call_packed`, `call_dps_packed`, `call_pure_packed`, `call_tir`), and
-    calls it where it is called. As a value, passed on or returned, it needs a `Callable` that says what it takes.
+    It may replace names of packed functions (`call_packed`, `call_dps_packed`, `call_pure_packed`, `call_tir`). Calling
+    it emits a call. As a value, passed on or returned, it needs a `Callable` with its signature.
     """
 
     def __init__(self, global_symbol: str, struct_info: Callable | None = None) -> None:
@@ -57,14 +57,14 @@ class ExternFunc(Node):
 
     @property
     def global_symbol(self) -> str:
-        """The name under which the function is registered."""
+        """The registered name of the function."""
         if self.is_view:
             return str(ir.StringAttr(self.operation.attributes["func"]).value)
         return self._symbol
 
     @property
     def signature(self) -> Callable:
-        """What the function takes and gives, as far as it is known."""
+        """The signature of the function, as far as it is known."""
         info = self.struct_info
         assert isinstance(info, Callable)
         return info
@@ -73,8 +73,8 @@ class ExternFunc(Node):
         return extern_func(self.global_symbol, self.signature)
 
     def __call__(self, *args: Any) -> Value | None:  # noqa: ANN401 - values and literals
-        """A call of the function where something is built: `call_packed`, or `call_pure_packed` if it is pure."""
-        from relax_mlir.dialects import calls  # which take these
+        """Emit a call of the function: `call_packed`, or `call_pure_packed` if it is pure."""
+        from relax_mlir.dialects import calls  # they take an `ExternFunc`
 
         builder = calls.call_pure_packed if self.signature.pure else calls.call_packed
         return builder(self, *args, out=result_of(self, args))
@@ -84,14 +84,14 @@ class ExternFunc(Node):
 
 
 def extern_func(func: str | ExternFunc, signature: Callable | None = None) -> Value:
-    """The packed function that is registered as `func`, as a value; `signature`: what it takes and gives."""
+    """The packed function registered as `func`, as a value with the type `signature`."""
     name = function_name("extern_func", func)
     expect("extern_func: 'signature'", signature, Callable | None, "a Callable, or None")
     return create(ExternFuncOp, [], {"func": ir.StringAttr.get(name)}, [signature or Callable()])[0]
 
 
 def result_of(function: ExternFunc, args: Sequence[Any]) -> StructInfo | None:
-    """What a call of `function` gives by its signature; None where that does not say it. Raises as a call does."""
+    """Struct info of a call of `function` by its signature, or None. Raises like a call."""
     info = function.signature
     if info.params is None:
         return None
@@ -106,6 +106,6 @@ def result_of(function: ExternFunc, args: Sequence[Any]) -> StructInfo | None:
 
 
 def function_name(op: str, func: str | ExternFunc) -> str:
-    """The name of the packed function that the builder `op` was given."""
+    """The name of the packed function passed to the builder `op`."""
     expect(f"{op}: 'func'", func, str | ExternFunc, "the name of a packed function, or an ExternFunc")
     return func if isinstance(func, str) else func.global_symbol

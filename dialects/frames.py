@@ -1,15 +1,15 @@
-"""What is under construction: functions and the blocks inside them. Values know the frame that they were made in.
+"""Functions and nested blocks under construction. A value knows the frame that created it.
 
-MLIR frees the memory of values together with the op around them, whatever Python still holds. Three rules:
+MLIR frees values together with the op around them, even if Python still references them. Three rules:
 
-1. A value holds its frame, and a frame holds the module of its function and what has been abandoned in it.
-2. An op whose construction failed leaves its function, and uses nothing outside itself from then on: either may be
-   freed first. Values that were made in it can be printed, but not used.
+1. A value holds its frame, and a frame holds the module of its function and the ops abandoned in it.
+2. An op whose construction failed leaves its function and no longer uses outside values: either may be freed
+   first. Values created in it can be printed, but not used.
 3. A value of one function cannot be used while another one is built.
 
-The bindings' insertion points are a stack per thread, which pops whatever is on top. Frames are left in any order (by
-generators, and by the garbage collector, in any thread): one that is not the innermost is taken off the stack later, by
-its thread.
+The bindings keep a stack of insertion points per thread, and always pop the top. Frames may be left in any order (by
+generators, and by the garbage collector, in any thread): a frame that is not the innermost is popped later, by its own
+thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Thread(threading.local):
 
 
 class Guard:
-    """What a value asks before it is used."""
+    """The check of a value before its use."""
 
     def check(self, value: object) -> None:
         """Raise `ArgumentError` unless `value` may be used now."""
@@ -40,13 +40,13 @@ class Guard:
 
 
 class Frame(Guard, contextlib.AbstractContextManager["Frame"]):
-    """A function, or a construct inside one, while it is built; inside ``with``, ops go to the end of `block`.
+    """A function, or a nested construct, under construction; inside ``with``, ops are appended to `block`.
 
     Args:
-        what: what it is, for messages.
-        block: where ops are inserted; None: where they are now.
+        what: description for messages.
+        block: the block that ops are appended to; None keeps the current insertion point.
         unfinished: the op to abandon when the ``with`` block raises.
-        module: what owns the function, for the frame of a function; other frames belong to the innermost frame's.
+        module: the owner of the function, for a function's frame; other frames belong to the innermost frame.
         contexts: context managers to enter before the insertion point.
     """
 
@@ -70,7 +70,7 @@ class Frame(Guard, contextlib.AbstractContextManager["Frame"]):
 
     @property
     def _root(self) -> Frame:
-        """The frame of the function; it holds no reference to itself, so that a module ends with its last user."""
+        """The frame of the function; no frame refers to itself, so that a module is freed with its last user."""
         frame = self
         while frame._outer is not None:
             frame = frame._outer
@@ -99,7 +99,7 @@ class Frame(Guard, contextlib.AbstractContextManager["Frame"]):
             self.lose(error)
 
     def lose(self, error: BaseException | str) -> None:
-        """Abandon what is unfinished; values that were made in the frame cannot be used any more."""
+        """Abandon the unfinished op; values created in the frame become unusable."""
         if self.lost is not None:
             return
         reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}".split("\n")[0]
@@ -108,12 +108,12 @@ class Frame(Guard, contextlib.AbstractContextManager["Frame"]):
             self._root._abandoned.append(abandoned(self.unfinished))
 
     def replaced(self, op: ir.Operation) -> None:
-        """The finished function `op` is replaced by another one: take it out of the module."""
+        """Remove the finished function `op`, which another one replaces, from the module."""
         self._abandoned.append(abandoned(op))
         self.lost = f"belongs to {self.what}, which has been replaced"
 
     def check(self, value: object) -> None:
-        """Raise `ArgumentError` unless a value of this frame may be used in what is built now, if something is."""
+        """Raise `ArgumentError` unless a value of this frame may be used in the innermost frame, if there is one."""
         here = current()
         if here is self or here is None:
             return
@@ -141,24 +141,24 @@ def current() -> Frame | None:
 
 
 def inserting(block: ir.Block, what: str = "a block") -> contextlib.AbstractContextManager[object]:
-    """Inside, ops go to the end of `block`, which is part of what is being built."""
+    """A context in which ops are appended to `block`, which is part of the function under construction."""
     return ir.InsertionPoint(block) if current() is None else Frame(what, block)
 
 
 def unfinished(op: ir.Operation, what: str) -> Frame:
-    """Inside, `op` is completed; it leaves its function again when that raises."""
+    """A context that completes `op`; the op is removed from its function if the context raises."""
     return Frame(what, unfinished=op)
 
 
 def abandoned(op: ir.Operation) -> ir.Operation:
-    """`op`, taken out of its block; what it used outside itself is replaced by block arguments of its own."""
+    """Detach `op` from its block; outside values that it uses become arguments of its own blocks."""
     whole = op.operation
     inside: set[ir.Value] = {value for item in _ops_in(whole) for value in item.results}
     inside.update(
         a for item in _ops_in(whole) for region in item.regions for b in region.blocks for a in b.arguments
     )
     for region in whole.regions:
-        # An argument per region: MLIR frees a region before it looks at the next one.
+        # One argument per region: MLIR frees a region before it visits the next one.
         nested = [
             item for block in region.blocks for view in block.operations for item in _ops_in(view.operation)
         ]
@@ -171,7 +171,7 @@ def abandoned(op: ir.Operation) -> ir.Operation:
 
 
 def _cut(ops: list[ir.Operation], inside: set[ir.Value], block: ir.Block, location: ir.Location) -> None:
-    """Let arguments of `block` stand for the operands of `ops` that are not `inside`."""
+    """Replace operands of `ops` that are not in `inside` by new arguments of `block`."""
     own: dict[ir.Value, ir.Value] = {}
     for op in ops:
         for index, operand in enumerate(op.operands):

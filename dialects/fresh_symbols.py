@@ -1,4 +1,4 @@
-"""Symbols that nothing else in the function is called by, for sizes that only run time knows."""
+"""Fresh symbols of a function, for sizes known only at run time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from relax_mlir.ir_queries import ancestors, enclosing_function
 from relax_mlir.mlir import ir
 
 PREFIX = "_s"
-"""Users hardly begin a symbol's name with this; a name that is taken is not used."""
+"""Prefix of fresh symbols, unlikely in user code; names that are taken are skipped."""
 
 _FUNCTION: ContextVar[ir.Operation | None] = ContextVar("the function being built", default=None)
 
 
 @contextmanager
 def building(function: ir.Operation) -> Iterator[None]:
-    """Inside, fresh symbols differ from those of `function`, even where its dataflow blocks are still detached."""
+    """A context in which fresh symbols differ from those of `function`, even while its dataflow blocks are detached."""
     outer = _FUNCTION.get()
     _FUNCTION.set(function)
     try:
@@ -29,7 +29,7 @@ def building(function: ir.Operation) -> Iterator[None]:
 
 
 def fresh_symbols(count: int) -> list[str]:
-    """`count` names of symbols that the function at the insertion point does not use."""
+    """`count` symbol names that the function at the insertion point does not use."""
     root = ir.InsertionPoint.current.block.owner.operation
     root = enclosing_function(root) or list(ancestors(root))[-1]
     taken = set(_symbols_in(root))

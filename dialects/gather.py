@@ -1,7 +1,7 @@
-"""Elements at places that tensors of indices tell: gather_elements, gather_nd, index_tensor.
+"""Elements selected by tensors of indices: gather_elements, gather_nd, index_tensor.
 
-An index counts from the end where it is negative. One that is out of range fails at run time, with the op, its place in
-the program and the index.
+Negative indices count from the end. An index out of range fails at run time, with the op, its source location and the
+index.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from relax_mlir.symbolic import Dim
 
 
 class GatherElementsOp(RelaxOp, name="gather_elements", traits=[ext.Pure]):
-    """For each place of `indices`, the element of `data` at that place but for `axis`, where the index says it.
+    """The element of `data` at each position of `indices`, except that the index along `axis` is the value there.
 
-    `indices` have the rank of `data`, and outside of `axis` at most its sizes. It is ONNX's GatherElements, and torch's
-    gather. Indices below 0 count from the end; one out of range fails at run time.
+    `indices` has the rank of `data`, and outside of `axis` at most its sizes. This is ONNX's GatherElements and torch's
+    gather. Negative indices count from the end; an index out of range fails at run time.
 
     Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 0], [1, 0]]`` along axis 1 gives ``[[1, 1], [4, 3]]``.
     """
@@ -45,10 +45,10 @@ class GatherElementsOp(RelaxOp, name="gather_elements", traits=[ext.Pure]):
 
 
 class GatherNdOp(RelaxOp, name="gather_nd", traits=[ext.Pure]):
-    """The elements of `data`, or its parts, at the places that the vectors in the last dimension of `indices` are.
+    """The elements or sub-tensors of `data` at the index vectors in the last dimension of `indices`.
 
-    Such a vector has the indices of the first dimensions of `data` behind `batch_dims` ones, which both have and which
-    are taken together. It is ONNX's GatherND. Indices below 0 count from the end; one out of range fails at run time.
+    Each vector indexes the first dimensions of `data` after `batch_dims` shared batch dimensions. This is ONNX's
+    GatherND. Negative indices count from the end; an index out of range fails at run time.
 
     Example: ``[[1, 2], [3, 4]]`` with indices ``[[0, 1], [1, 0]]`` gives
     ``[2, 3]``, with ``[[1]]`` it gives ``[[3, 4]]``.
@@ -80,10 +80,10 @@ class GatherNdOp(RelaxOp, name="gather_nd", traits=[ext.Pure]):
 
 
 class IndexTensorOp(RelaxOp, name="index_tensor", traits=[ext.Pure]):
-    """``data[i, j, …]`` for the tensors of a tuple, which are broadcast against each other, as in NumPy.
+    """``data[i, j, …]`` for the tensors of a tuple, which broadcast against each other, as in NumPy.
 
-    The result has their common shape, and then the dimensions of `data` behind those that are indexed. Indices below 0
-    count from the end; one out of range fails at run time.
+    The result has their common shape, followed by the dimensions of `data` that are not indexed. Negative indices count
+    from the end; an index out of range fails at run time.
 
     Example: ``[[1, 2], [3, 4]]`` with indices ``([0, 1], [1, 0])`` gives ``[2, 3]``.
     """
@@ -104,13 +104,13 @@ class IndexTensorOp(RelaxOp, name="index_tensor", traits=[ext.Pure]):
 
 
 def index_operand(args: OpArgs, index: int) -> Tensor:
-    """Tensor operand `index`, which holds integers."""
+    """Tensor operand `index`, which must hold integers."""
     args.require_dtype(index, lambda d: d.is_integer, "an integer")
     return args.tensor(index)
 
 
 def check_elements(args: OpArgs, data: Tensor, indices: Tensor) -> None:
-    """Raise `ShapeError` where `indices` for single elements of `data` along an axis do not fit it."""
+    """Raise `ShapeError` unless the shape of `indices` for single elements along an axis matches `data`."""
     rank = indices.ndim if data.ndim is None else data.ndim
     if rank is None:
         return
@@ -156,7 +156,7 @@ def check_equal_shapes(
 
 
 def vector_length(args: OpArgs, count: Dim, most: int, data: Tensor) -> int:
-    """The last dimension of indices, which name that many dimensions of `data`."""
+    """The last dimension of the indices: the number of dimensions of `data` that they index."""
     if not isinstance(count, int):
         raise ShapeError(
             f"{args.op}: the last dimension of 'indices' is {count}, expected a number: it says how many dimensions of "
@@ -168,7 +168,7 @@ def vector_length(args: OpArgs, count: Dim, most: int, data: Tensor) -> int:
 
 
 def common_shape(args: OpArgs, index: int, data: Tensor) -> tuple[tuple[Dim | None, ...] | None, int]:
-    """The shape to which the tensors of tuple operand `index` broadcast (None: unknown), and how many they are."""
+    """The broadcast shape of the tensors of tuple operand `index` (None: unknown), and their number."""
     indices = args.tuple_of_tensors(index)
     if not indices:
         raise ArgumentError(f"{args.op}: operand 'indices' is an empty tuple, expected tensors of indices")
@@ -199,7 +199,7 @@ def gather_elements(data: ValueLike, indices: ValueLike, axis: int = 0) -> Value
 
 
 def gather_nd(data: ValueLike, indices: ValueLike, batch_dims: int = 0) -> Value:
-    """The elements or parts of `data` at vectors of indices (see `GatherNdOp`)."""
+    """The elements or sub-tensors of `data` at index vectors (see `GatherNdOp`)."""
     require_insertion_point("gather_nd")
     attributes = {"batch_dims": int_attr(batch_dims, "gather_nd: 'batch_dims'")}
     return create_one(GatherNdOp, [as_value(data), as_value(indices)], attributes)

@@ -11,7 +11,7 @@ IRDL_FILE = Path(__file__).with_name("relax.irdl.mlir")
 
 
 def irdl_text() -> str:
-    """The dialect's definition as an IRDL module, its ops by name: the order of imports does not matter."""
+    """The dialect's definition as an IRDL module, with ops sorted by name, regardless of import order."""
     import_families()
     Relax.operations.sort(key=lambda op: op.OPERATION_NAME)
     with ir.Context(), ir.Location.unknown():
@@ -20,7 +20,7 @@ def irdl_text() -> str:
 
 
 def main() -> None:
-    """Write the file anew, under a temporary name first."""
+    """Rewrite the file, through a temporary file."""
     scratch = IRDL_FILE.with_suffix(".tmp")
     scratch.write_text(irdl_text())
     scratch.replace(IRDL_FILE)

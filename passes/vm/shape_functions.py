@@ -15,7 +15,7 @@ from relax_mlir.symbolic import Bounds, Definition, Dim, Expr
 
 @dataclass(frozen=True)
 class ShapeFunctions:
-    """Creates the shape functions of the Relax function `function`; `slots` maps expressions, by text, to heap slots."""
+    """Creates the shape functions of the Relax function `function`; `slots` maps expressions, as text, to its slots."""
 
     module: ir.Module
     function: str

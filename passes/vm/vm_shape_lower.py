@@ -259,7 +259,7 @@ class _FunctionLowering:
         known: Sequence[Dim | None] | None = None,
         solved: Container[int] = (),
     ) -> list[Dim | None]:
-        """Store the symbols that `dims` define, and check the dimensions that are ready; returns the remaining dimensions.
+        """Store the symbols that `dims` define, and check those dimensions that are ready; returns the remaining ones.
 
         Dimensions on the axes `solved`, from which symbols are solved later, are stored unchanged.
         """
