@@ -1,4 +1,4 @@
-"""Gradients: of poolings, of a loss, of take; and marks for who makes gradients, which change nothing."""
+"""Gradients of pooling ops, a loss and take; and marks for automatic differentiation, which are identities."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from relax_mlir.mlir import ext, ir
 
 
 class MarkOp(RelaxOp):
-    """Base of the ops that give their operand."""
+    """Base of the ops that return their operand."""
 
     op_pattern = OpPatternKind.ELEMWISE
 
@@ -35,22 +35,22 @@ class MarkOp(RelaxOp):
 
 
 class NoGradOp(MarkOp, name="grad_no_grad", traits=[ext.Pure]):
-    """`input`, of which no gradient is made. Example: ``[1.0, 2.0]`` gives ``[1.0, 2.0]``."""
+    """`input`, excluded from differentiation. Example: ``[1.0, 2.0]`` gives ``[1.0, 2.0]``."""
 
 
 class StartCheckpointOp(MarkOp, name="grad_start_checkpoint", traits=[ext.Pure]):
-    """`input`; what is computed of it up to `EndCheckpointOp` may be computed again for gradients.
+    """`input`; values computed from it up to `EndCheckpointOp` may be recomputed for gradients.
 
     Example: ``[1.0, 2.0]`` gives ``[1.0, 2.0]``.
     """
 
 
 class EndCheckpointOp(MarkOp, name="grad_end_checkpoint", traits=[ext.Pure]):
-    """`input`, the end of what `StartCheckpointOp` began. Example: ``[1.0, 2.0]`` gives ``[1.0, 2.0]``."""
+    """`input`, the end of a region that `StartCheckpointOp` begins. Example: ``[1.0, 2.0]`` gives ``[1.0, 2.0]``."""
 
 
 class PoolingBackwardOp(RelaxOp):
-    """Base of the gradients of poolings."""
+    """Base of the gradients of pooling ops."""
 
     @classmethod
     def infer(cls, args: OpArgs) -> Inferred:
@@ -63,10 +63,9 @@ class PoolingBackwardOp(RelaxOp):
 
 
 class MaxPool2dBackwardOp(PoolingBackwardOp, name="grad_max_pool2d_backward", traits=[ext.Pure]):
-    """The gradient of the data of `MaxPool2dOp`: `output_grad`, that of its result, goes to the greatest elements.
+    """The gradient of `MaxPool2dOp` with respect to its data: `output_grad` is added to the maximum of each window.
 
-    Of equal elements of a window it is the first one, of which NaN counts as the greatest. 16-bit floats are added in
-    float32.
+    Of equal maxima in a window the first is used; NaN counts as the maximum. 16-bit floats are accumulated in float32.
 
     Example: ``[[1, 5], [2, 4]]`` with pool_size ``[2, 2]`` and output_grad ``[[3]]`` gives ``[[0, 3], [0, 0]]``.
     """
@@ -85,9 +84,9 @@ class MaxPool2dBackwardOp(PoolingBackwardOp, name="grad_max_pool2d_backward", tr
 
 
 class AvgPool2dBackwardOp(PoolingBackwardOp, name="grad_avg_pool2d_backward", traits=[ext.Pure]):
-    """The gradient of the data of `AvgPool2dOp`: `output_grad`, that of its result, goes to all elements of a window.
+    """The gradient of `AvgPool2dOp` with respect to its data: `output_grad` is shared by all elements of a window.
 
-    16-bit floats are added in float32.
+    16-bit floats are accumulated in float32.
 
     Example: ``[[1, 5], [2, 4]]`` with pool_size ``[2, 2]`` and output_grad ``[[8]]`` gives ``[[2, 2], [2, 2]]``.
     """
@@ -106,9 +105,9 @@ class AvgPool2dBackwardOp(PoolingBackwardOp, name="grad_avg_pool2d_backward", tr
 
 
 class NllLossBackwardOp(RelaxOp, name="grad_nll_loss_backward", traits=[ext.Pure]):
-    """The gradient of the predictions of `NllLossOp`, of that of its result.
+    """The gradient of `NllLossOp` with respect to its predictions.
 
-    `output_grad` has the shape of the result: a scalar, or for reduction ``none`` that of the targets.
+    `output_grad` has the shape of the loss: a scalar, or for reduction ``none`` the shape of the targets.
 
     Example: shapes ``()``, ``(n, c)``, ``(n,)`` and ``(c,)`` give ``(n, c)``.
     """
@@ -136,10 +135,10 @@ class NllLossBackwardOp(RelaxOp, name="grad_nll_loss_backward", traits=[ext.Pure
 
 
 class TakeBackwardOp(RelaxOp, name="grad_take_backward", traits=[ext.Pure]):
-    """The gradient of the tensor `x` that `take` takes elements of, of that of its result: sums of `output_grad`.
+    """The gradient of `take` with respect to `x`: sums of `output_grad` per element of `x`.
 
-    `axis` as that of `take`; ``unit``: `x` as a vector. Indices are held in range, as those of `take` are. 16-bit
-    floats are added in float32.
+    `axis` is that of `take`; ``unit`` means that `x` is a vector. Indices are clamped, as in `take`. 16-bit floats are
+    accumulated in float32.
 
     Example: x of shape ``(3,)``, indices ``[0, 2, 0]`` and output_grad ``[1, 5, 2]`` give ``[3, 0, 5]``.
     """
@@ -170,12 +169,12 @@ class TakeBackwardOp(RelaxOp, name="grad_take_backward", traits=[ext.Pure]):
 
 
 def no_grad(input: ValueLike) -> Value:
-    """`input`, without a gradient (see `NoGradOp`)."""
+    """`input`, excluded from differentiation (see `NoGradOp`)."""
     return create_one(NoGradOp, [as_value(input)])
 
 
 def start_checkpoint(input: ValueLike) -> Value:
-    """`input`, the begin of a checkpoint (see `StartCheckpointOp`)."""
+    """`input`, the start of a checkpoint (see `StartCheckpointOp`)."""
     return create_one(StartCheckpointOp, [as_value(input)])
 
 
@@ -232,7 +231,7 @@ def nll_loss_backward(
     reduction: str = "mean",
     ignore_index: int = -100,
 ) -> Value:
-    """The gradient of `nn.nll_loss` (see `NllLossBackwardOp`); all `weights` are 1 unless given."""
+    """The gradient of `nn.nll_loss` (see `NllLossBackwardOp`); `weights` default to 1."""
     require_insertion_point("grad.nll_loss_backward")
     value = as_value(predictions)
     factors = class_weights("nll_loss_backward", value) if weights is None else as_value(weights)

@@ -1,4 +1,4 @@
-"""Elements of images at places that are data, and grids of such places: grid_sample and affine_grid."""
+"""Sampling of images at computed coordinates, and affine grids of coordinates: grid_sample and affine_grid."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,13 +20,13 @@ PADDINGS = ("zeros", "border", "reflection")
 
 
 class GridSampleOp(RelaxOp, name="image_grid_sample", traits=[ext.Pure]):
-    """Elements of images `data` at the places of `grid`, whose coordinates are from -1 to 1 inside.
+    """Samples of images `data` at the coordinates in `grid`, which are -1..1 inside of the image.
 
-    `data` has the layout ``NCHW`` or ``NCDHW``; `grid` is ``(batch, 2, height, width)``, of which the first channel is
-    the place in a row and the second that in a column, or ``(batch, 3, depth, height, width)``. `method`: ``nearest``;
-    ``bilinear``, of volumes trilinear; ``bicubic``, of images. `padding_mode`: outside are ``zeros``, the nearest
-    element (``border``), or the image mirrored (``reflection``). `align_corners`: -1 and 1 are the middles of the first
-    and the last element, else their outer edges. A coordinate that is NaN gives 0.
+    `data` has the layout ``NCHW`` or ``NCDHW``; `grid` is ``(batch, 2, height, width)``, with x in the first channel
+    and y in the second, or ``(batch, 3, depth, height, width)``. `method` is ``nearest``; ``bilinear`` (trilinear for
+    volumes); or ``bicubic``, for images only. `padding_mode` defines elements outside: ``zeros``, the nearest element
+    (``border``), or the mirrored image (``reflection``). With `align_corners`, -1 and 1 are the centres of the first
+    and last element, otherwise their outer edges. A NaN coordinate gives 0.
 
     Example: shapes ``(n, c, h, w)`` and ``(n, 2, p, q)`` give ``(n, c, p, q)``.
     """
@@ -77,11 +77,10 @@ def _require_equal(args: OpArgs, what: str, wanted: Dim | None, given: Dim | Non
 
 
 class AffineGridOp(RelaxOp, name="image_affine_grid", traits=[ext.Pure]):
-    """The places ``data @ (x, y, 1)`` of the elements of images of `size`, rows and columns, from -1 to 1.
+    """The coordinates ``data @ (x, y, 1)`` of the elements of images of `size`, rows and columns, in -1..1.
 
-    `data` is ``(batch, 2, 3)``, the result ``(batch, 2, height, width)``; or ``(batch, 3, 4)`` for three sizes, of
-    volumes. `align_corners` as that of `GridSampleOp`; one element alone is at 0. 16-bit floats are computed in
-    float32.
+    `data` is ``(batch, 2, 3)``, the result ``(batch, 2, height, width)``; or ``(batch, 3, 4)`` with three sizes, for
+    volumes. `align_corners` is that of `GridSampleOp`; a single element is at 0. 16-bit floats are computed in float32.
 
     Example: shape ``(n, 2, 3)`` and size ``(h, w)`` give ``(n, 2, h, w)``.
     """
@@ -121,7 +120,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = False,
 ) -> Value:
-    """Elements of images at the places of `grid` (see `GridSampleOp`)."""
+    """Samples of images at the coordinates in `grid` (see `GridSampleOp`)."""
     require_insertion_point("image.grid_sample")
     attributes = {
         "method": text_attr(method, "grid_sample: 'method'"),
@@ -133,7 +132,7 @@ def grid_sample(
 
 
 def affine_grid(data: ValueLike, size: Sizes, align_corners: bool = True) -> Value:
-    """The places of the elements of images under affine maps (see `AffineGridOp`); one size is that of both."""
+    """The coordinates of image elements under affine maps (see `AffineGridOp`); a single size applies to both."""
     require_insertion_point("image.affine_grid")
     attributes = {"align_corners": bool_attr(align_corners, "affine_grid: 'align_corners'")}
     return create_one(AffineGridOp, [as_value(data), size_value("affine_grid", size, 2)], attributes)

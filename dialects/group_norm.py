@@ -1,4 +1,4 @@
-"""Normalisations of groups of channels: group norm and instance norm."""
+"""Normalisation over groups of channels: group norm and instance norm."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from relax_mlir.mlir import ext, ir
 
 
 def _channel_norm(args: OpArgs) -> Tensor:
-    """The data of a norm by channels, whose parameters have the shape of the channels."""
+    """The data of a channel norm, after checking that its parameters have the shape of the channels."""
     data = float_tensor(args)
     for flag in ("center", "scale"):
         args.bool_attr(flag)
@@ -43,12 +43,12 @@ def _reordered(args: OpArgs, order: Order) -> Reordered:
 
 
 class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
-    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance being those of a group.
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, with mean and variance per group.
 
-    The channels along `channel_axis` are cut into `num_groups` groups of equal size, neighbours together; a group
-    lies over its channels and `axes`, which do not hold `channel_axis`. The number of channels is known to be a
-    multiple of `num_groups`. The variance is the biased one. `gamma` and `beta` have one number per channel;
-    `scale` or `center` false leaves the one or the other out. 16-bit floats are computed in float32.
+    The channels along `channel_axis` are divided into `num_groups` groups of consecutive channels, of equal size. A
+    group extends over its channels and `axes`, which do not contain `channel_axis`. The number of channels must be a
+    known multiple of `num_groups`. The variance is biased. `gamma` and `beta` have one element per channel; if `scale`
+    or `center` is false, `gamma` or `beta` is ignored. 16-bit floats are computed in float32.
 
     Example: shapes ``(n, 64, h, w)``, ``(64,)``, ``(64,)`` with 32 groups, channel_axis 1 and axes ``[2, 3]`` give
     ``(n, 64, h, w)``.
@@ -85,10 +85,10 @@ class GroupNormOp(RelaxOp, name="nn_group_norm", traits=[ext.Pure]):
 
 
 class InstanceNormOp(RelaxOp, name="nn_instance_norm", traits=[ext.Pure]):
-    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance over `axes`, for each channel.
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, with mean and variance over `axes` for each channel.
 
-    `GroupNormOp` with one group per channel. `axes` do not hold `channel_axis`; `gamma` and `beta` have one number
-    per channel, and `scale` or `center` false leaves the one or the other out.
+    It is `GroupNormOp` with one group per channel. `axes` do not contain `channel_axis`; `gamma` and `beta` have one
+    element per channel, and if `scale` or `center` is false, `gamma` or `beta` is ignored.
 
     Example: shapes ``(n, c, h, w)``, ``(c,)``, ``(c,)`` with channel_axis 1 and axes ``[2, 3]`` give
     ``(n, c, h, w)``.

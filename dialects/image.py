@@ -1,4 +1,4 @@
-"""Images of other sizes: resize2d and resize3d."""
+"""Resizing of images: resize2d and resize3d."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,7 @@ Floats = float | Sequence[float]
 
 
 class ResizeOp(RelaxOp):
-    """Base of the resizings: `count` is the number of spatial dimensions."""
+    """Base of the resize ops: `count` is the number of spatial dimensions."""
 
     op_pattern = OpPatternKind.INJECTIVE
 
@@ -78,14 +78,14 @@ class ResizeOp(RelaxOp):
 
 
 def _spatial(args: OpArgs, size: Shape, count: int) -> Sequence[Dim | None]:
-    """The sizes that a shape operand says."""
+    """The spatial sizes in a shape operand."""
     if size.ndim is not None and size.ndim != count:
         raise ShapeError(f"{args.op}: operand 'size' is {size}, expected {count} sizes")
     return (None,) * count if size.values is None else size.values
 
 
 def require_one_of(args: OpArgs, name: str, known: Sequence[str]) -> str:
-    """Attribute `name`, which is one of `known`; else raises `ArgumentError`."""
+    """Attribute `name`, which must be one of `known`; else raises `ArgumentError`."""
     value = args.str_attr(name)
     if value not in known:
         raise ArgumentError(f"{args.op}: {name} is '{value}', expected one of {', '.join(map(repr, known))}")
@@ -100,23 +100,23 @@ def floats_of(args: OpArgs, name: str) -> list[float] | None:
 
 
 class Resize2dOp(ResizeOp, name="image_resize2d", traits=[ext.Pure]):
-    """Images `data` with as many rows and columns as `size`, a shape, says.
+    """Images `data` resized to the rows and columns in `size`, a shape.
 
-    `method`: each element is the element at its place in `data` (``nearest_neighbor``, of any dtype), or the sum of
-    2 (``linear``) or 4 (``cubic``) around it in each dimension, weighted, floats.
-    `coordinate_transformation_mode` says where the place of element ``i`` of ``m`` is in a dimension of size ``n``,
-    with ``s = n / m``: ``half_pixel``, and ``pytorch_half_pixel`` unless ``m`` is 1, which is at 0:
-    ``(i + 0.5) * s - 0.5``; ``asymmetric``: ``i * s``; ``align_corners``: ``i * (n - 1) / (m - 1)``;
-    ``tf_half_pixel_for_nn``: ``(i + 0.5) * s``; ``tf_crop_and_resize``: spread over the part that `roi` says, the
-    begin in each dimension, and then the end in each, of 1 (the image, if not given), with `extrapolation_value` for
-    places outside; ``half_pixel_symmetric``: as ``half_pixel``, about the middle. `scales`, if given, are ``m / n`` as
-    they were before ``m`` was rounded to an integer. `rounding_method`, of ``nearest_neighbor``: ``round`` and
-    ``round_prefer_floor``, ``round_prefer_ceil``, ``floor``, ``ceil``; ``""``: ``floor`` of ``asymmetric``, else
-    ``round``. `cubic_alpha` is the constant of the cubic; with `cubic_exclude` places outside count for nothing, else
-    they are those at the edge. The layout is an order of the letters of ``NCHW``. The result has `out_dtype`
-    (``unit``: that of `data`).
+    With `method` ``nearest_neighbor`` (any dtype), each element is the nearest element of `data`. With ``linear`` and
+    ``cubic`` (floats), it is the weighted sum of 2 or 4 elements around its position in each dimension.
+    `coordinate_transformation_mode` defines the position of element ``i`` of ``m`` in a dimension of size ``n``, with
+    ``s = n / m``. ``half_pixel``: ``(i + 0.5) * s - 0.5``, and the same for ``pytorch_half_pixel``, except that ``m =
+    1`` is at 0. ``asymmetric``: ``i * s``. ``align_corners``: ``i * (n - 1) / (m - 1)``. ``tf_half_pixel_for_nn``: ``(i
+    + 0.5) * s``. ``tf_crop_and_resize``: evenly over the region `roi`, given as the starts of all dimensions, then the
+    ends, relative to the size (default: the image); positions outside give `extrapolation_value`.
+    ``half_pixel_symmetric``: as ``half_pixel``, but symmetric about the centre. `scales`, if given, are ``m / n``
+    before ``m`` was rounded to an integer. `rounding_method` of ``nearest_neighbor`` is ``round`` or
+    ``round_prefer_floor``, ``round_prefer_ceil``, ``floor`` or ``ceil``; ``""`` is ``floor`` for ``asymmetric``, else
+    ``round``. `cubic_alpha` is the constant of the cubic; with `cubic_exclude` positions outside have weight 0,
+    otherwise the edge elements are used. The layout is a permutation of the letters of ``NCHW``. The result has
+    `out_dtype` (``unit``: the dtype of `data`).
 
-    An empty image has nothing to take elements of: the call is an error.
+    An empty image cannot be resized: the call is an error.
 
     Example: shape ``(n, 3, h, w)`` and size ``(2*h, 2*w)`` give ``(n, 3, 2*h, 2*w)``.
     """
@@ -138,9 +138,9 @@ class Resize2dOp(ResizeOp, name="image_resize2d", traits=[ext.Pure]):
 
 
 class Resize3dOp(ResizeOp, name="image_resize3d", traits=[ext.Pure]):
-    """Volumes `data` with as many slices, rows and columns as `size`, a shape, says; see `Resize2dOp`.
+    """Volumes `data` resized to the slices, rows and columns in `size`, a shape; see `Resize2dOp`.
 
-    The layout is an order of the letters of ``NCDHW``.
+    The layout is a permutation of the letters of ``NCDHW``.
 
     Example: shape ``(n, 1, d, h, w)`` and size ``(4, 4, 4)`` give ``(n, 1, 4, 4, 4)``.
     """
@@ -178,7 +178,7 @@ def resize2d(
     out_dtype: str | DType | None = None,
     scales: Floats | None = None,
 ) -> Value:
-    """Images of another size (see `Resize2dOp`); one size is that of rows and columns."""
+    """Resize images (see `Resize2dOp`); a single size applies to rows and columns."""
     modes = (layout, method, coordinate_transformation_mode, rounding_method)
     numbers = (roi, scales, cubic_alpha, extrapolation_value)
     return _resize(Resize2dOp, data, size, modes, numbers, cubic_exclude, out_dtype)
@@ -198,7 +198,7 @@ def resize3d(
     out_dtype: str | DType | None = None,
     scales: Floats | None = None,
 ) -> Value:
-    """Volumes of another size (see `Resize3dOp`); one size is that of all three dimensions."""
+    """Resize volumes (see `Resize3dOp`); a single size applies to all three dimensions."""
     modes = (layout, method, coordinate_transformation_mode, rounding_method)
     numbers = (roi, scales, cubic_alpha, extrapolation_value)
     return _resize(Resize3dOp, data, size, modes, numbers, cubic_exclude, out_dtype)
@@ -231,7 +231,7 @@ def _resize(
 
 
 def size_value(what: str, size: Sizes, count: int) -> Value:
-    """Sizes as a shape value; one alone is that of all dimensions."""
+    """Sizes as a shape value; a single size applies to all dimensions."""
     if isinstance(size, Value):
         return bind_shape(size)
     given: list[Any] = list(size) if isinstance(size, list | tuple) else [size]

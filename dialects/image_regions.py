@@ -1,4 +1,4 @@
-"""Parts of images, each as a grid of as many elements: roi_align and roi_pool."""
+"""Regions of images, pooled to grids of fixed size: roi_align and roi_pool."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from relax_mlir.mlir import ext, ir
 
 
 def _regions(args: OpArgs, layout: str) -> Tensor:
-    """The result: a grid of `pooled_size` for each region."""
+    """Struct info of the result: a grid of `pooled_size` for each region."""
     data, rois = float_tensor(args, 0), float_tensor(args, 1)
     args.float_attr("spatial_scale")
     rows, columns = numbers_of(args, "pooled_size", 2, least=1)
@@ -27,13 +27,14 @@ def _regions(args: OpArgs, layout: str) -> Tensor:
 
 
 class RoiAlignOp(RelaxOp, name="vision_roi_align", traits=[ext.Pure]):
-    """The mean (`mode` ``avg``), or the greatest (``max``), of samples of each cell of regions of images `data`.
+    """The mean (`mode` ``avg``) or maximum (``max``) of samples of each cell of regions of images `data`.
 
-    `rois` is ``(regions, 5)``, floats: the entry of the batch, and two corners, column before row, which are multiplied
-    by `spatial_scale`. Each region is cut into `pooled_size` cells, rows and columns. `sample_ratio`: how many samples
-    a cell has along each dimension; 0 and less: as many as it has elements, rounded up. A sample is linear between the
-    four elements around it. `aligned`: places are those of the middles of elements, and regions may be smaller than an
-    element. An entry that the batch does not have is a `BoundsError` of the call. The layout is ``NCHW`` or ``NHWC``.
+    `rois` is ``(regions, 5)``, floats: the batch index, and two corners, x before y, which are multiplied by
+    `spatial_scale`. Each region is divided into `pooled_size` cells, rows and columns. `sample_ratio` is the number of
+    samples of a cell along each dimension; 0 and below mean the number of elements of the cell, rounded up. A sample
+    interpolates linearly between the four elements around it. With `aligned`, coordinates refer to element centres, and
+    regions may be smaller than an element. A batch index out of range is a `BoundsError` of the call. The layout is
+    ``NCHW`` or ``NHWC``.
 
     Example: shapes ``(n, 3, h, w)`` and ``(r, 5)`` with pooled_size ``[7, 7]`` give ``(r, 3, 7, 7)``.
     """
@@ -56,10 +57,9 @@ class RoiAlignOp(RelaxOp, name="vision_roi_align", traits=[ext.Pure]):
 
 
 class RoiPoolOp(RelaxOp, name="vision_roi_pool", traits=[ext.Pure]):
-    """The greatest element of each cell of regions of images `data`, whose corners are rounded to elements.
+    """The maximum of each cell of regions of images `data`, whose corners are rounded to elements.
 
-    `rois`, `pooled_size` and `spatial_scale` are those of `RoiAlignOp`; the layout is ``NCHW``. A cell without elements
-    gives 0.
+    `rois`, `pooled_size` and `spatial_scale` are those of `RoiAlignOp`; the layout is ``NCHW``. An empty cell gives 0.
 
     Example: shapes ``(n, 3, h, w)`` and ``(r, 5)`` with pooled_size ``[7, 7]`` give ``(r, 3, 7, 7)``.
     """
@@ -86,7 +86,7 @@ def roi_align(
     layout: str = "NCHW",
     mode: str = "avg",
 ) -> Value:
-    """Samples of the cells of regions, combined (see `RoiAlignOp`); one size is that of rows and columns."""
+    """The mean or maximum of samples of the cells of regions (see `RoiAlignOp`); a single size applies to both."""
     require_insertion_point("vision.roi_align")
     sizes = repeated(pooled_size, "roi_align", "pooled_size", 2)
     attributes = {
@@ -103,7 +103,7 @@ def roi_align(
 def roi_pool(
     data: ValueLike, rois: ValueLike, pooled_size: Ints, spatial_scale: float, layout: str = "NCHW"
 ) -> Value:
-    """The greatest elements of the cells of regions (see `RoiPoolOp`)."""
+    """The maximum of each cell of regions (see `RoiPoolOp`)."""
     require_insertion_point("vision.roi_pool")
     sizes = repeated(pooled_size, "roi_pool", "pooled_size", 2)
     attributes = {

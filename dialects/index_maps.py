@@ -1,4 +1,4 @@
-"""Maps of indices that can be turned round: sums of quotients and remainders of indices."""
+"""Invertible index maps: sums of quotients and remainders of indices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_mlir.symbolic import Dim
 
 @dataclass(frozen=True)
 class Digit:
-    """The part ``index // lower % extent * scale`` of an index; without an extent, there is no remainder."""
+    """The term ``index // lower % extent * scale`` of an index; without an extent there is no remainder."""
 
     axis: int
     lower: int = 1
@@ -26,9 +26,9 @@ class Digit:
 
 @dataclass(frozen=True)
 class IndexMap:
-    """For each result the digits that it is the sum of, that of the largest scale first.
+    """The digits whose sum each result is, by descending scale.
 
-    The digits of each index are all there, once, so that each place of the result tells the index of its element.
+    Each digit of each index occurs exactly once, so that a result position determines the source index.
     """
 
     text: str
@@ -41,16 +41,16 @@ class IndexMap:
         return sorted(found, key=lambda digit: digit.lower)
 
     def shape(self, given: Sequence[Dim | None]) -> list[Dim | None]:
-        """The sizes of the results, for indices of these sizes."""
+        """The sizes of the results, for indices of the given sizes."""
         return [_size_of(digits, given) for digits in self.results]
 
     def limit(self, axis: int) -> int | None:
-        """How large the dimension of an index may be; None: there is no limit."""
+        """The maximum size of an index dimension; None if there is no limit."""
         top = self.digits(axis)[-1]
         return None if top.extent is None else top.lower * top.extent
 
     def is_full(self, axis: int, dim: Dim) -> bool:
-        """Whether there is an element for each place that the index of a dimension of this size leads to."""
+        """True if every result position has a source element, for an index dimension of this size."""
         limit = self.limit(axis)
         if limit is None:
             return symbolic.prove_divisible(dim, self.digits(axis)[-1].lower)
@@ -68,7 +68,7 @@ def _size_of(digits: Sequence[Digit], given: Sequence[Dim | None]) -> Dim | None
 
 
 def index_map_text(what: str, given: str | Callable[..., Any]) -> str:
-    """The text of a map that is given as a function of indices, or as text."""
+    """The text of a map that is given as a function of indices or as text."""
     if isinstance(given, str):
         return parse_index_map(what, given).text
     if not callable(given):
@@ -94,10 +94,10 @@ def index_map_text(what: str, given: str | Callable[..., Any]) -> str:
 
 @functools.lru_cache(maxsize=256)
 def parse_index_map(what: str, text: str) -> IndexMap:
-    """The map that a text says.
+    """Parse the text of a map.
 
     Raises:
-        ArgumentError: it is no function of indices, or none that can be turned round.
+        ArgumentError: the text is not a function of indices, or the map is not invertible.
     """
     where = f"{what}: index_map is '{text}'"
     try:
@@ -121,7 +121,7 @@ def parse_index_map(what: str, text: str) -> IndexMap:
 
 
 def _digits(where: str, names: Sequence[str], node: ast.expr) -> list[Digit]:
-    """The digits that an expression is the sum of."""
+    """The digits whose sum an expression is."""
     if isinstance(node, ast.Name) and node.id in names:
         return [Digit(names.index(node.id))]
     if isinstance(node, ast.Constant) and node.value == 0:
@@ -142,7 +142,7 @@ def _digits(where: str, names: Sequence[str], node: ast.expr) -> list[Digit]:
 
 
 def _combined(operator: ast.operator, digits: list[Digit], number: int) -> list[Digit] | None:
-    """Digits times a number, or one digit divided by it; None where that gives no digits."""
+    """Digits times a number, or one digit divided by it; None if the result is not a sum of digits."""
     if isinstance(operator, ast.Mult):
         return [replace(digit, scale=digit.scale * number) for digit in digits]
     if not digits:
@@ -163,7 +163,7 @@ def _combined(operator: ast.operator, digits: list[Digit], number: int) -> list[
 
 
 def _check_inputs(where: str, mapping: IndexMap) -> None:
-    """Raise `ArgumentError` unless the digits of each index tell it."""
+    """Raise `ArgumentError` unless the digits of each index determine it."""
     for axis, name in enumerate(mapping.names):
         lower = 1
         digits = mapping.digits(axis)
@@ -177,10 +177,10 @@ def _check_inputs(where: str, mapping: IndexMap) -> None:
 
 
 def _told_apart(where: str, item: ast.expr, digits: Sequence[Digit]) -> tuple[Digit, ...]:
-    """The digits of one result, that of the largest scale first, with limits that make them differ in the sum.
+    """The digits of one result by descending scale, with extents that make their sum unique.
 
     Raises:
-        ArgumentError: there are none.
+        ArgumentError: the sum is ambiguous, or skips positions.
     """
     found: list[Digit] = []
     for digit in sorted(digits, key=lambda digit: -digit.scale):

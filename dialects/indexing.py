@@ -21,7 +21,7 @@ END, START = max(TO_THE_END), min(TO_THE_START)
 
 @dataclass
 class _Plan:
-    """What an index takes of each axis: slices, then the axes that single elements leave, then new ones."""
+    """The plan of an index: slices per axis, axes removed by single elements, and new axes."""
 
     axes: list[int] = field(default_factory=list)
     begin: list[Dim] = field(default_factory=list)
@@ -38,13 +38,13 @@ class _Plan:
 
 
 def elements(x: Value, parts: Sequence[object]) -> Value:
-    """The elements of tensor `x` at an index of these parts: integers and expressions, slices, ``...`` and None.
+    """The elements of tensor `x` at an index of integers, symbolic expressions, slices, ``...`` and None.
 
-    An element that does not exist is an error, at the latest at run time.
+    An index out of range is an error, at the latest at run time.
 
     Raises:
         ShapeError: `x` has an unknown rank, or more indices than dimensions.
-        ArgumentError: a part that is no index.
+        ArgumentError: a part is not an index.
     """
     info = x.tensor_info
     if info.shape is None:
@@ -116,7 +116,7 @@ def _position(part: object) -> Dim:
 
 
 def _one_each(x: Value, axes: list[int]) -> Value:
-    """`x`, whose `axes` have one element each: what is not proved is checked at run time."""
+    """`x` with size 1 along `axes`; sizes that are not proved are checked at run time."""
     shape = x.shape
     if all(shape[axis] == 1 for axis in axes):
         return x

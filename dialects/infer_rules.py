@@ -1,4 +1,4 @@
-"""Rules that users register for their packed functions: from the infos of the arguments to that of the result."""
+"""User-registered shape rules of packed functions: from struct infos of the arguments to that of the result."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError, 
 from relax_mlir.mlir import ir
 
 InferRule = Callable[..., StructInfo]
-"""``rule(*args)``: a StructInfo per value, a Python literal per literal, in the order of the call."""
+"""``rule(*args)``: a `StructInfo` per value and a Python literal per literal, in call order."""
 
 _RULES: dict[str, InferRule] = {}
 
 
 def register_infer(name: str, rule: InferRule | None = None, *, override: bool = False) -> Any:  # noqa: ANN401 - the rule, or a decorator
-    """Register the rule that says what the packed function `name` returns; also a decorator.
+    """Register the shape rule of the packed function `name`; also a decorator.
 
-    Calls of the function (`call_packed`, `call_dps_packed`, …) then need no `out`: the builder deduces it, the
-    verifier checks it, and ``refine-shapes`` deduces it again from what is known by then.
+    Calls of the function (`call_packed`, `call_dps_packed`, …) then need no `out`: the builder deduces it, the verifier
+    checks it, and ``refine-shapes`` deduces it again from refined arguments.
 
     >>> @register_infer("my.pad")
     ... def pad(x, amount):
@@ -29,9 +29,9 @@ def register_infer(name: str, rule: InferRule | None = None, *, override: bool =
 
     Args:
         name: name of the packed function.
-        rule: ``rule(*args)`` gets a `StructInfo` per value and a Python literal per literal, in the order of the
-            call, and returns the `StructInfo` of the result. It raises `ShapeError`, `DTypeError` or
-            `ArgumentError` for arguments that do not fit; its name is put in front of the message.
+        rule: ``rule(*args)`` takes a `StructInfo` per value and a Python literal per literal, in call order, and
+            returns the `StructInfo` of the result. It raises `ShapeError`, `DTypeError` or `ArgumentError` for invalid
+            arguments; the name of the rule is prepended to the message.
         override: replace a rule that is registered already.
 
     Raises:
@@ -54,7 +54,7 @@ def unregister_infer(name: str) -> None:
 
 
 def has_rule(name: str) -> bool:
-    """Whether the packed function `name` has a rule."""
+    """True if the packed function `name` has a rule."""
     return name in _RULES
 
 
@@ -64,10 +64,10 @@ def rule_of(name: str) -> InferRule | None:
 
 
 def deduced(args: OpArgs) -> StructInfo | None:
-    """What the rule of a packed call's function says of its result; None where there is no rule.
+    """Struct info of the result of a packed call by the rule of its function; None without a rule.
 
-    Raises what the rule raises, with the rule's name; `ArgumentError` for any other exception in it, and where it
-    returns something else than a `StructInfo`.
+    Raises the errors of the rule, with its name, and `ArgumentError` for other exceptions and for results that are not
+    a `StructInfo`.
     """
     name = args.str_attr("func")
     rule = _RULES.get(name)
@@ -90,7 +90,7 @@ def deduced(args: OpArgs) -> StructInfo | None:
 def check_rule(args: OpArgs, result: StructInfo) -> None:
     """Raise `ShapeError` unless the result of a packed call follows from the rule of its function, if it has one.
 
-    A call for its effect alone, whose result is the empty tuple, is never wrong.
+    A call for its effect alone, with the empty tuple as result, is always valid.
     """
     expected = None if result == Tuple() else _expected(args)
     if expected is not None and not implies(expected, result):
@@ -101,7 +101,7 @@ def check_rule(args: OpArgs, result: StructInfo) -> None:
 
 
 def _expected(args: OpArgs) -> StructInfo | None:
-    """What the rule says; None where it fails on sizes that are unknown, as all are to the virtual machine."""
+    """The result of the rule; None if it fails because sizes are unknown, as they all are in the virtual machine."""
     try:
         return deduced(args)
     except ArgumentError as error:
@@ -120,5 +120,5 @@ def _arguments(args: OpArgs) -> list[Any]:
 
 
 def _same_kind(error: RelaxError) -> type[RelaxError]:
-    """`ShapeError` and `DTypeError` stay what they are; others are an `ArgumentError`."""
+    """The error class to raise for a rule's error: `ShapeError` or `DTypeError` unchanged, else `ArgumentError`."""
     return next((kind for kind in (ShapeError, DTypeError) if isinstance(error, kind)), ArgumentError)

@@ -1,4 +1,4 @@
-"""`call_tir_inplace`: a call of a prim func that writes results over arguments."""
+"""`call_tir_inplace`: a call of a prim func that overwrites arguments with results."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from relax_mlir.error import ArgumentError, ShapeError, expect
 from relax_mlir.mlir import ext, ir
 
 FRESH = -1
-"""The entry of `inplace_indices` of a result that has memory of its own."""
+"""Entry of `inplace_indices` for a result in new memory."""
 
 
 class CallTirInplaceOp(
@@ -29,14 +29,14 @@ class CallTirInplaceOp(
     name="call_tir_inplace",
     traits=[ext.Pure, CallsFunction, HasDestination, KeptAtR1, TakesOwnership],
 ):
-    """Call of a prim func that leaves results in the memory of its arguments.
+    """Call of a prim func that stores results in the memory of its arguments.
 
-    `inplace_indices` has an entry per result: the number of the argument (a field of the tuple `args`) whose memory
-    it takes over, or -1 for a result of its own. The callee takes the arguments, then one tensor per result of its
-    own, then an ``index`` per entry of `tir_vars`; on tensors it returns all results, in order.
+    `inplace_indices` has an entry per result: the index of the argument (a field of the tuple `args`) whose memory the
+    result reuses, or -1 for new memory. The callee takes the arguments, then one tensor per result in new memory, then
+    an ``index`` per entry of `tir_vars`; with tensor semantics it returns all results, in order.
 
-    Values never change: where the old elements of an argument are still needed (it has other uses, or it is a
-    parameter or a constant), the callee gets a copy.
+    Values are immutable: if the old elements of an argument are still needed (it has other uses, or is a parameter or a
+    constant), the callee gets a copy.
     """
 
     args: ext.Operand[Any]
@@ -75,7 +75,7 @@ class CallTirInplaceOp(
 
 
 def passed_results(op: ir.Operation) -> list[StructInfo]:
-    """The results of a `relax.call_tir` or `relax.call_tir_inplace` for which the callee is given a tensor."""
+    """The results of a `relax.call_tir` or `relax.call_tir_inplace` that are passed to the callee as destinations."""
     outs = list(destinations(struct_info(op.results[0].type)))
     if op.name != CallTirInplaceOp.OPERATION_NAME:
         return outs
@@ -83,7 +83,7 @@ def passed_results(op: ir.Operation) -> list[StructInfo]:
 
 
 def inplace_indices(op: ir.Operation) -> list[int]:
-    """Per result of a call the number of the argument whose memory it takes, or `FRESH`."""
+    """For each result of a call, the index of the argument whose memory it reuses, or `FRESH`."""
     if op.name != CallTirInplaceOp.OPERATION_NAME:
         return [FRESH] * len(destinations(struct_info(op.results[0].type)))
     return [int(ir.IntegerAttr(item).value) for item in ir.ArrayAttr(op.attributes["inplace_indices"])]
@@ -96,11 +96,11 @@ def call_tir_inplace(
     out: Tensor | Sequence[Tensor],
     tir_vars: Sequence[DimLike] = (),
 ) -> Value:
-    """Call the prim func `callee` on `args`; its results take over the memory of arguments.
+    """Call the prim func `callee` on `args`; its results reuse the memory of arguments.
 
-    `inplace_indices`: per result the number of the argument whose memory it takes, or -1 for new memory. `out`: the
-    result's shape and dtype, or several; that of an argument taken is the argument's. The arguments keep their
-    elements for all other uses: what is needed later is copied.
+    `inplace_indices`: for each result, the index of the argument whose memory it reuses, or -1 for new memory. `out`:
+    shape and dtype of the result or results; an in-place result has those of its argument. The arguments keep their
+    elements for all other uses: elements that are needed later are copied.
     """
     require_insertion_point("call_tir_inplace")
     expect("call_tir_inplace: 'args'", args, Iterable, "a list of values")
@@ -114,7 +114,7 @@ def inplace_call(
     result: StructInfo,
     tir_vars: Sequence[DimLike] = (),
 ) -> Value:
-    """`call_tir_inplace` of one tuple of arguments, with the info of its result."""
+    """`call_tir_inplace` of one tuple of arguments, with the struct info of its result."""
     attributes = {
         "callee": ir.FlatSymbolRefAttr.get(callee_name("call_tir_inplace", callee)),
         "inplace_indices": ints_attr(inplace_indices, "call_tir_inplace: 'inplace_indices'"),

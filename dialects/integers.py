@@ -1,4 +1,4 @@
-"""Arithmetic of integers as values (`Prim`): upstream's ``arith`` ops on ``i64``."""
+"""Arithmetic of integer values (`Prim`): upstream's ``arith`` ops on ``i64``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ARITHMETIC = {
     "multiply": "arith.muli",
     "floor_divide": "arith.floordivsi",
 }
-"""Builders of ops on tensors, and the ops that do the same on integers."""
+"""Builder of a tensor op → the corresponding op on integers."""
 
 COMPARISONS = {
     "equal": "eq",
@@ -27,18 +27,18 @@ COMPARISONS = {
     "greater": "sgt",
     "greater_equal": "sge",
 }
-"""Builders of comparisons of tensors, and the predicates that compare integers."""
+"""Builder of a tensor comparison → the predicate on integers."""
 
 Integer = Value | Expr | int
 
 
 def is_integer(item: object) -> bool:
-    """Whether `item` is an integer as a value."""
+    """True if `item` is an integer value."""
     return isinstance(item, Value) and isinstance(item.struct_info, Prim)
 
 
 def as_integer(what: str, item: object) -> Value:
-    """An integer value, a symbolic expression or an int as a value; raises `ArgumentError`."""
+    """`item`, an integer value, a symbolic expression or an int, as a value; raises `ArgumentError`."""
     if is_integer(item):
         assert isinstance(item, Value)
         return item
@@ -51,12 +51,12 @@ def as_integer(what: str, item: object) -> Value:
 
 
 def arithmetic(name: str, left: object, right: object) -> Value:
-    """``left + right`` and its like on integers, wrapping around at 64 bits.
+    """Arithmetic such as ``left + right`` on integers, wrapping around at 64 bits.
 
-    `name` is that of the op on tensors. ``%`` is Python's; a divisor that is not positive is an error at run time.
+    `name` is the name of the tensor op. ``%`` is Python's; a divisor that is not positive is an error at run time.
 
     Raises:
-        ArgumentError: an operand that is no integer, or an op that integers do not have.
+        ArgumentError: an operand is not an integer, or integers do not have the op.
     """
     require_insertion_point(name)
     if name == "floor_mod":
@@ -75,7 +75,7 @@ def arithmetic(name: str, left: object, right: object) -> Value:
 
 
 def comparison(name: str, left: object, right: object) -> ir.Value:
-    """``left < right`` and its like on integers, as an ``i1``."""
+    """A comparison such as ``left < right`` on integers, as an ``i1``."""
     require_insertion_point(name)
     predicate = getattr(arith.CmpIPredicate, COMPARISONS[name])
     operands = [as_integer(name, left).ssa, as_integer(name, right).ssa]
@@ -95,12 +95,12 @@ def prim_to_tensor(value: Integer) -> Value:
 
 
 def as_elements(item: object, other: object) -> object:
-    """An integer beside a tensor becomes a tensor of rank 0 and of its dtype; else `item` as it is."""
+    """Convert an integer used together with a tensor to a rank-0 tensor of its dtype; other items are unchanged."""
     if not isinstance(other, Value) or not isinstance(other.struct_info, Tensor):
         return item
     if not is_integer(item) and not isinstance(item, Expr):
         return item
-    from relax_mlir.dialects.cast import astype  # its operators are made of this module
+    from relax_mlir.dialects.cast import astype  # its operators use this module
 
     number = prim_to_tensor(item)  # type: ignore[arg-type]  # as has been checked
     dtype = other.struct_info.dtype
@@ -108,7 +108,7 @@ def as_elements(item: object, other: object) -> object:
 
 
 def as_tensor(scalar: ir.Value) -> Value:
-    """An ``i1`` or ``i64`` as a tensor of rank 0, of dtype bool or int64."""
+    """An ``i1`` or ``i64`` as a rank-0 tensor of dtype bool or int64."""
     with user_location():
         return Value(tensor.from_elements(ir.RankedTensorType.get([], scalar.type), [scalar]))
 

@@ -1,6 +1,6 @@
 """The types and the attribute that the dialect adds to MLIR, in the Python DSL.
 
-The DSL reads annotations as objects: this file does without ``from __future__ import annotations``.
+The DSL evaluates annotations: this file omits ``from __future__ import annotations``.
 """
 
 from relax_mlir.dialects.dialect import Relax
@@ -8,7 +8,7 @@ from relax_mlir.mlir import ir
 
 
 class ShapeAttr(Relax.Attribute, name="shape"):
-    """Symbolic dimensions of a tensor type, its encoding: canonical expressions, integers, or "?"."""
+    """Symbolic dimensions of a tensor type, as its encoding: canonical expressions, integers, or "?"."""
 
     dims: ir.ArrayAttr
 
@@ -18,13 +18,13 @@ class AnyType(Relax.Type, name="any"):
 
 
 class ShapeValueType(Relax.Type, name="shape_value"):
-    """A shape as a value; its parameter is a list of dimensions, or ``unit`` when the rank is unknown."""
+    """A shape as a value; its parameter is a list of dimensions, or ``unit`` if the rank is unknown."""
 
     dims: ir.ArrayAttr | ir.UnitAttr
 
 
 class CallableType(Relax.Type, name="callable"):
-    """A function as a value: types of its parameters and of its result (``unit``: unknown), and whether it is pure."""
+    """A function as a value: types of its parameters and result (``unit``: unknown), and its purity."""
 
     inputs: ir.ArrayAttr | ir.UnitAttr
     result: ir.TypeAttr | ir.UnitAttr

@@ -1,7 +1,7 @@
-"""What every part of the compiler may know of the kernels behind ``relax.kernel``, said once per kernel.
+"""Properties of the kernels of ``relax.kernel`` that passes and the lowering use, declared once per kernel.
 
-A prim func with ``relax.kernel = "NAME"`` means what NAME says; its body is the reference. Generators are in
-`relax_mlir.lowering.kernels.registry`. A name that is no kernel's is a request that nobody takes: the body stays.
+A prim func with ``relax.kernel = "NAME"`` has the semantics of NAME; its body is the reference implementation. The
+generators are in `relax_mlir.lowering.kernels.registry`. Unknown names are ignored: the body is compiled.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from relax_mlir.mlir import ir
 
 
 class InPlace(Enum):
-    """Whether a kernel may write its result into the memory of its first input."""
+    """The conditions under which a kernel may write its result into the memory of its first input."""
 
     NEVER = "never"
     ROWS = "rows"
-    """It reads a row or a group before it writes it, and what it reads for each element where it writes that."""
+    """It reads a whole row or group before writing it, and per-element inputs right where it writes."""
     ELEMENTS = "elements"
-    """It reads each element, or the total before it, right before it writes the element; whatever its body does."""
+    """It reads each element, or the running total before it, right before writing the element, for any body."""
 
 
 class Fusible(Enum):
-    """What elementwise work a kernel takes along, row by row."""
+    """The elementwise loops that a kernel can fuse, row by row."""
 
     NOTHING = "nothing"
     EPILOGUE = "epilogue"
-    """Work on the result."""
+    """Loops over the result."""
     BOTH = "both"
-    """Work on the first input, too, which the kernel walks by rows: its last axes."""
+    """Loops over the first input, too, which the kernel traverses by rows, its last axes."""
 
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """A kernel: what passes and the lowering decide by.
+    """The properties of a kernel.
 
     Args:
         name: the value of ``relax.kernel``.
-        in_place: whether the result may lie in the memory of the first input.
-        around: the elementwise work that may be fused with it.
-        has_axes: whether ``relax.kernel_attrs`` must say over which axes it goes.
-        optimise: whether LLVM's own optimisations gain anything; not for code that is generated as it is to run.
+        in_place: the conditions for a result in the memory of the first input.
+        fusible: the elementwise loops that may be fused with it.
+        has_axes: True if ``relax.kernel_attrs`` must hold its axes.
+        optimise: True if LLVM's optimisations gain anything; False for code that is generated in final form.
     """
 
     name: str
@@ -70,7 +70,7 @@ KERNEL_SPECS: dict[str, KernelSpec] = {
 
 
 def kernel_spec(function: Any) -> KernelSpec | None:  # noqa: ANN401 - a view of a function of any dialect
-    """The kernel that a function asks for; None where it asks for none, or for one that is not known."""
+    """The kernel of a function; None if it has none, or an unknown one."""
     if KERNEL not in function.attributes:
         return None
     return KERNEL_SPECS.get(ir.StringAttr(function.attributes[KERNEL]).value)

@@ -1,4 +1,4 @@
-"""Elements in another layout, which a map of indices says: layout_transform."""
+"""Tensors in another layout, given by an index map: layout_transform."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from relax_mlir.mlir import ext, ir
 
 
 class LayoutTransformOp(RelaxOp, name="layout_transform", traits=[ext.Pure]):
-    """The elements of `x` at the places that `index_map` gives for their indices.
+    """The elements of `x` at the positions to which `index_map` maps their indices.
 
-    The map is text, ``"lambda i, j: (i // 4, j, i % 4)"``. Each of its results is a sum of parts of indices, times
-    factors: an index, its quotient by a number, the remainder of that; each index is told by its parts, so that every
-    place has at most one element. Places without one, where a size is not a multiple of the numbers, get `pad_value`;
-    ``unit`` says that there are none, which must be known.
+    The map is text, ``"lambda i, j: (i // 4, j, i % 4)"``. Each result is a sum of terms, multiplied by constant
+    factors: an index, its quotient by a number, or a remainder of these. The terms of an index must determine it, so
+    that each position has at most one element. Positions without an element, which exist if a size is not a multiple of
+    a divisor, get `pad_value`; ``unit`` requires that there are provably none.
 
     Example: ``[1, 2, 3]`` with ``lambda i: (i // 2, i % 2)`` and pad_value 0 gives ``[[1, 2], [3, 0]]``.
     """
@@ -82,7 +82,7 @@ def layout_transform(
     """The elements of `x` in another layout (see `LayoutTransformOp`).
 
     `index_map` is a function of indices, such as ``lambda n, c: (c // 4, n, c % 4)``, or its text. Axis separators are
-    for devices with memory of several dimensions: there is none here.
+    accepted for TVM's devices with multi-dimensional memory, and have no effect.
     """
     require_insertion_point("layout_transform")
     if axis_separators or input_axis_separators:

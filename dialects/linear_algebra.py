@@ -21,10 +21,10 @@ MaybeDim = Dim | None
 class MatmulOp(RelaxOp, name="matmul", traits=[ext.Pure, MultipliesMatrices]):
     """Matrix product over the last two dimensions, as NumPy's ``matmul``.
 
-    A 1-D operand is a row (left) or a column (right), and its dimension does not appear in the result; the
-    other dimensions are batches, which broadcast. float16 and bfloat16 accumulate in float32 and are rounded
-    once; integers wrap around; bool is the product of relations (or of ands). `out_dtype` accumulates in and
-    returns a wider dtype of the same kind; ``unit`` is the operands' dtype.
+    A 1-D operand is a row (left) or a column (right), and its dimension does not appear in the result; the other
+    dimensions are batches, which broadcast. float16 and bfloat16 accumulate in float32 and are rounded once; integers
+    wrap around; bool is the logical or of ands. `out_dtype` selects a wider dtype of the same kind for accumulation and
+    result; ``unit`` is the operands' dtype.
 
     Example: shapes ``(b, 1, s, 4)`` and ``(h, 4, t)`` give ``(b, h, s, t)``.
     """

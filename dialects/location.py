@@ -1,4 +1,4 @@
-"""Source locations: the line of the user's Python that made an op."""
+"""Source locations: the user's Python line that created an op."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE = "relax_mlir"
 
 
 class _Stated(threading.local):
-    """The position in a source text that is being read, or the op that is being replaced, if any."""
+    """The position in the source text that is being parsed, or the op that is being replaced, if any."""
 
     position: tuple[str, int, int] | None = None
     replaced: tuple[ir.Location, FrameType] | None = None
@@ -25,7 +25,7 @@ _stated = _Stated()
 
 @contextlib.contextmanager
 def located_at(filename: str, line: int, column: int) -> Iterator[None]:
-    """Inside, ops get this location in place of the caller's line: for readers of source text."""
+    """A context in which ops get this location instead of the caller's line: for parsers."""
     outer, _stated.position = _stated.position, (filename, line, column)
     try:
         yield
@@ -35,9 +35,10 @@ def located_at(filename: str, line: int, column: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(location: ir.Location) -> Iterator[None]:
-    """Inside, ops get the location of the op that they take the place of, without its name.
+    """A context in which ops get the location of the op that they replace, without its name.
 
-    So does what this package makes on the way. What functions of users make, such as their strategies, has their lines.
+    This includes ops that this package emits in between. Ops emitted by user functions, such as strategies, get the
+    lines of these functions.
     """
     outer = _stated.replaced
     _stated.replaced = unnamed(location), sys._getframe(2)  # the frame of the `with` statement
@@ -72,13 +73,13 @@ def user_location(name: str | None = None) -> ir.Location:
 
 
 def name_of(location: ir.Location) -> str | None:
-    """The name that a location gives the value of its op; None for none."""
+    """The name in a location, which names the value of its op, or None."""
     exact = ir.Location.from_attr(location.attr, location.context)
     return str(exact.name_str) if isinstance(exact, ir.NameLoc) else None
 
 
 def unnamed(location: ir.Location) -> ir.Location:
-    """The location without a name: for ops that help to compute a value of the user and are not that value."""
+    """The location without a name: for ops that contribute to a named value of the user."""
     exact = ir.Location.from_attr(location.attr, location.context)
     while isinstance(exact, ir.NameLoc):
         exact = ir.Location.from_attr(exact.child_loc.attr, location.context)
@@ -86,13 +87,13 @@ def unnamed(location: ir.Location) -> ir.Location:
 
 
 def renamed(name: str | None, location: ir.Location) -> ir.Location:
-    """The location with `name` in place of the name that it has, if any."""
+    """The location with `name` instead of its name, if any."""
     plain = unnamed(location)
     return ir.Location.name(name, plain, location.context) if name else plain
 
 
 def name_value(value: ir.Value, location: ir.Location) -> None:
-    """Give the op that defines `value` the name of `location`, unless it has one; block arguments keep theirs."""
+    """Name the op that defines `value` after `location`, unless it has a name; block arguments are unchanged."""
     name = name_of(location)
     owner = value.owner
     if name is not None and not isinstance(owner, ir.Block) and name_of(owner.location) is None:

@@ -1,4 +1,4 @@
-"""Logical ops of two tensors of one dtype, element by element; the result is bool."""
+"""Elementwise logical ops of two tensors of one dtype; the result is bool."""
 
 from relax_mlir.dialects.comparison import ComparisonOp
 from relax_mlir.dialects.value import Value, ValueLike, as_values, create_one
@@ -10,15 +10,15 @@ class LogicalOp(ComparisonOp):
 
 
 class LogicalAndOp(LogicalOp, name="logical_and", traits=[ext.Pure]):
-    """Whether both elements are true. Example: ``[0, 2, 3]`` and ``[1]`` give ``[false, true, true]``."""
+    """True where both elements are true. Example: ``[0, 2, 3]`` and ``[1]`` give ``[false, true, true]``."""
 
 
 class LogicalOrOp(LogicalOp, name="logical_or", traits=[ext.Pure]):
-    """Whether one of the elements is true. Example: ``[0, 2]`` and ``[0]`` give ``[false, true]``."""
+    """True where either element is true. Example: ``[0, 2]`` and ``[0]`` give ``[false, true]``."""
 
 
 class LogicalXorOp(LogicalOp, name="logical_xor", traits=[ext.Pure]):
-    """Whether exactly one of the elements is true.
+    """True where exactly one element is true.
 
     Example: ``[0, 2]`` and ``[1]`` give ``[true, false]``.
     """

@@ -1,4 +1,4 @@
-"""Loops: upstream's ``scf.for`` and ``scf.while``, which carry Relax values from one round to the next."""
+"""Loops: upstream's ``scf.for`` and ``scf.while`` with loop-carried Relax values."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def for_loop(
     step: int = 1,
     name: str = "i",
 ) -> Any:  # noqa: ANN401 - one value or a tuple of them, as `init`
-    """Run ``body(i, *carried)`` for ``i = lower, lower + step, …`` below `upper`; the carried values after it.
+    """Run ``body(i, *carried)`` for ``i = lower, lower + step, …`` below `upper`; returns the final carried values.
 
-    `body` emits ops and returns the new carried values, whose struct infos are those of `init`. `i` is a symbolic
-    expression: a fresh symbol of the body, called `name` where that is free. One `init` gives one value, a
-    sequence gives a tuple. A negative `i` is an error at run time. Not allowed in dataflow blocks.
+    `body` emits ops and returns the new carried values, with the struct infos of `init`. `i` is a symbolic expression:
+    a fresh symbol of the body, named `name` if that is free. One `init` gives one value, a sequence gives a tuple. A
+    negative `i` is an error at run time. Not allowed in dataflow blocks.
 
     >>> R.for_loop(0, n, lambda i, acc: R.add(acc, x), acc)
     """
@@ -57,10 +57,10 @@ def for_loop(
 def while_loop(
     condition: Callable[..., Value], body: Callable[..., Any], init: ValueLike | Sequence[ValueLike]
 ) -> Any:  # noqa: ANN401 - one value or a tuple of them, as `init`
-    """While ``condition(*carried)``, a bool tensor of rank 0, is true, go on with what ``body(*carried)`` returns.
+    """Repeat ``carried = body(*carried)`` while ``condition(*carried)``, a rank-0 bool tensor, is true.
 
-    The values that `body` returns have the struct infos of `init`. One `init` gives one value, a sequence gives
-    a tuple. Not allowed in dataflow blocks.
+    The values that `body` returns must have the struct infos of `init`. One `init` gives one value, a sequence gives a
+    tuple. Not allowed in dataflow blocks.
     """
     require_insertion_point("while_loop")
     _expect_function("while_loop", "condition", condition)
@@ -82,7 +82,7 @@ def build_for(
     names: Sequence[str],
     symbol: str = "i",
 ) -> list[Value]:
-    """`for_loop` on values; `names` are those of the carried values, for messages."""
+    """`for_loop` on values; `names` are the names of the carried values, for messages."""
     lower, upper, step = bounds
     counted = step if isinstance(step, int) else known_integer(step)
     if not isinstance(counted, int) or counted <= 0:
@@ -114,7 +114,7 @@ def build_while(
     body: Callable[[list[Value]], Carried],
     names: Sequence[str],
 ) -> list[Value]:
-    """`while_loop` on values, with a condition that gives an ``i1``."""
+    """`while_loop` on values, with a condition that returns an ``i1``."""
     location = user_location()
     types = [value.ssa.type for value in init]
     loop = ir.Operation.create(
@@ -142,10 +142,10 @@ def _yield(values: Carried, init: Carried, names: Sequence[str], location: ir.Lo
 
 
 def agreed(name: str, value: Value, wanted: StructInfo) -> Value:
-    """`value` with the struct info `wanted` of a carried value; one that says more forgets dimensions.
+    """`value` with the struct info `wanted` of a carried value; a more precise one forgets dimensions.
 
     Raises:
-        ShapeError, DTypeError, ArgumentError: it has another one, as `name` and both say.
+        ShapeError, DTypeError, ArgumentError: the struct info does not match; the message names both.
     """
     info = value.struct_info
     if value.ssa.type == wanted.to_type():
@@ -166,7 +166,7 @@ def agreed(name: str, value: Value, wanted: StructInfo) -> Value:
 
 
 def symbols_in_scope(block: ir.Block, before: ir.Operation | None = None) -> set[str]:
-    """The symbols that an op in `block`, in front of `before` or at its end, may use."""
+    """The symbols that an op in `block` may use: in front of the op `before`, or at the end of the block."""
     found: set[str] = set()
     while True:
         for view in block.operations:
@@ -206,7 +206,7 @@ def _fresh_symbol(wanted: str) -> str:
 
 
 def loop_symbol(loop: ir.Operation) -> str | None:
-    """The symbol that stands for the variable of an ``scf.for``, as `for_loop` makes it; None if there is none."""
+    """The symbol of the variable of an ``scf.for`` made by `for_loop`, or None."""
     block = entry_block(loop)
     first = block.operations[0].operation
     variable = block.arguments[0]
@@ -219,14 +219,14 @@ def loop_symbol(loop: ir.Operation) -> str | None:
 
 
 def lower_bound(value: ir.Value) -> Dim | None:
-    """What is known of the first value of the loop variable `value`; None if it is none."""
+    """The lower bound of the loop variable `value`, if known; None for other values."""
     if not isinstance(value, ir.BlockArgument) or value.owner.owner.operation.name != "scf.for":
         return None
     return None if value.arg_number != 0 else known_integer(Value(value.owner.owner.operation.operands[0]))
 
 
 def known_integer(value: object) -> Dim | None:
-    """What a `relax.prim_value` says; None for other values."""
+    """The integer or expression of a `relax.prim_value`; None for other values."""
     defining = defining_op(value.ssa) if isinstance(value, Value) else None
     if defining is None or defining.name != "relax.prim_value":
         return None
@@ -234,15 +234,16 @@ def known_integer(value: object) -> Dim | None:
 
 
 def counts_upwards(op: ir.Operation) -> bool:
-    """Whether the step of an ``scf.for`` is known to be positive."""
+    """True if the step of an ``scf.for`` is known to be positive."""
     step = known_integer(Value(op.operands[2]))
     return isinstance(step, int) and step > 0
 
 
 def surely_ends(op: ir.Operation) -> bool:
-    """Whether the variable of an ``scf.for`` is known to pass the last bound before it wraps around.
+    """True if the variable of an ``scf.for`` is known to reach the upper bound before it overflows.
 
-    Invariant 16 says so of numbers that are written; others may become known, and wrong, when a branch is folded.
+    Invariant 16 guarantees it for literal bounds; other bounds may become constant, and violate it, when a branch is
+    folded.
     """
     _, upper, step = (known_integer(Value(operand)) for operand in list(op.operands)[:3])
     if not (isinstance(step, int) and counts_upwards(op)):

@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from what is wanted."""
+"""Losses: cross entropy and negative log likelihood."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ REDUCTIONS = ("none", "sum", "mean")
 
 
 class CrossEntropyWithLogitsOp(RelaxOp, name="nn_cross_entropy_with_logits", traits=[ext.Pure]):
-    """``-sum(predictions * labels)``, divided by the size of the first dimension where there are two or more.
+    """``-sum(predictions * labels)``, divided by the size of the first dimension if the rank is two or more.
 
-    `predictions` are logarithms of probabilities, as `nn.log_softmax` gives them, and `labels` probabilities of the
-    same shape. 16-bit floats are computed in float32.
+    `predictions` are log probabilities, as from `nn.log_softmax`, and `labels` probabilities of the same shape. 16-bit
+    floats are computed in float32.
 
     Example: shapes ``(n, c)`` and ``(n, c)`` give a scalar.
     """
@@ -43,7 +43,7 @@ class CrossEntropyWithLogitsOp(RelaxOp, name="nn_cross_entropy_with_logits", tra
 
 
 def require_same(args: OpArgs, index: int, wanted: tuple[Dim | None, ...] | None, of: str) -> None:
-    """Raise `ShapeError` unless operand `index` may have the shape `wanted`, which is that of `of`."""
+    """Raise `ShapeError` if operand `index` cannot have the shape `wanted`, the shape of `of`."""
     given = args.tensor(index).shape
     if given is None or wanted is None:
         return
@@ -58,12 +58,12 @@ def require_same(args: OpArgs, index: int, wanted: tuple[Dim | None, ...] | None
 
 
 class NllLossOp(RelaxOp, name="nn_nll_loss", traits=[ext.Pure]):
-    """``-predictions[n, targets[n, …], …] * weights[targets[n, …]]``, 0 where the target is `ignore_index`.
+    """``-predictions[n, targets[n, …], …] * weights[targets[n, …]]``, and 0 where the target is `ignore_index`.
 
-    `predictions` are logarithms of probabilities of shape ``(batch, classes, …)``, or ``(classes,)``; `targets` has its
-    shape without the classes, of integers; `weights` has a number for each class. `reduction`: ``none`` gives all
-    losses, ``sum`` their sum, ``mean`` that divided by the sum of the weights that count (NaN if none does). A target
-    that is no class is a `BoundsError` of the call. 16-bit floats are computed in float32.
+    `predictions` are log probabilities of shape ``(batch, classes, …)`` or ``(classes,)``; `targets` are integers of
+    the same shape without the classes; `weights` has one element per class. `reduction` ``none`` returns all losses,
+    ``sum`` their sum, and ``mean`` the sum divided by the sum of the weights used (NaN if there are none). A target out
+    of range is a `BoundsError` of the call. 16-bit floats are computed in float32.
 
     Example: shapes ``(n, c, h)``, ``(n, h)`` and ``(c,)`` give a scalar, with reduction ``none`` ``(n, h)``.
     """
@@ -93,7 +93,7 @@ def targets_shape(predictions: tuple[Dim | None, ...]) -> tuple[Dim | None, ...]
 
 
 def check_nll_loss(args: OpArgs, first: int) -> None:
-    """Raise an error unless operands `first` to ``first + 2`` are predictions, targets and weights that fit."""
+    """Raise an error unless operands `first` to ``first + 2`` are matching predictions, targets and weights."""
     reduction = args.str_attr("reduction")
     if reduction not in REDUCTIONS:
         raise ArgumentError(f"{args.op}: reduction is '{reduction}', expected one of {', '.join(REDUCTIONS)}")
@@ -116,7 +116,7 @@ def check_nll_loss(args: OpArgs, first: int) -> None:
 
 
 def cross_entropy_with_logits(predictions: ValueLike, labels: ValueLike) -> Value:
-    """The cross entropy of logarithms of probabilities (see `CrossEntropyWithLogitsOp`)."""
+    """The cross entropy of log probabilities (see `CrossEntropyWithLogitsOp`)."""
     return create_one(CrossEntropyWithLogitsOp, [as_value(predictions), as_value(labels)])
 
 
@@ -127,7 +127,7 @@ def nll_loss(
     reduction: str = "mean",
     ignore_index: int = -100,
 ) -> Value:
-    """The negative log likelihood of the targets (see `NllLossOp`); all `weights` are 1 unless given."""
+    """The negative log likelihood of the targets (see `NllLossOp`); `weights` default to 1."""
     require_insertion_point("nn.nll_loss")
     value = as_value(predictions)
     factors = class_weights("nll_loss", value) if weights is None else as_value(weights)
@@ -145,7 +145,7 @@ def loss_attributes(op: str, reduction: str, ignore_index: int) -> dict[str, ir.
 
 
 def class_weights(op: str, predictions: Value) -> Value:
-    """1 for each class."""
+    """Weights of 1 for each class."""
     info = predictions.tensor_info
     classes = None if not info.shape else info.shape[0 if len(info.shape) == 1 else 1]
     if classes is None or info.dtype is None:

@@ -1,4 +1,4 @@
-"""Ops that move elements without computing: permutations, slices, joins, gathers."""
+"""Ops that move elements without arithmetic: permutations, slices, joins, gathers."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -30,14 +30,14 @@ from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 MAX_SECTIONS = 4096
-"""Each section is a value of its own: more than this many is surely a mistake."""
+"""Maximum number of sections, each of which is a value; more are surely a mistake."""
 
 TAKE_MODES = ("clip", "wrap", "nan", "check")
 TakeMode = Literal["clip", "wrap", "nan", "check", "fast"]
 
 
 class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):
-    """`x` with its dimensions reordered: dimension i of the result is dimension ``axes[i]`` of `x`.
+    """`x` with permuted dimensions: dimension i of the result is dimension ``axes[i]`` of `x`.
 
     ``unit`` for `axes` reverses them. Example: ``(n, 2, m)`` with axes ``[2, 0, 1]`` gives ``(m, n, 2)``.
     """
@@ -57,7 +57,7 @@ class PermuteDimsOp(RelaxOp, name="permute_dims", traits=[ext.Pure]):
 
 
 def permutation(args: OpArgs, rank: int) -> list[int]:
-    """The axes of `PermuteDimsOp`, counted from the front; raises `ShapeError` if they are no permutation."""
+    """The axes of `PermuteDimsOp` as non-negative integers; raises `ShapeError` if they are no permutation."""
     if args.is_unit("axes"):
         return list(reversed(range(rank)))
     given = args.ints_attr("axes")
@@ -167,10 +167,11 @@ def _joined(
 
 
 class SplitOp(RelaxOp, name="split", traits=[ext.Pure]):
-    """`x` cut into parts along `axis`; the result is the tuple of the parts.
+    """`x` split into parts along `axis`; the result is the tuple of the parts.
 
-    `sections`, an integer k: k parts of ``ceil(size / k)`` elements, the last ones shorter or empty. A list of
-    ascending positions: the parts between them, as NumPy slices (positions beyond the end give empty parts).
+    `sections`: an integer k gives k parts of ``ceil(size / k)`` elements, of which the last may be shorter or empty. A
+    list of ascending indices gives the parts between them, as slices in NumPy (indices beyond the end give empty
+    parts).
 
     Example: ``(n, 6)`` in 3 sections along axis 1 gives three of ``(n, 2)``; at ``[1, 4]`` it gives
     ``(n, 1)``, ``(n, 3)``, ``(n, 2)``.
@@ -212,7 +213,7 @@ def _part_count(args: OpArgs) -> int:
 
 
 def split_slices(args: OpArgs, size: Dim | None) -> list[Slice | None]:
-    """The slice that each part of `SplitOp` is; None where the size of the dimension is unknown."""
+    """The slice of each part of `SplitOp`; None if the size of the dimension is unknown."""
     count = _part_count(args)
     if size is None:
         return [None] * count
@@ -228,11 +229,10 @@ def split_slices(args: OpArgs, size: Dim | None) -> list[Slice | None]:
 class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):
     """The elements of `x` at `indices` of dimension `axis`, which becomes the dimensions of `indices`.
 
-    `mode` says what an index out of range means: ``"clip"`` the nearest one in range (so a negative one is
-    0), ``"wrap"`` the remainder by the size, ``"nan"`` NaN (floats only), ``"check"`` an error of the call; with it
-    negative indices count from the end, as in ONNX. Nothing is ever read out of bounds;
-    where dimension `axis` has size 0, the elements are zeros (NaN with ``"nan"``). ``unit`` for `axis`: `x` is
-    a vector.
+    `mode` defines an index out of range: ``"clip"`` is the nearest index in range (0 for a negative one), ``"wrap"``
+    the remainder by the size, ``"nan"`` NaN (floats only), and ``"check"`` an error of the call; with ``"check"``
+    negative indices count from the end, as in ONNX. Nothing is read out of bounds; if dimension `axis` has size 0, the
+    elements are zeros (NaN with ``"nan"``). ``unit`` for `axis` requires that `x` is a vector.
 
     Example: shapes ``(v, 384)`` and ``(b, s)`` along axis 0 give ``(b, s, 384)``.
     """
@@ -263,7 +263,7 @@ class TakeOp(RelaxOp, name="take", traits=[ext.Pure]):
 
 
 def take_axis(args: OpArgs, rank: int) -> int:
-    """The axis of `TakeOp`, counted from the front."""
+    """The axis of `TakeOp`, as a non-negative integer."""
     if not args.is_unit("axis"):
         return normalize_axis(args.op, args.int_attr("axis"), rank)
     if rank != 1:
@@ -272,11 +272,11 @@ def take_axis(args: OpArgs, rank: int) -> int:
 
 
 class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):
-    """``x[begin:end:stride]`` along each of `axes`, with NumPy's meaning of negative and large positions.
+    """``x[begin:end:stride]`` along each of `axes`, with negative and large bounds as in NumPy.
 
-    `begin` and `end` hold integers or expressions of symbols, `strides` integers other than 0 (``unit``: 1).
-    `assume_inbound` promises that the positions lie in the dimension, which makes the result's shape a simpler
-    expression; a broken promise reads the nearest element in range.
+    `begin` and `end` hold integers or symbolic expressions, `strides` nonzero integers (``unit``: 1). `assume_inbound`
+    promises that the bounds are in range, which simplifies the expression of the result's shape; if they are not, the
+    nearest element in range is read.
 
     Example: ``(n, 8)`` with axes ``[1]``, begin ``[1]``, end ``[-1]``, strides ``[2]`` gives ``(n, 3)``.
     """
@@ -311,7 +311,7 @@ class StridedSliceOp(RelaxOp, name="strided_slice", traits=[ext.Pure]):
 
 
 def strided_slices(args: OpArgs, shape: Sequence[Dim | None]) -> dict[int, Slice | None]:
-    """What `StridedSliceOp` takes of each of its axes; None where the size of the dimension is unknown."""
+    """The slice of `StridedSliceOp` along each of its axes; None if the size of the dimension is unknown."""
     axes = normalize_axes(args.op, args.ints_attr("axes"), len(shape))
     begins, ends = _positions(args, "begin"), _positions(args, "end")
     strides = [1] * len(axes) if args.is_unit("strides") else args.ints_attr("strides")
@@ -345,7 +345,7 @@ def _positions(args: OpArgs, name: str) -> list[Dim]:
 
 
 def permute_dims(x: ValueLike, axes: Sequence[int] | None = None) -> Value:
-    """`x` with its dimensions reordered (see `PermuteDimsOp`)."""
+    """`x` with permuted dimensions (see `PermuteDimsOp`)."""
     require_insertion_point("permute_dims")
     return create_one(PermuteDimsOp, [as_value(x)], {"axes": maybe_ints_attr(axes, "permute_dims: 'axes'")})
 
@@ -385,7 +385,7 @@ def split(x: ValueLike, indices_or_sections: int | Sequence[int], axis: int = 0)
 def take(x: ValueLike, indices: ValueLike, axis: int | None = None, mode: TakeMode = "clip") -> Value:
     """The elements of `x` at `indices` (see `TakeOp`), or at one integer. Without `axis`, `x` is flattened.
 
-    ``"fast"`` is Relax's name for "the caller promises that the indices are in range"; here it means ``"clip"``.
+    ``"fast"``, by which Relax callers promise indices in range, means ``"clip"`` here.
     """
     require_insertion_point("take")
     value = as_value(x)

@@ -1,7 +1,7 @@
-"""Explicit memory: storages, tensors in them, their ends, and calls of prim funcs that fill them.
+"""Explicit memory: storages, tensors in them, their lifetimes, and calls of prim funcs that fill them.
 
-In this form a tensor is a place in memory, written by the call behind its `memory.alloc_tensor`. None of these ops
-is pure, so that upstream passes neither merge nor drop them. `relax.updated` stays: the same memory, after a
+In this form a tensor is a buffer, written by the call after its `memory.alloc_tensor`. None of these ops is pure, so
+that upstream passes neither merge nor remove them. `relax.updated` remains: it denotes the same memory after a
 `call_packed` may have changed it.
 """
 
@@ -40,7 +40,7 @@ from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 ALIGNMENT = 64
-"""Storages begin at multiples of so many bytes, and so do the tensors in them."""
+"""Alignment of storages and of the tensors in them, in bytes."""
 
 
 class AllocStorageBase(RelaxOp):
@@ -66,7 +66,7 @@ class AllocStorageBase(RelaxOp):
 
 
 class AllocTensorBase(RelaxOp):
-    """Base of the ops that make a tensor of a part of a storage."""
+    """Base of the ops that create a tensor in a storage."""
 
     storage: ext.Operand[Any]
     shape: ext.Operand[Any]
@@ -86,9 +86,9 @@ class AllocTensorBase(RelaxOp):
 class MemoryAllocStorageOp(
     AllocStorageBase, name="memory_alloc_storage", traits=[OnMemory, HasEffect, KeptInExplicitMemory]
 ):
-    """A storage of `size` bytes (a shape value with one entry) on device number `device`, aligned to 64 bytes.
+    """A storage of `size` bytes (a shape value with one entry) on the device of index `device`, aligned to 64 bytes.
 
-    `dtype` is that of the first tensor in it; tensors of other dtypes may follow.
+    `dtype` is the dtype of the first tensor in it; tensors of other dtypes may follow.
     Example: the size ``(4*n*m,)`` holds a float32 tensor of shape ``(n, m)``.
     """
 
@@ -96,7 +96,7 @@ class MemoryAllocStorageOp(
 class MemoryAllocTensorOp(
     AllocTensorBase, name="memory_alloc_tensor", traits=[OnMemory, HasEffect, KeptInExplicitMemory]
 ):
-    """A tensor of `shape` whose elements lie in `storage` from byte `offset` (a multiple of 64) on.
+    """A tensor of `shape` in `storage`, from byte `offset` (a multiple of 64) on.
 
     Its elements are undefined until a call writes them.
     """
@@ -107,7 +107,7 @@ class MemoryKillTensorOp(
     name="memory_kill_tensor",
     traits=[OnMemory, EndsLife, HasEffect, KeptInExplicitMemory, ReadsTensors],
 ):
-    """The end of a tensor: neither it nor a view of it is read afterwards."""
+    """The end of a tensor's lifetime: neither it nor a view of it is read afterwards."""
 
     tensor: ext.Operand[Any]
 
@@ -120,7 +120,7 @@ class MemoryKillTensorOp(
 class MemoryKillStorageOp(
     RelaxOp, name="memory_kill_storage", traits=[OnMemory, EndsLife, HasEffect, KeptInExplicitMemory]
 ):
-    """The end of a storage, whose tensors have all ended: its memory is free."""
+    """The end of a storage after all its tensors have ended: its memory is free."""
 
     storage: ext.Operand[Any]
 
@@ -152,10 +152,9 @@ class MemoryCopyOp(
 class CallPrimOp(
     RelaxOp, name="call_prim", traits=[HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors]
 ):
-    """Call of a prim func on memory: `args` is the tuple of its inputs, then of the tensors that it fills.
+    """Call of a prim func on buffers: `args` is the tuple of its inputs and then its outputs.
 
-    The last `outputs` fields are those filled. Where the prim func takes symbolic integers too, `vm.call_tir_dyn`
-    calls it.
+    The last `outputs` fields are filled. If the prim func also takes symbolic integers, `vm.call_tir_dyn` calls it.
     """
 
     args: ext.Operand[Any]
@@ -187,7 +186,7 @@ def require_outputs(args: OpArgs) -> None:
 
 
 def bytes_of(info: StructInfo) -> Dim:
-    """Size of a tensor in bytes, as a formula of its symbols; raises `ShapeError` where it is unknown."""
+    """Size of a tensor in bytes, as a formula of its symbols; raises `ShapeError` if it is unknown."""
     if not isinstance(info, Tensor) or info.known_shape is None or info.dtype is None:
         raise ShapeError(f"{info} has no size in bytes: match_shape it to a known shape and dtype first")
     return symbolic.product([info.dtype.itemsize, *info.known_shape])
@@ -208,17 +207,17 @@ def alloc_storage(
 def alloc_tensor(
     storage: Value, shape: Value | Sequence[DimLike], offset: int = 0, dtype: str | DType = "float32"
 ) -> Value:
-    """Make a tensor of a part of `storage` (see `MemoryAllocTensorOp`)."""
+    """Create a tensor in `storage` (see `MemoryAllocTensorOp`)."""
     return create_one(MemoryAllocTensorOp, [storage, as_shape(shape)], tensor_attributes(offset, dtype))
 
 
 def kill_tensor(tensor: Value) -> None:
-    """End a tensor (see `MemoryKillTensorOp`)."""
+    """End the lifetime of a tensor (see `MemoryKillTensorOp`)."""
     create(MemoryKillTensorOp, [tensor])
 
 
 def kill_storage(storage: Value) -> None:
-    """End a storage (see `MemoryKillStorageOp`)."""
+    """End the lifetime of a storage (see `MemoryKillStorageOp`)."""
     create(MemoryKillStorageOp, [storage])
 
 
@@ -228,14 +227,14 @@ def copy(source: Value, destination: Value) -> None:
 
 
 def call_prim(callee: str, args: Value | Sequence[Value], outputs: int = 1) -> None:
-    """Call the prim func `callee` on inputs and tensors to fill (see `CallPrimOp`)."""
+    """Call the prim func `callee` on inputs and outputs (see `CallPrimOp`)."""
     require_insertion_point("call_prim")
     expect("call_prim: 'callee'", callee, str, "the name of a prim func of the module")
     create(CallPrimOp, [as_tuple(args)], call_attributes(callee, outputs))
 
 
 def as_shape(shape: Value | Sequence[DimLike]) -> Value:
-    """A shape value from what users write."""
+    """A shape value from a value or a sequence of dimensions."""
     return shape if isinstance(shape, Value) else shape_expr([as_dim(d) for d in shape])
 
 
@@ -258,17 +257,17 @@ def storage_attributes(device: int, storage_scope: str, dtype: str | DType) -> d
 
 
 def tensor_attributes(offset: int, dtype: str | DType) -> dict[str, ir.Attribute]:
-    """Attributes of the ops that make a tensor in a storage."""
+    """Attributes of the ops that create a tensor in a storage."""
     require_insertion_point("alloc_tensor")
     return {"offset": int_attr(offset, "alloc_tensor: 'offset'"), "dtype": dtype_attr(dtypes.dtype(dtype))}
 
 
 def call_attributes(callee: str, outputs: int) -> dict[str, ir.Attribute]:
-    """Attributes of the ops that call prim funcs on memory."""
+    """Attributes of the ops that call prim funcs on buffers."""
     return {"callee": ir.FlatSymbolRefAttr.get(callee), "outputs": int_attr(outputs, "call_prim: 'outputs'")}
 
 
 def shape_dims(info: StructInfo) -> tuple[Dim | None, ...] | None:
-    """Entries of a shape value's info."""
+    """Dimensions of a shape value, from its struct info."""
     assert isinstance(info, Shape)
     return info.values

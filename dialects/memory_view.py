@@ -1,4 +1,4 @@
-"""A tensor's memory seen with another shape and dtype, from some byte on: TVM's ``memory.view``."""
+"""A tensor's memory viewed with another shape, dtype and byte offset: TVM's ``memory.view``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,9 +21,9 @@ from relax_mlir.symbolic import Dim
 class MemoryViewOp(RelaxOp, name="memory_view", traits=[ext.Pure]):
     """The bytes of `x` from `relative_byte_offset` on, in row-major order, as a tensor of `shape` and `dtype`.
 
-    ``unit`` for `dtype`: that of `x`. The view may hold fewer bytes than `x`, but none beyond its end; where that is
-    not provable it is checked at run time. A bool is one byte, which is true unless it is 0.
-    Example: shape ``(16,)`` of uint8, seen as ``(2,)`` of float32 from byte 8 on.
+    ``unit`` for `dtype` is the dtype of `x`. The view may cover fewer bytes than `x`, but none beyond its end; this is
+    checked at run time if it is not provable. A bool is one byte, which is true unless it is 0.
+    Example: shape ``(16,)`` of uint8, viewed as ``(2,)`` of float32 from byte 8 on.
     """
 
     x: ext.Operand[Any]
@@ -58,14 +58,14 @@ def _counted(x: Tensor) -> str:
 
 
 def view_offset(args: OpArgs) -> Dim:
-    """The byte at which a `MemoryViewOp` begins."""
+    """The byte offset at which a `MemoryViewOp` begins."""
     return integer_of(args.attrs["relative_byte_offset"])
 
 
 def view_bytes(x: Tensor, result: Tensor, offset: Dim) -> tuple[Dim, Dim] | None:
-    """How many bytes `x` has, and at which one `result` ends; None where that is not known.
+    """The size of `x` and the end of `result`, in bytes; None if they are unknown.
 
-    Tensors of one unknown dtype are compared as if it had one byte, which no other makes fit.
+    Tensors of the same unknown dtype are compared with an item size of 1, since every dtype gives the same answer.
     """
     if x.known_shape is None or result.known_shape is None or (x.dtype is None) != (result.dtype is None):
         return None
@@ -83,8 +83,8 @@ def view(
 ) -> Value:
     """The memory of `x` as a tensor of another shape and dtype (see `MemoryViewOp`).
 
-    Without `shape` it is that of `x`, without `dtype` likewise; the empty tuple, which TVM writes for an argument
-    that is not given, says the same. An offset that is an integer of the program is bound to a symbol.
+    `shape` and `dtype` default to those of `x`; the empty tuple, which TVM writes for an absent argument, means the
+    same. An offset that is an integer value of the program is bound to a symbol.
     """
     require_insertion_point("view")
     value = as_value(x)
@@ -103,7 +103,7 @@ def view(
 
 
 def _is_absent(argument: object) -> bool:
-    """Whether an argument is not given."""
+    """True if an argument is absent."""
     return argument is None or (isinstance(argument, Value) and argument.struct_info == Tuple())
 
 
@@ -122,7 +122,7 @@ def _offset(offset: object) -> Dim:
 
 
 def _check_elements(x: Tensor, target: ir.TypeAttr | None, offset: Dim) -> None:
-    """Raise `ShapeError` if as many elements as `x` has, of unknown number, cannot lie in its memory."""
+    """Raise `ShapeError` if all elements of `x`, whose number is unknown, cannot fit in its memory after the change."""
     if x.known_shape is not None:
         return
     if target is None and symbolic.prove_less_equal(1, offset):

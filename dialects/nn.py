@@ -36,7 +36,7 @@ class FloatUnaryOp(RelaxOp):
 
 
 class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):
-    """``max(x, 0)``, element by element; NaN stays NaN.
+    """Elementwise ``max(x, 0)``; NaN stays NaN.
 
     Example: ``[-1.0, 0.0, 2.0]`` gives ``[0.0, 0.0, 2.0]``.
     """
@@ -53,7 +53,7 @@ class ReluOp(RelaxOp, name="nn_relu", traits=[ext.Pure]):
 
 
 class GeluOp(FloatUnaryOp, name="nn_gelu", traits=[ext.Pure]):
-    """``x / 2 * (1 + erf(x / sqrt(2)))``, the Gaussian error linear unit.
+    """``x / 2 * (1 + erf(x / sqrt(2)))``: the Gaussian error linear unit.
 
     Example: ``1.0`` gives ``0.84134475``.
     """
@@ -73,7 +73,7 @@ class GeluTanhOp(FloatUnaryOp, name="nn_gelu_tanh", traits=[ext.Pure]):
 
 
 class SiluOp(FloatUnaryOp, name="nn_silu", traits=[ext.Pure]):
-    """``x / (1 + exp(-x))``, the sigmoid linear unit.
+    """``x / (1 + exp(-x))``: the sigmoid linear unit.
 
     Example: ``1.0`` gives ``0.73105858``.
     """
@@ -120,7 +120,7 @@ class LogSoftmaxOp(RowOp, name="nn_log_softmax", traits=[ext.Pure]):
 
 
 def check_parameter(args: OpArgs, index: int, axes: Sequence[int]) -> None:
-    """Raise unless parameter `index` of a normalisation has the dtype of the data and its shape at `axes`."""
+    """Raise an error unless parameter `index` of a normalisation has the dtype of the data and its shape at `axes`."""
     data, parameter = args.tensor(0), args.tensor(index)
     name = args.name_of(index)
     if data.dtype is not None and parameter.dtype is not None:
@@ -142,7 +142,7 @@ def _may_be_equal(a: Dim | None, b: Dim | None) -> bool:
 
 
 def normalized_axes(args: OpArgs) -> list[int]:
-    """The axes of a normalisation, counted from the front; [] when the rank is unknown."""
+    """The axes of a normalisation as non-negative integers; [] if the rank is unknown."""
     shape = args.tensor(0).shape
     axes = args.ints_attr("axes")
     if not axes:
@@ -151,10 +151,10 @@ def normalized_axes(args: OpArgs) -> list[int]:
 
 
 class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):
-    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance being those over `axes`.
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, with mean and variance over `axes`.
 
-    The variance is the biased one. `gamma` and `beta` have the shape of the data at `axes`, in their order;
-    `scale` or `center` false leaves the one or the other out. 16-bit floats are computed in float32.
+    The variance is biased. `gamma` and `beta` have the shape of the data at `axes`, in their order; if `scale` or
+    `center` is false, `gamma` or `beta` is ignored. 16-bit floats are computed in float32.
 
     Example: shapes ``(b, s, 384)``, ``(384,)``, ``(384,)`` with axes ``[-1]`` give ``(b, s, 384)``.
     """
@@ -179,7 +179,7 @@ class LayerNormOp(RelaxOp, name="nn_layer_norm", traits=[ext.Pure]):
 
 
 class RmsNormOp(RelaxOp, name="nn_rms_norm", traits=[ext.Pure]):
-    """``x / sqrt(mean(x * x) + epsilon) * weight``, the mean over `axes`; `weight` has the shape there.
+    """``x / sqrt(mean(x * x) + epsilon) * weight``, with the mean over `axes`; `weight` has the shape at `axes`.
 
     16-bit floats are computed in float32.
 
@@ -269,7 +269,7 @@ def check_attention(
 
 
 def head_group(query_heads: Dim, key_heads: Dim) -> int | None:
-    """How many heads of the query share a head of key and value; None: not a known number."""
+    """The number of query heads per head of key and value; None if it is not a known integer."""
     if symbolic.prove_equal(query_heads, key_heads):
         return 1
     if key_heads == 0:
@@ -292,12 +292,11 @@ def _check_bias(args: OpArgs, bias: tuple[Dim | None, ...], scores: tuple[Dim | 
 class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure, IsAttention, MultipliesMatrices]):
     """``softmax(query @ key^T * scale) @ value`` for each batch and head.
 
-    `query` is ``(b, s, h, d)``, `key` ``(b, t, g, d)``, `value` ``(b, t, g, e)``, the result ``(b, s, h, e)``.
-    h is g, or a known multiple of it (grouped queries): head i of the query reads head ``i // (h / g)``.
-    `scale` is ``1 / sqrt(d)`` unless given. `causal_mask`: ``"TopLeft"`` lets query i see keys up to i,
-    ``"BottomRight"`` up to ``i + t - s``; ``unit`` all. A query that sees no key gives NaN (zeros if t is 0). Keys
-    that it must not see may have a NaN or infinity in their value; whether that reaches the result is open.
-    16-bit floats are computed in float32 and rounded once.
+    `query` is ``(b, s, h, d)``, `key` ``(b, t, g, d)``, `value` ``(b, t, g, e)``, the result ``(b, s, h, e)``. h is g
+    or a known multiple of it (grouped queries): query head i reads head ``i // (h / g)``. `scale` defaults to ``1 /
+    sqrt(d)``. `causal_mask` ``"TopLeft"`` lets query i see keys up to i, ``"BottomRight"`` up to ``i + t - s``, and
+    ``unit`` all. A query that sees no key gives NaN (zeros if t is 0). If the value of a masked key is NaN or infinite,
+    it is unspecified whether that reaches the result. 16-bit floats are computed in float32 and rounded once.
 
     Example: shapes ``(b, s, 12, 32)`` three times give ``(b, s, 12, 32)``.
     """

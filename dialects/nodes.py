@@ -1,7 +1,7 @@
-"""Expressions as objects: views of what a program holds, and new ones, which are emitted where they are used.
+"""Expressions as objects: views of a program's expressions, and new ones, which are emitted at their first use.
 
-`ShapeExpr`, `Constant`, `PrimValue`, `Tuple` and `TupleGetItem` stand inside other expressions; calls, conditionals and
-functions are in `relax_mlir.expr`.
+`ShapeExpr`, `Constant`, `PrimValue`, `Tuple` and `TupleGetItem` are inline parts of other expressions; calls,
+conditionals and functions are in `relax_mlir.expr`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ NodeT = TypeVar("NodeT", bound="Node")
 
 
 class Resolver(Guard):
-    """Gives the expressions of a program; it also owns the program, for the views that hold it."""
+    """Provides the expressions of a program; it also owns the program, for the views that hold it."""
 
     def expression(self, ssa: ir.Value) -> Value:
-        """The expression that an operand is."""
+        """The expression of an operand."""
         raise NotImplementedError  # abstract
 
     def is_current(self) -> bool:
-        """Whether the program is still as it was when the views were made."""
+        """True if the program is unchanged since the views were created."""
         raise NotImplementedError  # abstract
 
 
 class Node(Value):
-    """An expression: a view of what a program holds, or one that is emitted when it is first used in what is built."""
+    """An expression: a view of a program, or a new expression that is emitted at its first use in code being built."""
 
     _resolver: Resolver | None = None
     _operation: ir.Operation | None = None
@@ -47,7 +47,7 @@ class Node(Value):
 
     @classmethod
     def view(cls: type[NodeT], op: ir.Operation, resolver: Resolver, ssa: ir.Value | None = None) -> NodeT:
-        """The expression that `op` computes; `ssa`: the value as it is seen where the expression stands."""
+        """A view of the expression that `op` computes; `ssa` is the value that is visible at the expression."""
         node = cls.__new__(cls)
         Node.__init__(node)
         node._operation, node._resolver, node._frame = op, resolver, resolver
@@ -58,12 +58,12 @@ class Node(Value):
 
     @property
     def is_view(self) -> bool:
-        """Whether it is part of a program, rather than new."""
+        """True if the expression is part of a program, False if it is new."""
         return self._operation is not None
 
     @property
     def operation(self) -> ir.Operation:
-        """The op of the bindings that a view is of."""
+        """The op of a view."""
         if self._operation is None:
             raise ArgumentError(f"{self!r} is no part of a program yet")
         self.resolver.check(self)
@@ -75,7 +75,7 @@ class Node(Value):
 
     @property
     def resolver(self) -> Resolver:
-        """What gives the expressions of the program that a view is of."""
+        """The resolver of the program that a view belongs to."""
         assert self._resolver is not None, "views have one"
         return self._resolver
 
@@ -97,7 +97,7 @@ class Node(Value):
         raise ArgumentError(f"{self!r} cannot be emitted here")
 
     def deduced(self) -> StructInfo:
-        """What is known of a new expression; where something is built it is emitted for that."""
+        """Struct info of a new expression; if a function is being built, the expression is emitted for that."""
         if self._ssa is not None or is_building():
             return struct_info(self.ssa.type)
         raise ArgumentError(f"what {self!r} gives is known once it is emitted: `bb.emit` does that")
@@ -113,12 +113,12 @@ class Node(Value):
         return self.described()
 
     def described(self) -> str:
-        """How messages show it."""
+        """The form in which messages show the expression."""
         return f"<{type(self).__name__}>"
 
 
 def _info_of(op: ir.Operation) -> StructInfo:
-    """What is known of the results of an op: of several a tuple; a flag of upstream ops is a bool tensor of rank 0."""
+    """Struct info of the results of an op: a tuple for several results; a rank-0 bool tensor for an ``i1``."""
     infos: list[StructInfo] = [
         types.Tensor((), "bool")
         if isinstance(result.type, ir.IntegerType) and result.type.width == 1
@@ -205,7 +205,7 @@ class Constant(Node):
 
 
 class Tuple(Node):
-    """A tuple of values: ``Tuple([x, y])``. ``rx.Tuple`` of values makes one, too."""
+    """A tuple of values: ``Tuple([x, y])``. ``rx.Tuple`` of values creates one, too."""
 
     def __init__(self, fields: Sequence[Any]) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ class Tuple(Node):
 
     @property
     def fields(self) -> tuple[Any, ...]:
-        """The fields: expressions, and in calls of packed functions literals too."""
+        """The fields: expressions, and literals in calls of packed functions."""
         if self.is_view:
             return tuple(self.operand(index) for index in range(len(self.operation.operands)))
         return self._fields
@@ -248,7 +248,7 @@ class TupleGetItem(Node):
 
     @property
     def index(self) -> int:
-        """Which field, counted from 0."""
+        """The index of the field, from 0."""
         if self.is_view:
             return int(ir.IntegerAttr(self.operation.attributes["index"]).value)
         return self._index
