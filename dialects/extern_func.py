@@ -64,7 +64,7 @@ class ExternFunc(Node):
 
     @property
     def signature(self) -> Callable:
-        """The signature of the function, as far as it is known."""
+        """The known part of the function's signature."""
         info = self.struct_info
         assert isinstance(info, Callable)
         return info

@@ -151,7 +151,7 @@ def unfinished(op: ir.Operation, what: str) -> Frame:
 
 
 def abandoned(op: ir.Operation) -> ir.Operation:
-    """Detach `op` from its block; outside values that it uses become arguments of its own blocks."""
+    """Detach `op` from its block; outside values that it uses become block arguments inside it."""
     whole = op.operation
     inside: set[ir.Value] = {value for item in _ops_in(whole) for value in item.results}
     inside.update(

@@ -274,7 +274,7 @@ def _field_info(field: object) -> StructInfo:
 
 
 def shape_field(info: StructInfo) -> Node | None:
-    """The shape of a value of which `info` is known, as `Value.shape_` gives it."""
+    """The shape of a value with the struct info `info`, in the form of `Value.shape_`."""
     if isinstance(info, types.Tensor):
         return None if info.known_shape is None else ShapeExpr(info.known_shape)
     if isinstance(info, types.Tuple):

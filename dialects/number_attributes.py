@@ -1,6 +1,6 @@
-"""Numbers, flags and texts of users as attributes: checked, so that what does not fit is an error with its name.
+"""User-given numbers, flags and strings as attributes, checked with errors that name the parameter.
 
-An integer that a `prim_value` gives (TVM's scripts write ``R.prim_value(0)``) is taken where an int is meant.
+The integer of a `prim_value` (TVM's scripts write ``R.prim_value(0)``) is accepted in place of an int.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from relax_mlir.symbolic.expr import as_int
 
 
 def integer(value: object, what: str) -> int:
-    """`value` as a Python int; `what` is the op and its parameter. Raises `ArgumentError`."""
+    """`value` as a Python int; `what` names the op and its parameter. Raises `ArgumentError`."""
     if isinstance(value, Value):
         known = known_dimension(value)
         if not isinstance(known, int):
@@ -36,7 +36,7 @@ def integer(value: object, what: str) -> int:
 
 
 def integers(values: object, what: str) -> list[int]:
-    """A list or tuple of integers as Python ints; one integer is a list of it. Raises `ArgumentError`."""
+    """A list or tuple of integers as Python ints; one integer counts as a list of it. Raises `ArgumentError`."""
     if isinstance(values, list | tuple):
         return [integer(item, f"{what}[{index}]") for index, item in enumerate(values)]
     if isinstance(values, np.ndarray):
@@ -47,7 +47,7 @@ def integers(values: object, what: str) -> list[int]:
 
 
 def dimension(value: object, what: str) -> Dim:
-    """An int, an expression or its text, or what a `prim_value` gives, as a dimension. Raises `ArgumentError`."""
+    """An int, an expression or its text, or a `prim_value`, as a dimension. Raises `ArgumentError`."""
     if isinstance(value, Value):
         known = known_dimension(value)
         if known is None:
@@ -62,27 +62,27 @@ def dimension(value: object, what: str) -> Dim:
 
 
 def int_attr(value: object, what: str) -> ir.IntegerAttr:
-    """A 64-bit integer."""
+    """A 64-bit integer attribute."""
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), integer(value, what))
 
 
 def maybe_int_attr(value: object, what: str) -> ir.Attribute:
-    """Like `int_attr`; None is ``unit``, which says "not given"."""
+    """Like `int_attr`; None gives ``unit``, an absent attribute."""
     return ir.UnitAttr.get() if value is None else int_attr(value, what)
 
 
 def ints_attr(values: object, what: str) -> ir.ArrayAttr:
-    """An array of 64-bit integers; one integer is an array of it."""
+    """An array attribute of 64-bit integers; one integer counts as an array of it."""
     return ir.ArrayAttr.get([int_attr(v, what) for v in integers(values, what)])
 
 
 def maybe_ints_attr(values: int | Sequence[int] | None, what: str) -> ir.Attribute:
-    """Like `ints_attr`; None is ``unit``, which says "not given"."""
+    """Like `ints_attr`; None gives ``unit``, an absent attribute."""
     return ir.UnitAttr.get() if values is None else ints_attr(values, what)
 
 
 def double_attr(value: object, what: str) -> ir.FloatAttr:
-    """A 64-bit float."""
+    """A 64-bit float attribute."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise ArgumentError(f"{what} is {_shown(value)}, expected a float")
     try:
@@ -92,21 +92,21 @@ def double_attr(value: object, what: str) -> ir.FloatAttr:
 
 
 def bool_attr(value: object, what: str) -> ir.BoolAttr:
-    """A flag; 0 and 1 are flags too, as ONNX, and Python's own arithmetic on bools, write them."""
+    """A bool attribute; 0 and 1 are accepted, since ONNX and Python's arithmetic on bools produce them."""
     if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
         return ir.BoolAttr.get(bool(value))
     raise ArgumentError(f"{what} is {_shown(value)}, expected True or False")
 
 
 def text_attr(value: object, what: str) -> ir.StringAttr:
-    """A text."""
+    """A string attribute."""
     if not isinstance(value, str):
         raise ArgumentError(f"{what} is {_shown(value)}, expected a string")
     return ir.StringAttr.get(value)
 
 
 def known_dimension(value: Value) -> Dim | None:
-    """The integer or the expression that a `relax.prim_value` gives; None for other values."""
+    """The integer or expression of a `relax.prim_value`; None for other values."""
     owner = value.ssa.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "relax.prim_value":
         return None

@@ -1,4 +1,4 @@
-"""Classes as vectors: one_hot."""
+"""One-hot encoding: one_hot."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ from relax_mlir.mlir import ext, ir
 
 
 class OneHotOp(RelaxOp, name="one_hot", traits=[ext.Pure]):
-    """`on_value` where the place along a new dimension `axis`, of size `depth`, is the index, elsewhere `off_value`.
+    """`on_value` where the position along a new dimension `axis`, of size `depth`, equals the index, else `off_value`.
 
-    An index that is negative, or `depth` or more, has `off_value` everywhere. The two values are tensors of rank 0,
-    whose dtype is that of the result. Example: ``[1, 3]`` with depth 3 gives ``[[0, 1, 0], [0, 0, 0]]``.
+    An index that is negative, or not less than `depth`, gives `off_value` everywhere. The two values are rank-0
+    tensors, whose dtype is the dtype of the result. Example: ``[1, 3]`` with depth 3 gives ``[[0, 1, 0], [0, 0, 0]]``.
     """
 
     op_pattern = OpPatternKind.INJECTIVE
@@ -56,7 +56,7 @@ def one_hot(
 ) -> Value:
     """Vectors with `on_value` at `indices` and `off_value` elsewhere (see `OneHotOp`).
 
-    Numbers are float32, int64 or bool, or have the dtype of the other value if that is a tensor.
+    Python numbers become float32, int64 or bool, or take the dtype of the other value if that is a tensor.
     """
     require_insertion_point("one_hot")
     pair = [on_value, off_value]

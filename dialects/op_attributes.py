@@ -1,4 +1,4 @@
-"""Attributes of the lowering that ops of users' modules may have: invariants 8 and 15 of `analysis.well_formed`."""
+"""Checks of lowering attributes in user modules: invariants 8 and 15 of `analysis.well_formed`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ALLOCATIONS = ("memref.alloc", "memref.alloca", "tensor.empty")
 
 
 def against_attributes(op: ir.Operation) -> str:
-    """What an attribute of an op says that means nothing; "" where there is none."""
+    """The reason why an attribute of an op is invalid; "" if all are valid."""
     if op.name == "scf.if" and BY_SIZE in op.attributes:
         name = op.attributes[BY_SIZE]
         if not isinstance(name, ir.StringAttr) or not name.value:

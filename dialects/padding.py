@@ -1,4 +1,4 @@
-"""Elements around a tensor: pad."""
+"""Padding: pad."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,17 +21,17 @@ from relax_mlir.symbolic import Dim
 
 MODES = ("constant", "reflect", "symmetric", "replicate", "circular")
 ALIASES = {"edge": "replicate", "wrap": "circular"}
-"""NumPy's and ONNX's names of modes."""
+"""Mode names of NumPy and ONNX."""
 
 
 class PadOp(RelaxOp, name="nn_pad", traits=[ext.Pure]):
-    """`data` with more elements before and after each dimension.
+    """`data` with elements added before and after each dimension.
 
-    `pad_width` has two numbers for each dimension, integers or expressions: how many elements are before it, and how
-    many after; negative integers cut elements off. `pad_mode` says which: ``constant``: `pad_value`; ``reflect``:
-    `data` mirrored at its edges, without these; ``symmetric``: with them; ``replicate``: the elements at the edges;
-    ``circular``: `data` again. Widths may be larger than the dimension. Modes other than ``constant`` have nothing to
-    take elements of in an empty dimension: the call is an error.
+    `pad_width` has two integers or expressions per dimension: the number of elements added before and after it;
+    negative integers remove elements. `pad_mode` defines the added elements: ``constant``, `pad_value`; ``reflect``,
+    `data` mirrored without the edge elements; ``symmetric``, mirrored with them; ``replicate``, the edge elements;
+    ``circular``, `data` repeated. Widths may exceed the size. In modes other than ``constant``, an empty dimension is
+    an error of the call.
 
     Example: ``[1, 2, 3]`` with pad_width ``[2, 1]`` gives ``[0, 0, 1, 2, 3, 0]``, reflected ``[3, 2, 1, 2, 3, 2]``.
     """
@@ -90,7 +90,7 @@ def _padded(op: str, axis: int, dim: Dim | None, before: Dim | None, after: Dim 
 
 
 def _check_value(args: OpArgs, dtype: DType | None) -> None:
-    """Raise `DTypeError` unless the filling fits the data."""
+    """Raise `DTypeError` unless the padding value fits the dtype of the data."""
     value = filling(args.attrs["pad_value"])
     if dtype is None or dtype.is_float:
         return
@@ -100,7 +100,7 @@ def _check_value(args: OpArgs, dtype: DType | None) -> None:
 
 
 def filling(attribute: ir.Attribute) -> float | int:
-    """The number of ``pad_value``."""
+    """The number in ``pad_value``."""
     if isinstance(attribute, ir.BoolAttr):
         return int(attribute.value)
     return attribute.value if isinstance(attribute, ir.FloatAttr) else int(ir.IntegerAttr(attribute).value)
@@ -115,10 +115,10 @@ def pad(
     pad_mode: str = "constant",
     pad_value: float | Value = 0.0,
 ) -> Value:
-    """`data` with more elements around it (see `PadOp`).
+    """`data` with padding (see `PadOp`).
 
-    `pad_width` is one list, or pairs of before and after; `pad_mode` may be ``edge`` or ``wrap``, too. `pad_value` may
-    be a tensor of one element, which a choice puts in its place.
+    `pad_width` is one list, or pairs of before and after; `pad_mode` may also be ``edge`` or ``wrap``. `pad_value` may
+    be a one-element tensor, which a `where` inserts.
     """
     require_insertion_point("nn.pad")
     value = as_value(data)

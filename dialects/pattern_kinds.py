@@ -1,4 +1,4 @@
-"""How an op may be fused, from freely to not at all: TVM's OpPatternKind."""
+"""Fusion patterns of ops, from freely fusible to opaque: TVM's OpPatternKind."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from enum import IntEnum
 
 
 class OpPatternKind(IntEnum):
-    """The kind of an op by what each element of its result is computed of; the numbers are TVM's.
+    """The kind of an op, by the inputs of each result element; the values are TVM's.
 
-    It is that of the op's plain use: a call of `add` on one shape is elementwise, too. What `fuse-ops` goes by is the
-    ``relax.pattern`` of the prim func that a call becomes.
+    It describes the general use of the op: a call of `add` on equal shapes is elementwise, too. `fuse-ops` uses the
+    ``relax.pattern`` of the prim func that a call is lowered to.
     """
 
     ELEMWISE = 0
-    """Of the element at the same place."""
+    """Each element depends on the element at the same index."""
     BROADCAST = 1
-    """Of elements at the same place along some axes, in order."""
+    """Each element depends on elements at the same index along some axes, in order."""
     INJECTIVE = 2
-    """Of one element of an input, anywhere."""
+    """Each element depends on one element of an input, at any index."""
     COMM_REDUCE = 3
-    """Of elements along some axes, combined in any order."""
+    """Each element combines elements along some axes, in any order."""
     OUT_ELEMWISE_FUSABLE = 4
-    """Of many elements; elementwise ops on the result can be computed with it."""
+    """Each element depends on many elements; elementwise ops on the result can be fused into it."""
     TUPLE = 7
-    """A tuple: nothing is computed."""
+    """A tuple, without computation."""
     OPAQUE = 8
     """Anything else."""

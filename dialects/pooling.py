@@ -1,4 +1,4 @@
-"""Pooling over windows: the greatest element of each, or their mean, in one to three dimensions."""
+"""Pooling: the maximum or mean of each window, over one to three dimensions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from relax_mlir.symbolic import Dim
 
 
 class PoolingOp(RelaxOp):
-    """Base of the poolings: `count` is the number of spatial dimensions."""
+    """Base of the pooling ops: `count` is the number of spatial dimensions."""
 
     op_pattern = OpPatternKind.OUT_ELEMWISE_FUSABLE
 
@@ -34,7 +34,7 @@ class PoolingOp(RelaxOp):
 
 
 class MaxPool1dOp(PoolingOp, name="nn_max_pool1d", traits=[ext.Pure]):
-    """The greatest element of each window of `data` (batch, channels, width); see `MaxPool2dOp`.
+    """The maximum of each window of `data` (batch, channels, width); see `MaxPool2dOp`.
 
     Example: ``[1, 5, 2, 4]`` with pool_size ``[2]`` and strides ``[2]`` gives ``[5, 4]``.
     """
@@ -53,14 +53,14 @@ class MaxPool1dOp(PoolingOp, name="nn_max_pool1d", traits=[ext.Pure]):
 
 
 class MaxPool2dOp(PoolingOp, name="nn_max_pool2d", traits=[ext.Pure]):
-    """The greatest element of each window of images `data`; NaN if one is NaN.
+    """The maximum of each window of images `data`; NaN if an element is NaN.
 
-    A window has `pool_size` elements, each `dilation` from the next, and begins `strides` from its neighbour; the
-    first begins `padding` (top, left, bottom, right) before the image. What lies outside of the image does not count:
-    a window that is all outside has the lowest finite value of the dtype, as in TVM. `ceil_mode` adds the windows that
-    begin in the padded image and end beyond it, also those of padding alone: TVM has these, PyTorch and ONNX leave
-    them out. An image without a window is an error, at run time where its size is not known before.
-    `count_include_pad` means nothing here. The layouts are orders of the letters of ``NCHW``.
+    A window has `pool_size` elements with a distance of `dilation`; windows start at multiples of `strides`, minus the
+    `padding` (top, left, bottom, right). Padding does not count: a window of padding alone gives the lowest finite
+    value of the dtype, as in TVM. `ceil_mode` adds windows that start in the padded image and end beyond it, including
+    those of padding alone: TVM has these, PyTorch and ONNX do not. An image without any window is an error, at run time
+    if its size is unknown before. `count_include_pad` has no effect here. The layouts are permutations of the letters
+    of ``NCHW``.
 
     Example: shape ``(n, c, h, w)`` with pool_size ``[2, 2]`` and strides ``[2, 2]`` gives ``(n, c, h // 2, w // 2)``.
     """
@@ -79,7 +79,7 @@ class MaxPool2dOp(PoolingOp, name="nn_max_pool2d", traits=[ext.Pure]):
 
 
 class MaxPool3dOp(PoolingOp, name="nn_max_pool3d", traits=[ext.Pure]):
-    """The greatest element of each window of `data` (batch, channels, depth, height, width); see `MaxPool2dOp`.
+    """The maximum of each window of `data` (batch, channels, depth, height, width); see `MaxPool2dOp`.
 
     Example: shape ``(n, c, 8, 8, 8)`` with pool_size ``[2, 2, 2]`` and strides ``[2, 2, 2]`` gives ``(n, c, 4, 4, 4)``.
     """
@@ -119,8 +119,8 @@ class AvgPool1dOp(PoolingOp, name="nn_avg_pool1d", traits=[ext.Pure]):
 class AvgPool2dOp(PoolingOp, name="nn_avg_pool2d", traits=[ext.Pure]):
     """The mean of each window of images `data`, floats; windows as those of `MaxPool2dOp`.
 
-    The sum of the elements in the image is divided by their number; with `count_include_pad` by that of the elements in
-    the padded image. A window without either gives 0. 16-bit floats are added in float32.
+    The sum of the elements in the image is divided by their number, or with `count_include_pad` by the number of
+    elements in the padded image. A window without such elements gives 0. 16-bit floats are accumulated in float32.
 
     Example: shape ``(n, c, h, w)`` with pool_size ``[2, 2]`` and strides ``[2, 2]`` gives ``(n, c, h // 2, w // 2)``.
     """
@@ -159,7 +159,7 @@ class AvgPool3dOp(PoolingOp, name="nn_avg_pool3d", traits=[ext.Pure]):
 
 @dataclass(frozen=True)
 class Pooling:
-    """What a pooling says, checked."""
+    """The checked attributes of a pooling op."""
 
     op: str
     spatial: str
@@ -210,7 +210,7 @@ class Pooling:
         return replace(found, result=Tensor([dims[letter] for letter in out], data.dtype))
 
     def windows(self, axis: int, size: Dim | None) -> Dim | None:
-        """How many windows there are in spatial dimension `axis`."""
+        """The number of windows in spatial dimension `axis`."""
         if size is None:
             return None
         padded = size + self.before[axis] + self.after[axis]
@@ -224,12 +224,12 @@ class Pooling:
         return symbolic.floordiv(padded - reach + extra, self.strides[axis]) + 1
 
     def has_windows(self, axis: int, size: Dim) -> bool:
-        """True if there is a window in spatial dimension `axis` for all that `size` may be, or for all sizes but 0."""
+        """True if spatial dimension `axis` has a window for all values of `size`, or for all but 0."""
         return has_windows(lambda length: self.windows(axis, length), size)
 
 
 def has_windows(count: Callable[[Dim], Dim | None], size: Dim) -> bool:
-    """True if `count`, which rises with the size of the data, is provably 1 or more for `size`, or for all but 0."""
+    """True if `count`, which grows with the size of the data, is provably at least 1 for `size`, or for all but 0."""
     some_size = symbolic.symbol("some_size") + 1
     return any(
         found is not None and symbolic.prove_less_equal(1, found) for found in (count(some_size), count(size))
@@ -250,7 +250,7 @@ def max_pool1d(
     layout: str = "NCW",
     out_layout: str | None = None,
 ) -> Value:
-    """The greatest element of each window (see `MaxPool1dOp`)."""
+    """The maximum of each window (see `MaxPool1dOp`)."""
     flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
     return _pooling(MaxPool1dOp, "max_pool1d", data, (pool_size, strides, padding, dilation), flags, layouts)
 
@@ -266,7 +266,7 @@ def max_pool2d(
     layout: str = "NCHW",
     out_layout: str | None = None,
 ) -> Value:
-    """The greatest element of each window (see `MaxPool2dOp`); `padding` as that of `conv2d`."""
+    """The maximum of each window (see `MaxPool2dOp`); `padding` as that of `conv2d`."""
     flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
     return _pooling(MaxPool2dOp, "max_pool2d", data, (pool_size, strides, padding, dilation), flags, layouts)
 
@@ -282,7 +282,7 @@ def max_pool3d(
     layout: str = "NCDHW",
     out_layout: str | None = None,
 ) -> Value:
-    """The greatest element of each window (see `MaxPool3dOp`)."""
+    """The maximum of each window (see `MaxPool3dOp`)."""
     flags, layouts = (ceil_mode, count_include_pad), (layout, out_layout)
     return _pooling(MaxPool3dOp, "max_pool3d", data, (pool_size, strides, padding, dilation), flags, layouts)
 
@@ -354,7 +354,7 @@ def pooling_attributes(
     flags: tuple[bool, bool],
     layouts: tuple[str, str | None],
 ) -> dict[str, ir.Attribute]:
-    """The attributes of a pooling in `count` dimensions, and of its gradient."""
+    """The attributes of a pooling op over `count` dimensions, and of its gradient."""
     pool_size, strides, padding, dilation = numbers
     return {
         "pool_size": ints_attr(repeated(pool_size, what, "pool_size", count), f"{what}: 'pool_size'"),

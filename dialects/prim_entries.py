@@ -1,7 +1,7 @@
-"""Entries on memory of prim funcs on tensors: what prim funcs on memory call, until bufferisation makes both alike.
+"""Buffer-level entries of tensor-level prim funcs, by which prim funcs on buffers call them until bufferisation.
 
-An entry is a prim func with the attribute `EXPOSES`, which names the prim func that it stands for and the arguments
-that this writes. It has no body before level M, where `call-exposed-prim-funcs` lets it call the prim func.
+An entry is a prim func with the attribute `EXPOSES`, which names a tensor-level prim func and the arguments that it
+writes. It has no body before level M, where `call-exposed-prim-funcs` adds a call of the prim func.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ SUFFIX = ".memory"
 
 @dataclass(frozen=True)
 class PrimEntry:
-    """The prim func `callee` on memory, and the numbers of the arguments that it writes."""
+    """The prim func `callee`, and the positions of the arguments that it writes."""
 
     callee: str
     written: tuple[int, ...]
 
 
 def entry_of(function: func.FuncOp) -> PrimEntry | None:
-    """What an entry of a prim func stands for; None for other functions."""
+    """The prim func of an entry; None for other functions."""
     if PRIM_FUNC not in function.attributes or EXPOSES not in function.attributes:
         return None
     return _entry(function) or PrimEntry("", ())
 
 
 def exposed_prims(functions: Iterable[func.FuncOp]) -> dict[str, tuple[int, ...]]:
-    """The prim funcs that have entries, Relax functions included, with the numbers of the arguments that they write."""
+    """The names of prim funcs with entries, each with the positions of the arguments that it writes."""
     entries = (_entry(function) for function in functions if EXPOSES in function.attributes)
     return {entry.callee: entry.written for entry in entries if entry is not None}
 
 
 def _entry(function: func.FuncOp) -> PrimEntry | None:
-    """What the attribute of an entry says; None: it is nobody's."""
+    """The parsed attribute of an entry; None if it is malformed."""
     given = function.attributes[EXPOSES]
     callee = given["callee"] if isinstance(given, ir.DictAttr) and "callee" in given else None
     written = given["written"] if isinstance(given, ir.DictAttr) and "written" in given else None
@@ -54,7 +54,7 @@ def exposes(callee: str, written: Sequence[int]) -> ir.DictAttr:
 
 
 def make_entry(block: ir.Block, name: str, callee: func.FuncOp, written: Sequence[int]) -> func.FuncOp:
-    """Make an entry of a prim func on tensors at the end of the module's body `block`."""
+    """Create an entry of a tensor-level prim func at the end of the module's body `block`."""
     types = [on_memory(type_) for type_ in callee.type.inputs]
     with ir.InsertionPoint(block):
         entry = func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
@@ -66,7 +66,7 @@ def make_entry(block: ir.Block, name: str, callee: func.FuncOp, written: Sequenc
 
 
 def against_entry(function: func.FuncOp, callee: func.FuncOp | None, written: tuple[int, ...]) -> str:
-    """Why a function is no entry of a prim func; "" if it is one."""
+    """The reason why a function is not a valid entry of a prim func; "" if it is."""
     if callee is None or PRIM_FUNC not in callee.attributes or callee.is_external:
         return "it names no prim func"
     if [on_memory(type_) for type_ in callee.type.inputs] != list(function.type.inputs):
@@ -79,14 +79,14 @@ def against_entry(function: func.FuncOp, callee: func.FuncOp | None, written: tu
 
 
 def prim_callees(function: func.FuncOp) -> list[str]:
-    """The names of what a prim func calls, now or from level M on."""
+    """The names of the functions that a prim func calls, now or from level M on."""
     called = [callee_of(op) for op in ops_of(function.operation, "func.call")]
     entry = entry_of(function)
     return called if entry is None else [*called, entry.callee]
 
 
 def on_memory(type_: ir.Type) -> ir.Type:
-    """The type of the memory of a tensor; other types as they are."""
+    """The memref type of a tensor type; other types are unchanged."""
     if not isinstance(type_, ir.RankedTensorType):
         return type_
     return ir.MemRefType.get(type_.shape, type_.element_type)

@@ -1,4 +1,4 @@
-"""Declared parameters of prim funcs: names, shapes and dtypes as they were written."""
+"""Declared parameters of prim funcs: names, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_mlir.symbolic import Dim
 
 @dataclass(frozen=True)
 class PrimParam:
-    """A parameter of a prim func as it was declared: a buffer, or an integer (shape None)."""
+    """A declared parameter of a prim func: a buffer, or an integer (shape None)."""
 
     name: str
     shape: tuple[Dim, ...] | None
@@ -23,9 +23,9 @@ class PrimParam:
 
 
 def prim_params(function: func.FuncOp) -> list[PrimParam] | None:
-    """The declared parameters of a prim func; None if it has none, or they are not those of its type.
+    """The declared parameters of a prim func; None if there are none, or they do not match its type.
 
-    Raises VerifyError, ParseError or UnknownNameError for an attribute that no prim func has.
+    Raises `VerifyError`, `ParseError` or `UnknownNameError` for a malformed attribute.
     """
     if PARAMS not in function.attributes:
         return None
@@ -52,7 +52,7 @@ def params_attr(params: Sequence[PrimParam]) -> ir.ArrayAttr:
 
 
 def _prim_param(item: ir.Attribute) -> PrimParam:
-    """Raises KeyError or ValueError for what is no declaration, and what `dims_from_attr` and `dtypes.dtype` raise."""
+    """Raises `KeyError` or `ValueError` if malformed, and the errors of `dims_from_attr` and `dtypes.dtype`."""
     entry = {named.name: named.attr for named in ir.DictAttr(item)}
     name = ir.StringAttr(entry["name"]).value
     if "shape" not in entry:

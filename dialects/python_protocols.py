@@ -1,4 +1,4 @@
-"""What Python asks of objects and a value cannot answer before the program runs: each with what to write instead."""
+"""Python protocols that a value cannot support before the program runs, with errors that suggest alternatives."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ OTHER_NAMES = {
         ("item", "numpy", "tolist"), "return the value from the function: it has no elements before"
     ),
 }
-"""What NumPy and PyTorch write behind a dot, and what to write instead."""
+"""Attributes of NumPy and PyTorch tensors, each with the alternative to write."""
 
 
 class PythonProtocols:
-    """A base of `Value`: conversions to Python's and NumPy's own objects, which are errors."""
+    """A base of `Value`: conversions to Python and NumPy objects, which raise errors."""
 
     def __bool__(self) -> bool:
         raise ArgumentError(
@@ -89,7 +89,7 @@ class PythonProtocols:
         )
 
     def _op(self, name: str) -> Any:  # noqa: ANN401 - a value
-        from relax_mlir import op  # the ops are made of values
+        from relax_mlir import op  # the ops use values
 
         return getattr(op, name)(self)
 
@@ -98,7 +98,7 @@ class PythonProtocols:
 
 
 class Dims(tuple[Any, ...]):
-    """The dimensions of a value, as its `shape` gives them: a tuple whose wrong index is an error that says so."""
+    """The dimensions of a value, as in its `shape`: a tuple with a descriptive error for a wrong index."""
 
     __slots__ = ()
 

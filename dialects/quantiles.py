@@ -1,4 +1,4 @@
-"""Places in an order, or a distribution: median, searchsorted, bucketize, multinomial_from_uniform."""
+"""Order statistics and sampling: median, searchsorted, bucketize, multinomial_from_uniform."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ from relax_mlir.mlir import ext, ir
 
 
 class MedianOp(RelaxOp, name="median", traits=[ext.Pure]):
-    """The lower one of the middle elements, as torch's: of all elements, or along `axis`, where its index comes along.
+    """The lower median, as in torch: of all elements, or along `axis`, with its index.
 
-    With `axis` the result is a tuple of the elements and their indices (int64), without (``unit``) a tensor. NaN if one
-    is NaN, the first one. Of no elements it fails at run time.
+    With `axis` the result is a tuple of the elements and their indices (int64), otherwise (``unit``) a tensor. If an
+    element is NaN, the result is the first NaN. No elements are an error at run time.
 
     Example: ``[4, 1, 3, 2]`` gives ``2``, along axis 0 ``(2, 3)``.
     """
@@ -51,10 +51,10 @@ class MedianOp(RelaxOp, name="median", traits=[ext.Pure]):
 
 
 class SearchsortedOp(RelaxOp, name="searchsorted", traits=[ext.Pure]):
-    """How many elements of the ascending vector `sorted_sequence` are less than each of `values`; integers of `dtype`.
+    """The number of elements of the ascending vector `sorted_sequence` less than each of `values`; integers of `dtype`.
 
-    With `right`, how many are not greater. Where a vector is not sorted, or holds NaN, the numbers are between 0 and
-    its length. Example: ``[1, 3, 5]`` and ``[3, 6]`` give ``[1, 3]``, with `right` ``[2, 3]``.
+    With `right` it is the number of elements less than or equal. If the vector is not sorted, or contains NaN, the
+    results are between 0 and its size. Example: ``[1, 3, 5]`` and ``[3, 6]`` give ``[1, 3]``, with `right` ``[2, 3]``.
     """
 
     sorted_sequence: ext.Operand[Any]
@@ -77,11 +77,11 @@ class SearchsortedOp(RelaxOp, name="searchsorted", traits=[ext.Pure]):
 
 
 class BucketizeOp(RelaxOp, name="bucketize", traits=[ext.Pure]):
-    """In which interval between ascending `boundaries` each element of `input_tensor` is: int64, or int32.
+    """The index of the interval between ascending `boundaries` that contains each element: int64 or int32.
 
-    A boundary belongs to the interval before it, with `right` to the one behind it: the number is how many boundaries
-    are less than the element, with `right` how many are not greater. Example: ``[3, 6, 9]`` with boundaries
-    ``[1, 3, 5, 7, 9]`` gives ``[1, 3, 4]``.
+    A boundary belongs to the interval before it, or with `right` to the one after it: the index is the number of
+    boundaries less than the element, or with `right` less than or equal. Example: ``[3, 6, 9]`` with boundaries ``[1,
+    3, 5, 7, 9]`` gives ``[1, 3, 4]``.
     """
 
     input_tensor: ext.Operand[Any]
@@ -102,11 +102,11 @@ class BucketizeOp(RelaxOp, name="bucketize", traits=[ext.Pure]):
 
 
 class MultinomialFromUniformOp(RelaxOp, name="multinomial_from_uniform", traits=[ext.Pure]):
-    """For each uniform number from 0 to 1, an index drawn from the row of `prob` that `sample_indices` says.
+    """For each uniform sample in 0..1, a class index drawn from the row of `prob` given by `sample_indices`.
 
-    `prob` is ``(rows, classes)``, the other two ``(samples, 1)``, and so is the result, integers of `dtype`: the first
-    class up to which the probabilities add up to more than the number, else the last one. They are added in float64. A
-    row that does not exist, or has no classes, fails at run time.
+    `prob` is ``(rows, classes)``; the other operands and the result are ``(samples, 1)``, the result integers of
+    `dtype`. It is the first class whose cumulative probability exceeds the sample, else the last class. Probabilities
+    are accumulated in float64. A row index out of range, or a row without classes, is an error at run time.
 
     Example: ``[[0.2, 0.3, 0.5]]`` with ``[[0.4]]`` and ``[[0]]`` gives ``[[1]]``.
     """
@@ -136,7 +136,7 @@ class MultinomialFromUniformOp(RelaxOp, name="multinomial_from_uniform", traits=
 
 
 def median(data: ValueLike, axis: int | None = None, keepdims: bool = False) -> Value:
-    """The middle element, with `axis` a tuple of elements and indices (see `MedianOp`)."""
+    """The median; with `axis` a tuple of elements and indices (see `MedianOp`)."""
     require_insertion_point("median")
     attributes = {
         "axis": maybe_int_attr(axis, "median: 'axis'"),
@@ -148,7 +148,7 @@ def median(data: ValueLike, axis: int | None = None, keepdims: bool = False) -> 
 def searchsorted(
     sorted_sequence: ValueLike, values: ValueLike, right: bool = False, dtype: str | DType = "int64"
 ) -> Value:
-    """How many elements of a sorted vector are less than each value (see `SearchsortedOp`)."""
+    """The number of elements of a sorted vector less than each value (see `SearchsortedOp`)."""
     require_insertion_point("searchsorted")
     attributes = {"right": bool_attr(right, "searchsorted: 'right'"), "dtype": dtype_attr(dtype)}
     return create_one(SearchsortedOp, as_values(sorted_sequence, values, of=SearchsortedOp), attributes)
@@ -157,7 +157,7 @@ def searchsorted(
 def bucketize(
     input_tensor: ValueLike, boundaries: ValueLike, out_int32: bool = False, right: bool = False
 ) -> Value:
-    """In which interval each element is (see `BucketizeOp`)."""
+    """The index of the interval of each element (see `BucketizeOp`)."""
     require_insertion_point("bucketize")
     attributes = {
         "out_int32": bool_attr(out_int32, "bucketize: 'out_int32'"),
@@ -169,10 +169,10 @@ def bucketize(
 def multinomial_from_uniform(
     prob: Value, uniform_sample: Value, sample_indices: Value | None = None, dtype: str | DType = "int64"
 ) -> Value:
-    """Indices drawn from rows of probabilities (see `MultinomialFromUniformOp`); without rows, one of each.
+    """Class indices drawn from rows of probabilities (see `MultinomialFromUniformOp`); by default one per row.
 
     Raises:
-        ShapeError: no `sample_indices`, and the number of samples is not known.
+        ShapeError: no `sample_indices`, and an unknown number of samples.
     """
     require_insertion_point("multinomial_from_uniform")
     if sample_indices is None:

@@ -1,4 +1,4 @@
-"""Floats as integers with a scale and a zero point: quantize and dequantize."""
+"""Quantization to integers with a scale and a zero point: quantize and dequantize."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from relax_mlir.error import DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 
 QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
-"""The dtypes of quantized numbers."""
+"""The dtypes of quantized values."""
 
 
 class QuantizationOp(RelaxOp):
-    """Base of quantize and dequantize: `scale` and `zero_point` are one number, or one for each place along `axis`."""
+    """Base of quantize and dequantize: `scale` and `zero_point` are one number, or one per index along `axis`."""
 
     op_pattern = OpPatternKind.BROADCAST
 
@@ -31,10 +31,10 @@ class QuantizationOp(RelaxOp):
 
 
 class QuantizeOp(QuantizationOp, name="quantize", traits=[ext.Pure]):
-    """``round(data / scale) + zero_point``, held in the range of `out_dtype`; halves are rounded to even numbers.
+    """``round(data / scale) + zero_point``, clamped to the range of `out_dtype`, with ties rounded to even.
 
-    `scale`, floats, and `zero_point`, of any numbers, are scalars or vectors of one element, or vectors of as many as
-    dimension `axis` has. `out_dtype` is int8, uint8, int16, uint16 or int32. NaN becomes the zero point.
+    `scale` (floats) and `zero_point` (any numeric dtype) are scalars, vectors of one element, or vectors with the size
+    of dimension `axis`. `out_dtype` is int8, uint8, int16, uint16 or int32. NaN becomes the zero point.
 
     Example: ``[0.2, -1.0]`` with scale 0.5 and zero point 3 gives ``[3, 1]``.
     """
@@ -46,7 +46,7 @@ class QuantizeOp(QuantizationOp, name="quantize", traits=[ext.Pure]):
 
 
 class DequantizeOp(QuantizationOp, name="dequantize", traits=[ext.Pure]):
-    """``(data - zero_point) * scale`` in the float `out_dtype`: the opposite of `QuantizeOp`, with its parameters.
+    """``(data - zero_point) * scale`` in the float `out_dtype`: the inverse of `QuantizeOp`, with the same parameters.
 
     Example: int8 ``[3, 1]`` with scale 0.5 and zero point 3 gives ``[0.0, -1.0]``.
     """
@@ -68,7 +68,7 @@ def _quantized(args: OpArgs, dtype: DType, what: str) -> DType:
 
 
 def _checked(args: OpArgs, dtype: DType) -> Tensor:
-    """The data as a tensor of `dtype`, if the parameters fit it."""
+    """The struct info of the data with `dtype`, after checking the parameters against it."""
     args.require_dtype(1, lambda d: d.is_float, "a float")
     args.require_dtype(2, lambda d: d.kind != "bool", "a number")
     data, axis = args.tensor(0), args.int_attr("axis")
@@ -104,7 +104,7 @@ def dequantize(
     axis: int = -1,
     out_dtype: str | DType = "float32",
 ) -> Value:
-    """The floats that `data` stands for (see `DequantizeOp`)."""
+    """`data` as floats (see `DequantizeOp`)."""
     return _made(DequantizeOp, "dequantize", (data, scale, zero_point), axis, out_dtype)
 
 

@@ -1,11 +1,11 @@
-"""Random numbers from a state: words, and the state behind them.
+"""Random numbers from an explicit state: random words and the next state.
 
-A generator is a tensor of three words of 64 bits, its *state*: a key (the seed), and a counter of 128 bits, low word
-first. Draws are pure: each gives numbers and the next state, so that two draws of one program differ because their
-states do, and no pass can take one for the other.
+A generator is a tensor of three 64-bit words, its *state*: a key (the seed) and a 128-bit counter, low word first.
+Draws are pure: each returns numbers and the next state. Two draws of one program differ because their states differ, so
+no pass can merge them.
 
-Words are those of Philox 4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011):
-block ``i`` of a draw is the cipher of the counter plus ``i`` under the key, and gives four words of 32 bits.
+Random words come from Philox 4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011):
+block ``i`` of a draw is the cipher of the counter plus ``i`` under the key, and gives four 32-bit words.
 """
 
 import math
@@ -40,10 +40,10 @@ Drawn = tuple[Value, Value]
 
 
 class RandomWordsOp(RelaxOp, name="random_words", traits=[ext.Pure]):
-    """`count` random words, ``uint32``, of a state, ``(3,)`` of ``uint64``, and the state behind them.
+    """`count` random words, ``uint32``, from a state, ``(3,)`` of ``uint64``, and the next state.
 
-    The state is a key and a counter; the draw takes ``ceildiv(count, 4)`` blocks of Philox 4x32-10 from the counter on,
-    and the next state begins at the block behind. The rest of the last block is not used.
+    The state is a key and a counter. The draw consumes ``ceildiv(count, 4)`` blocks of Philox 4x32-10 from the counter
+    on, and the next state starts at the block after them. Unused words of the last block are discarded.
 
     Example: the state ``[0, 0, 0]`` gives ``0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8``, and ``[0, 1, 0]``.
     """
@@ -93,10 +93,10 @@ def uniform(
     high: float = 1.0,
     dtype: str | DType = "float32",
 ) -> Drawn:
-    """Floats of ``[low, high)``, each of one word (of two in float64), and the next state.
+    """Uniform floats in ``[low, high)``, each from one word (two for float64), and the next state.
 
-    The word's highest bits, as many as the dtype has digits, are a multiple of a power of two in ``[0, 1)``; that is
-    scaled, which may round up to `high`.
+    The highest bits of the word, as many as the dtype has significand bits, give a multiple of a power of two in ``[0,
+    1)``. Scaling it may round up to `high`.
     """
     kind = _float("uniform", dtype)
     found, after = _fractions(state, shape, kind)
@@ -112,7 +112,7 @@ def normal(
     scale: float = 1.0,
     dtype: str | DType = "float32",
 ) -> Drawn:
-    """Floats of a normal distribution, by Box and Muller from two uniform ones each, and the next state.
+    """Normally distributed floats, by Box-Muller from two uniform floats each, and the next state.
 
     ``sqrt(-2 log(1 - u)) cos(2 pi v)``; 16-bit floats are computed in float32.
     """
@@ -130,9 +130,9 @@ def normal(
 def randint(
     state: ValueLike, shape: Sequence[DimLike], low: int, high: int, dtype: str | DType = "int64"
 ) -> Drawn:
-    """Integers of ``[low, high)``, each the remainder of 64 bits, and the next state.
+    """Integers in ``[low, high)``, each the remainder of 64 bits, and the next state.
 
-    No number is likelier than another by more than ``(high - low) / 2**64`` of its share.
+    The probabilities of any two integers differ by at most ``(high - low) / 2**64``, relative to their size.
     """
     kind = dtypes.dtype(dtype)
     if not kind.is_integer:
@@ -168,11 +168,11 @@ def _float(what: str, dtype: str | DType) -> DType:
 
 
 DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24}
-"""The digits of floats, of which as many bits of a word are taken."""
+"""The significand bits of float dtypes: the number of bits taken from a word."""
 
 
 def _fractions(state: ValueLike, shape: Sequence[DimLike], kind: DType) -> Drawn:
-    """Floats of [0, 1), of as many bits as they have digits."""
+    """Floats in [0, 1) with as many random bits as the significand has."""
     if kind.name == "float64":
         drawn, after = bits(state, [*shape, 2])
         first, second = _columns(drawn, shape, 2)
@@ -187,6 +187,6 @@ def _fractions(state: ValueLike, shape: Sequence[DimLike], kind: DType) -> Drawn
 
 
 def _columns(pairs: Value, shape: Sequence[DimLike], count: int) -> list[Value]:
-    """The parts of the last dimension, which has `count`, without it."""
+    """The `count` slices along the last dimension, without that dimension."""
     parts = split(pairs, count, len(shape))
     return [reshape(parts[number], list(shape)) for number in range(count)]

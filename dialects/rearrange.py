@@ -1,4 +1,4 @@
-"""Elements moved between channels and the other dimensions: pixel_shuffle, pixel_unshuffle, batch_flatten."""
+"""Reordering between channels and spatial dimensions: pixel_shuffle, pixel_unshuffle, batch_flatten."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def _times(dim: Dim | None, factor: int) -> Dim | None:
 
 
 def _parts(args: OpArgs, what: str, dim: Dim | None, count: int) -> Dim | None:
-    """A dimension divided by `count`; raises `ShapeError` if that is not known to leave no rest."""
+    """A dimension divided by `count`; raises `ShapeError` if it is not provably divisible."""
     if dim is None:
         return None
     if not symbolic.prove_divisible(dim, count):
@@ -55,9 +55,9 @@ def _parts(args: OpArgs, what: str, dim: Dim | None, count: int) -> Dim | None:
 
 
 class PixelShuffleOp(PixelOp, name="nn_pixel_shuffle", traits=[ext.Pure]):
-    """Groups of ``r * r`` channels become squares of ``r`` rows and columns, `upscale_factor` being ``r``.
+    """Rearrange groups of ``r * r`` channels into squares of ``r`` rows and columns, `upscale_factor` being ``r``.
 
-    Channel ``c * r * r + i * r + j`` gives row ``i`` and column ``j`` of the squares of channel ``c``.
+    Channel ``c * r * r + i * r + j`` becomes row ``i`` and column ``j`` of the squares of channel ``c``.
 
     Example: shape ``(n, 8, h, w)`` with upscale_factor 2 gives ``(n, 2, 2*h, 2*w)``.
     """
@@ -74,7 +74,7 @@ class PixelShuffleOp(PixelOp, name="nn_pixel_shuffle", traits=[ext.Pure]):
 
 
 class PixelUnshuffleOp(PixelOp, name="nn_pixel_unshuffle", traits=[ext.Pure]):
-    """Squares of `downscale_factor` rows and columns become channels: the opposite of `PixelShuffleOp`.
+    """Rearrange squares of `downscale_factor` rows and columns into channels: the inverse of `PixelShuffleOp`.
 
     Example: shape ``(n, 2, 6, 4)`` with downscale_factor 2 gives ``(n, 8, 3, 2)``.
     """
@@ -92,7 +92,7 @@ class PixelUnshuffleOp(PixelOp, name="nn_pixel_unshuffle", traits=[ext.Pure]):
 
 
 class BatchFlattenOp(RelaxOp, name="nn_batch_flatten", traits=[ext.Pure]):
-    """All dimensions behind the first one as one: a view. Example: ``(n, 3, h, w)`` gives ``(n, 3*h*w)``."""
+    """`data` with all dimensions after the first merged: a view. Example: ``(n, 3, h, w)`` gives ``(n, 3*h*w)``."""
 
     op_pattern = OpPatternKind.INJECTIVE
 
@@ -112,19 +112,19 @@ class BatchFlattenOp(RelaxOp, name="nn_batch_flatten", traits=[ext.Pure]):
 
 
 def pixel_shuffle(data: ValueLike, upscale_factor: int) -> Value:
-    """Groups of channels as squares of rows and columns (see `PixelShuffleOp`)."""
+    """Rearrange groups of channels into squares of rows and columns (see `PixelShuffleOp`)."""
     require_insertion_point("nn.pixel_shuffle")
     attributes = {"upscale_factor": int_attr(upscale_factor, "pixel_shuffle: 'upscale_factor'")}
     return create_one(PixelShuffleOp, [as_value(data)], attributes)
 
 
 def pixel_unshuffle(data: ValueLike, downscale_factor: int) -> Value:
-    """Squares of rows and columns as channels (see `PixelUnshuffleOp`)."""
+    """Rearrange squares of rows and columns into channels (see `PixelUnshuffleOp`)."""
     require_insertion_point("nn.pixel_unshuffle")
     attributes = {"downscale_factor": int_attr(downscale_factor, "pixel_unshuffle: 'downscale_factor'")}
     return create_one(PixelUnshuffleOp, [as_value(data)], attributes)
 
 
 def batch_flatten(data: ValueLike) -> Value:
-    """All dimensions behind the first one as one (see `BatchFlattenOp`)."""
+    """`data` with all dimensions after the first merged (see `BatchFlattenOp`)."""
     return create_one(BatchFlattenOp, [as_value(data)])

@@ -1,4 +1,4 @@
-"""Weights in another order: those that are constants are rearranged at once, and not in every call."""
+"""Reordering of weights: constant ones are reordered at compile time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 def rearranged(
     value: Value, of_elements: Callable[[Array], Array], by_ops: Callable[[Value], Value]
 ) -> Value:
-    """What `by_ops` makes of `value`; of a constant what `of_elements` makes, which may be a view of it."""
+    """Apply `by_ops` to `value`, or `of_elements` to the array of a constant, which may return a view of it."""
     made = defining_op(value.ssa)
     if made is None or made.name != ConstantOp.OPERATION_NAME:
         return by_ops(value)

@@ -1,4 +1,4 @@
-"""Recurrent layers: the steps of an LSTM, a GRU and an RNN, of products of the inputs that are at hand."""
+"""Recurrent layers: the steps of an LSTM, a GRU and an RNN, given the products of the inputs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ ACTIVATIONS = (
     *("sigmoid", "tanh", "relu", "affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "softplus"),
     *("softsign", "thresholdedrelu"),
 )
-"""The functions of gates; `alpha` and `beta` are those of ONNX."""
+"""The activation functions of gates; `alpha` and `beta` are those of ONNX."""
 DEFAULTS = {
     "affine": (1.0, 0.0),
     "elu": (1.0, 0.0),
@@ -28,14 +28,14 @@ DEFAULTS = {
     "scaledtanh": (1.0, 1.0),
     "thresholdedrelu": (1.0, 0.0),
 }
-"""The numbers of functions that have any."""
+"""The default parameters of functions that have any."""
 
 Activation = str | tuple[str, float] | tuple[str, float, float]
-"""A name, or with the numbers alpha and beta."""
+"""A function name, or a name with the parameters alpha and beta."""
 
 
 class RecurrentOp(RelaxOp):
-    """Base of the recurrent layers: of so many `gates`, with so many functions; `has_cell` beside the hidden state."""
+    """Base of the recurrent layers: the number of `gates` and of functions; `has_cell` if there is a cell state."""
 
     gate_count = 1
     function_count = 1
@@ -72,12 +72,12 @@ class RecurrentOp(RelaxOp):
 
     @classmethod
     def states(cls) -> list[str]:
-        """The operands that are states before the first step."""
+        """The operands that hold initial states."""
         return ["hidden", "cell"] if cls.has_cell else ["hidden"]
 
     @classmethod
     def _sizes(cls, args: OpArgs) -> tuple[Dim | None, Dim | None, Dim | None]:
-        """Steps, batch and the size of the hidden state."""
+        """Steps, batch size and hidden size."""
         gates, recurrent = _dims(args, "gates", 3), _dims(args, "recurrent", 2)
         hidden, batch = recurrent[0], gates[1]
         wide = None if hidden is None else hidden * cls.gate_count
@@ -93,7 +93,7 @@ class RecurrentOp(RelaxOp):
 
     @classmethod
     def check_more(cls, args: OpArgs, hidden: Dim | None) -> None:
-        """Raise an error unless operands and attributes of this layer alone fit."""
+        """Raise an error unless the operands and attributes specific to this layer are valid."""
 
 
 def _dims(args: OpArgs, name: str, rank: int) -> tuple[Dim | None, ...]:
@@ -114,12 +114,12 @@ def _require(args: OpArgs, name: str, given: Sequence[Dim | None], wanted: Seque
 class RnnStepsOp(RecurrentOp, name="nn_rnn_steps", traits=[ext.Pure]):
     """The hidden states of a recurrent layer: ``h = f(gates[t] + h @ recurrent)``.
 
-    `gates` is ``(steps, batch, hidden)``: products of the inputs with their weights, and biases; `recurrent` is
-    ``(hidden, hidden)``, `hidden`, the state before the first step, ``(batch, hidden)``. `lengths`, ``(batch,)``: how
-    many steps each entry of the batch has; the states behind are 0. Of no element: all. With `reverse` the last step of
-    each comes first, and states stand at the step that they are of. `activations` are functions by name, with `alphas`
-    and `betas`, one of each; `clip` holds what they are taken of between ``-clip`` and ``clip``. The result is a tuple:
-    the states, ``(steps, batch, hidden)``, and the one after the last step. 16-bit floats are computed in float32.
+    `gates` is ``(steps, batch, hidden)``: products of the inputs with their weights, plus biases. `recurrent` is
+    ``(hidden, hidden)``, and `hidden`, the initial state, ``(batch, hidden)``. `lengths`, ``(batch,)``, is the number
+    of steps per batch entry; later states are 0. An empty `lengths` means all steps. With `reverse`, each entry starts
+    at its last step, and states are stored at their own step. `activations` are functions by name, with one entry each
+    of `alphas` and `betas`; `clip` clamps their arguments to ``-clip..clip``. The result is a tuple: the states,
+    ``(steps, batch, hidden)``, and the final state. 16-bit floats are computed in float32.
 
     Example: shapes ``(t, b, 8)``, ``(8, 8)``, ``(b, 8)``, ``(0,)`` give ``(t, b, 8)`` and ``(b, 8)``.
     """
@@ -137,12 +137,12 @@ class RnnStepsOp(RecurrentOp, name="nn_rnn_steps", traits=[ext.Pure]):
 
 
 class GruStepsOp(RecurrentOp, name="nn_gru_steps", traits=[ext.Pure]):
-    """The hidden states of gated recurrent units; see `RnnStepsOp`, whose operands these are.
+    """The hidden states of a gated recurrent unit; the operands are as in `RnnStepsOp`.
 
-    `gates` is ``(steps, batch, 3 * hidden)``, `recurrent` ``(hidden, 3 * hidden)``, `bias`, added to its products,
-    ``(3 * hidden,)``: reset, update and new, one after the other. ``h = (1 - z) * n + z * h`` with
-    ``r, z = f(gates + h @ recurrent + bias)`` and ``n = g(gates + r * (h @ recurrent + bias))``; without
-    `reset_after` ``n = g(gates + (r * h) @ recurrent + bias)``. The activations are f and g.
+    `gates` is ``(steps, batch, 3 * hidden)``, `recurrent` ``(hidden, 3 * hidden)``, and `bias`, which is added to its
+    products, ``(3 * hidden,)``, in the order reset, update, new. ``h = (1 - z) * n + z * h`` with ``r, z = f(gates + h
+    @ recurrent + bias)`` and ``n = g(gates + r * (h @ recurrent + bias))``; without `reset_after` ``n = g(gates + (r *
+    h) @ recurrent + bias)``. The activations are f and g.
 
     Example: shapes ``(t, b, 24)``, ``(8, 24)``, ``(24,)``, ``(b, 8)``, ``(0,)`` give ``(t, b, 8)`` and ``(b, 8)``.
     """
@@ -169,14 +169,14 @@ class GruStepsOp(RecurrentOp, name="nn_gru_steps", traits=[ext.Pure]):
 
 
 class LstmStepsOp(RecurrentOp, name="nn_lstm_steps", traits=[ext.Pure]):
-    """The hidden states of a long short-term memory; see `RnnStepsOp`, whose operands these are.
+    """The hidden states of a long short-term memory; the operands are as in `RnnStepsOp`.
 
-    `gates` is ``(steps, batch, 4 * hidden)``, `recurrent` ``(hidden, 4 * hidden)``: input, forget, cell and output, one
-    after the other; `cell`, the cell before the first step, ``(batch, hidden)``; `peepholes` ``(3, hidden)``: what the
-    cell times it adds to the gates of input, forgetting and output; of no rows: nothing. With ``i, f, g, o`` being
-    ``gates + h @ recurrent``: ``c = F(f) * c + F(i) * G(g)`` and ``h = F(o) * H(c)``; with `input_forget`
-    ``1 - F(i)`` takes the place of ``F(f)``. The activations are F, G and H. The tuple has the cell after the last step
-    as third field.
+    `gates` is ``(steps, batch, 4 * hidden)`` and `recurrent` ``(hidden, 4 * hidden)``, in the order input, forget,
+    cell, output. `cell`, the initial cell state, is ``(batch, hidden)``. `peepholes`, ``(3, hidden)``, multiplied by
+    the cell state, is added to the input, forget and output gates; without rows there are no peepholes. With ``i, f, g,
+    o`` being ``gates + h @ recurrent``: ``c = F(f) * c + F(i) * G(g)`` and ``h = F(o) * H(c)``; with `input_forget`,
+    ``1 - F(i)`` replaces ``F(f)``. The activations are F, G and H. The third field of the result is the final cell
+    state.
 
     Example: shapes ``(t, b, 32)``, ``(8, 32)``, twice ``(b, 8)``, ``(0,)`` and ``(0, 8)`` give ``(t, b, 8)``, and twice
     ``(b, 8)``.
@@ -214,7 +214,7 @@ class LstmStepsOp(RecurrentOp, name="nn_lstm_steps", traits=[ext.Pure]):
 def steps_attributes(
     what: str, activations: Sequence[Activation], clip: float | None, reverse: bool
 ) -> dict[str, ir.Attribute]:
-    """The attributes that all layers have."""
+    """The attributes common to all layers."""
     expect(f"{what}: 'activations'", activations, list | tuple, "names of functions")
     names: list[ir.Attribute] = []
     alphas: list[ir.Attribute] = []
@@ -243,7 +243,7 @@ def rnn_steps(
     clip: float | None = None,
     reverse: bool = False,
 ) -> Value:
-    """The states of a recurrent layer (see `RnnStepsOp`); `nn.rnn` makes the gates."""
+    """The states of a recurrent layer (see `RnnStepsOp`); `nn.rnn` computes the gates."""
     require_insertion_point("nn.rnn_steps")
     operands = [as_value(v) for v in (gates, recurrent, hidden, lengths)]
     return create_one(RnnStepsOp, operands, steps_attributes("rnn_steps", activations, clip, reverse))
@@ -260,7 +260,7 @@ def gru_steps(
     reverse: bool = False,
     reset_after: bool = True,
 ) -> Value:
-    """The states of gated recurrent units (see `GruStepsOp`); `nn.gru` makes the gates."""
+    """The states of a gated recurrent unit (see `GruStepsOp`); `nn.gru` computes the gates."""
     require_insertion_point("nn.gru_steps")
     attributes = steps_attributes("gru_steps", activations, clip, reverse)
     attributes["reset_after"] = bool_attr(reset_after, "gru_steps: 'reset_after'")
@@ -281,7 +281,7 @@ def lstm_steps(
     reverse: bool = False,
     input_forget: bool = False,
 ) -> Value:
-    """The states of a long short-term memory (see `LstmStepsOp`); `nn.lstm` makes the gates."""
+    """The states of a long short-term memory (see `LstmStepsOp`); `nn.lstm` computes the gates."""
     require_insertion_point("nn.lstm_steps")
     attributes = steps_attributes("lstm_steps", activations, clip, reverse)
     attributes["input_forget"] = bool_attr(input_forget, "lstm_steps: 'input_forget'")

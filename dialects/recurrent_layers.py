@@ -1,4 +1,4 @@
-"""Recurrent layers of inputs and weights: one product for all steps, then the steps."""
+"""Recurrent layers of inputs and weights: one matrix product for all steps, then the steps."""
 
 from collections.abc import Sequence
 
@@ -34,8 +34,8 @@ def lstm(
 ) -> Value:
     """A long short-term memory of `data`, ``(steps, batch, inputs)``: a tuple of three, see `LstmStepsOp`.
 
-    `weight` is ``(4 * hidden, inputs)``, `recurrent` ``(4 * hidden, hidden)``, the biases ``(4 * hidden,)``, with the
-    gates in the order `gate_order` (torch's, ONNX's is ``iofg``). `hidden` and `cell` are 0 unless given.
+    `weight` is ``(4 * hidden, inputs)``, `recurrent` ``(4 * hidden, hidden)``, and the biases ``(4 * hidden,)``, with
+    the gates in the order `gate_order` (the default is torch's; ONNX's is ``iofg``). `hidden` and `cell` default to 0.
     """
     require_insertion_point("nn.lstm")
     layer = _Layer("lstm", as_value(data), as_value(weight), as_value(recurrent), "ifgo", gate_order)
@@ -69,10 +69,10 @@ def gru(
     reset_after: bool = True,
     gate_order: str = "rzn",
 ) -> Value:
-    """Gated recurrent units of `data`, ``(steps, batch, inputs)``: a tuple of two, see `GruStepsOp`.
+    """A gated recurrent unit of `data`, ``(steps, batch, inputs)``: a tuple of two, see `GruStepsOp`.
 
-    Weights and biases as those of `lstm`, of three gates (`gate_order`: torch's, ONNX's is ``zrn``). torch has
-    `reset_after`, ONNX calls it ``linear_before_reset``.
+    Weights and biases are as in `lstm`, for three gates in the order `gate_order` (the default is torch's; ONNX's is
+    ``zrn``). torch always has `reset_after`; ONNX calls it ``linear_before_reset``.
     """
     require_insertion_point("nn.gru")
     layer = _Layer("gru", as_value(data), as_value(weight), as_value(recurrent), "rzn", gate_order)
@@ -115,7 +115,7 @@ def rnn(
 
 
 class _Layer:
-    """Operands of a layer, and what the steps are made of."""
+    """The operands of a layer, and the operands of its steps."""
 
     def __init__(
         self, what: str, data: Value, weight: Value, recurrent: Value, wanted: str, given: str
@@ -144,7 +144,7 @@ class _Layer:
         return dim
 
     def in_order(self, value: Value) -> Value:
-        """Weights or biases of gates in the order of the steps."""
+        """Weights or biases with the gates in the order of the steps op."""
         if self._order == sorted(self._order):
             return value
         shape = value.tensor_info.shape
@@ -167,7 +167,7 @@ class _Layer:
 
     @property
     def steps(self) -> Value:
-        """The recurrent weights as the steps take them."""
+        """The recurrent weights in the form of the steps op."""
         shape, wanted = self.recurrent.tensor_info.shape, self.hidden * len(self._order)
         rows = None if shape is None else shape[0]
         if rows is not None and not symbolic.prove_equal(rows, wanted):
@@ -177,7 +177,7 @@ class _Layer:
         return rearranged(self.in_order(self.recurrent), np.transpose, lambda x: permute_dims(x, [1, 0]))
 
     def gates(self, biases: Sequence[ValueLike | None]) -> Value:
-        """The products of all steps, and biases."""
+        """The products of inputs and weights for all steps, plus biases."""
         found = matmul(self.data, permute_dims(self.in_order(self.weight), [1, 0]))
         given = [self.in_order(as_value(bias)) for bias in biases if bias is not None]
         for bias in given[1:]:
@@ -185,9 +185,9 @@ class _Layer:
         return add(found, given[0]) if given else found
 
     def state(self, given: ValueLike | None) -> Value:
-        """A state, 0 unless it is given."""
+        """An initial state, 0 by default."""
         return zeros([self.batch, self.hidden], self.dtype) if given is None else as_value(given)
 
     def lengths(self, given: ValueLike | None) -> Value:
-        """How many steps each entry of the batch has: all, unless they are given."""
+        """The number of steps of each batch entry, all by default."""
         return zeros([0], "int32") if given is None else as_value(given)

@@ -1,4 +1,4 @@
-"""Reductions: one value from all elements along some axes."""
+"""Reductions of all elements along some axes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def reduced_axes(args: OpArgs, rank: int) -> list[int]:
 
 
 def reduced_shape(args: OpArgs) -> tuple[Dim | None, ...] | None:
-    """Shape rule of reductions: the axes removed, or 1 with `keepdims`."""
+    """Shape rule of reductions: the axes are removed, or 1 with `keepdims`."""
     shape = args.tensor(0).shape
     if shape is None:
         return () if args.is_unit("axis") and not args.bool_attr("keepdims") else None
@@ -37,7 +37,7 @@ def reduced_shape(args: OpArgs) -> tuple[Dim | None, ...] | None:
 
 
 def _order_of_rest(args: OpArgs, order: Order) -> Order:
-    """The order of the result of a reduction of reordered data."""
+    """The order of the result of a reduction of permuted data."""
     if args.bool_attr("keepdims"):
         return order
     gone = reduced_axes(args, len(order))
@@ -46,7 +46,7 @@ def _order_of_rest(args: OpArgs, order: Order) -> Order:
 
 
 class ReduceOp(RelaxOp):
-    """Base of the reductions over any axes: `axis` lists them, ``unit`` is all; the dtype stays."""
+    """Base of the reductions over any axes: `axis` lists them, ``unit`` means all; the dtype is kept."""
 
     op_pattern = OpPatternKind.COMM_REDUCE
 
@@ -86,7 +86,7 @@ class ReduceFloatOp(ReduceOp):
 
 
 class ArgReduceOp(RelaxOp):
-    """Base of argmax and argmin (int64): `axis` is one axis; ``unit`` gives the position in the flattened tensor."""
+    """Base of argmax and argmin (int64): `axis` is one axis; ``unit`` gives the index in the flattened tensor."""
 
     op_pattern = OpPatternKind.COMM_REDUCE
 
@@ -117,84 +117,84 @@ class ReduceTruthOp(ReduceOp):
 
 
 class LogicalAllOp(ReduceTruthOp, name="logical_all", traits=[ext.Pure]):
-    """Whether every element is true; true of no elements. Example: ``[[1, 0], [4, 2]]`` with axis ``[1]`` gives
+    """True if every element is true, or there are none. Example: ``[[1, 0], [4, 2]]`` with axis ``[1]`` gives
     ``[false, true]``.
     """
 
 
 class LogicalAnyOp(ReduceTruthOp, name="logical_any", traits=[ext.Pure]):
-    """Whether an element is true; false of no elements. Example: ``[[1, 0], [0, 0]]`` with axis ``[1]`` gives
+    """True if any element is true. Example: ``[[1, 0], [0, 0]]`` with axis ``[1]`` gives
     ``[true, false]``.
     """
 
 
 class ArgmaxOp(ArgReduceOp, name="argmax", traits=[ext.Pure]):
-    """Position of the greatest element, the first one of several; the first NaN counts as the greatest.
+    """Index of the maximum, the first one of several; the first NaN counts as the maximum.
 
-    Over no elements it fails at run time. Example: ``[3, 7, 7]`` gives ``1``.
+    No elements are an error at run time. Example: ``[3, 7, 7]`` gives ``1``.
     """
 
 
 class ArgminOp(ArgReduceOp, name="argmin", traits=[ext.Pure]):
-    """Position of the least element, the first one of several; the first NaN counts as the least.
+    """Index of the minimum, the first one of several; the first NaN counts as the minimum.
 
-    Over no elements it fails at run time. Example: ``[3, 7, 3]`` gives ``0``.
+    No elements are an error at run time. Example: ``[3, 7, 3]`` gives ``0``.
     """
 
 
 class LogsumexpOp(ReduceFloatOp, name="logsumexp", traits=[ext.Pure]):
-    """``log(sum(exp(x)))`` without overflow; -inf of no elements, NaN if one is NaN.
+    """``log(sum(exp(x)))`` without overflow; -inf for no elements, NaN if an element is NaN.
 
     Example: ``[1000.0, 1000.0]`` gives ``1000.6931``.
     """
 
 
 class MaxOp(ReduceOp, name="max", traits=[ext.Pure]):
-    """The greatest element; NaN if one is NaN. Over no elements it fails at run time.
+    """The maximum; NaN if an element is NaN. No elements are an error at run time.
 
     Example: ``[[1, 5], [4, 2]]`` with axis ``[1]`` gives ``[5, 4]``.
     """
 
 
 class MeanOp(ReduceFloatOp, name="mean", traits=[ext.Pure]):
-    """The arithmetic mean; NaN of no elements.
+    """The arithmetic mean; NaN for no elements.
 
-    Integers are refused, because their mean is no integer: astype them.
+    Integers are refused, because their mean is not an integer: use `astype`.
 
     Example: ``[1.0, 2.0]`` gives ``1.5``.
     """
 
 
 class MinOp(ReduceOp, name="min", traits=[ext.Pure]):
-    """The least element; NaN if one is NaN. Over no elements it fails at run time.
+    """The minimum; NaN if an element is NaN. No elements are an error at run time.
 
     Example: ``[[1, 5], [4, 2]]`` with axis ``[1]`` gives ``[1, 2]``.
     """
 
 
 class ProdOp(ReduceNumberOp, name="prod", traits=[ext.Pure]):
-    """The product in the tensor's dtype (integers wrap around); 1 of no elements.
+    """The product in the tensor's dtype (integers wrap around); 1 for no elements.
 
     Example: ``[2, 3, 4]`` gives ``24``.
     """
 
 
 class StdOp(ReduceFloatOp, name="std", traits=[ext.Pure]):
-    """The standard deviation of the whole population, the square root of `variance`; NaN of no elements.
+    """The population standard deviation, the square root of `variance`; NaN for no elements.
 
     Example: ``[1.0, 3.0]`` gives ``1.0``.
     """
 
 
 class SumOp(ReduceNumberOp, name="sum", traits=[ext.Pure]):
-    """The sum in the tensor's dtype (integers wrap around, where NumPy widens them); 0 of no elements.
+    """The sum in the tensor's dtype (integers wrap around, whereas NumPy widens them); 0 for no elements.
 
     Example: ``[[1, 5], [4, 2]]`` with axis ``[0]`` gives ``[5, 7]``.
     """
 
 
 class VarianceOp(ReduceFloatOp, name="variance", traits=[ext.Pure]):
-    """The mean squared distance from the mean (divided by the count, in two passes); NaN of no elements.
+    """The population variance, computed in two passes; NaN for no elements.
 
     Example: ``[1.0, 3.0]`` gives ``1.0``.
     """
@@ -224,22 +224,22 @@ def _arg_reduce(cls: type[RelaxOp], x: Value, axis: int | None, keepdims: bool) 
 
 
 def logical_all(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """Whether every element along `axis` is true (see `LogicalAllOp`)."""
+    """True where every element along `axis` is true (see `LogicalAllOp`)."""
     return _reduce(LogicalAllOp, x, axis, keepdims)
 
 
 def logical_any(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """Whether an element along `axis` is true (see `LogicalAnyOp`)."""
+    """True where any element along `axis` is true (see `LogicalAnyOp`)."""
     return _reduce(LogicalAnyOp, x, axis, keepdims)
 
 
 def argmax(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
-    """Position of the greatest element along `axis` (see `ArgmaxOp`)."""
+    """Index of the maximum along `axis` (see `ArgmaxOp`)."""
     return _arg_reduce(ArgmaxOp, x, axis, keepdims)
 
 
 def argmin(x: Value, axis: int | None = None, keepdims: bool = False) -> Value:
-    """Position of the least element along `axis` (see `ArgminOp`)."""
+    """Index of the minimum along `axis` (see `ArgminOp`)."""
     return _arg_reduce(ArgminOp, x, axis, keepdims)
 
 
@@ -249,7 +249,7 @@ def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
 
 
 def max(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The greatest element along `axis` (see `MaxOp`)."""
+    """The maximum along `axis` (see `MaxOp`)."""
     return _reduce(MaxOp, x, axis, keepdims)
 
 
@@ -259,7 +259,7 @@ def mean(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
 
 
 def min(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The least element along `axis` (see `MinOp`)."""
+    """The minimum along `axis` (see `MinOp`)."""
     return _reduce(MinOp, x, axis, keepdims)
 
 

@@ -1,6 +1,6 @@
-"""Where the bindings look for the dialect's Python module: by the dialect's name, under a search prefix.
+"""The dialect's Python module for the bindings, which look for it by the dialect's name under a search prefix.
 
-Without it they search again, in vain, at every op, type and attribute of the dialect.
+Without this file they repeat a failing search at every op, type and attribute of the dialect.
 """
 
 from relax_mlir.dialects.dialect import Relax

@@ -1,4 +1,4 @@
-"""Elements that come several times, in reverse, or from another place on: tile, repeat, flip, roll."""
+"""Repetition, reversal and rotation of elements: tile, repeat, flip, roll."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from relax_mlir.symbolic import Dim
 
 
 class FlipOp(RelaxOp, name="flip", traits=[ext.Pure]):
-    """`x` with its elements along `axis` in reverse. Example: ``[1, 2, 3]`` gives ``[3, 2, 1]``."""
+    """`x` reversed along `axis`. Example: ``[1, 2, 3]`` gives ``[3, 2, 1]``."""
 
     op_pattern = OpPatternKind.INJECTIVE
 
@@ -38,10 +38,10 @@ class FlipOp(RelaxOp, name="flip", traits=[ext.Pure]):
 
 
 class RollOp(RelaxOp, name="roll", traits=[ext.Pure]):
-    """`x` with its elements moved by `shift` along each of `axis`; what leaves at one end comes in at the other.
+    """`x` rotated by `shift` along each of `axis`: elements that leave at one end enter at the other.
 
-    ``unit`` for `axis` moves the elements in row-major order. An axis may be there several times: its shifts are added.
-    Example: ``[1, 2, 3]`` with shift 1 gives ``[3, 1, 2]``.
+    ``unit`` for `axis` rotates the flattened elements, in row-major order. Shifts of an axis that occurs several times
+    add up. Example: ``[1, 2, 3]`` with shift 1 gives ``[3, 1, 2]``.
     """
 
     op_pattern = OpPatternKind.INJECTIVE
@@ -65,9 +65,9 @@ class RollOp(RelaxOp, name="roll", traits=[ext.Pure]):
 
 
 class TileOp(RelaxOp, name="tile", traits=[ext.Pure]):
-    """`x` laid side by side `repeats` times along its dimensions, as ``numpy.tile``.
+    """`x` repeated as a whole `repeats` times along its dimensions, as ``numpy.tile``.
 
-    The shorter of shape and `repeats` gets ones in front. Example: ``[1, 2]`` with repeats ``[2, 2]`` gives
+    The shorter of shape and `repeats` is extended with ones in front. Example: ``[1, 2]`` with repeats ``[2, 2]`` gives
     ``[[1, 2, 1, 2], [1, 2, 1, 2]]``.
     """
 
@@ -91,7 +91,7 @@ class TileOp(RelaxOp, name="tile", traits=[ext.Pure]):
 
 
 class RepeatOp(RelaxOp, name="repeat", traits=[ext.Pure]):
-    """Each element of `x` along `axis` `repeats` times in a row, as ``numpy.repeat``; ``unit``: of all, as a vector.
+    """Each element of `x` repeated `repeats` times along `axis`, as ``numpy.repeat``; ``unit`` flattens `x` first.
 
     Example: ``[1, 2]`` with repeats 2 gives ``[1, 1, 2, 2]``.
     """
@@ -118,13 +118,13 @@ class RepeatOp(RelaxOp, name="repeat", traits=[ext.Pure]):
 
 
 def flip(x: ValueLike, axis: int) -> Value:
-    """`x` in reverse along `axis` (see `FlipOp`)."""
+    """`x` reversed along `axis` (see `FlipOp`)."""
     require_insertion_point("flip")
     return create_one(FlipOp, [as_value(x)], {"axis": int_attr(axis, "flip: 'axis'")})
 
 
 def roll(x: ValueLike, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Value:
-    """`x` with its elements moved along `axis` (see `RollOp`); one shift goes for all axes."""
+    """`x` rotated along `axis` (see `RollOp`); a single shift applies to all axes."""
     require_insertion_point("roll")
     shifts = integers(shift, "roll: 'shift'")
     axes = None if axis is None else integers(axis, "roll: 'axis'")
@@ -135,13 +135,13 @@ def roll(x: ValueLike, shift: int | Sequence[int], axis: int | Sequence[int] | N
 
 
 def tile(x: ValueLike, repeats: int | Sequence[int]) -> Value:
-    """`x` side by side `repeats` times (see `TileOp`)."""
+    """`x` repeated as a whole `repeats` times (see `TileOp`)."""
     require_insertion_point("tile")
     return create_one(TileOp, [as_value(x)], {"repeats": ints_attr(repeats, "tile: 'repeats'")})
 
 
 def repeat(x: ValueLike, repeats: int, axis: int | None = None) -> Value:
-    """Each element of `x` `repeats` times (see `RepeatOp`)."""
+    """Each element of `x` repeated `repeats` times (see `RepeatOp`)."""
     require_insertion_point("repeat")
     attributes = {
         "repeats": int_attr(repeats, "repeat: 'repeats'"),

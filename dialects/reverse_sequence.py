@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one tensor, in reverse: reverse_sequence."""
+"""Reversal of sequences of different lengths in one tensor: reverse_sequence."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from relax_mlir.mlir import ext, ir
 
 
 class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
-    """The first elements along `seq_axis` in reverse, as many as `seq_lengths` says for each place of `batch_axis`.
+    """`data` with the first ``seq_lengths[b]`` elements along `seq_axis` reversed, for each index b of `batch_axis`.
 
-    Lengths below 1 reverse nothing, larger ones than the size all. Example: ``[[1, 2, 3], [4, 5, 6]]`` with lengths
-    ``[2, 3]`` gives ``[[2, 1, 3], [6, 5, 4]]``.
+    Lengths below 1 reverse nothing, and lengths above the size reverse all elements. Example: ``[[1, 2, 3], [4, 5,
+    6]]`` with lengths ``[2, 3]`` gives ``[[2, 1, 3], [6, 5, 4]]``.
     """
 
     op_pattern = OpPatternKind.INJECTIVE
@@ -48,7 +48,7 @@ class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
 def reverse_sequence(
     data: ValueLike, seq_lengths: ValueLike, seq_axis: int = 1, batch_axis: int = 0
 ) -> Value:
-    """The first elements of sequences in reverse (see `ReverseSequenceOp`)."""
+    """`data` with the first elements of each sequence reversed (see `ReverseSequenceOp`)."""
     require_insertion_point("reverse_sequence")
     attributes = {
         "seq_axis": int_attr(seq_axis, "reverse_sequence: 'seq_axis'"),

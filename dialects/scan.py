@@ -1,4 +1,4 @@
-"""Cumulative ops: what a reduction would give of the elements up to each place."""
+"""Cumulative ops: sums and products of the elements up to each index."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ from relax_mlir.mlir import ext, ir
 class ScanOp(RelaxOp):
     """Base of cumsum and cumprod.
 
-    `axis` is one axis; ``unit`` takes the elements of the flattened tensor. They are converted to `dtype`
-    (``unit``: that of `data`) first. With `exclusive` an element does not count for its own place.
+    `axis` is one axis; ``unit`` flattens the tensor. The elements are first converted to `dtype` (``unit``: that of
+    `data`). With `exclusive` the element at the index itself is left out.
     """
 
     data: ext.Operand[Any]
@@ -55,18 +55,18 @@ def _shape(args: OpArgs, data: Tensor) -> tuple[symbolic.Dim | None, ...] | None
 
 
 class CumprodOp(ScanOp, name="cumprod", traits=[ext.Pure]):
-    """The product of the elements up to each place along `axis`, in `dtype`; integers wrap around.
+    """The product of the elements up to each index along `axis`, in `dtype`; integers wrap around.
 
-    Floats narrower than float64 are multiplied in float64 and rounded when they are written.
+    Floats narrower than float64 are multiplied in float64 and rounded when they are stored.
 
     Example: ``[2, 3, 4]`` gives ``[2, 6, 24]``, with `exclusive` ``[1, 2, 6]``.
     """
 
 
 class CumsumOp(ScanOp, name="cumsum", traits=[ext.Pure]):
-    """The sum of the elements up to each place along `axis`, in `dtype`; integers wrap around.
+    """The sum of the elements up to each index along `axis`, in `dtype`; integers wrap around.
 
-    Floats narrower than float64 are added in float64 and rounded when they are written.
+    Floats narrower than float64 are added in float64 and rounded when they are stored.
 
     Example: ``[1, 2, 3]`` gives ``[1, 3, 6]``, with `exclusive` ``[0, 1, 3]``.
     """
@@ -102,7 +102,7 @@ def cumprod(
     exclusive: bool = False,
     reverse: bool = False,
 ) -> Value:
-    """Products of the elements up to each place along `axis`, or from there on with `reverse` (see `CumprodOp`)."""
+    """Products of the elements up to each index along `axis`, or from it on with `reverse` (see `CumprodOp`)."""
     return _scan(CumprodOp, data, axis, dtype, exclusive, reverse)
 
 
@@ -113,5 +113,5 @@ def cumsum(
     exclusive: bool = False,
     reverse: bool = False,
 ) -> Value:
-    """Sums of the elements up to each place along `axis`, or from there on with `reverse` (see `CumsumOp`)."""
+    """Sums of the elements up to each index along `axis`, or from it on with `reverse` (see `CumsumOp`)."""
     return _scan(CumsumOp, data, axis, dtype, exclusive, reverse)

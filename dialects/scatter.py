@@ -1,7 +1,7 @@
-"""Updates of elements at places that tensors of indices tell: scatter_elements, scatter_nd, index_put.
+"""Updates of elements selected by tensors of indices: scatter_elements, scatter_nd, index_put.
 
-An index counts from the end where it is negative. One that is out of range fails at run time, with the op, its place in
-the program and the index. Updates are made in row-major order, so that of several of one place the last one stays.
+Negative indices count from the end. An index out of range fails at run time, with the op, its source location and the
+index. Updates are applied in row-major order: of several to one position, the last one wins.
 """
 
 from collections.abc import Sequence
@@ -32,18 +32,18 @@ from relax_mlir.mlir import ext, ir
 from relax_mlir.symbolic import Dim
 
 REDUCTIONS = ("update", "add", "mul", "min", "max", "mean")
-"""What an update does to the element: replace it, or combine with it."""
+"""The effect of an update on an element: replace it, or combine with it."""
 
 
 class ScatterElementsOp(RelaxOp, name="scatter_elements", traits=[ext.Pure]):
-    """`data` with each of `updates` at its own place but for `axis`, where `indices` say it.
+    """`data` with each of `updates` written at its own position, except that `indices` gives the index along `axis`.
 
-    `indices` have the rank of `data`, and outside of `axis` at most its sizes; `updates` have their shape.
-    `reduction`: ``update`` replaces elements; ``add``, ``mul``, ``min`` and ``max`` combine with them; ``mean`` gives
-    the mean of the element and all its updates, of integers rounded down. It is ONNX's ScatterElements.
+    `indices` has the rank of `data`, and outside of `axis` at most its sizes; `updates` has the shape of `indices`.
+    `reduction` ``update`` replaces elements; ``add``, ``mul``, ``min`` and ``max`` combine with them; ``mean`` gives
+    the mean of the element and all its updates, rounded down for integers. This is ONNX's ScatterElements.
 
-    Updates are made in row-major order: of several of one place the last one stays. Indices below 0 count from the end;
-    one out of range fails at run time.
+    Updates are applied in row-major order: of several to one position, the last one wins. Negative indices count from
+    the end; an index out of range fails at run time.
 
     Example: ``[1, 2, 3]`` with indices ``[2, 0]`` and updates ``[8, 9]`` gives ``[9, 2, 8]``, with ``add``
     ``[10, 2, 11]``.
@@ -67,11 +67,11 @@ class ScatterElementsOp(RelaxOp, name="scatter_elements", traits=[ext.Pure]):
 
 
 class ScatterNdOp(RelaxOp, name="scatter_nd", traits=[ext.Pure]):
-    """`data` with `updates` at the places that the vectors in the last dimension of `indices` are.
+    """`data` with `updates` at the index vectors in the last dimension of `indices`.
 
-    Such a vector has the indices of the first dimensions of `data`; `updates` have the other dimensions of `indices`,
-    and then those of `data` that are not indexed. `reduction`, the order of updates and what indices mean are as in
-    `scatter_elements`, without ``mean``. It is ONNX's ScatterND.
+    Each vector indexes the first dimensions of `data`; `updates` has the other dimensions of `indices`, followed by
+    those of `data` that are not indexed. `reduction` (without ``mean``), the order of updates and the range of indices
+    are as in `scatter_elements`. This is ONNX's ScatterND.
 
     Example: ``[1, 2, 3]`` with indices ``[[2], [0]]`` and updates ``[8, 9]`` gives ``[9, 2, 8]``.
     """
@@ -96,11 +96,11 @@ class ScatterNdOp(RelaxOp, name="scatter_nd", traits=[ext.Pure]):
 
 
 class IndexPutOp(RelaxOp, name="index_put", traits=[ext.Pure]):
-    """`data` after ``data[i, j, …] = values`` for the tensors of a tuple, which are broadcast against each other.
+    """`data` after ``data[i, j, …] = values`` for the tensors of a tuple, which broadcast against each other.
 
-    `values` broadcast to their common shape and then the dimensions of `data` behind those that are indexed. With
-    `accumulate` they are added to the elements: ``numpy.add.at``. The order of updates and what indices mean are as in
-    `scatter_elements`.
+    `values` broadcasts to their common shape, followed by the dimensions of `data` that are not indexed. With
+    `accumulate`, values are added to the elements, as ``numpy.add.at`` does. The order of updates and the range of
+    indices are as in `scatter_elements`.
 
     Example: ``[1, 2, 3]`` with indices ``([0, 0],)`` and values ``[7, 8]`` gives ``[8, 2, 3]``, and ``[16, 2, 3]`` with
     `accumulate`.
@@ -124,7 +124,7 @@ class IndexPutOp(RelaxOp, name="index_put", traits=[ext.Pure]):
 
 
 def updated(args: OpArgs, data: Tensor, new: Tensor, index: int = 2) -> Tensor:
-    """Info of `data`, the first operand, with new elements, operand `index`, which have its dtype."""
+    """Struct info of `data`, the first operand, updated with operand `index`, which must have its dtype."""
     if data.dtype is not None and new.dtype is not None and data.dtype != new.dtype:
         raise DTypeError(
             f"{args.op}: operand '{args.name_of(index)}' has dtype {new.dtype}, '{args.name_of(0)}' has {data.dtype}; "
@@ -144,7 +144,7 @@ def _check_reduction(args: OpArgs, data: Tensor, known: Sequence[str] = REDUCTIO
 
 
 def _check_broadcasts(args: OpArgs, values: Sequence[Dim | None], whole: Sequence[Dim | None]) -> None:
-    """Raise `ShapeError` unless `values` broadcast to `whole`, so far as both are known."""
+    """Raise `ShapeError` unless `values` broadcasts to `whole`, as far as both are known."""
     shapes = (
         f"operand 'values' has shape {shape_text(values)}, which does not broadcast to {shape_text(whole)}"
     )
@@ -171,7 +171,7 @@ def scatter_elements(
 
 
 def scatter_nd(data: ValueLike, indices: ValueLike, updates: ValueLike, reduction: str = "update") -> Value:
-    """`data` with `updates` at vectors of indices (see `ScatterNdOp`)."""
+    """`data` with `updates` at index vectors (see `ScatterNdOp`)."""
     require_insertion_point("scatter_nd")
     attributes = {"reduction": text_attr(reduction, "scatter_nd: 'reduction'")}
     return create_one(ScatterNdOp, _operands(ScatterNdOp, data, indices, updates), attributes)
@@ -189,6 +189,6 @@ def index_put(
 
 
 def _operands(op: type[RelaxOp], data: ValueLike, indices: ValueLike, updates: ValueLike) -> list[Value]:
-    """A number among `updates` and `data` takes the dtype of the other."""
+    """The operands; a number among `updates` and `data` takes the dtype of the other."""
     old, new = as_values(data, updates, of=op, names=("data", "updates"))
     return [old, as_value(indices), new]

@@ -1,4 +1,4 @@
-"""Choosing between values, element by element: where, clip."""
+"""Elementwise selection: where, clip."""
 
 import math
 from typing import Any
@@ -48,10 +48,10 @@ class WhereOp(RelaxOp, name="where", traits=[ext.Pure]):
 
 
 class ClipOp(RelaxOp, name="clip", traits=[ext.Pure]):
-    """Each element, but not less than `min` nor greater than `max`; ``unit`` is no bound. NaN stays NaN.
+    """Each element clamped to ``min..max``; ``unit`` means no bound. NaN stays NaN.
 
-    Example: ``[-3.0, 0.5, 9.0]`` with min 0.0 and max 6.0 gives ``[0.0, 0.5, 6.0]``. When min is greater than
-    max, every element becomes max.
+    Example: ``[-3.0, 0.5, 9.0]`` with min 0.0 and max 6.0 gives ``[0.0, 0.5, 6.0]``. If min is above max, every element
+    becomes max.
     """
 
     op_pattern = OpPatternKind.ELEMWISE
@@ -96,7 +96,7 @@ def where(condition: Value, x1: ValueLike, x2: ValueLike) -> Value:
 
 
 def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Value:
-    """`x` limited to ``min..max`` (see `ClipOp`). A bound that no value of the dtype breaks has no effect."""
+    """`x` clamped to ``min..max`` (see `ClipOp`). A bound outside the range of the dtype has no effect."""
     require_insertion_point("clip")
     dtype = as_value(x).tensor_info.dtype
     bounds = {"min": bound_attr(dtype, "min", min), "max": bound_attr(dtype, "max", max)}
@@ -104,8 +104,8 @@ def clip(x: Value, min: Scalar | None = None, max: Scalar | None = None) -> Valu
 
 
 def bound_attr(dtype: DType | None, name: str, bound: Scalar | None) -> ir.Attribute:
-    """Bound `name` of a `clip` of a tensor of `dtype` as an attribute: ``unit`` where it has no effect."""
-    if isinstance(bound, Value):  # what a `prim_value` gives
+    """Bound `name` of a `clip` of a tensor of `dtype` as an attribute: ``unit`` if it has no effect."""
+    if isinstance(bound, Value):  # a `prim_value`
         bound = integer(bound, f"clip: {name}")
     if bound is None:
         return ir.UnitAttr.get()
@@ -130,6 +130,6 @@ def bound_attr(dtype: DType | None, name: str, bound: Scalar | None) -> ir.Attri
 
 
 def _bound_type(value: int) -> ir.Type:
-    """``i64``, or ``ui64`` for the values that only uint64 has."""
+    """``i64``, or ``ui64`` for values that only uint64 holds."""
     is_wide = value > np.iinfo(np.int64).max
     return ir.IntegerType.get_unsigned(64) if is_wide else ir.IntegerType.get_signless(64)

@@ -1,8 +1,8 @@
-"""Calls by destination passing that are given the shapes of their results: ``call_tir((n, m), f, [x])``.
+"""Destination-passing calls with the shape of the result as first argument: ``call_tir((n, m), f, [x])``.
 
-It is the order of the first design. A shape is written out, or a value: entries of it that are not known get symbols,
-and an unknown rank is that of the prim func's buffer. A registered function says nothing of ranks: the runtime
-allocates its results.
+This is the argument order of the original Relax design. A shape is written out, or a shape value: its unknown entries
+get symbols, and an unknown rank is taken from the prim func's buffer. A registered function declares no ranks: the
+runtime allocates its results.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim, Expr
 
 RUN_DPS = "relax_mlir.run.call_dps_packed"
-"""The function of the runtime that allocates results of any rank, and has them filled."""
+"""The runtime function that allocates results of any rank and calls the function to fill them."""
 
 ShapeLike: TypeAlias = Value | Sequence[DimLike]
 """A shape written out, or a shape value."""
@@ -49,13 +49,13 @@ def call_tir(
 ) -> Value:
     """Call the prim func `callee` of the module on `args`; `out`: the result's shape and dtype, or several.
 
-    `tir_vars` are integers that the prim func takes after its outputs. An `ExternFunc`, and a name that the module
-    does not have, but that a packed function is registered under, make it a `call_dps_packed`. Returns a tensor, or
-    a tuple of tensors when `out` is a sequence.
+    `tir_vars` are integers that the prim func takes after its outputs. For an `ExternFunc`, and for a name that only a
+    registered packed function has, the call is a `call_dps_packed`. Returns a tensor, or a tuple of tensors if `out` is
+    a sequence.
 
-    The order of the first design is taken, too: ``call_tir(shape, callee, args, tir_vars)``. The shape is a tuple of
-    dimensions or a shape value, or a list of such for several results; the prim func says their dtypes, a registered
-    function's have that of its first tensor.
+    The argument order of the original Relax design is accepted, too: ``call_tir(shape, callee, args, tir_vars)``. The
+    shape is a tuple of dimensions or a shape value, or a list of these for several results. The prim func declares
+    their dtypes; results of a registered function have the dtype of its first tensor argument.
     """
     if isinstance(callee, str | func.FuncOp | ExternFunc):
         return call_with_callee_first(callee, args, out, tir_vars)  # type: ignore[arg-type]  # it checks them
@@ -76,14 +76,14 @@ call_tir_dyn = call_tir
 
 
 def expect_list(name: str, args: object) -> list[Value | StaticArg]:
-    """Raise `ArgumentError` unless arguments are a list or tuple."""
+    """The arguments as a list; raises `ArgumentError` for anything but a list or tuple."""
     if not isinstance(args, list | tuple):
         raise ArgumentError(f"call_tir of '{name}': the arguments are {args!r}, expected a list")
     return list(args)
 
 
 def read_shapes(given: ShapeLike | Sequence[ShapeLike]) -> tuple[list[ShapeLike], bool]:
-    """The shapes of a call's results, and whether there are several; raises `ArgumentError` for anything else."""
+    """The shapes of a call's results, and True if there are several; raises `ArgumentError` for anything else."""
     if isinstance(given, Value):
         return [_shape_value(given)], False
     if not isinstance(given, list | tuple):
@@ -107,7 +107,7 @@ def _shape_value(value: Value) -> Value:
 
 
 def declared_params(target: func.FuncOp) -> list[PrimParam]:
-    """The parameters of a prim func; raises `ArgumentError` where it does not declare them."""
+    """The parameters of a prim func; raises `ArgumentError` if it does not declare them."""
     params = prim_params(target) if PRIM_FUNC in target.attributes else None
     if params is None:
         raise ArgumentError(
@@ -125,7 +125,7 @@ def call_prim_func(
     tir_vars: Sequence[DimLike],
     dtype: str | None = None,
 ) -> Value:
-    """Call a prim func on a tuple; the dtypes of the results are those that it declares, `dtype` if that is given."""
+    """Call a prim func on a tuple; results have the declared dtypes, or `dtype` if given."""
     name = target.name.value
     outs = [param for param in declared_params(target) if param.shape is not None][-len(shapes) :]
     if len(outs) < len(shapes):
@@ -143,7 +143,7 @@ def call_prim_func(
 
 
 def of_declared_dtypes(args: Sequence[Value], params: Sequence[PrimParam]) -> Value:
-    """The tuple of the arguments, each asserted to have the declared dtype where nothing is known of its own."""
+    """The tuple of the arguments; those of unknown dtype are asserted to have the declared one."""
     found = []
     for position, value in enumerate(args):
         info = value.struct_info
@@ -161,7 +161,7 @@ def call_registered(
     args: Sequence[Value | StaticArg],
     dtype: str | DType | None = None,
 ) -> Value:
-    """Call a registered function; `dtype` of its results is that of its first tensor unless given."""
+    """Call a registered function; `dtype` of its results defaults to that of its first tensor argument."""
     if dtype is None:
         infos = [arg.struct_info for arg in args if isinstance(arg, Value)]
         dtype = next((info.dtype for info in infos if isinstance(info, Tensor) and info.dtype), None)
@@ -190,7 +190,7 @@ def _call_of_unknown_ranks(
 
 
 def _known(shape: ShapeLike, rank: int | None) -> tuple[Dim | None, ...]:
-    """The dimensions of a shape; entries of a value that are not known get symbols, `rank` where not even that is."""
+    """The dimensions of a shape; unknown entries of a value get symbols, and an unknown rank is `rank`."""
     if not isinstance(shape, Value):
         return tuple(as_dim(dim) for dim in shape)
     if shape.struct_info == Shape() and rank is not None:
@@ -206,7 +206,7 @@ def _result(infos: Sequence[Tensor], several: bool) -> StructInfo:
 
 
 def values_of(args: Sequence[Value | StaticArg]) -> list[Value]:
-    """The arguments of a prim func: values; integers are made some. Raises `ArgumentError` for other literals."""
+    """The arguments of a prim func as values, including integers. Raises `ArgumentError` for other literals."""
     found = []
     for position, arg in enumerate(args):
         if isinstance(arg, int | Expr) and not isinstance(arg, bool):

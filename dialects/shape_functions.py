@@ -1,4 +1,4 @@
-"""Shapes that functions compute at run time: used as shapes of results, and compared."""
+"""Shapes computed at run time: as shapes of results, and in comparisons."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from relax_mlir.symbolic import Dim
 
 
 class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure, KeptAtR1, KeptInExplicitMemory]):
-    """Whether two shape values are equal, rank and dimensions: a bool tensor of rank 0.
+    """True if two shape values have equal rank and dimensions: a rank-0 bool tensor.
 
     Example: ``(n, 4)`` and ``(n, 5)`` give false.
     """
@@ -34,14 +34,14 @@ class ShapeEqualOp(RelaxOp, name="shape_equal", traits=[ext.Pure, KeptAtR1, Kept
 
 
 def shape_equal(a: Value, b: Value) -> Value:
-    """Whether two shape values are equal (see `ShapeEqualOp`)."""
+    """True if two shape values are equal (see `ShapeEqualOp`)."""
     return create_one(ShapeEqualOp, [a, b])
 
 
 def bind_shape(shape: Value) -> Value:
-    """`shape` with a name for every value: symbols that nothing else has, bound by a `match_shape`, where it has none.
+    """`shape` with fresh symbols for its unknown entries, bound by a `match_shape`; unchanged if there are none.
 
-    A shape of unknown rank stays as it is.
+    A shape of unknown rank is unchanged.
     """
     require_insertion_point("bind_shape")
     expect("bind_shape: 'shape'", shape, Value, "a shape value")
@@ -58,7 +58,7 @@ def bind_shape(shape: Value) -> Value:
 
 
 def _bound_before(shape: Value) -> Value | None:
-    """The result of a `match_shape` of `shape` that is visible at the insertion point, if there is one."""
+    """The result of a `match_shape` of `shape` that is visible at the insertion point, or None."""
     visible = [require_insertion_point("bind_shape").block]
     while (owner := visible[-1].owner.operation).parent is not None:
         visible.append(owner.block)
@@ -72,10 +72,10 @@ def _bound_before(shape: Value) -> Value | None:
 
 
 def shaped(shape: Value, dtype: str | DType = "float32") -> Tensor:
-    """The info of a tensor whose shape is the value `shape`, for the results of calls.
+    """Struct info of a tensor whose shape is the value `shape`, for the results of calls.
 
-    ``R.call_tir("f", [x], R.shaped(shape, "float32"))``, where `shape` may come from a packed function. Values of
-    it that have no name yet get one (see `bind_shape`). Raises `ShapeError` where even the rank is unknown.
+    ``R.call_tir("f", [x], R.shaped(shape, "float32"))``, where `shape` may come from a packed function. Its unknown
+    entries get symbols (see `bind_shape`). Raises `ShapeError` if the rank is unknown.
     """
     info = bind_shape(shape).struct_info
     assert isinstance(info, Shape)
@@ -89,9 +89,9 @@ def shaped(shape: Value, dtype: str | DType = "float32") -> Tensor:
 def ewise_add(x1: Value, x2: Value) -> Value:
     """``x1 + x2`` of two tensors of the same shape, without broadcasting.
 
-    A dimension that is not provably the same in both is matched: the tensor that is known less gets the shape of the
-    other by a `match_shape`, which raises `ShapeError` at run time where they differ, and from which the pass
-    ``refine-shapes`` learns what made it. The rank of one of them must be known.
+    If a dimension is not provably equal in both, the tensor with fewer known dimensions gets the shape of the other by
+    a `match_shape`. It raises `ShapeError` at run time if they differ, and the pass ``refine-shapes`` propagates it to
+    the producer. The rank of one of them must be known.
     """
     require_insertion_point("ewise_add")
     for name, value in (("x1", x1), ("x2", x2)):
@@ -109,7 +109,7 @@ def _unknowns(info: Tensor) -> float:
 
 
 def _like(value: Value, other: Value) -> Value:
-    """`value`, matched to the shape and dtype of `other` where they are not known to be the same."""
+    """`value`, matched to the shape and dtype of `other` unless they are known to be equal."""
     info, wanted = value.tensor_info, other.tensor_info
     shape = wanted.shape
     assert shape is not None

@@ -34,7 +34,7 @@ class SizeOp(RelaxOp, name="size", traits=[ext.Pure]):
 
 
 class TensorToShapeOp(RelaxOp, name="tensor_to_shape", traits=[ext.Pure, *EVERY_FORM, ReadsTensors]):
-    """The elements of an int64 vector as a shape, whose values `match_shape` gives symbols.
+    """The elements of an int64 vector as a shape; a `match_shape` of it binds symbols to them.
 
     A negative element is a `ShapeError` at run time. Example: ``[2, 3]`` gives the shape ``(2, 3)``.
     """

@@ -1,4 +1,4 @@
-"""Windows of signals: hamming_window."""
+"""Window functions of signal processing: hamming_window."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from relax_mlir.mlir import ext, ir
 
 
 class HammingWindowOp(RelaxOp, name="hamming_window", traits=[ext.Pure]):
-    """``alpha - beta * cos(2 * pi * i / n)`` for i from 0 to `window_size`, left out, in floats of `dtype`.
+    """``alpha - beta * cos(2 * pi * i / n)`` for i in 0..`window_size`, exclusive, in floats of `dtype`.
 
-    `n` is `window_size`, or, if not `periodic`, one less. A window of one element is 1. Example: size 3, periodic,
-    0.5 and 0.5 give ``[0.0, 0.75, 0.75]``.
+    `n` is `window_size`, or one less if not `periodic`. A window of one element is 1. Example: size 3, periodic, 0.5
+    and 0.5 give ``[0.0, 0.75, 0.75]``.
     """
 
     window_size: ir.StringAttr | ir.IntegerAttr
@@ -51,7 +51,7 @@ def hamming_window(
     beta: float = 0.46,
     dtype: str | DType = "float32",
 ) -> Value:
-    """A window of cosines (see `HammingWindowOp`)."""
+    """A Hamming window (see `HammingWindowOp`)."""
     require_insertion_point("hamming_window")
     what = "hamming_window: "
     attributes = {

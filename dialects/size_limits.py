@@ -1,4 +1,4 @@
-"""What no shape may exceed: sizes that 64 bits count, ranks that memory holds."""
+"""Limits of shapes: 64-bit sizes in bytes, and ranks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from relax_mlir.error import ShapeError
 
 MAX_BYTES = 2**63 - 1
-"""What a tensor may have: sizes and offsets are 64-bit integers."""
+"""Maximum size of a tensor in bytes: sizes and offsets are 64-bit integers."""
 
 MAX_RANK = 1024
-"""How many dimensions of which nothing is known may be asked for by their number."""
+"""Maximum rank that can be given as a number, without dimensions."""
 
 
 def check_bytes(dims: Iterable[object], itemsize: int, text: Callable[[], str]) -> None:
-    """Raise `ShapeError` if the dimensions that are numbers, without those of length 0, make too large a tensor."""
+    """Raise `ShapeError` if the static dimensions, except those of size 0, exceed `MAX_BYTES`."""
     size = itemsize
     for dim in dims:
         if isinstance(dim, int) and dim > 1:
@@ -24,7 +24,7 @@ def check_bytes(dims: Iterable[object], itemsize: int, text: Callable[[], str]) 
 
 
 def unknown_dims(what: str, ndim: int) -> tuple[None, ...]:
-    """As many unknown dimensions; raises `ShapeError` for a number that is no rank."""
+    """`ndim` unknown dimensions; raises `ShapeError` for an invalid rank."""
     if not 0 <= ndim <= MAX_RANK:
         raise ShapeError(f"{what}: ndim is {ndim}, expected 0 to {MAX_RANK}")
     return (None,) * ndim

@@ -1,4 +1,4 @@
-"""Slices that are replaced: slice_scatter."""
+"""Replacement of slices: slice_scatter."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ from relax_mlir.symbolic import Dim
 
 
 class SliceScatterOp(RelaxOp, name="slice_scatter", traits=[ext.Pure]):
-    """`input` with `src` in the place of the slice ``start:end:step`` along `axis`.
+    """`input` with the slice ``start:end:step`` along `axis` replaced by `src`.
 
-    `start` and `end` are integers or expressions of symbols, with Python's meaning of negative and large positions;
-    `step` is 1 or more. `src` has the shape of the slice.
+    `start` and `end` are integers or symbolic expressions, with negative and large bounds as in Python; `step` is 1 or
+    more. `src` has the shape of the slice.
 
     Example: ``[1, 2, 3, 4]`` with src ``[8, 9]``, start 0, end 4, step 2 gives ``[8, 2, 9, 4]``.
     """
@@ -58,7 +58,7 @@ class SliceScatterOp(RelaxOp, name="slice_scatter", traits=[ext.Pure]):
 
 
 def replaced_slice(args: OpArgs, size: Dim | None) -> Slice | None:
-    """The slice of a dimension of `size` that is replaced; None where that is unknown."""
+    """The slice of a dimension of `size` that is replaced; None if the size is unknown."""
     ends: list[Dim] = []
     for name in ("start", "end"):
         found = list(dims_in(args.attrs[name]))
@@ -72,9 +72,9 @@ def replaced_slice(args: OpArgs, size: Dim | None) -> Slice | None:
 def slice_scatter(
     input_tensor: ValueLike, src: ValueLike, start: DimLike, end: DimLike, step: int = 1, axis: int = 0
 ) -> Value:
-    """`input_tensor` with `src` in the place of a slice along `axis` (see `SliceScatterOp`).
+    """`input_tensor` with a slice along `axis` replaced by `src` (see `SliceScatterOp`).
 
-    Where it is not known whether `src` is as long as the slice, a `match_shape` checks it at run time.
+    If the size of `src` is not known to be that of the slice, a `match_shape` checks it at run time.
     """
     require_insertion_point("slice_scatter")
     whole, new = as_values(input_tensor, src, of=SliceScatterOp)
@@ -88,7 +88,7 @@ def slice_scatter(
 
 
 def _matched(whole: Value, src: Value, attributes: dict[str, ir.Attribute]) -> Value:
-    """`src`, matched with the length of the slice if that is not known to be another one."""
+    """`src`, matched with the size of the slice unless that is known to differ."""
     infos = [whole.struct_info, src.struct_info]
     if not all(isinstance(info, Tensor) and info.shape for info in infos):
         return src

@@ -8,18 +8,18 @@ from relax_mlir import symbolic
 from relax_mlir.symbolic import Dim
 
 TO_THE_END = frozenset({2**31 - 1, 2**63 - 1})
-"""Positions by which programs mean "to the end"."""
+"""Bounds by which programs mean "to the end"."""
 
 TO_THE_START = frozenset({-(2**31), -(2**31) + 1, -(2**63), -(2**63) + 1})
-"""Positions by which programs mean "to the start", with negative strides."""
+"""Bounds by which programs mean "to the start", with negative strides."""
 
 _LONGEST = 2**62
-"""No dimension is longer. A longer stride takes one element; to round up a division by it would pass 64 bits."""
+"""Upper limit of dimensions. A longer stride selects one element; dividing by it rounded up would overflow 64 bits."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Elements ``begin``, ``begin + stride``, …, `size` of them, of one dimension."""
+    """The `size` elements ``begin``, ``begin + stride``, … of one dimension."""
 
     begin: Dim
     stride: int
@@ -27,10 +27,10 @@ class Slice:
 
 
 def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool = False) -> Slice:
-    """What ``[begin:end:stride]`` takes of a dimension of `size`, as Python's ``slice.indices`` says.
+    """The slice ``[begin:end:stride]`` of a dimension of `size`, as by Python's ``slice.indices``.
 
-    Expressions whose sign is not provable get a formula that holds for both. `inbound`: the positions are
-    taken to lie in the dimension, after negative integers have been counted from its end.
+    A bound whose sign is not provable gets a formula for both signs. `inbound`: assume that the bounds are in range,
+    after adding the size to negative integers.
     """
     low: Dim = 0 if stride > 0 else -1
     high = size if stride > 0 else size - 1
@@ -41,7 +41,7 @@ def resolve_slice(begin: Dim, end: Dim, stride: int, size: Dim, *, inbound: bool
         return low if position in TO_THE_START else _from_end(position, size, inbound=inbound)
 
     first, last = resolved(begin), resolved(end)
-    # Each is clamped on the side where it would add elements; beyond the other side there are none anyway.
+    # Each bound is clamped on the side where it would add elements; beyond the other side there are none.
     if stride > 0:
         first, last = (
             (first, last) if inbound else (symbolic.maximum(first, low), symbolic.minimum(last, high))

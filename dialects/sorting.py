@@ -1,4 +1,4 @@
-"""Elements in order: sort, argsort, topk."""
+"""Sorting: sort, argsort, topk."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from relax_mlir.error import ArgumentError, DTypeError, ShapeError
 from relax_mlir.mlir import ext, ir
 
 RETURNED = ("both", "values", "indices")
-"""What `topk` gives."""
+"""The values of `ret_type` of `topk`."""
 
 
 class SortOp(RelaxOp, name="sort", traits=[ext.Pure]):
-    """The elements of `data` along `axis` in ascending order, or in descending order; NaN counts as the greatest.
+    """The elements of `data` along `axis` in ascending or descending order; NaN counts as the maximum.
 
     Example: ``[3, 1, 2]`` gives ``[1, 2, 3]``.
     """
@@ -36,7 +36,7 @@ class SortOp(RelaxOp, name="sort", traits=[ext.Pure]):
 class ArgsortOp(RelaxOp, name="argsort", traits=[ext.Pure]):
     """The indices of the elements of `data` along `axis` in the order of `sort`, as integers of `dtype`.
 
-    Of equal elements, the one that comes first in `data` comes first. Example: ``[3, 1, 2]`` gives ``[1, 2, 0]``.
+    The sort is stable. Example: ``[3, 1, 2]`` gives ``[1, 2, 0]``.
     """
 
     data: ext.Operand[Any]
@@ -52,11 +52,11 @@ class ArgsortOp(RelaxOp, name="argsort", traits=[ext.Pure]):
 
 
 class TopkOp(RelaxOp, name="topk", traits=[ext.Pure]):
-    """The `k` greatest elements of `data` along `axis`, or the least with `largest` false, the best first.
+    """The `k` largest elements of `data` along `axis`, or the smallest with `largest` false, the best first.
 
-    `ret_type`: ``both`` gives a tuple of the elements and their indices of `dtype`; ``values`` and ``indices`` give
-    one of them. `k` of 0 or less, or more than there are elements, gives all of them. Of equal elements, the one that
-    comes first in `data` comes first; NaN counts as the greatest.
+    `ret_type` ``both`` gives a tuple of the elements and their indices of `dtype`; ``values`` and ``indices`` give one
+    of these. `k` of 0 or less, or above the number of elements, means all. Equal elements keep their order; NaN counts
+    as the maximum.
 
     Example: ``[3, 1, 2]`` with k 2 gives ``[3, 2]`` and ``[0, 2]``.
     """
@@ -85,7 +85,7 @@ class TopkOp(RelaxOp, name="topk", traits=[ext.Pure]):
 
 
 def _sortable(args: OpArgs) -> Tensor:
-    """The operand, which has the axis."""
+    """The operand, after checking that it has the axis."""
     data = args.tensor(0)
     if data.ndim == 0:
         raise ShapeError(f"{args.op}: operand 'data' is {data}, expected at least one dimension")
@@ -102,7 +102,7 @@ def _integers(args: OpArgs) -> DType:
 
 
 def sort(data: ValueLike, axis: int = -1, descending: bool = False) -> Value:
-    """The elements of `data` along `axis` in order (see `SortOp`)."""
+    """The elements of `data` sorted along `axis` (see `SortOp`)."""
     require_insertion_point("sort")
     attributes = {
         "axis": int_attr(axis, "sort: 'axis'"),
@@ -130,7 +130,7 @@ def topk(
     largest: bool = True,
     dtype: str | DType = "int32",
 ) -> Value:
-    """The `k` greatest or least elements of `data` along `axis` (see `TopkOp`)."""
+    """The `k` largest or smallest elements of `data` along `axis` (see `TopkOp`)."""
     require_insertion_point("topk")
     attributes = {
         "k": int_attr(k, "topk: 'k'"),

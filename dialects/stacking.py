@@ -1,4 +1,4 @@
-"""Tensors side by side along new dimensions: stack, meshgrid, outer."""
+"""Tensors combined along new dimensions: stack, meshgrid, outer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from relax_mlir.symbolic import Dim
 
 
 class StackOp(RelaxOp, name="stack", traits=[ext.Pure]):
-    """Tensors of one shape, a tuple, along a new dimension that is `axis` of the result.
+    """Tensors of equal shape, in a tuple, joined along a new dimension, which is `axis` of the result.
 
     Example: ``[1, 2]`` and ``[3, 4]`` along axis 1 give ``[[1, 3], [2, 4]]``.
     """
@@ -53,9 +53,9 @@ class StackOp(RelaxOp, name="stack", traits=[ext.Pure]):
 
 
 class MeshgridOp(RelaxOp, name="meshgrid", traits=[ext.Pure]):
-    """For each tensor of a tuple, of rank 1 or 0, its elements along its own dimension of the grid of all.
+    """For each tensor of a tuple, of rank 1 or 0, its elements along its dimension of the common grid.
 
-    `indexing`: ``ij`` orders the dimensions as the tensors; ``xy`` swaps the first two, as NumPy's default.
+    `indexing` ``ij`` orders the dimensions like the tensors; ``xy`` swaps the first two, as NumPy's default.
     Example: ``[1, 2]`` and ``[3, 4, 5]`` give ``[[1, 1, 1], [2, 2, 2]]`` and ``[[3, 4, 5], [3, 4, 5]]``.
     """
 
@@ -81,7 +81,7 @@ class MeshgridOp(RelaxOp, name="meshgrid", traits=[ext.Pure]):
 
 
 def grid_order(args: OpArgs, count: int) -> list[int]:
-    """Which tensor's dimension each one of the grid is."""
+    """The index of the tensor of each grid dimension."""
     indexing = args.str_attr("indexing")
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f"{args.op}: indexing is '{indexing}', expected ij or xy")
@@ -92,7 +92,7 @@ def grid_order(args: OpArgs, count: int) -> list[int]:
 
 
 class OuterOp(RelaxOp, name="outer", traits=[ext.Pure]):
-    """All products of an element of the vector `x1` and one of the vector `x2`.
+    """The outer product: all products of an element of the vector `x1` and one of the vector `x2`.
 
     Example: ``[1, 2]`` and ``[3, 4]`` give ``[[3, 4], [6, 8]]``.
     """
@@ -114,7 +114,7 @@ class OuterOp(RelaxOp, name="outer", traits=[ext.Pure]):
 
 
 def _common_dtype(args: OpArgs, tensors: Sequence[Tensor]) -> DType | None:
-    """The one dtype of all tensors whose dtype is known."""
+    """The common dtype of all tensors of known dtype."""
     dtype: DType | None = None
     for tensor in tensors:
         if dtype is not None and tensor.dtype is not None:
@@ -124,7 +124,7 @@ def _common_dtype(args: OpArgs, tensors: Sequence[Tensor]) -> DType | None:
 
 
 def stack(tensors: Value | Sequence[ValueLike], axis: int = 0) -> Value:
-    """`tensors` (a sequence, or a tuple value) along a new dimension (see `StackOp`)."""
+    """`tensors` (a sequence, or a tuple value) joined along a new dimension (see `StackOp`)."""
     require_insertion_point("stack")
     return create_one(
         StackOp, [tuple_of("stack", tensors, "tensors")], {"axis": int_attr(axis, "stack: 'axis'")}
@@ -139,5 +139,5 @@ def meshgrid(tensors: Value | Sequence[ValueLike], indexing: str = "ij") -> Valu
 
 
 def outer(x1: ValueLike, x2: ValueLike) -> Value:
-    """All products of elements of two vectors (see `OuterOp`)."""
+    """The outer product of two vectors (see `OuterOp`)."""
     return create_one(OuterOp, as_values(x1, x2, of=OuterOp))

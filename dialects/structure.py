@@ -109,7 +109,7 @@ class PrimValueOp(RelaxOp, name="prim_value", traits=[ext.Pure, *EVERY_FORM, IsT
 
 
 def integer_of(value: ir.Attribute) -> symbolic.Dim:
-    """What the attribute of a `relax.prim_value` says; as a value, unlike a dimension, an integer may be negative."""
+    """The value in the attribute of a `relax.prim_value`; unlike a dimension, the integer may be negative."""
     if isinstance(value, ir.IntegerAttr):
         return int(value.value)
     dim = dims_from_attr(ir.ArrayAttr.get([value], context=value.context))[0]
@@ -130,13 +130,13 @@ class ShapeOfOp(RelaxOp, name="shape_of", traits=[ext.Pure, *EVERY_FORM, IsTrans
 
 
 class MatchShapeOp(RelaxOp, name="match_shape", traits=[*EVERY_FORM, IsTransparent, PassesOn]):
-    """Bind the symbols of `pattern` that appear for the first time to the dimensions of `input`, assert the others.
+    """Bind the symbols of `pattern` that occur for the first time to the dimensions of `input`, and assert the others.
 
-    `input` is a tensor, a shape value, an integer, whose pattern has one entry, or an object, which must be a tensor
-    then; the result is the same value, now known to have that shape. At run time a rank or dimension that does not
-    fit raises `ShapeError`, and so does a negative integer for a symbol. `result_dtype` gives a tensor of unknown
-    dtype one (checked at run time); ``unit`` leaves it. The op may stand in a dataflow block, but stays where nothing
-    uses its result: it asserts, and others use its symbols.
+    `input` is a tensor, a shape value, an integer (whose pattern has one entry), or an object, which must be a tensor
+    at run time. The result is the same value, with that shape. At run time a rank or dimension that does not match
+    raises `ShapeError`, and so does a negative integer for a symbol. `result_dtype` gives a tensor of unknown dtype a
+    dtype, which is checked at run time; ``unit`` keeps it unknown. The op may be in a dataflow block, but is not
+    removed if its result is unused: it asserts, and defines symbols.
     """
 
     input: ext.Operand[Any]
@@ -195,9 +195,9 @@ def _check_match(
 
 
 TUPLE = "builtin.unrealized_conversion_cast"
-"""The op that makes a tuple of values: IRDL gives all operands of a variadic group one type, this op does not.
+"""The op that creates a tuple. It is upstream's, since IRDL requires one type for all operands of a variadic group.
 
-For the same reason ops that take a list of values (calls, `concat`) take one tuple, as in Relax itself.
+For the same reason, ops that take a list of values (calls, `concat`) take one tuple, as in Relax itself.
 """
 
 
@@ -206,7 +206,7 @@ class TupleGetItemOp(
     name="tuple_get_item",
     traits=[ext.Pure, *EVERY_FORM, HoldsFunctionValues, IsInstant, IsTransparent, WrittenInside],
 ):
-    """Field `index` of a tuple, counted from 0."""
+    """Field `index` of a tuple, from 0."""
 
     tuple_value: ext.Operand[Any]
     index: ir.IntegerAttr
@@ -242,11 +242,11 @@ class DataflowOp(RelaxOp, name="dataflow", traits=[IsStatement, KeptAtR1, Outsid
 
     @classmethod
     def check(cls, args: OpArgs, results: Sequence[StructInfo]) -> None:
-        """The result is checked against the terminator by `verify_region_invariants`."""
+        """Accept any result; `verify_region_invariants` checks it against the terminator."""
 
     @staticmethod
     def verify_region_invariants(op: Any) -> bool:  # noqa: ANN401 - called by the bindings with the op's own view
-        """Called by MLIR's verifier after the ops of the body have been verified."""
+        """Verify the op after the ops of its body; called by MLIR's verifier."""
         try:
             with symbolic.assuming(bounds_around(op.operation)):
                 _check_dataflow(op.operation)
@@ -276,11 +276,11 @@ def _check_dataflow(op: ir.Operation) -> None:
 
 
 INTEGER_OPS = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.floordivsi", "arith.cmpi"})
-"""Arithmetic of integers as values, which is upstream's."""
+"""Upstream ops that compute integer values."""
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """True for ops that a dataflow block may hold: Relax's pure ops, and constants of arith and index."""
+    """True for ops allowed in a dataflow block: Relax's pure ops, and constants of arith and index."""
     name = op.name
     if name.startswith("relax."):
         return not has_trait(op, HasEffect, OutsideDataflow)
@@ -294,8 +294,8 @@ def constant(
 ) -> Value:
     """Emit a constant. A C-contiguous array is referenced, not copied: do not change it afterwards.
 
-    `dtype` converts; without it Python floats are float32, ints int64, bools bool. `name`: what it is called in
-    printed modules.
+    `dtype` converts the value; by default, Python floats become float32, ints int64 and bools bool. `name` is the name
+    in printed modules.
     """
     require_insertion_point("constant")
     if isinstance(value, bool | int | float):
@@ -350,7 +350,7 @@ def shape_of(x: Value) -> Value:
 
 
 def match_shape(value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
-    """`value` (tensor, shape or integer), known from here on to have the shape `pattern`; see `MatchShapeOp`."""
+    """`value` (a tensor, shape or integer) with the shape `pattern` from here on; see `MatchShapeOp`."""
     require_insertion_point("match_shape")
     expect("match_shape: 'pattern'", pattern, list | tuple, "a list or tuple of dimensions")
     result_dtype = ir.UnitAttr.get() if dtype is None else ir.TypeAttr.get(dtypes.dtype(dtype).element_type())
@@ -367,14 +367,14 @@ def make_tuple(*fields: Value) -> Value:
 
 
 def pack(fields: Sequence[ir.Value], location: ir.Location) -> ir.Value:
-    """A tuple of SSA values without a name, made at the current insertion point."""
+    """An unnamed tuple of SSA values, created at the current insertion point."""
     tuple_type = ir.TupleType.get_tuple([field.type for field in fields])
     packed = ir.Operation.create(TUPLE, results=[tuple_type], operands=list(fields), loc=unnamed(location))
     return packed.results[0]
 
 
 def unpack(value: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
-    """The fields of a tuple, of the given types: read off the op that made it where that is at hand."""
+    """The fields of a tuple, of the given types: the operands of a `tuple` op, otherwise extracted fields."""
     defining = defining_op(value)
     if defining is not None and defining.name == TUPLE:
         return list(defining.operands)

@@ -1,4 +1,4 @@
-"""Which attributes of Relax ops hold dimensions: their symbols are replaced together with those of types."""
+"""Attributes of Relax ops that hold dimensions, whose symbols are substituted together with those of types."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _names() -> dict[str, tuple[str, ...]]:
 
 
 def dim_attribute_names(op: ir.Operation) -> tuple[str, ...]:
-    """The attributes of `op` that are a dimension, or a list of dimensions, whether it has them or not."""
+    """The names of the attributes of `op` that hold dimensions or lists of them, present or not."""
     return _names().get(op.name, ())
 
 
 def dim_attributes(op: ir.Operation) -> Iterator[tuple[str, list[Dim | None]]]:
-    """Name and dimensions of each attribute of `op` that holds some; floats and ``unit`` are none."""
+    """Name and dimensions of each attribute of `op` that holds some; floats and ``unit`` are skipped."""
     for name in dim_attribute_names(op):
         if name in op.attributes:
             yield name, list(dims_in(op.attributes[name]))
@@ -43,7 +43,7 @@ def dims_in(attribute: ir.Attribute) -> Iterator[Dim | None]:
 
 
 def _dim(text: str) -> Dim | None:
-    """A dimension, or a position, which may be negative."""
+    """A dimension, or a bound of a slice, which may be negative."""
     return as_dim(text) if text == UNKNOWN else symbolic.parse(text)
 
 

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch, which need not be installed, as NumPy arrays."""
+"""PyTorch tensors as NumPy arrays, without requiring PyTorch to be installed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from relax_mlir.dialects import dtypes
 
 
 def is_torch(item: Any) -> bool:  # noqa: ANN401 - any Python object
-    """Whether `item` is a tensor of PyTorch."""
+    """True if `item` is a PyTorch tensor."""
     return type(item).__module__.partition(".")[0] == "torch" and hasattr(item, "detach")
 
 
 def from_torch(item: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - a tensor of PyTorch
-    """A tensor of PyTorch as an array."""
+    """A PyTorch tensor as an array."""
     host = item.detach().cpu().contiguous().resolve_conj().resolve_neg()
     if str(host.dtype) != "torch.bfloat16":
         return np.asarray(host.numpy())

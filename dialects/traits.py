@@ -1,7 +1,7 @@
-"""What is true of all ops of a class, said once on the class, for passes to ask.
+"""Traits: properties of op classes (view-like, side-effecting, legal at a level) that passes query.
 
-A trait stands in the class's list of traits, beside those of MLIR (``traits=[ext.Pure, IsView]``); ops that upstream
-dialects define have theirs in `UPSTREAM`. Nothing of a trait reaches MLIR.
+A class lists its traits together with MLIR's (``traits=[ext.Pure, IsView]``); ops of upstream dialects have theirs in
+`UPSTREAM`. These traits are not registered with MLIR.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class OpTrait:
 
     @staticmethod
     def attach(op_name: str) -> None:
-        """Called by the bindings when the dialect is loaded; there is nothing to tell MLIR."""
+        """Do nothing; the bindings call this when the dialect is loaded."""
 
 
 class IsView(OpTrait):
@@ -25,7 +25,7 @@ class IsView(OpTrait):
 
 
 class IsLoop(OpTrait):
-    """The op runs its regions several times, and carries values from one to the next."""
+    """The op runs its regions repeatedly, with loop-carried values."""
 
 
 class IsConditional(OpTrait):
@@ -33,15 +33,15 @@ class IsConditional(OpTrait):
 
 
 class EndsBlock(OpTrait):
-    """The op ends a block of a Relax function, and hands its operands on."""
+    """The op is a terminator of a block in a Relax function, and passes its operands on."""
 
 
 class HasEffect(OpTrait):
-    """The op acts, or may act: it runs in the order of the program, and is never dropped, merged or repeated."""
+    """The op may have side effects: it keeps its place in program order, and is never removed, merged or repeated."""
 
 
 class OutsideDataflow(OpTrait):
-    """The op may not stand in a dataflow block, though it only computes."""
+    """The op is not allowed in a dataflow block, although it has no effects."""
 
 
 class CallsFunction(OpTrait):
@@ -53,11 +53,11 @@ class CallsPacked(OpTrait):
 
 
 class InvokesClosure(OpTrait):
-    """The op calls the function value that is its first operand."""
+    """The op calls the function value in its first operand."""
 
 
 class CapturesTensors(OpTrait):
-    """The operands may be held beyond the op, by a packed function or by the caller."""
+    """The operands may be retained after the op, by a packed function or by the caller."""
 
 
 class ReadsTensors(OpTrait):
@@ -65,11 +65,11 @@ class ReadsTensors(OpTrait):
 
 
 class EndsLife(OpTrait):
-    """The op ends the life of the memory that it is given."""
+    """The op ends the lifetime of the memory in its operand."""
 
 
 class OnMemory(OpTrait):
-    """The op works on storages and on tensors in them, or on the shape heap: the forms of the virtual machine."""
+    """The op works on storages and tensors in them, or on the shape heap: the forms of the virtual machine."""
 
 
 class HasDestination(OpTrait):
@@ -77,59 +77,59 @@ class HasDestination(OpTrait):
 
 
 class TakesOwnership(OpTrait):
-    """The results are memory that nothing else holds."""
+    """The results are in memory that nothing else references."""
 
 
 class IsTransparent(OpTrait):
-    """The op writes to no tensor that a prim func may read: calls of these may move past it."""
+    """The op writes to no tensor that a prim func may read: calls of prim funcs may move past it."""
 
 
 class IsInstant(OpTrait):
-    """The op takes no time, whatever the sizes."""
+    """The op takes negligible time, regardless of sizes."""
 
 
 class MultipliesMatrices(OpTrait):
-    """The kernel of the op is a matrix product, or has matrix products in it."""
+    """The kernel of the op is or contains a matrix product."""
 
 
 class IsAttention(OpTrait):
-    """The kernel of the op is that of attention."""
+    """The kernel of the op is attention."""
 
 
 class PassesOn(OpTrait):
-    """The results are the operands, with more known of them; names of unknown dimensions gain them nothing."""
+    """The results are the operands with more precise struct info; the op gains nothing from named dimensions."""
 
 
 class SizedByData(OpTrait):
-    """How large the result is depends on elements of operands; native code finds it out where it knows their shapes."""
+    """The result size depends on elements of operands; native code determines it, given operands of known shape."""
 
 
 class OnFunctionValues(OpTrait):
-    """The op makes or calls a function as a value; `lambda-lift` and `specialize-closures` replace it."""
+    """The op creates or calls a function value; `lambda-lift` and `specialize-closures` replace it."""
 
 
 class HoldsFunctionValues(OpTrait):
-    """The result may be, or hold, a function value; without uses the op is dropped with it."""
+    """The result may be or contain a function value; the op is removed with it if unused."""
 
 
 class CopiedIntoFunctions(OpTrait):
-    """`lambda-lift` makes the op anew inside a lifted function, rather than passing its result to it."""
+    """`lambda-lift` clones the op into a lifted function, instead of passing its result."""
 
 
 class ListsArguments(OpTrait):
-    """The script writes the fields of the tuple operand one by one, as arguments."""
+    """The script form lists the fields of the tuple operand as arguments."""
 
 
 class WrittenInside(OpTrait):
-    """The script writes the op inside the expression that uses it: it reads better there."""
+    """The script form inlines the op into the expression that uses it."""
 
 
 class IsStatement(OpTrait):
-    """The script writes the op as a statement, never inside an expression."""
+    """The script form writes the op as a statement, never inside an expression."""
 
 
 class KeptAtR1(OpTrait):
-    """Legal at level R1: structure, calls, and views, which cost nothing after shape lowering."""
+    """Legal at level R1: structure, calls, and views, which are free after shape lowering."""
 
 
 class KeptInExplicitMemory(OpTrait):
@@ -141,7 +141,7 @@ class KeptInShapeHeap(OpTrait):
 
 
 EVERY_FORM: tuple[type[OpTrait], ...] = (KeptAtR1, KeptInExplicitMemory, KeptInShapeHeap)
-"""The traits of structure that level R1 and the forms of the virtual machine have in common."""
+"""The legality traits of ops that are allowed at level R1 and in all forms of the virtual machine."""
 
 UPSTREAM: dict[str, tuple[type[OpTrait], ...]] = {
     "arith.cmpi": (WrittenInside,),
@@ -169,7 +169,7 @@ UPSTREAM: dict[str, tuple[type[OpTrait], ...]] = {
 
 
 def ops_with(*traits: type[OpTrait]) -> frozenset[str]:
-    """The names of all ops that have one of some traits."""
+    """The names of all ops with at least one of the traits."""
     return _ops_with(frozenset(traits))
 
 
@@ -181,5 +181,5 @@ def _ops_with(traits: frozenset[type[OpTrait]]) -> frozenset[str]:
 
 
 def has_trait(op: ir.Operation, *traits: type[OpTrait]) -> bool:
-    """Whether an op has one of some traits."""
+    """True if an op has at least one of the traits."""
     return op.name in ops_with(*traits)

@@ -1,4 +1,4 @@
-"""Transposed convolutions of one to three dimensions: each element adds a kernel, times itself, to the result."""
+"""Transposed convolutions over one to three dimensions: each element adds a scaled kernel to the result."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,13 +68,13 @@ class Conv1dTransposeOp(TransposedConvolutionOp, name="nn_conv1d_transpose", tra
 class Conv2dTransposeOp(TransposedConvolutionOp, name="nn_conv2d_transpose", traits=[ext.Pure]):
     """The transposed convolution of images `data` with the kernels `weight`.
 
-    Element ``[n, i, y, x]`` of `data` adds, for all ``o, u, v``, itself times ``weight[i, o, u, v]`` to element
-    ``[n, o, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]`` of the result, which has
-    ``(h - 1)*strides[0] - top - bottom + (kernel - 1)*dilation[0] + output_padding[0] + 1`` rows, and so on. The
-    channels are cut into `groups` of neighbours: those of `data` add to as many channels of the result as `weight` has
-    outputs. `padding` is top, left, bottom, right. The layouts are orders of the letters of ``NCHW`` and ``IOHW``.
-    `out_dtype` is that of the result (``unit``: of `data`), to which products are converted before they are added;
-    16-bit floats are added in float32.
+    Element ``[n, i, y, x]`` of `data`, multiplied by ``weight[i, o, u, v]``, is added for all ``o, u, v`` to element
+    ``[n, o, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]`` of the result, which has ``(h -
+    1)*strides[0] - top - bottom + (kernel - 1)*dilation[0] + output_padding[0] + 1`` rows, and so on. The channels are
+    divided into `groups` of consecutive channels: those of `data` contribute to as many channels of the result as
+    `weight` has outputs. `padding` is top, left, bottom, right. The layouts are permutations of the letters of ``NCHW``
+    and ``IOHW``. `out_dtype` is the dtype of the result (``unit``: that of `data`), to which products are converted
+    before they are added; 16-bit floats are accumulated in float32.
 
     Example: shapes ``(n, 8, h, w)`` and ``(8, 16, 4, 4)`` with strides ``[2, 2]`` and padding ``[1, 1, 1, 1]`` give
     ``(n, 16, 2*h, 2*w)``.
@@ -118,7 +118,7 @@ class Conv3dTransposeOp(TransposedConvolutionOp, name="nn_conv3d_transpose", tra
 
 @dataclass(frozen=True)
 class TransposedConvolution:
-    """What a transposed convolution says, checked."""
+    """The checked attributes of a transposed convolution."""
 
     op: str
     spatial: str
@@ -126,7 +126,7 @@ class TransposedConvolution:
     before: tuple[int, ...]
     after: tuple[int, ...]
     more: tuple[int, ...]
-    """How many elements the result has more than `padding` leaves, at the end of each spatial dimension."""
+    """The extra size at the end of each spatial dimension of the result."""
     dilation: tuple[int, ...]
     groups: int
     data: str
@@ -136,7 +136,7 @@ class TransposedConvolution:
 
     @classmethod
     def of(cls, args: OpArgs, count: int) -> "TransposedConvolution":
-        """That of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
+        """The attributes of an op; raises `ShapeError`, `DTypeError`, `ArgumentError`, `UnsupportedError`."""
         spatial = SPATIAL[count]
         strides, dilation = (numbers_of(args, name, count, least=1) for name in ("strides", "dilation"))
         padding = numbers_of(args, "padding", 2 * count, least=0)
@@ -180,7 +180,7 @@ class TransposedConvolution:
         return size
 
     def check_channels(self, channels: Dim | None, inputs: Dim | None) -> None:
-        """Raise `ShapeError` unless the channels of data and kernels fit, as far as they are known."""
+        """Raise `ShapeError` unless the channels of data and kernels match, as far as they are known."""
         if channels is not None and inputs is not None and not symbolic.prove_equal(channels, inputs):
             certain = symbolic.prove_not_equal(channels, inputs)
             raise ShapeError(

@@ -14,7 +14,7 @@ from relax_mlir.mlir import ext, ir
 
 
 class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
-    """A matrix of the sizes in `shape` (rows, columns) with 1 on diagonal `k`, which lies above the main one, and 0.
+    """A matrix of `shape` (rows, columns) with 1 on diagonal `k`, counted upwards from the main one, and 0 elsewhere.
 
     Example: shape ``[2, 3]`` and k 1 give ``[[0, 1, 0], [0, 0, 1]]``.
     """
@@ -40,7 +40,7 @@ class EyeOp(RelaxOp, name="eye", traits=[ext.Pure]):
 
 
 class EyeLikeOp(RelaxOp, name="eye_like", traits=[ext.Pure]):
-    """The matrix of `eye` with the sizes of the matrix `x`, in `dtype` (``unit``: that of `x`).
+    """The matrix of `eye` with the shape of the matrix `x`, in `dtype` (``unit``: that of `x`).
 
     Example: ``[[7, 7], [7, 7]]`` gives ``[[1, 0], [0, 1]]``.
     """
@@ -63,7 +63,7 @@ class EyeLikeOp(RelaxOp, name="eye_like", traits=[ext.Pure]):
 
 
 class TriangleOp(RelaxOp):
-    """Base of tril and triu: matrices in the last two dimensions; `k` moves the diagonal up."""
+    """Base of tril and triu on the last two dimensions; `k` moves the diagonal up."""
 
     op_pattern = OpPatternKind.INJECTIVE
 
@@ -89,14 +89,14 @@ class TriuOp(TriangleOp, name="triu", traits=[ext.Pure]):
 
 
 def eye(n: DimLike, m: DimLike = None, k: int = 0, dtype: str | DType = "float32") -> Value:
-    """A matrix of `n` rows and `m` columns (`n` unless given) with ones on diagonal `k` (see `EyeOp`)."""
+    """A matrix of `n` rows and `m` columns (default `n`) with ones on diagonal `k` (see `EyeOp`)."""
     require_insertion_point("eye")
     shape = dims_attr([as_dim(n), as_dim(n if m is None else m)])
     return create_one(EyeOp, [], {"shape": shape, "k": int_attr(k, "eye: 'k'"), "dtype": dtype_attr(dtype)})
 
 
 def eye_like(x: Value, k: int = 0, dtype: str | DType | None = None) -> Value:
-    """The matrix of `eye` with the sizes of `x` (see `EyeLikeOp`)."""
+    """The matrix of `eye` with the shape of `x` (see `EyeLikeOp`)."""
     require_insertion_point("eye_like")
     kind = ir.UnitAttr.get() if dtype is None else dtype_attr(dtype)
     return create_one(EyeLikeOp, [x], {"k": int_attr(k, "eye_like: 'k'"), "dtype": kind})

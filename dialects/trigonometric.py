@@ -1,4 +1,4 @@
-"""Trigonometric and hyperbolic functions and their inverses, element by element, in radians."""
+"""Elementwise trigonometric and hyperbolic functions and their inverses, in radians."""
 
 from relax_mlir.dialects.unary import UnaryFloatOp
 from relax_mlir.dialects.value import Value, create_one
@@ -30,7 +30,7 @@ class AtanhOp(UnaryFloatOp, name="atanh", traits=[ext.Pure]):
 
 
 class CosOp(UnaryFloatOp, name="cos", traits=[ext.Pure]):
-    """Cosine: NaN of infinities. Example: ``[0.0, 3.1416]`` gives ``[1.0, -1.0]``."""
+    """Cosine: NaN for infinities. Example: ``[0.0, 3.1416]`` gives ``[1.0, -1.0]``."""
 
 
 class CoshOp(UnaryFloatOp, name="cosh", traits=[ext.Pure]):
@@ -38,7 +38,7 @@ class CoshOp(UnaryFloatOp, name="cosh", traits=[ext.Pure]):
 
 
 class SinOp(UnaryFloatOp, name="sin", traits=[ext.Pure]):
-    """Sine: NaN of infinities. Example: ``[0.0, 1.5708]`` gives ``[0.0, 1.0]``."""
+    """Sine: NaN for infinities. Example: ``[0.0, 1.5708]`` gives ``[0.0, 1.0]``."""
 
 
 class SinhOp(UnaryFloatOp, name="sinh", traits=[ext.Pure]):
@@ -46,7 +46,7 @@ class SinhOp(UnaryFloatOp, name="sinh", traits=[ext.Pure]):
 
 
 class TanOp(UnaryFloatOp, name="tan", traits=[ext.Pure]):
-    """Tangent: NaN of infinities. Example: ``[0.0, 0.7854]`` gives ``[0.0, 1.0]``."""
+    """Tangent: NaN for infinities. Example: ``[0.0, 0.7854]`` gives ``[0.0, 1.0]``."""
 
 
 class TanhOp(UnaryFloatOp, name="tanh", traits=[ext.Pure]):

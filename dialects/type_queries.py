@@ -1,4 +1,4 @@
-"""What dimensions types have, which symbols parameters define, and whether anything is unknown."""
+"""Queries on struct infos: dimensions, defined symbols, and unknown parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_mlir.symbolic import Dim
 
 
 def all_dims(info: StructInfo) -> Iterator[Dim | None]:
-    """The dimensions of tensors and values of shapes anywhere in `info`, in order; None for unknown ones."""
+    """The dimensions of tensors and shape values anywhere in `info`, in order; None for unknown ones."""
     if isinstance(info, Tensor):
         yield from info.shape or ()
     elif isinstance(info, Shape):
@@ -21,7 +21,7 @@ def all_dims(info: StructInfo) -> Iterator[Dim | None]:
 
 
 def parameter_symbols(params: Sequence[StructInfo]) -> list[str]:
-    """The symbols that parameters of these infos define, in the order of `symbolic.definitions`."""
+    """The symbols that parameters with these struct infos define, in the order of `symbolic.definitions`."""
     dims = [dim for info in params for dim in all_dims(info)]
     return [definition.symbol for definition in symbolic.definitions(dims)]
 

@@ -1,4 +1,4 @@
-"""Types of the Relax dialect, and `StructInfo`: what is known of a value, as Python objects.
+"""Types of the Relax dialect, and `StructInfo`, the static information on a value, as Python objects.
 
 | StructInfo | MLIR type |
 |---|---|
@@ -42,14 +42,14 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import Dim
 
 UNKNOWN = "?"
-"""How an unknown dimension is written in shape attributes and annotations."""
+"""The notation of an unknown dimension in shape attributes and annotations."""
 
 INT64 = -(2**63), 2**63 - 1
-"""The bounds of the integers of programs."""
+"""The range of integers in programs."""
 
 
 def fits_int64(value: int) -> bool:
-    """Whether an integer of Python is one of programs."""
+    """True if a Python integer is in the range of integers in programs."""
     return INT64[0] <= value <= INT64[1]
 
 
@@ -57,7 +57,7 @@ DimLike = int | str | symbolic.Expr | None
 
 
 def as_dim(value: DimLike) -> Dim | None:
-    """A dimension from what users write: int, expression text, `symbolic.Expr`; None, "?" and "_" are unknown."""
+    """A user-given dimension: an int, expression text or `symbolic.Expr`; None, "?" and "_" mean unknown."""
     if value is None or value in (UNKNOWN, "_"):
         return None
     dim = symbolic.to_dim(value)
@@ -70,12 +70,12 @@ def as_dim(value: DimLike) -> Dim | None:
 
 
 def dim_text(dim: Dim | None) -> str:
-    """A dimension as users read it."""
+    """A dimension as text for users."""
     return UNKNOWN if dim is None else str(dim)
 
 
 def shape_text(shape: Sequence[Dim | None] | None) -> str:
-    """A shape as users read it: ``(n, 4)``, ``(n,)``, ``()``; ``?`` for an unknown rank."""
+    """A shape as text for users: ``(n, 4)``, ``(n,)``, ``()``; ``?`` for an unknown rank."""
     if shape is None:
         return UNKNOWN
     inner = ", ".join(map(dim_text, shape))
@@ -91,7 +91,7 @@ def dims_attr(dims: Sequence[Dim | None]) -> ir.ArrayAttr:
 
 
 def dims_from_attr(attribute: ir.Attribute) -> tuple[Dim | None, ...]:
-    """The dimensions of an array attribute; raises `VerifyError` or `ParseError` on malformed ones."""
+    """The dimensions of an array attribute; raises `VerifyError` or `ParseError` if it is malformed."""
     if not isinstance(attribute, ir.ArrayAttr):
         try:
             attribute = ir.ArrayAttr(attribute)
@@ -109,24 +109,24 @@ def dims_from_attr(attribute: ir.Attribute) -> tuple[Dim | None, ...]:
 
 
 class StructInfo:
-    """What is known of a value. Immutable; equal infos are equal objects for ``==`` and ``hash``."""
+    """Static information on a value. Immutable, with structural ``==`` and ``hash``."""
 
     def to_type(self) -> ir.Type:
         """The MLIR type; needs a current context with the dialect loaded."""
         raise NotImplementedError  # abstract
 
     def symbols(self) -> Iterator[str]:
-        """Names of the symbols used, in order of appearance, with repetitions."""
+        """Names of the symbols used, in order of occurrence, with repetitions."""
         yield from ()
 
 
 def _is_value(item: object) -> bool:
-    """Whether something is an expression, whose class this module does not know."""
+    """True for an expression, whose class this module does not import."""
     return hasattr(type(item), "struct_info")
 
 
 def _infos(what: str, given: Sequence[StructInfo]) -> tuple[StructInfo, ...]:
-    """Struct infos that users give. Raises `ArgumentError` for anything else."""
+    """User-given struct infos. Raises `ArgumentError` for anything else."""
     expect(what, given, list | tuple, "a list or tuple of struct infos")
     for index, item in enumerate(given):
         expect(f"{what}[{index}]", item, StructInfo, 'a struct info, such as Tensor(("n",), "float32")')
@@ -135,9 +135,9 @@ def _infos(what: str, given: Sequence[StructInfo]) -> tuple[StructInfo, ...]:
 
 @dataclass(frozen=True, init=False)
 class Tensor(StructInfo):
-    """A tensor. `shape`: a tuple of dimensions (None: unknown), or None when the rank is unknown.
+    """A tensor. `shape`: a tuple of dimensions (None: unknown), or None if the rank is unknown.
 
-    `dtype`: a dtype name, or None when unknown.
+    `dtype`: a dtype name, or None if it is unknown.
     """
 
     shape: tuple[Dim | None, ...] | None
@@ -167,12 +167,12 @@ class Tensor(StructInfo):
 
     @property
     def ndim(self) -> int | None:
-        """Number of dimensions, or None when unknown."""
+        """Number of dimensions, or None if unknown."""
         return None if self.shape is None else len(self.shape)
 
     @property
     def known_shape(self) -> tuple[Dim, ...] | None:
-        """The shape when every dimension is known (symbolically), else None."""
+        """The shape if every dimension is known (static or symbolic), else None."""
         if self.shape is None or any(d is None for d in self.shape):
             return None
         return tuple(d for d in self.shape if d is not None)
@@ -196,7 +196,7 @@ class Tensor(StructInfo):
         return ir.RankedTensorType.get(sizes, element, encoding, loc=ir.Location.unknown())
 
     def storage_type(self) -> ir.Type:
-        """The tensor type from level T on: no encoding, signless integers. Needs rank and dtype."""
+        """The tensor type from level T on: no encoding, signless integers. Requires known rank and dtype."""
         if self.shape is None or self.dtype is None:
             raise DTypeError(f"{self} has no storage type: its rank or dtype is unknown")
         dynamic = ir.ShapedType.get_dynamic_size()
@@ -212,7 +212,7 @@ class Tensor(StructInfo):
 
 @dataclass(frozen=True, init=False)
 class Shape(StructInfo):
-    """A shape value. `values`: its dimensions (None: unknown), or None when even the rank is unknown."""
+    """A shape value. `values`: its dimensions (None: unknown), or None if the rank is unknown."""
 
     values: tuple[Dim | None, ...] | None
 
@@ -225,7 +225,7 @@ class Shape(StructInfo):
 
     @property
     def ndim(self) -> int | None:
-        """Number of dimensions, or None when unknown."""
+        """Number of dimensions, or None if unknown."""
         return None if self.values is None else len(self.values)
 
     def symbols(self) -> Iterator[str]:
@@ -244,7 +244,7 @@ class Shape(StructInfo):
 
 @dataclass(frozen=True)
 class Prim(StructInfo):
-    """A symbolic integer as a value. `value`: its expression, or None when it is only known at run time."""
+    """A symbolic integer as a value. `value`: its expression, or None if it is known only at run time."""
 
     dtype: str = "int64"
     value: DimLike = None
@@ -269,14 +269,14 @@ class Prim(StructInfo):
 class Tuple(StructInfo):
     """A tuple of values: ``Tuple([Tensor((4,), "float32"), Shape((2,))])``.
 
-    Of values, ``Tuple([x, y])`` is the expression, as in TVM: an `relax_mlir.expr.Tuple`. What is known of a tuple
-    without fields is ``Tuple()``; the value is ``relax_mlir.expr.Tuple(())``.
+    Applied to values, ``Tuple([x, y])`` is the expression, as in TVM: a `relax_mlir.expr.Tuple`. ``Tuple()`` is the
+    struct info of an empty tuple; the value is ``relax_mlir.expr.Tuple(())``.
     """
 
     fields: tuple[StructInfo, ...] = field(default=())
 
     def __new__(cls, fields: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - an expression, if it is of values
-        """Raises ArgumentError for values beside what is known of others."""
+        """Raises `ArgumentError` for a mix of values and struct infos."""
         of_values = [_is_value(item) for item in fields] if isinstance(fields, list | tuple) else []
         if not any(of_values):
             return super().__new__(cls)
@@ -286,7 +286,7 @@ class Tuple(StructInfo):
                 f"Tuple: 'fields' has values, and {item!r} ({type(item).__name__}); give values alone for a value "
                 "(rx.PrimValue(3) is that of a number), struct infos alone for what is known of one"
             )
-        from relax_mlir.dialects.nodes import Tuple as TupleExpression  # which needs this module
+        from relax_mlir.dialects.nodes import Tuple as TupleExpression  # it imports this module
 
         return TupleExpression(fields)
 
@@ -319,10 +319,10 @@ class Object(StructInfo):
 
 @dataclass(frozen=True, init=False)
 class Callable(StructInfo):
-    """A function as a value. `params` and `result` are None where they are not known.
+    """A function as a value. `params` and `result` are None if they are unknown.
 
-    A symbol that is a dimension of a parameter belongs to the function: it stands for another size in each call. The
-    other symbols are those of the function around it.
+    A symbol that is a dimension of a parameter belongs to the function: it may have another value in each call. Other
+    symbols are those of the enclosing function.
     """
 
     params: tuple[StructInfo, ...] | None
@@ -359,7 +359,7 @@ class Callable(StructInfo):
         return CallableType.get(params, ir.TypeAttr.get(self.result.to_type()), ir.BoolAttr.get(self.pure))
 
     def canonical(self) -> Callable:
-        """The same with symbols of its own named by their order."""
+        """The same type with its own symbols renamed in order."""
         if self.params is None or self.result is None:
             return self
         order = dict.fromkeys(name for info in self.params for name in _bare_symbols(info))
@@ -377,7 +377,7 @@ class Callable(StructInfo):
 
 
 def _bare_symbols(info: StructInfo) -> Iterator[str]:
-    """Symbols that are a dimension, or entry of a shape, by themselves."""
+    """Symbols that are a whole dimension, or a whole entry of a shape."""
     if isinstance(info, Tuple):
         for item in info.fields:
             yield from _bare_symbols(item)
@@ -393,7 +393,7 @@ _remembered: ContextVar[dict[ir.Type, StructInfo] | None] = ContextVar("_remembe
 
 @contextmanager
 def remembered_types() -> Iterator[None]:
-    """Let `struct_info` read each type only once, until the outermost such block ends: types keep their context."""
+    """A context in which `struct_info` caches types, until the outermost one ends: types keep their MLIR context."""
     if _remembered.get() is not None:
         yield
         return
@@ -405,7 +405,7 @@ def remembered_types() -> Iterator[None]:
 
 
 def struct_info(type_: ir.Type) -> StructInfo:
-    """What an MLIR type says of a value; raises `VerifyError` for a type that no Relax value has."""
+    """The struct info of an MLIR type; raises `VerifyError` for a type that no Relax value has."""
     known = _remembered.get()
     if known is None:
         return _read(type_)
@@ -437,7 +437,7 @@ def _read(type_: ir.Type) -> StructInfo:
 
 
 TYPE_INVARIANT = " [invariant 17]"
-"""The end of messages on types that no value can have; the number is that of `relax_mlir.analysis.well_formed`."""
+"""The end of messages on types that no value can have, with the invariant of `relax_mlir.analysis.well_formed`."""
 
 
 def _invalid(type_: ir.Type, why: str | RelaxError) -> VerifyError:

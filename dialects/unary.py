@@ -1,4 +1,4 @@
-"""Ops of one operand, element by element: rounding, signs, powers, logarithms, tests."""
+"""Elementwise ops of one operand: rounding, signs, powers, logarithms, tests."""
 
 from typing import Any
 
@@ -49,14 +49,14 @@ class PredicateOp(UnaryOp):
 
 
 class AbsOp(UnaryNumberOp, name="abs", traits=[ext.Pure]):
-    """Absolute value. The least value of a signed integer stays as it is, as in NumPy.
+    """Absolute value. The minimum of a signed integer dtype is unchanged, as in NumPy.
 
     Example: ``[-2.0, 0.5]`` gives ``[2.0, 0.5]``.
     """
 
 
 class BitwiseNotOp(UnaryOp, name="bitwise_not", traits=[ext.Pure]):
-    """Every bit inverted, of integers; of bool the logical negation.
+    """Bitwise complement of integers; logical negation of bool.
 
     Example: int8 ``[0, 5]`` gives ``[-1, -6]``.
     """
@@ -68,7 +68,7 @@ class BitwiseNotOp(UnaryOp, name="bitwise_not", traits=[ext.Pure]):
 
 
 class CeilOp(UnaryNumberOp, name="ceil", traits=[ext.Pure]):
-    """Least integer not below each element; integers stay as they are.
+    """Each element rounded up to an integer; integers are unchanged.
 
     Example: ``[-1.5, 1.2]`` gives ``[-1.0, 2.0]``.
     """
@@ -90,48 +90,48 @@ class Expm1Op(UnaryFloatOp, name="expm1", traits=[ext.Pure]):
 
 
 class FloorOp(UnaryNumberOp, name="floor", traits=[ext.Pure]):
-    """Greatest integer not above each element; integers stay as they are.
+    """Each element rounded down to an integer; integers are unchanged.
 
     Example: ``[-1.5, 1.2]`` gives ``[-2.0, 1.0]``.
     """
 
 
 class IsfiniteOp(PredicateOp, name="isfinite", traits=[ext.Pure]):
-    """Whether each element is neither infinite nor NaN; integers and bool are finite.
+    """True where an element is neither infinite nor NaN; integers and bool are finite.
 
     Example: ``[1.0, inf, nan]`` gives ``[true, false, false]``.
     """
 
 
 class IsinfOp(PredicateOp, name="isinf", traits=[ext.Pure]):
-    """Whether each element is infinite. Example: ``[1.0, -inf, nan]`` gives ``[false, true, false]``."""
+    """True where an element is infinite. Example: ``[1.0, -inf, nan]`` gives ``[false, true, false]``."""
 
 
 class IsnanOp(PredicateOp, name="isnan", traits=[ext.Pure]):
-    """Whether each element is not a number. Example: ``[1.0, inf, nan]`` gives ``[false, false, true]``."""
+    """True where an element is NaN. Example: ``[1.0, inf, nan]`` gives ``[false, false, true]``."""
 
 
 class LogOp(UnaryFloatOp, name="log", traits=[ext.Pure]):
-    """Natural logarithm: -inf of zero, NaN of negative numbers.
+    """Natural logarithm: -inf for zero, NaN for negative numbers.
 
     Example: ``[1.0, 2.7183]`` gives ``[0.0, 1.0]``.
     """
 
 
 class Log10Op(UnaryFloatOp, name="log10", traits=[ext.Pure]):
-    """Logarithm to base 10: -inf of zero, NaN of negative numbers. Example: ``[1.0, 100.0]`` gives ``[0.0, 2.0]``."""
+    """Logarithm to base 10: -inf for zero, NaN for negative numbers. Example: ``[1.0, 100.0]`` gives ``[0.0, 2.0]``."""
 
 
 class Log1pOp(UnaryFloatOp, name="log1p", traits=[ext.Pure]):
-    """``log(1 + x)``, accurate near 0: -inf of -1, NaN of numbers below. Example: ``[1e-10]`` gives ``[1e-10]``."""
+    """``log(1 + x)``, accurate near 0: -inf for -1, NaN below. Example: ``[1e-10]`` gives ``[1e-10]``."""
 
 
 class Log2Op(UnaryFloatOp, name="log2", traits=[ext.Pure]):
-    """Logarithm to base 2: -inf of zero, NaN of negative numbers. Example: ``[1.0, 8.0]`` gives ``[0.0, 3.0]``."""
+    """Logarithm to base 2: -inf for zero, NaN for negative numbers. Example: ``[1.0, 8.0]`` gives ``[0.0, 3.0]``."""
 
 
 class LogicalNotOp(PredicateOp, name="logical_not", traits=[ext.Pure]):
-    """Whether each element is zero (false); NaN counts as true. The result is bool.
+    """True where an element is zero (false); NaN counts as true. The result is bool.
 
     Example: ``[0, 3]`` gives ``[true, false]``.
     """
@@ -145,14 +145,14 @@ class NegativeOp(UnaryNumberOp, name="negative", traits=[ext.Pure]):
 
 
 class RoundOp(UnaryNumberOp, name="round", traits=[ext.Pure]):
-    """Nearest integer, ties to the even one; integers stay as they are.
+    """Nearest integer, with ties to even; integers are unchanged.
 
     Example: ``[0.5, 1.5, -2.5]`` gives ``[0.0, 2.0, -2.0]``.
     """
 
 
 class RsqrtOp(UnaryFloatOp, name="rsqrt", traits=[ext.Pure]):
-    """Reciprocal of the square root: inf of zero, NaN of negative numbers.
+    """Reciprocal of the square root: inf for zero, NaN for negative numbers.
 
     Example: ``[4.0]`` gives ``[0.5]``.
     """
@@ -163,14 +163,14 @@ class SigmoidOp(UnaryFloatOp, name="sigmoid", traits=[ext.Pure]):
 
 
 class SignOp(UnaryNumberOp, name="sign", traits=[ext.Pure]):
-    """-1, 0 or 1, as the element is negative, zero or positive; NaN of NaN.
+    """-1, 0 or 1 for negative, zero and positive elements; NaN stays NaN.
 
     Example: ``[-3.0, -0.0, nan]`` gives ``[-1.0, 0.0, nan]``.
     """
 
 
 class SqrtOp(UnaryFloatOp, name="sqrt", traits=[ext.Pure]):
-    """Square root: NaN of negative numbers. Example: ``[4.0, 2.0]`` gives ``[2.0, 1.4142]``."""
+    """Square root: NaN for negative numbers. Example: ``[4.0, 2.0]`` gives ``[2.0, 1.4142]``."""
 
 
 class SquareOp(UnaryNumberOp, name="square", traits=[ext.Pure]):
@@ -178,7 +178,7 @@ class SquareOp(UnaryNumberOp, name="square", traits=[ext.Pure]):
 
 
 class TruncOp(UnaryNumberOp, name="trunc", traits=[ext.Pure]):
-    """Integer part: rounding towards zero; integers stay as they are.
+    """Integer part, by rounding towards zero; integers are unchanged.
 
     Example: ``[-1.5, 1.7]`` gives ``[-1.0, 1.0]``.
     """
@@ -220,17 +220,17 @@ def floor(x: Value) -> Value:
 
 
 def isfinite(x: Value) -> Value:
-    """Whether the elements of `x` are finite (see `IsfiniteOp`)."""
+    """True where an element of `x` is finite (see `IsfiniteOp`)."""
     return create_one(IsfiniteOp, [x])
 
 
 def isinf(x: Value) -> Value:
-    """Whether the elements of `x` are infinite (see `IsinfOp`)."""
+    """True where an element of `x` is infinite (see `IsinfOp`)."""
     return create_one(IsinfOp, [x])
 
 
 def isnan(x: Value) -> Value:
-    """Whether the elements of `x` are NaN (see `IsnanOp`)."""
+    """True where an element of `x` is NaN (see `IsnanOp`)."""
     return create_one(IsnanOp, [x])
 
 

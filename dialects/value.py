@@ -1,4 +1,4 @@
-"""`Value`: a typed handle of an SSA value with Python's operators; `create`: the one way to build a Relax op."""
+"""`Value`, a typed handle of an SSA value with Python operators; `create`, which builds every Relax op."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Scalar = bool | int | float
 
 
 class Value(PythonProtocols):
-    """A value of the program under construction: an SSA value and what is known of it.
+    """A value of the program under construction: an SSA value and its struct info.
 
-    Operators (``x + y``, ``x @ y``, ``-x``, ``x > 0``, ``t[0]``) emit the ops of the same name; numbers become
-    constants of the other operand's dtype. ``==`` and ``!=`` do so while a function is built; elsewhere, and with what
-    is no operand, they compare handles, as Python does by default. In dictionaries a value is found by its identity.
-    Views of a finished program are equal if they are of one value.
+    Operators (``x + y``, ``x @ y``, ``-x``, ``x > 0``, ``t[0]``) emit the corresponding ops; numbers become constants
+    of the other operand's dtype. While a function is being built, ``==`` and ``!=`` emit ops; otherwise, and with other
+    objects, they compare handles. Dictionaries use the identity of a value. Views of a finished program are equal if
+    they denote the same value.
     """
 
     _identity: ir.Value | None = None
-    """For a view of a finished program (`relax_mlir.expr`), which value of it this is."""
+    """For a view of a finished program (`relax_mlir.expr`): the SSA value that identifies it."""
 
     def __hash__(self) -> int:
         return object.__hash__(self) if self._identity is None else hash(self._identity)
@@ -46,17 +46,17 @@ class Value(PythonProtocols):
     def __init__(self, ssa: ir.Value) -> None:
         self._ssa: ir.Value | None = ssa
         self._frame: frames.Guard | None = frames.current()
-        # Read at once while a function is built: a pass may erase the op before somebody prints the value.
+        # Read immediately while a function is being built: a pass may erase the op before the value is printed.
         self._info: StructInfo | None = None if self._frame is None else struct_info(ssa.type)
 
     def bind(self, ssa: ir.Value) -> None:
-        """Stand for `ssa` from here on."""
+        """Bind the value to `ssa`."""
         self._ssa = ssa
         self._frame = frames.current()
 
     @property
     def ssa(self) -> ir.Value:
-        """The SSA value of the bindings; raises `ArgumentError` where what is built now may not use it."""
+        """The SSA value; raises `ArgumentError` if the function being built may not use it."""
         if self._ssa is None:
             raise ArgumentError(
                 f"{self!r} is not bound yet: use it inside the function that has it as a parameter"
@@ -67,7 +67,7 @@ class Value(PythonProtocols):
 
     @property
     def struct_info(self) -> StructInfo:
-        """What is known of the value."""
+        """The struct info of the value."""
         if self._info is None:
             if self._ssa is None:
                 raise ArgumentError(f"nothing is known of {self!r} before it is bound")
@@ -76,16 +76,16 @@ class Value(PythonProtocols):
 
     @property
     def checked_type(self) -> CheckedType:
-        """Rank and dtype, or the kind of a value that is no tensor: what is known without its shape."""
+        """Rank and dtype of a tensor, or the kind of another value, without shapes."""
         return checked_type(self.struct_info)
 
     checked_type_ = checked_type
 
     @property
     def shape_(self) -> Any:  # noqa: ANN401 - a ShapeExpr, or a Tuple of such
-        """The dimensions of a tensor as a `ShapeExpr`; of a tuple the tuple of those of its fields; else None.
+        """The dimensions of a tensor as a `ShapeExpr`; for a tuple, the tuple of those of its fields; else None.
 
-        None also where a dimension is unknown. A dimension that an expression gives at run time is a symbol, which a
+        Also None if a dimension is unknown. A dimension that an expression determines at run time is a symbol, which a
         `match_shape` of that expression defines.
         """
         from relax_mlir.dialects.nodes import shape_field  # expressions are values
@@ -93,7 +93,7 @@ class Value(PythonProtocols):
         return shape_field(self.struct_info)
 
     def same_as(self, other: object) -> bool:
-        """Whether both are the same value of a program, also where ``==`` would make an op."""
+        """True if both are the same value of a program; unlike ``==``, this never emits an op."""
         if self is other or not isinstance(other, Value):
             return self is other
         mine, theirs = self._identity or self._ssa, other._identity or other._ssa
@@ -109,7 +109,7 @@ class Value(PythonProtocols):
 
     @property
     def shape(self) -> Dims:
-        """Dimensions of a tensor or values of a shape; raises `ShapeError` when the rank is unknown."""
+        """Dimensions of a tensor or a shape value; raises `ShapeError` if the rank is unknown."""
         info = self.struct_info
         dims = info.values if isinstance(info, Shape) else self.tensor_info.shape
         if dims is None:
@@ -118,13 +118,13 @@ class Value(PythonProtocols):
 
     @property
     def dtype(self) -> str | None:
-        """Name of a tensor's dtype, or None when unknown."""
+        """Name of a tensor's dtype, or None if unknown."""
         dtype = self.tensor_info.dtype
         return None if dtype is None else dtype.name
 
     @property
     def ndim(self) -> int | None:
-        """Rank of a tensor, or None when unknown."""
+        """Rank of a tensor, or None if unknown."""
         return self.tensor_info.ndim
 
     def __repr__(self) -> str:
@@ -148,12 +148,12 @@ class Value(PythonProtocols):
     def __getitem__(self, index: Any) -> Value:  # noqa: ANN401 - an int, or an index of a tensor
         if not isinstance(self.struct_info, Tensor):
             return _builder("tuple_get_item")(self, index)
-        from relax_mlir.dialects import indexing  # it is made of values
+        from relax_mlir.dialects import indexing  # it uses values
 
         return indexing.elements(self, index if isinstance(index, tuple) else (index,))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: object) -> Value:  # noqa: ANN401 - arrays and values
-        """An operator with an array on its left; other functions of NumPy compute now, which a value cannot."""
+        """Handle an operator with an array on its left; other NumPy functions compute eagerly, which a value cannot."""
         name = {"remainder": "floor_mod"}.get(ufunc.__name__, ufunc.__name__)
         if method == "__call__" and not named and name in OPERATORS and len(inputs) == 2:
             return _binary(name, *inputs)
@@ -163,7 +163,7 @@ class Value(PythonProtocols):
 
     @classmethod
     def __torch_function__(cls, function: Any, types: object, args: Any = (), kwargs: object = None) -> Any:  # noqa: ANN401 - PyTorch's
-        """An operator with a tensor of PyTorch on its left is that of this class; nothing else takes values."""
+        """Handle an operator with a PyTorch tensor on its left; other PyTorch functions do not accept values."""
         if len(args) == 2 and is_torch(args[0]):
             return NotImplemented
         name = getattr(function, "__name__", "")
@@ -290,9 +290,9 @@ class Value(PythonProtocols):
 
 
 class Var(Value):
-    """A named parameter: made before its function, bound to an SSA value when the function is opened.
+    """A named parameter, created before its function and bound to an SSA value when the function is opened.
 
-    One without an info is the left side of a `VarBinding`: what is known of it is what is known of the value.
+    A `Var` without struct info is the left side of a `VarBinding`, and has the struct info of the bound value.
     """
 
     def __init__(self, name: str, struct_info: StructInfo | None = None) -> None:
@@ -310,7 +310,7 @@ class Var(Value):
 
     @property
     def name_hint(self) -> str:
-        """The name, as TVM calls it."""
+        """The name, under TVM's name for it."""
         return self.name
 
     vid = name_hint
@@ -321,37 +321,37 @@ class Var(Value):
 
 
 def var(name: str, shape: Sequence[DimLike] | None = None, dtype: str | None = "float32") -> Var:
-    """A parameter that is a tensor; ``var("x", shape=["n", 4])`` is ``Var("x", Tensor(("n", 4), "float32"))``.
+    """A tensor parameter; ``var("x", shape=["n", 4])`` is ``Var("x", Tensor(("n", 4), "float32"))``.
 
     Args:
-        shape: None: of unknown rank.
-        dtype: None: unknown.
+        shape: the dimensions; None means unknown rank.
+        dtype: the dtype; None means unknown.
     """
     return Var(name, Tensor(shape, dtype))
 
 
 ValueLike = Value | Scalar | np.ndarray | np.generic
 OPERANDS = (Value, bool, int, float, np.ndarray, np.generic, Expr, list, tuple)
-"""What is an operand beside a value, lists in order to say what to write instead."""
+"""Types of operands of operators; lists and tuples are included so that errors can suggest alternatives."""
 OPERATORS = {
     *("add", "subtract", "multiply", "divide", "floor_divide", "floor_mod", "power", "matmul"),
     *("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"),
     *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
 }
-"""The ops that operators of two operands make, called as NumPy calls them."""
+"""The ops of binary operators; their names are those of NumPy's functions."""
 
 
 def _are_compared(value: Value, other: object) -> bool:
-    """Whether ``==`` of these makes an op: something is being built, and both can be operands."""
+    """True if ``==`` emits an op: a function is being built, and both can be operands."""
     if value is other and not isinstance(value.struct_info, Tensor | Prim):
         return False
     return (isinstance(other, OPERANDS) or is_torch(other)) and is_building()
 
 
 def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values, numbers, expressions
-    """An operator, on tensors or on integers."""
+    """Apply a binary operator to tensors or integers."""
     _require_function(name, left, right)
-    from relax_mlir.dialects import integers  # it is made of values
+    from relax_mlir.dialects import integers  # it uses values
 
     left, right = integers.as_elements(left, right), integers.as_elements(right, left)
     if not integers.is_integer(left) and not integers.is_integer(right):
@@ -362,7 +362,7 @@ def _binary(name: str, left: Any, right: Any) -> Value:  # noqa: ANN401 - values
 
 
 def _require_function(name: str, *operands: object) -> None:
-    """Raise `ArgumentError` where no function is being built; says how parameters become values."""
+    """Raise `ArgumentError` if no function is being built; the message explains how parameters become values."""
     params = [operand.name for operand in operands if isinstance(operand, Var)]
     if params and not is_building():
         raise ArgumentError(
@@ -372,14 +372,14 @@ def _require_function(name: str, *operands: object) -> None:
 
 
 def _builder(name: str) -> Callable[..., Value]:
-    from relax_mlir import op  # the operators close the circle between values and ops
+    from relax_mlir import op  # imported here: operators make values depend on ops
 
     found: Callable[..., Value] = getattr(op, name)
     return found
 
 
 def is_building() -> bool:
-    """Whether ops can be made: there is an insertion point."""
+    """True if ops can be emitted: there is an insertion point."""
     try:
         return ir.InsertionPoint.current is not None
     except ValueError:
@@ -387,7 +387,7 @@ def is_building() -> bool:
 
 
 def require_insertion_point(what: str) -> ir.InsertionPoint:
-    """The current insertion point; raises `ArgumentError` when no function is being built."""
+    """The current insertion point; raises `ArgumentError` if no function is being built."""
     try:
         return ir.InsertionPoint.current
     except ValueError:
@@ -399,7 +399,7 @@ def require_insertion_point(what: str) -> ir.InsertionPoint:
 def as_value(value: ValueLike, like: StructInfo | None = None, what: str = "the constant") -> Value:
     """`value` as a Value: a number becomes a rank-0 constant of the dtype of `like`, an array a constant.
 
-    `what`: what messages call it, as "add: 'x2'".
+    `what`: the description for messages, such as "add: 'x2'".
     """
     if isinstance(value, Value):
         return value
@@ -438,7 +438,7 @@ def as_values(
 ) -> list[Value]:
     """Operands of one dtype: numbers take the dtype of the first tensor among `values`.
 
-    Messages name the op `of`, and its operands, or `names`.
+    Messages name the op `of` and its operands, or `names`.
     """
     like = next((v.struct_info for v in values if isinstance(v, Value)), None)
     if like is None:
@@ -458,9 +458,9 @@ def create(
     attributes: Mapping[str, ir.Attribute] | None = None,
     results: Sequence[StructInfo] | None = None,
 ) -> list[Value]:
-    """Build an op at the current insertion point; its results are deduced by the op's shape rule if not given.
+    """Emit an op at the current insertion point; its results are deduced by the op's shape rule if not given.
 
-    Raises what the shape rule raises, before anything is built.
+    Raises the errors of the shape rule before anything is emitted.
     """
     op_name = cls.OPERATION_NAME
     require_insertion_point(op_name.removeprefix("relax."))

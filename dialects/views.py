@@ -1,6 +1,6 @@
-"""Views: ops that give the elements of a tensor, which stay where they are, another shape.
+"""Views: ops that change the shape of a tensor without moving elements.
 
-They cost nothing at run time.
+They are free at run time.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ ShapeLike = Value | Sequence[DimLike]
 class ReshapeOp(
     RelaxOp, name="reshape", traits=[ext.Pure, IsTransparent, IsView, KeptAtR1, KeptInExplicitMemory]
 ):
-    """The elements of `x` in row-major order, in another shape of as many elements; a view.
+    """The elements of `x` in row-major order, in another shape of equal size; a view.
 
-    Where the numbers of elements are not provably equal, they are compared at run time (`ShapeError`).
+    If the sizes are not provably equal, they are compared at run time (`ShapeError`).
 
     Example: shapes ``(b, s, 384)`` and ``(b, s, 12, 32)``.
     """
@@ -93,8 +93,8 @@ class SqueezeOp(
 ):
     """`x` without the dimensions `axes`, which must be provably 1; a view.
 
-    ``unit`` for `axes`: without the dimensions that are the constant 1. Unknown dimensions are looked at when the
-    op runs. Example: ``(n, 1, 1)`` gives ``(n,)``.
+    ``unit`` for `axes` removes the dimensions that are the constant 1. Unknown dimensions are checked at run time.
+    Example: ``(n, 1, 1)`` gives ``(n,)``.
     """
 
     x: ext.Operand[Any]
@@ -126,7 +126,7 @@ class SqueezeOp(
 
 
 def reshape(x: ValueLike, shape: ShapeLike) -> Value:
-    """`x` in another shape of as many elements (see `ReshapeOp`); one dimension may be -1, which is deduced."""
+    """`x` in another shape of equal size (see `ReshapeOp`); one dimension may be -1, which is deduced."""
     value = as_value(x)
     if not isinstance(shape, Value):
         expect("reshape: 'shape'", shape, list | tuple, "a shape: a list or tuple of dimensions")
@@ -135,7 +135,7 @@ def reshape(x: ValueLike, shape: ShapeLike) -> Value:
 
 
 def _deduced(x: Tensor, shape: Sequence[DimLike]) -> list[DimLike]:
-    """`shape` with -1 replaced by what the number of elements leaves for it."""
+    """`shape` with -1 replaced by the remaining factor of the number of elements."""
     wild = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not wild:
         return list(shape)

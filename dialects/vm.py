@@ -1,8 +1,8 @@
-"""What the virtual machine offers to compiled functions: memory, the shape heap, dynamic calls.
+"""Ops of the virtual machine for compiled functions: memory, the shape heap, dynamic calls.
 
-Each op is one call of the machine's builtin function of the same name (`BUILTINS`). The shape heap is an int64
-tensor with a slot for every symbol and every expression of symbols that a function needs. Prim funcs made for the
-function, its *shape functions*, compute the expressions in it.
+Each op is one call of the machine's builtin function of the same name (`BUILTINS`). The shape heap is an int64 tensor
+with a slot for each symbol and symbolic expression that a function needs. Generated prim funcs, the *shape functions*,
+compute the expressions in it.
 """
 
 from collections.abc import Sequence
@@ -50,26 +50,26 @@ BUILTINS = {
     "relax.vm_load_prim": "vm.builtin.make_prim_value",
     "relax.vm_assert_relation": "vm.builtin.assert_relation",
 }
-"""Op → the name of the machine's builtin that it calls."""
+"""Name of the machine's builtin, by op."""
 
 COPY_TENSOR = "vm.builtin.copy_tensor"
-"""The builtin that gives a new tensor with the elements of another one, of any rank and dtype."""
+"""The builtin that returns a copy of a tensor of any rank and dtype."""
 
 
 class MatchCode(IntEnum):
-    """What `vm.match_shape` does with one dimension."""
+    """The action of `vm.match_shape` on one dimension."""
 
     ASSERT_IMMEDIATE = 0
-    """It must equal the value."""
+    """The dimension must equal the value."""
     STORE = 1
-    """It is written into the slot that the value names."""
+    """The dimension is stored in the slot that the value names."""
     IGNORE = 2
     ASSERT_SLOT = 3
-    """It must equal the number in the slot that the value names."""
+    """The dimension must equal the number in the slot that the value names."""
 
 
 class MakeCode(IntEnum):
-    """Where `vm.make_shape` takes one dimension from."""
+    """The source of one dimension of `vm.make_shape`."""
 
     IMMEDIATE = 0
     SLOT = 1
@@ -78,15 +78,15 @@ class MakeCode(IntEnum):
 class VmAllocStorageOp(
     AllocStorageBase, name="vm_alloc_storage", traits=[OnMemory, HasEffect, KeptInShapeHeap]
 ):
-    """A storage of `size` bytes on device number `device`, aligned to 64 bytes."""
+    """A storage of `size` bytes on the device of index `device`, aligned to 64 bytes."""
 
 
 class VmAllocTensorOp(AllocTensorBase, name="vm_alloc_tensor", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
-    """A tensor of `shape` whose elements lie in `storage` from byte `offset` on."""
+    """A tensor of `shape` in `storage`, from byte `offset` on."""
 
 
 class VmKillObjectOp(RelaxOp, name="vm_kill_object", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
-    """Drop the register that holds `value`, a tensor or a storage, which is not used afterwards."""
+    """Clear the register of `value`, a tensor or a storage, which is not used afterwards."""
 
     value: ext.Operand[Any]
 
@@ -114,7 +114,7 @@ class VmCopyOp(RelaxOp, name="vm_copy", traits=[OnMemory, HasEffect, KeptInShape
 
 
 class VmReshapeOp(RelaxOp, name="vm_reshape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
-    """The memory of tensor `x` seen with another `shape`; a number of elements that differs is an error."""
+    """The memory of tensor `x` viewed with another `shape`; another number of elements is an error."""
 
     x: ext.Operand[Any]
     shape: ext.Operand[Any]
@@ -130,7 +130,7 @@ class VmCallTirDynOp(
     name="vm_call_tir_dyn",
     traits=[OnMemory, HasEffect, KeptInExplicitMemory, KeptInShapeHeap, ReadsTensors],
 ):
-    """Call of a prim func on memory, as `call_prim`, with the entries of `tir_vars` as integers behind the tensors."""
+    """Call of a prim func on buffers, like `call_prim`, with the entries of `tir_vars` as trailing integers."""
 
     args: ext.Operand[Any]
     tir_vars: ext.Operand[Any]
@@ -159,7 +159,7 @@ class VmAllocShapeHeapOp(RelaxOp, name="vm_alloc_shape_heap", traits=[OnMemory, 
 
 
 class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
-    """Write the dimensions of `shape` into the slots `indices` of the heap; another rank is an error."""
+    """Store the dimensions of `shape` in the slots `indices` of the heap; another rank is an error."""
 
     shape: ext.Operand[Any]
     heap: ext.Operand[Any]
@@ -174,7 +174,7 @@ class VmStoreShapeOp(RelaxOp, name="vm_store_shape", traits=[OnMemory, HasEffect
 
 
 class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
-    """The shape whose dimensions stand in the slots `indices` of the heap."""
+    """The shape whose dimensions are in the slots `indices` of the heap."""
 
     heap: ext.Operand[Any]
     indices: ir.ArrayAttr
@@ -188,7 +188,7 @@ class VmLoadShapeOp(RelaxOp, name="vm_load_shape", traits=[OnMemory, HasEffect, 
 
 
 class VmMakeShapeOp(RelaxOp, name="vm_make_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
-    """A shape of numbers and slots: where `codes` says 0 the entry of `values` itself, where 1 the slot it names."""
+    """A shape of immediates and slots: code 0 takes the entry of `values`, code 1 the slot of that index."""
 
     heap: ext.Operand[Any]
     codes: ir.ArrayAttr
@@ -203,10 +203,10 @@ class VmMakeShapeOp(RelaxOp, name="vm_make_shape", traits=[OnMemory, HasEffect, 
 
 
 class VmMatchShapeOp(RelaxOp, name="vm_match_shape", traits=[OnMemory, HasEffect, KeptInShapeHeap]):
-    """Check the rank of `shape`, then each dimension, by `codes` with the entries of `values`.
+    """Check the rank of `shape`, then process each dimension by its entries in `codes` and `values`.
 
-    0: it must equal the value; 1: it is written into that slot of the heap; 2: nothing; 3: it must equal the number
-    in that slot. `where` begins the message of the error.
+    Code 0: it must equal the value; 1: it is stored in that slot of the heap; 2: no check; 3: it must equal the number
+    in that slot. Error messages begin with `where`.
     """
 
     shape: ext.Operand[Any]
@@ -241,7 +241,7 @@ class VmLoadPrimOp(RelaxOp, name="vm_load_prim", traits=[OnMemory, HasEffect, Ke
 class VmAssertRelationOp(
     RelaxOp, name="vm_assert_relation", traits=[OnMemory, HasEffect, KeptInShapeHeap, ReadsTensors]
 ):
-    """Raise ``CheckError`` unless `relation` holds between two integers, numbers and slots as in `vm.make_shape`.
+    """Raise ``CheckError`` unless `relation` holds between two integers, immediates or slots as in `vm.make_shape`.
 
     `args`, a tuple, and `message` are those of `assert_op`.
     """
@@ -309,12 +309,12 @@ def alloc_storage(
 def alloc_tensor(
     storage: Value, shape: Value | Sequence[DimLike], offset: int = 0, dtype: str | DType = "float32"
 ) -> Value:
-    """Make a tensor of a part of `storage` (see `VmAllocTensorOp`)."""
+    """Create a tensor in `storage` (see `VmAllocTensorOp`)."""
     return create_one(VmAllocTensorOp, [storage, as_shape(shape)], tensor_attributes(offset, dtype))
 
 
 def kill_object(value: Value) -> None:
-    """Drop a tensor or storage (see `VmKillObjectOp`)."""
+    """Clear the register of a tensor or storage (see `VmKillObjectOp`)."""
     create(VmKillObjectOp, [value])
 
 
@@ -324,14 +324,14 @@ def copy(source: Value, destination: Value) -> None:
 
 
 def reshape(x: Value, shape: Value | Sequence[DimLike]) -> Value:
-    """See the memory of `x` with another shape (see `VmReshapeOp`)."""
+    """View the memory of `x` with another shape (see `VmReshapeOp`)."""
     return create_one(VmReshapeOp, [x, as_shape(shape)])
 
 
 def call_tir_dyn(
     callee: str, args: Value | Sequence[Value], tir_vars: Value | Sequence[DimLike], outputs: int = 1
 ) -> None:
-    """Call a prim func on inputs, tensors to fill, and integers (see `VmCallTirDynOp`)."""
+    """Call a prim func on inputs, outputs and integers (see `VmCallTirDynOp`)."""
     require_insertion_point("call_tir_dyn")
     expect("call_tir_dyn: 'callee'", callee, str, "the name of a prim func of the module")
     create(VmCallTirDynOp, [as_tuple(args), as_shape(tir_vars)], call_attributes(callee, outputs))
@@ -344,19 +344,19 @@ def alloc_shape_heap(size: int) -> Value:
 
 
 def store_shape(shape: Value, heap: Value, indices: Sequence[int]) -> None:
-    """Write a shape into slots of the heap (see `VmStoreShapeOp`)."""
+    """Store a shape in slots of the heap (see `VmStoreShapeOp`)."""
     require_insertion_point("store_shape")
     create(VmStoreShapeOp, [shape, heap], {"indices": _ints(indices)})
 
 
 def load_shape(heap: Value, indices: Sequence[int]) -> Value:
-    """Read a shape from slots of the heap (see `VmLoadShapeOp`)."""
+    """Load a shape from slots of the heap (see `VmLoadShapeOp`)."""
     require_insertion_point("load_shape")
     return create_one(VmLoadShapeOp, [heap], {"indices": _ints(indices)})
 
 
 def make_shape(heap: Value, codes: Sequence[int], values: Sequence[int]) -> Value:
-    """Make a shape of numbers and slots (see `VmMakeShapeOp`)."""
+    """Create a shape of immediates and slots (see `VmMakeShapeOp`)."""
     require_insertion_point("make_shape")
     return create_one(VmMakeShapeOp, [heap], {"codes": _ints(codes), "values": _ints(values)})
 
@@ -364,14 +364,14 @@ def make_shape(heap: Value, codes: Sequence[int], values: Sequence[int]) -> Valu
 def match_shape(
     shape: Value, heap: Value, codes: Sequence[int], values: Sequence[int], where: str = ""
 ) -> None:
-    """Check a shape against numbers and slots (see `VmMatchShapeOp`)."""
+    """Check a shape against immediates and slots (see `VmMatchShapeOp`)."""
     require_insertion_point("match_shape")
     attributes = {"codes": _ints(codes), "values": _ints(values), "where": ir.StringAttr.get(where)}
     create(VmMatchShapeOp, [shape, heap], attributes)
 
 
 def load_prim(heap: Value, index: int) -> Value:
-    """Read an integer from the heap (see `VmLoadPrimOp`)."""
+    """Load an integer from the heap (see `VmLoadPrimOp`)."""
     require_insertion_point("load_prim")
     return create_one(VmLoadPrimOp, [heap], {"index": int_attr(index, "load_prim: 'index'")})
 
@@ -384,7 +384,7 @@ def assert_relation(
     values: Sequence[int],
     message: str = "",
 ) -> None:
-    """Raise unless a relation holds between numbers or slots (see `VmAssertRelationOp`)."""
+    """Raise ``CheckError`` unless a relation holds between immediates or slots (see `VmAssertRelationOp`)."""
     require_insertion_point("assert")
     attributes = {
         "relation": ir.StringAttr.get(relation),
