@@ -15,9 +15,9 @@ class BatchNormOp(RelaxOp, name="nn_batch_norm", traits=[ext.Pure]):
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` for each channel along `axis`, and two moving averages.
 
     The result is a tuple of the normalised data, the moving mean and the moving variance. With `training`, the mean and
-    the (biased) variance are those of all elements of a channel, and the moving averages become ``(1 - momentum) *
-    moving + momentum * batch``. Otherwise the moving averages are used and returned unchanged. If `scale` or `center`
-    is false, `gamma` or `beta` is ignored. 16-bit floats are computed in float32.
+    the (biased) variance are those of all elements of a channel, and the moving averages become
+    ``(1 - momentum) * moving + momentum * batch``. Otherwise the moving averages are used and returned unchanged. If
+    `scale` or `center` is false, `gamma` or `beta` is ignored. 16-bit floats are computed in float32.
 
     Example: shapes ``(n, c, h, w)`` and four times ``(c,)`` with axis 1 give ``(n, c, h, w)``, ``(c,)`` and ``(c,)``.
     """

@@ -40,8 +40,8 @@ class GetValidCountsOp(RelaxOp, name="vision_get_valid_counts", traits=[ext.Pure
 
     `data` is ``(batch, boxes, values)``, floats. Value `score_index` of a box is its score; value `id_index` is its
     class, which must not be negative for valid boxes (-1: there is no class value). The result is a tuple: the number
-    of valid boxes, int32 of shape ``(batch,)``; the boxes; and their original indices, int32 of shape ``(batch,
-    boxes)``, padded with -1.
+    of valid boxes, int32 of shape ``(batch,)``; the boxes; and their original indices, int32 of shape
+    ``(batch, boxes)``, padded with -1.
 
     Example: shape ``(n, 100, 6)`` gives ``(n,)``, ``(n, 100, 6)`` and ``(n, 100)``.
     """
@@ -73,9 +73,9 @@ class NonMaxSuppressionOp(RelaxOp, name="vision_non_max_suppression", traits=[ex
     are two corners. `max_output_size` limits the number of selected boxes, and `top_k` the number of candidates with
     the highest scores; values of 0 and below mean no limit. Boxes suppress those of the same class (value `id_index`),
     or with `force_suppress` those of all classes. Boxes with scores not above `score_threshold` are ignored. With
-    `return_indices` the result is a tuple: the original indices of the selected boxes, int32 of shape ``(batch,
-    boxes)``, padded with -1, and their number, ``(batch, 1)``. Otherwise it is the boxes by descending score, with -1
-    for suppressed ones, which come last with `invalid_to_bottom`.
+    `return_indices` the result is a tuple: the original indices of the selected boxes, int32 of shape
+    ``(batch, boxes)``, padded with -1, and their number, ``(batch, 1)``. Otherwise it is the boxes by descending score,
+    with -1 for suppressed ones, which come last with `invalid_to_bottom`.
 
     Example: shapes ``(n, 100, 6)``, ``(n,)`` and ``(n, 100)`` give ``(n, 100)`` and ``(n, 1)``.
     """
@@ -170,11 +170,12 @@ class AllClassNonMaxSuppressionOp(RelaxOp, name="vision_all_class_non_max_suppre
 class MultiboxTransformLocOp(RelaxOp, name="vision_multibox_transform_loc", traits=[ext.Pure]):
     """Boxes decoded from anchors by predicted offsets, and their scores.
 
-    `cls_pred` is ``(batch, classes, anchors)``: the scores are its softmax along the classes. `loc_pred` is ``(batch, 4
-    * anchors)``: for each anchor, the x and y offsets relative to its size, and the logarithms of the width and height
-    factors, each multiplied by one of the `variances`. `anchor` is ``(1, anchors, 4)``: left, top, right and bottom.
-    With `clip`, corners are clamped to 0..1. Scores below `threshold` become 0, and so do those of class 0 without
-    `keep_background`. The result is a tuple of boxes ``(batch, anchors, 4)``, top, left, bottom, right, and the scores.
+    `cls_pred` is ``(batch, classes, anchors)``: the scores are its softmax along the classes. `loc_pred` is
+    ``(batch, 4 * anchors)``: for each anchor, the x and y offsets relative to its size, and the logarithms of the width
+    and height factors, each multiplied by one of the `variances`. `anchor` is ``(1, anchors, 4)``: left, top, right and
+    bottom. With `clip`, corners are clamped to 0..1. Scores below `threshold` become 0, and so do those of class 0
+    without `keep_background`. The result is a tuple of boxes ``(batch, anchors, 4)``, top, left, bottom, right, and the
+    scores.
 
     Example: shapes ``(n, 21, 9)``, ``(n, 36)`` and ``(1, 9, 4)`` give ``(n, 9, 4)`` and ``(n, 21, 9)``.
     """

@@ -19,8 +19,8 @@ from relax_mlir.symbolic import Dim
 class CollapseSumLikeOp(RelaxOp, name="collapse_sum_like", traits=[ext.Pure]):
     """`data` summed to the shape of `collapse_target`, which broadcasts to that of `data`.
 
-    It sums over the dimensions that the target lacks, and those where the target has size 1. Example: shape ``(2, n,
-    3)`` to ``(n, 1)`` sums over the first and the last dimension.
+    It sums over the dimensions that the target lacks, and those where the target has size 1. Example: shape
+    ``(2, n, 3)`` to ``(n, 1)`` sums over the first and the last dimension.
     """
 
     op_pattern = OpPatternKind.COMM_REDUCE

@@ -105,14 +105,14 @@ class Resize2dOp(ResizeOp, name="image_resize2d", traits=[ext.Pure]):
     With `method` ``nearest_neighbor`` (any dtype), each element is the nearest element of `data`. With ``linear`` and
     ``cubic`` (floats), it is the weighted sum of 2 or 4 elements around its position in each dimension.
     `coordinate_transformation_mode` defines the position of element ``i`` of ``m`` in a dimension of size ``n``, with
-    ``s = n / m``. ``half_pixel``: ``(i + 0.5) * s - 0.5``, and the same for ``pytorch_half_pixel``, except that ``m =
-    1`` is at 0. ``asymmetric``: ``i * s``. ``align_corners``: ``i * (n - 1) / (m - 1)``. ``tf_half_pixel_for_nn``: ``(i
-    + 0.5) * s``. ``tf_crop_and_resize``: evenly over the region `roi`, given as the starts of all dimensions, then the
-    ends, relative to the size (default: the image); positions outside give `extrapolation_value`.
-    ``half_pixel_symmetric``: as ``half_pixel``, but symmetric about the centre. `scales`, if given, are ``m / n``
-    before ``m`` was rounded to an integer. `rounding_method` of ``nearest_neighbor`` is ``round`` or
-    ``round_prefer_floor``, ``round_prefer_ceil``, ``floor`` or ``ceil``; ``""`` is ``floor`` for ``asymmetric``, else
-    ``round``. `cubic_alpha` is the constant of the cubic; with `cubic_exclude` positions outside have weight 0,
+    ``s = n / m``. ``half_pixel``: ``(i + 0.5) * s - 0.5``, and the same for ``pytorch_half_pixel``, except that
+    ``m = 1`` is at 0. ``asymmetric``: ``i * s``. ``align_corners``: ``i * (n - 1) / (m - 1)``.
+    ``tf_half_pixel_for_nn``: ``(i + 0.5) * s``. ``tf_crop_and_resize``: evenly over the region `roi`, given as the
+    starts of all dimensions, then the ends, relative to the size (default: the image); positions outside give
+    `extrapolation_value`. ``half_pixel_symmetric``: as ``half_pixel``, but symmetric about the centre. `scales`, if
+    given, are ``m / n`` before ``m`` was rounded to an integer. `rounding_method` of ``nearest_neighbor`` is ``round``
+    or ``round_prefer_floor``, ``round_prefer_ceil``, ``floor`` or ``ceil``; ``""`` is ``floor`` for ``asymmetric``,
+    else ``round``. `cubic_alpha` is the constant of the cubic; with `cubic_exclude` positions outside have weight 0,
     otherwise the edge elements are used. The layout is a permutation of the letters of ``NCHW``. The result has
     `out_dtype` (``unit``: the dtype of `data`).
 

@@ -293,10 +293,10 @@ class AttentionOp(AttentionBase, name="nn_attention", traits=[ext.Pure, IsAttent
     """``softmax(query @ key^T * scale) @ value`` for each batch and head.
 
     `query` is ``(b, s, h, d)``, `key` ``(b, t, g, d)``, `value` ``(b, t, g, e)``, the result ``(b, s, h, e)``. h is g
-    or a known multiple of it (grouped queries): query head i reads head ``i // (h / g)``. `scale` defaults to ``1 /
-    sqrt(d)``. `causal_mask` ``"TopLeft"`` lets query i see keys up to i, ``"BottomRight"`` up to ``i + t - s``, and
-    ``unit`` all. A query that sees no key gives NaN (zeros if t is 0). If the value of a masked key is NaN or infinite,
-    it is unspecified whether that reaches the result. 16-bit floats are computed in float32 and rounded once.
+    or a known multiple of it (grouped queries): query head i reads head ``i // (h / g)``. `scale` defaults to
+    ``1 / sqrt(d)``. `causal_mask` ``"TopLeft"`` lets query i see keys up to i, ``"BottomRight"`` up to ``i + t - s``,
+    and ``unit`` all. A query that sees no key gives NaN (zeros if t is 0). If the value of a masked key is NaN or
+    infinite, it is unspecified whether that reaches the result. 16-bit floats are computed in float32 and rounded once.
 
     Example: shapes ``(b, s, 12, 32)`` three times give ``(b, s, 12, 32)``.
     """

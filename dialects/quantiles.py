@@ -80,8 +80,8 @@ class BucketizeOp(RelaxOp, name="bucketize", traits=[ext.Pure]):
     """The index of the interval between ascending `boundaries` that contains each element: int64 or int32.
 
     A boundary belongs to the interval before it, or with `right` to the one after it: the index is the number of
-    boundaries less than the element, or with `right` less than or equal. Example: ``[3, 6, 9]`` with boundaries ``[1,
-    3, 5, 7, 9]`` gives ``[1, 3, 4]``.
+    boundaries less than the element, or with `right` less than or equal. Example: ``[3, 6, 9]`` with boundaries
+    ``[1, 3, 5, 7, 9]`` gives ``[1, 3, 4]``.
     """
 
     input_tensor: ext.Operand[Any]

@@ -95,8 +95,8 @@ def uniform(
 ) -> Drawn:
     """Uniform floats in ``[low, high)``, each from one word (two for float64), and the next state.
 
-    The highest bits of the word, as many as the dtype has significand bits, give a multiple of a power of two in ``[0,
-    1)``. Scaling it may round up to `high`.
+    The highest bits of the word, as many as the dtype has significand bits, give a multiple of a power of two in
+    ``[0, 1)``. Scaling it may round up to `high`.
     """
     kind = _float("uniform", dtype)
     found, after = _fractions(state, shape, kind)

@@ -140,9 +140,9 @@ class GruStepsOp(RecurrentOp, name="nn_gru_steps", traits=[ext.Pure]):
     """The hidden states of a gated recurrent unit; the operands are as in `RnnStepsOp`.
 
     `gates` is ``(steps, batch, 3 * hidden)``, `recurrent` ``(hidden, 3 * hidden)``, and `bias`, which is added to its
-    products, ``(3 * hidden,)``, in the order reset, update, new. ``h = (1 - z) * n + z * h`` with ``r, z = f(gates + h
-    @ recurrent + bias)`` and ``n = g(gates + r * (h @ recurrent + bias))``; without `reset_after` ``n = g(gates + (r *
-    h) @ recurrent + bias)``. The activations are f and g.
+    products, ``(3 * hidden,)``, in the order reset, update, new. ``h = (1 - z) * n + z * h`` with
+    ``r, z = f(gates + h @ recurrent + bias)`` and ``n = g(gates + r * (h @ recurrent + bias))``; without `reset_after`
+    ``n = g(gates + (r * h) @ recurrent + bias)``. The activations are f and g.
 
     Example: shapes ``(t, b, 24)``, ``(8, 24)``, ``(24,)``, ``(b, 8)``, ``(0,)`` give ``(t, b, 8)`` and ``(b, 8)``.
     """
@@ -173,10 +173,10 @@ class LstmStepsOp(RecurrentOp, name="nn_lstm_steps", traits=[ext.Pure]):
 
     `gates` is ``(steps, batch, 4 * hidden)`` and `recurrent` ``(hidden, 4 * hidden)``, in the order input, forget,
     cell, output. `cell`, the initial cell state, is ``(batch, hidden)``. `peepholes`, ``(3, hidden)``, multiplied by
-    the cell state, is added to the input, forget and output gates; without rows there are no peepholes. With ``i, f, g,
-    o`` being ``gates + h @ recurrent``: ``c = F(f) * c + F(i) * G(g)`` and ``h = F(o) * H(c)``; with `input_forget`,
-    ``1 - F(i)`` replaces ``F(f)``. The activations are F, G and H. The third field of the result is the final cell
-    state.
+    the cell state, is added to the input, forget and output gates; without rows there are no peepholes. With
+    ``i, f, g, o`` being ``gates + h @ recurrent``: ``c = F(f) * c + F(i) * G(g)`` and ``h = F(o) * H(c)``; with
+    `input_forget`, ``1 - F(i)`` replaces ``F(f)``. The activations are F, G and H. The third field of the result is the
+    final cell state.
 
     Example: shapes ``(t, b, 32)``, ``(8, 32)``, twice ``(b, 8)``, ``(0,)`` and ``(0, 8)`` give ``(t, b, 8)``, and twice
     ``(b, 8)``.

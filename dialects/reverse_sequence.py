@@ -14,8 +14,8 @@ from relax_mlir.mlir import ext, ir
 class ReverseSequenceOp(RelaxOp, name="reverse_sequence", traits=[ext.Pure]):
     """`data` with the first ``seq_lengths[b]`` elements along `seq_axis` reversed, for each index b of `batch_axis`.
 
-    Lengths below 1 reverse nothing, and lengths above the size reverse all elements. Example: ``[[1, 2, 3], [4, 5,
-    6]]`` with lengths ``[2, 3]`` gives ``[[2, 1, 3], [6, 5, 4]]``.
+    Lengths below 1 reverse nothing, and lengths above the size reverse all elements. Example:
+    ``[[1, 2, 3], [4, 5, 6]]`` with lengths ``[2, 3]`` gives ``[[2, 1, 3], [6, 5, 4]]``.
     """
 
     op_pattern = OpPatternKind.INJECTIVE

@@ -69,12 +69,12 @@ class Conv2dTransposeOp(TransposedConvolutionOp, name="nn_conv2d_transpose", tra
     """The transposed convolution of images `data` with the kernels `weight`.
 
     Element ``[n, i, y, x]`` of `data`, multiplied by ``weight[i, o, u, v]``, is added for all ``o, u, v`` to element
-    ``[n, o, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]`` of the result, which has ``(h -
-    1)*strides[0] - top - bottom + (kernel - 1)*dilation[0] + output_padding[0] + 1`` rows, and so on. The channels are
-    divided into `groups` of consecutive channels: those of `data` contribute to as many channels of the result as
-    `weight` has outputs. `padding` is top, left, bottom, right. The layouts are permutations of the letters of ``NCHW``
-    and ``IOHW``. `out_dtype` is the dtype of the result (``unit``: that of `data`), to which products are converted
-    before they are added; 16-bit floats are accumulated in float32.
+    ``[n, o, y*strides[0] + u*dilation[0] - top, x*strides[1] + v*dilation[1] - left]`` of the result, which has
+    ``(h - 1)*strides[0] - top - bottom + (kernel - 1)*dilation[0] + output_padding[0] + 1`` rows, and so on. The
+    channels are divided into `groups` of consecutive channels: those of `data` contribute to as many channels of the
+    result as `weight` has outputs. `padding` is top, left, bottom, right. The layouts are permutations of the letters
+    of ``NCHW`` and ``IOHW``. `out_dtype` is the dtype of the result (``unit``: that of `data`), to which products are
+    converted before they are added; 16-bit floats are accumulated in float32.
 
     Example: shapes ``(n, 8, h, w)`` and ``(8, 16, 4, 4)`` with strides ``[2, 2]`` and padding ``[1, 1, 1, 1]`` give
     ``(n, 16, 2*h, 2*w)``.
