@@ -21,7 +21,7 @@ from relax_mlir.dialects.location import name_of
 from relax_mlir.dialects.memory import bytes_of
 from relax_mlir.dialects.structure import ConstantOp
 from relax_mlir.dialects.types import StructInfo, Tensor, remembered_types, struct_info
-from relax_mlir.error import RelaxError, UnknownNameError
+from relax_mlir.error import RelaxError, UnknownNameError, UnsupportedError
 from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import func, ir
 from relax_mlir.symbolic import Dim
@@ -160,7 +160,7 @@ def _estimates(mod: IRModule) -> dict[str, MemoryEstimate] | str:
                 verify_input(work.mlir)
                 work.apply_(create_pass("legalize-ops"), planning_context())
             return {each.function: each for each in estimate_memory(work)}
-    except RelaxError as error:
+    except UnsupportedError as error:
         return str(error).splitlines()[0]
 
 

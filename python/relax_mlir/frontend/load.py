@@ -84,10 +84,11 @@ def _from_torch(path: str, trusted: bool) -> IRModule:
     from relax_mlir.frontend.torch.archive_check import check_archive
 
     try:
-        if not trusted:
-            check_archive(path)
-        with _without_log("torch.export"):  # it logs the failure of its first attempt
-            program = torch.export.load(path)
+        with open_regular(path) as stream:
+            if not trusted:
+                check_archive(stream, path)
+            with _without_log("torch.export"):  # it logs the failure of its first attempt
+                program = torch.export.load(stream)
     except (RelaxError, MemoryError):
         raise
     except Exception as error:  # torch raises various errors for damaged files

@@ -28,7 +28,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 
@@ -140,26 +140,29 @@ _IN_GUARDS = (*_ARITHMETIC, ast.Subscript, ast.Attribute)
 _FACTORIES = frozenset({"list", "dict", "set", "tuple", "int", "float", "str", "bool"})
 
 
-def check_archive(path: str | Path) -> None:
-    """Raise `UntrustedFileError` if ``torch.export.load`` of this file could run code from the file.
+def check_archive(stream: IO[bytes], path: str | Path) -> None:
+    """Raise `UntrustedFileError` if ``torch.export.load`` of this stream could run code from it; `path` is its name.
 
-    A file that neither reader can open passes: torch reports the error.
+    A stream that neither reader can open passes: torch reports the error. Load the same stream afterwards, because
+    another file may have taken the place of the path.
     """
     seen: set[bytes] = set()
-    for members, read in _readers(str(path)):
+    for members, read in _readers(stream):
         _Check(str(path), members, read, seen).run()
+    stream.seek(0)
 
 
-def _readers(path: str) -> Iterator[tuple[list[str], Callable[[str], bytes]]]:
+def _readers(stream: IO[bytes]) -> Iterator[tuple[list[str], Callable[[str], bytes]]]:
     try:
-        reader = torch._C.PyTorchFileReader(path)
+        reader = torch._C.PyTorchFileReader(stream)
         records = list(reader.get_all_records())
     except RuntimeError:
         records = []
     if records:
         yield records, reader.get_record
+    stream.seek(0)
     try:
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(stream)
     except (zipfile.BadZipFile, ValueError):
         return
     with archive:
