@@ -1,7 +1,7 @@
-"""The generators of kernels, by the name that ``relax.kernel`` gives on a prim func.
+"""The registry of kernel generators, keyed by the name in the attribute ``relax.kernel`` of a prim func.
 
-A generator looks at a `Request`, the types of the arguments and the attributes, and either accepts it, by giving a
-function that emits the body, or declines, and the linalg body stays. Each stands in the file of its kernel, which
+A generator inspects a `Request`: argument types and attributes. It accepts by returning a function that emits the body,
+or declines by returning None, and the linalg body stays. Each generator is defined in the file of its kernel, which
 `select_kernels` imports.
 """
 
@@ -21,10 +21,10 @@ from relax_mlir.target import Target
 
 @dataclass(frozen=True)
 class Request:
-    """A prim func that asks for the kernel `name`: its memref arguments (inputs, then outputs) and what it means.
+    """A prim func that requests the kernel `name`: its memref arguments (inputs, then outputs) and its attributes.
 
-    `block` is the module's body, for functions that several kernels share; `fast`: whether ``math.fast`` is set;
-    `fusion`: its prologue and epilogue, row by row.
+    `block` is the module's body, where functions shared by several kernels are defined. `fast` is true if ``math.fast``
+    is set. `fusion` is the prologue and epilogue of each row.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Request:
         return float(self.attributes["epsilon"].value)
 
     def inner_axes(self, inputs: int) -> int:
-        """How many of the last axes form a row; 0 if kernels over rows of `inputs` buffers do not take the request."""
+        """The number of trailing axes that form a row; 0 if the request is no row kernel with `inputs` buffers."""
         if len(self.arguments) != inputs + 1 or not all(is_plain(a.type) for a in self.arguments):
             return 0
         x, *weights, out = (ir.MemRefType(argument.type) for argument in self.arguments)
@@ -61,7 +61,7 @@ class Request:
 
 Emitter: TypeAlias = Callable[[], None]
 Generator: TypeAlias = Callable[[Request], "Emitter | None"]
-"""Gives what emits the kernel's body at the current insertion point; None: declined."""
+"""Return a function that emits the kernel's body at the current insertion point, or None to decline."""
 
 GENERATORS: dict[str, Generator] = {}
 
@@ -80,10 +80,10 @@ def generates(*names: str) -> Callable[[Generator], Generator]:
 
 
 def is_plain(type_: ir.MemRefType) -> bool:
-    """Whether a type is a memref of floats that is contiguous from its first element."""
+    """True if a type is a memref of floats that is contiguous from its first element."""
     return is_contiguous(type_) and isinstance(type_.element_type, ir.FloatType)
 
 
 def is_contiguous(type_: ir.MemRefType) -> bool:
-    """Whether a type is a memref whose elements lie in row-major order from its first one."""
+    """True if a type is a memref that is contiguous in row-major order from its first element."""
     return isinstance(type_, ir.MemRefType) and type_.affine_map == ir.AffineMap.get_identity(type_.rank)

@@ -1,6 +1,6 @@
-"""Pass `select-kernels`: prim funcs with a known meaning get a generated kernel as their body.
+"""Pass `select-kernels`: replace the bodies of prim funcs that name a kernel by generated kernels.
 
-See `relax_mlir.dialects.kernel_specs` for what the kernels are, `registry` for their generators.
+`relax_mlir.dialects.kernel_specs` lists the kernels, `registry` their generators.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ GENERATOR_MODULES = (_attention, _group_norm, _rows)
 class SelectKernels(ModulePass):
     """Replace the bodies of prim funcs on memrefs that carry `relax.kernel` by generated kernels.
 
-    `target` describes the machine that the kernels are for (``cpu``: this one). Functions whose types, axes
-    or layouts the generator does not take, or that have branches, keep their bodies.
+    `target` describes the machine that the kernels are for (``cpu``: the host). A function keeps its body if it has
+    branches, or if the generator declines its types, axes or layouts.
     """
 
     name: ClassVar[str] = "select-kernels"
@@ -79,13 +79,13 @@ def _replace_body(function: func.FuncOp, target: Target, block: Block, fast: boo
         emit_body()
         func.ReturnOp([])
     for operation in reversed(old):
-        # Prologue and epilogue still use these slices and numbers.
+        # Prologue and epilogue still use these slices and constants.
         if not any(is_used(result) for result in operation.results):
             operation.erase()
 
 
 def _row_fusion(function: func.FuncOp) -> RowFusion:
-    """The loops of the body that say that they are the kernel's prologue and epilogue; one over nothing may be gone."""
+    """Find the loops of the body that are marked as prologue and epilogue; a loop over an empty range may be absent."""
     ops = [op.operation for op in function.entry_block.operations]
     found = [
         next((RowLoop(op) for op in ops if name in op.attributes), None) for name in (PROLOGUE, EPILOGUE)

@@ -1,10 +1,9 @@
-"""Attention in one kernel: no more scores at a time than a tile of queries has with a block of keys.
+"""Attention in one kernel; it materialises only the scores of one tile of queries with one block of keys.
 
-For each batch and head, and each block of queries: the keys go by in blocks, which are packed (transposed into
-panels) together with their values; for each tile of queries the scores are formed, made weights (the softmax
-of what was seen so far, see `attention_softmax`), and multiplied by the values into sums, which are divided by
-the weights' total at the end. Both products are those of `gemm_blocks`. One query alone reads keys and values where
-they lie.
+For each batch, head and block of queries, the kernel loops over blocks of keys. It packs a block of keys (transposed
+into panels) and its values. For each tile of queries it computes the scores, converts them to weights (the online
+softmax of `attention_softmax`), and accumulates weights times values; the accumulators are divided by the sum of the
+weights at the end. Both GEMMs use the micro-kernels of `gemm_blocks`. A single query reads keys and values in place.
 
 After T. Dao et al., "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness",
 arXiv:2205.14135, 2022.
@@ -36,12 +35,12 @@ from relax_mlir.mlir import arith, ir, math, memref
 from relax_mlir.target import Target
 
 SKINNY = 1
-"""Up to this many queries it does not pay to pack keys and values."""
+"""The maximum number of queries that do not repay packing of keys and values."""
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an attention computes: its scale (None: 1 / sqrt of the head size) and its causal mask, if any."""
+    """The parameters of attention: its scale (None: 1 / sqrt of the head size) and its causal mask, if any."""
 
     scale: float | None
     causal: str | None
@@ -50,15 +49,15 @@ class Meaning:
 def emit_attention(target: Target, block: e.Block, buffers: Sequence[e.Value], meaning: Meaning) -> None:
     """Emit attention at the insertion point, and the functions that it calls at the end of `block`.
 
-    `buffers`: query [b, s, h, d], key [b, t, g, d], value [b, t, g, e], perhaps a bias that broadcasts to [b, h,
-    s, t], and the result [b, s, h, e]; contiguous, of one float type. g divides h: query head i reads head
-    ``i // (h / g)`` of keys and values.
+    `buffers`: query [b, s, h, d], key [b, t, g, d], value [b, t, g, e], an optional bias that broadcasts to [b, h, s,
+    t], and the result [b, s, h, e]; contiguous, of one float type. g divides h: query head i reads head ``i // (h /
+    g)`` of keys and values.
     """
     attention_of(target, block, buffers, meaning).emit()
 
 
 def attention_of(target: Target, block: e.Block, buffers: Sequence[e.Value], meaning: Meaning) -> Attention:
-    """What `emit_attention` emits; the functions that it calls are there."""
+    """Build the loop nest that `emit_attention` emits, and define the functions that it calls."""
     sizes = Sizes.of(target, ir.MemRefType(buffers[0].type).element_type)
     emit_parts(block, sizes)
     product = emit_tiles(block, GemmKernel(str(sizes.element), str(sizes.element)), target)
@@ -67,7 +66,7 @@ def attention_of(target: Target, block: e.Block, buffers: Sequence[e.Value], mea
 
 
 def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
-    """Emit the functions that all attentions on an element type share, unless they are there; gives their names."""
+    """Emit the functions that all attentions on an element type share, unless they are defined; return their names."""
     generators: dict[str, Callable[[e.Block, str, Sizes], None]] = {
         "pack_keys": emit_pack_keys,
         "pack_values": emit_pack_values,
@@ -85,7 +84,7 @@ def emit_parts(block: e.Block, sizes: Sizes) -> list[str]:
 
 @dataclass(frozen=True)
 class Operand:
-    """A buffer of four axes, contiguous, seen as flat, or some positions of it, of which `first` is the first one."""
+    """A contiguous buffer of four axes, viewed as flat, or a slice of its positions that starts at `first`."""
 
     flat: e.Value
     shape: tuple[e.Index, ...]
@@ -93,23 +92,23 @@ class Operand:
 
     @property
     def stride(self) -> e.Index:
-        """Distance of two positions of the sequence."""
+        """Elements between two positions of the sequence."""
         return e.mul(self.shape[2], self.shape[3])
 
     def place(self, batch: e.Index, position: e.Index, head: e.Index) -> e.Index:
-        """Where a row of the last axis begins."""
+        """The offset of a row of the last axis."""
         line = e.add(
             e.mul(e.add(e.mul(batch, self.shape[1]), e.add(self.first, position)), self.shape[2]), head
         )
         return e.mul(line, self.shape[3])
 
     def part(self, first: e.Index, size: e.Index) -> Operand:
-        """Some positions of an operand that has one batch."""
+        """A slice of positions of an operand with one batch."""
         batch, _, *rest = self.shape
         return Operand(self.flat, (batch, size, *rest), e.add(self.first, first))
 
     def clear(self, size: e.Index) -> None:
-        """Zeros at the first `size` positions of an operand that has one batch."""
+        """Zero the first `size` positions of an operand with one batch."""
         start = self.place(0, 0, 0)
         zero = e.constant(ir.MemRefType(self.flat.type).element_type, 0)
         with e.loop(0, e.mul(size, self.stride)) as i:
@@ -126,7 +125,7 @@ def _operands(buffers: Sequence[e.Value]) -> tuple[Operand, Operand, Operand, Bi
 
 
 def _flat(buffer: e.Value) -> e.Value:
-    """A contiguous buffer as one of rank 1."""
+    """View a contiguous buffer as rank 1."""
     type_ = ir.MemRefType(buffer.type)
     total: e.Index = 1
     for axis in range(type_.rank):
@@ -151,9 +150,9 @@ class _Place:
 
 @dataclass(frozen=True)
 class Attention:
-    """The loops of one attention.
+    """The loop nest of one attention.
 
-    `product`: the function that multiplies rows by packed panels; it gets the epilogue that does `nothing`.
+    `product` names the function that multiplies rows by packed panels; it is called with the epilogue `nothing`.
     """
 
     sizes: Sizes
@@ -168,7 +167,7 @@ class Attention:
     nothing: ep.Epilogue
 
     def emit(self) -> None:
-        """Emit all of it."""
+        """Emit the whole loop nest."""
         keys = self.key.shape[1]
         if isinstance(keys, int):
             self._emit_clear() if keys == 0 else self._emit_all()
@@ -176,7 +175,7 @@ class Attention:
             e.branch(e.compare("eq", keys, 0), self._emit_clear, self._emit_all)
 
     def _emit_clear(self) -> None:
-        """Without keys every sum is empty."""
+        """Zero the result: without keys every sum is empty."""
         total: e.Index = 1
         for size in self.out.shape:
             total = e.mul(total, size)
@@ -224,7 +223,7 @@ class Attention:
             self._emit_block(at, place, packed, key_step, factor)
 
     def _factor(self) -> e.Value:
-        """What the scores are multiplied with."""
+        """The factor that scales the scores."""
         element, depth = self.sizes.element, self.query.shape[3]
         if self.meaning.scale is not None:
             return e.constant(element, self.meaning.scale)
@@ -236,7 +235,7 @@ class Attention:
     def _emit_block(
         self, at: Running, place: _Place, packed: _Packed, key_step: e.Index, factor: e.Value
     ) -> None:
-        """A block of queries, with all keys."""
+        """Emit a block of queries with all keys."""
         sizes, query = self.sizes, self.query
         queries = (query.flat, query.place(place.batch, place.first_query, place.head), query.stride)
         if sizes.low_precision:
@@ -270,7 +269,7 @@ class Attention:
         skinny: e.Value,
         factor: e.Value,
     ) -> None:
-        """A block of queries with a block of keys."""
+        """Emit a block of queries with a block of keys."""
         sizes, key = self.sizes, self.key
         key_at = key.place(place.batch, place.first_key, place.key_head)
         buffer, depth = at.buffer, key.shape[3]
@@ -304,9 +303,11 @@ class Attention:
     def _sums(
         self, at: Running, place: _Place, packed: _Packed, skinny: e.Value
     ) -> Callable[[_Tile, e.Value], None]:
-        """What adds weights times values to the sums of a tile; packs the values of the block, if it must.
+        """Return a function that adds weights times values to the accumulators of a tile; pack the block's values if
+        needed.
 
-        One query alone reads them where they lie, if nothing behind the last panel of a row is outside of the buffer.
+        A single query reads the values in place, unless the last panel of a row would extend past the end of the
+        buffer.
         """
         sizes, value = self.sizes, self.value
         start = value.place(place.batch, place.first_key, place.key_head)
@@ -344,7 +345,7 @@ class Attention:
         scores: Callable[[_Tile], None],
         sums: Callable[[_Tile, e.Value], None],
     ) -> None:
-        """The tiles of a block of queries, of about the same number of rows each: a multiple of `Sizes.row_step`."""
+        """Emit the tiles of a block of queries, of nearly equal height: a multiple of `Sizes.row_step`."""
         first, step = e.compare("eq", place.first_key, 0), self.sizes.row_step
         steps = e.ceildiv(place.queries, step)
         count = e.ceildiv(steps, self.sizes.rows // step)
@@ -377,7 +378,7 @@ class Attention:
                     whole()
 
     def _visible(self, query: e.Index) -> e.Index | None:
-        """How many keys a query sees; None: all."""
+        """The number of keys that a query attends to; None: all."""
         if self.meaning.causal is None:
             return None
         queries, keys = self.query.shape[1], self.key.shape[1]
@@ -387,7 +388,7 @@ class Attention:
         return e.minimum(e.sub(e.maximum(end, queries), queries), keys)
 
     def _seen(self, place: _Place, query: e.Index) -> e.Index:
-        """How many keys of the block a query sees."""
+        """The number of keys of the block that a query attends to."""
         visible = self._visible(query)
         if visible is None:
             return place.keys
@@ -406,14 +407,14 @@ class Attention:
         row: e.Index,
         accumulate: e.Value,
     ) -> None:
-        """Multiply rows by packed panels (see `emit_block`): their depth, number and columns are the `size`."""
+        """Multiply rows by packed panels (see `emit_block`); `size` is their depth, rows and columns."""
         place = [matrix, row, 0, accumulate, e.flag(False)]
         e.call(self.product, [*left, *right, *size, *place, *self.nothing.arguments])
 
 
 @dataclass(frozen=True)
 class _Packed:
-    """Places of what is packed, and the depth of the panels of keys and of values."""
+    """Offsets of the packed operands, and the depth of the panels of keys and of values."""
 
     keys: e.Index
     key_depth: e.Index
@@ -424,7 +425,7 @@ class _Packed:
 
 @dataclass(frozen=True)
 class _Tile:
-    """Rows of a block of queries, and how many keys of a block they see."""
+    """Rows of a block of queries, and the number of keys of a block that they attend to."""
 
     row: e.Index
     rows: e.Index
@@ -432,13 +433,13 @@ class _Tile:
 
 
 class _Regions:
-    """Parts of one scratch buffer, one behind the other."""
+    """A bump allocator for consecutive regions of one scratch buffer."""
 
     def __init__(self) -> None:
         self.end: e.Index = 0
 
     def take(self, size: e.Index) -> e.Index:
-        """The place of a new part."""
+        """The offset of a new region."""
         place, self.end = self.end, e.add(self.end, size)
         return place
 

@@ -1,4 +1,4 @@
-"""The exponential of a score relative to the largest one: of a number that is not positive."""
+"""The exponential of a score minus the largest score: its argument is never positive."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from relax_mlir.lowering.kernels.math.math_exp import LOG2_E, ROUND_TO_INT, VANI
 from relax_mlir.mlir import arith, ir, math
 
 SMALLEST = -86.5
-"""e to this, about 2.7e-38, is still a normal float32; results below are 0."""
+"""e to this power, about 2.7e-38, is still a normal f32; smaller results are flushed to 0."""
 
 POLYNOMIAL = (1.3843607e-3, 8.3741955e-3, 4.1668005e-2, 1.6666430e-1, 4.9999994e-1, 1.0, 1.0)
-"""e^r for |r| ≤ ln 2 / 2, 1.8e-8 off, from the highest power down: a least-squares fit of the relative error with
-the weights of C. Lawson's iteration, rounded to float32."""
+"""Coefficients of e^r for |r| ≤ ln 2 / 2, from the highest power to the lowest, with an error of 1.8e-8.
+
+They are a least-squares fit of the relative error with the weights of C. Lawson's iteration, rounded to f32."""
 
 EXPONENT_BIAS, MANTISSA_BITS = 127, 23
 DOUBLE_BIAS, DOUBLE_MANTISSA_BITS = 1023, 52
@@ -26,11 +27,11 @@ DOUBLE_BIAS, DOUBLE_MANTISSA_BITS = 1023, 52
 
 @dataclass(frozen=True)
 class Exponential:
-    """e^x / 2^k for x ≤ 0; NaN stays NaN, -inf gives 0. f32: at most 2 ulp off, or next to 0 where e^x is below
-    e^-86.5 2^k.
+    """e^x / 2^k for x ≤ 0; NaN stays NaN, and -inf gives 0.
 
-    2^k is above the number of keys, so that no sum of weights is above 1, and sums of large values do not overflow
-    before they are divided by it. `down` is k, in the type of the sums.
+    The error in f32 is at most 2 ulp; where e^x is below e^-86.5 · 2^k, the result is 0 or close to 0. 2^k exceeds the
+    number of keys, so that no sum of weights exceeds 1, and sums of large values do not overflow before they are
+    divided by it. `down` is k, in the type of the accumulators.
     """
 
     down: e.Value
@@ -45,10 +46,10 @@ class Exponential:
         return Exponential(arith.uitofp(element, arith.subi(e.constant(i64, 64), leading)))
 
     def emit(self, lanes: Lanes, x: e.Value) -> e.Value:
-        """On a vector.
+        """Emit the exponential of a vector.
 
-        x = n·ln 2 + r as in `math_exp`, with fewer instructions: no upper limit, ln 2 in one piece (n is small where
-        the result counts), and 2ⁿ straight from the bits of the sum that rounds to n.
+        Reduce x = n·ln 2 + r as `math_exp` does, with fewer instructions: there is no upper clamp, ln 2 is one constant
+        (n is small where the result matters), and 2ⁿ comes from the bits of the sum that rounds to n.
         """
         down = simd.splat(self.down, lanes.type.shape[0])
         if lanes.width != 32:

@@ -1,4 +1,4 @@
-"""Copies for attention: keys and values into panels, rows of queries, and rows of results."""
+"""Copies for attention: keys and values into panels, rows of queries, and rows of the result."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from relax_mlir.mlir import arith, ir
 
 
 def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
-    """Emit the copy of keys, times a factor, into panels: element k of key c goes to ``k * panel + c``.
+    """Emit the function that packs scaled keys into panels: element k of key c goes to ``k * panel + c``.
 
-    Arguments: keys, place of the first, distance of two, their number (not 0), their size; the destination,
-    its place, the depth of its panels (not less than the size rounded up to the lanes); the factor. The lanes
-    of the last vector that are beyond the last key repeat it; vectors behind it are 0 (what is left in memory may be
-    numbers so small that the product takes a hundred times as long).
+    Arguments: keys, offset of the first, stride, count (not 0), head size; the destination, its offset, the depth of
+    its panels (not less than the head size rounded up to the lanes); the scale. Lanes of the last vector after the last
+    key repeat it. The remaining vectors of the panel are 0: stale memory may hold denormals, which slow the GEMM down a
+    hundredfold.
     """
     index = ir.IndexType.get()
     flat, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
@@ -37,7 +37,7 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
                 for q, line in enumerate(transpose(scaled)):
                     simd.store(line, packed, e.add(to, e.mul(e.add(i, q), panel)))
 
-            if sizes.low_precision:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+            if sizes.low_precision:  # before AVX-512, x86 has masked loads of 32 and 64 bits only
                 with e.loop(0, full, lanes) as i:
                     square(i, None)
                 with e.loop(full, size) as i:
@@ -45,7 +45,7 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
                         value = simd.widen(e.load(keys, e.add(place, i)), sizes.element)
                         beside = e.add(e.add(to, e.mul(i, panel)), q)
                         e.store(arith.mulf(value, factor), packed, beside)
-            elif sizes.avx512:  # masks cost nothing
+            elif sizes.avx512:  # AVX-512 masks are free
                 with e.loop(0, size, lanes) as i:
                     square(i, simd.mask(e.sub(size, i), lanes))
             else:
@@ -60,10 +60,10 @@ def emit_pack_keys(block: e.Block, name: str, sizes: Sizes) -> None:
 
 
 def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
-    """Emit the copy of values into panels: column c of row k goes to ``k * panel + c``, widened.
+    """Emit the function that packs widened values into panels: column c of row k goes to ``k * panel + c``.
 
-    Arguments: values, place of the first row, distance of two, their number, their size; the destination, its
-    place, the depth of its panels (not less than the number of rows). The vectors behind the last column are 0.
+    Arguments: values, offset of the first row, row stride, rows, columns; the destination, its offset, the depth of its
+    panels (not less than the number of rows). Vectors after the last column are 0.
     """
     index, panel = ir.IndexType.get(), sizes.panel
     source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
@@ -98,10 +98,10 @@ def emit_pack_values(block: e.Block, name: str, sizes: Sizes) -> None:
 
 
 def emit_pack_rows(block: e.Block, name: str, sizes: Sizes) -> None:
-    """Emit the copy of rows, widened to what is computed.
+    """Emit the function that copies rows, widened to the accumulator type.
 
-    Arguments: source, place of the first row, distance of two, their number, their size; the destination, its
-    place, the distance of two rows there (not less than the size rounded up to the lanes).
+    Arguments: source, offset of the first row, row stride, rows, columns; the destination, its offset, its row stride
+    (not less than the columns rounded up to the lanes).
     """
     index = ir.IndexType.get()
     source_type, packed_type = e.flat_memref(sizes.source), e.flat_memref(sizes.element)
@@ -124,7 +124,7 @@ def emit_pack_rows(block: e.Block, name: str, sizes: Sizes) -> None:
 
 
 def copy_row(sizes: Sizes, source: e.Value, at: e.Index, size: e.Index, packed: e.Value, to: e.Index) -> None:
-    """Copy `size` elements, widened, and zeros up to the next multiple of the lanes."""
+    """Copy `size` elements, widened, and write zeros up to the next multiple of the lanes."""
     lanes = sizes.lanes
     full = e.round_down(size, lanes)
     with e.loop(0, full, lanes) as i:
@@ -143,10 +143,10 @@ def copy_row(sizes: Sizes, source: e.Value, at: e.Index, size: e.Index, packed: 
 
 
 def emit_write_rows(block: e.Block, name: str, sizes: Sizes) -> None:
-    """Emit the end of attention: rows of sums divided by their row's total, rounded once.
+    """Emit the function that divides accumulators by the total weight of their row, rounds once and writes the result.
 
-    Arguments: sums, their place, the distance of two rows, the place of the totals; the number of rows and
-    their size; the result, place of its first row, and the distance of two.
+    Arguments: accumulators, their offset, row stride, offset of the totals; rows and columns; the result, offset of its
+    first row, and its row stride.
     """
     index, lanes = ir.IndexType.get(), sizes.lanes
     flat = e.flat_memref(sizes.element)

@@ -1,4 +1,4 @@
-"""Which requests the attention kernels take."""
+"""The requests that the attention kernels accept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.mlir import ir
 
 @generates("attention")
 def request_attention(request: Request) -> Emitter | None:
-    """Contiguous buffers of rank 4 and of one type of float, with or without a bias."""
+    """Accept contiguous buffers of rank 4 and one float type, with or without a bias."""
     buffers = request.arguments
     inputs = [ir.MemRefType(buffer.type) for buffer in buffers]
     four_axes = [*inputs[:3], inputs[-1]]
@@ -25,7 +25,7 @@ def request_attention(request: Request) -> Emitter | None:
 
 @generates("attention_var_len")
 def request_attention_of_sequences(request: Request) -> Emitter | None:
-    """Query, key, value and result as those of `request_attention`, two vectors of starts before the result."""
+    """Accept query, key, value and result as `request_attention` does, with two vectors of starts before the result."""
     if len(request.arguments) != 6:
         return None
     *operands, starts, key_starts, out = request.arguments

@@ -1,4 +1,4 @@
-"""Attention of several sequences that stand one after the other: the loops of `attention` for each of them."""
+"""Attention over concatenated sequences of different lengths: the loop nest of `attention` for each sequence."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from relax_mlir.target import Target
 
 @dataclass(frozen=True)
 class Starts:
-    """Where sequences begin, and the last one ends: a vector of integers."""
+    """Start offsets of the sequences and the end of the last one: a vector of integers."""
 
     buffer: e.Value
     unsigned: bool
 
     def between(self, number: e.Value, positions: e.Index) -> tuple[e.Index, e.Index]:
-        """Where a sequence begins, and how long it is; both within so many positions."""
+        """The start and the length of a sequence, both clamped to the number of `positions`."""
         begin, end = (self._held(e.add(number, step), e.index(positions)) for step in (0, 1))
         return begin, e.sub(e.maximum(end, begin), begin)
 
@@ -37,10 +37,11 @@ def emit_attention_of_sequences(
     starts: tuple[Starts, Starts],
     meaning: Meaning,
 ) -> None:
-    """Emit attention within sequences at the insertion point, and what it calls at the end of `block`.
+    """Emit attention within sequences at the insertion point, and the functions that it calls at the end of `block`.
 
-    `buffers`: query [1, s, h, d], key [1, t, g, d], value [1, t, g, e] and result [1, s, h, e], as those of
-    `emit_attention`; `starts`: of the queries and of the keys of each sequence. Queries that see no key give 0.
+    `buffers`: query [1, s, h, d], key [1, t, g, d], value [1, t, g, e] and result [1, s, h, e], as for
+    `emit_attention`. `starts`: the starts of the queries and of the keys of each sequence. Queries that attend to no
+    key give 0.
     """
     whole = attention_of(target, block, buffers, meaning)
     rows, keys = whole.query.shape[1], whole.key.shape[1]

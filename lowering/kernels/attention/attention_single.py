@@ -1,4 +1,4 @@
-"""The products of attention with one query alone, which take keys and values as they lie in memory."""
+"""The GEMVs of attention with a single query, which read keys and values in place."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from relax_mlir.lowering.kernels.core.shuffles import sum_each
 from relax_mlir.mlir import arith, ir
 
 _TOGETHER = 4
-"""Panels of columns, or rows of values, with sums of their own: one row of few has few sums to go on with while one
-waits for the other."""
+"""Panels of columns, or rows of values, with separate accumulators: one narrow row alone has too few independent
+accumulators to hide the latency of the multiply-add."""
 
 
 def emit_weighted_sum(block: e.Block, name: str, sizes: Sizes) -> None:
-    """Emit the sum of rows of values, each times its weight.
+    """Emit the function that sums rows of values, each scaled by its weight.
 
-    Arguments: weights, their place; values, place of the first row, distance of two; their number, and how many panels
-    of columns there are, all of which can be read; the sums, their place, and whether to add to them.
+    Arguments: weights, their offset; values, offset of the first row, row stride, rows, and the number of panels of
+    columns, which must be readable in full; the accumulators, their offset, and a flag to add to them.
     """
     index, flat = ir.IndexType.get(), e.flat_memref(sizes.element)
     flag = ir.IntegerType.get_signless(1)
@@ -73,11 +73,11 @@ def _parts(values: Sequence[e.Value], count: int) -> list[Sequence[e.Value]]:
 
 
 def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
-    """Emit the scores of one query by dot products with keys as they lie in memory.
+    """Emit the function that computes the scores of one query by dot products with unpacked keys.
 
-    Arguments: queries, place of the query; keys, place of the first, distance of two, their number (not 0),
-    their size; the scores, their place, and a factor. Scores are written up to the next multiple of the lanes.
-    The query is widened already; keys narrower than what is computed have a size that is a multiple of the lanes.
+    Arguments: queries, offset of the query; keys, offset of the first, stride, count (not 0), head size; the scores,
+    their offset, and a scale. Scores are written up to the next multiple of the lanes. The query is already widened; if
+    keys are narrower than the accumulators, the head size is a multiple of the lanes.
     """
     lanes, index = sizes.lanes, ir.IndexType.get()
     flat = e.flat_memref(sizes.element)
@@ -85,7 +85,7 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
     with e.function(block, name, types, group=sizes.name) as arguments:
         query, q_at, keys, k_at, stride, count, size, scores, to, factor = arguments
         full, last = e.round_down(size, lanes), e.sub(count, 1)
-        # A few keys that are left over go one by one, more of them as a group that is filled up with the last.
+        # Up to lanes / 2 remaining keys are done one by one; more of them as a group that repeats the last key.
         groups = e.round_down(e.add(count, lanes // 2 - 1), lanes)
 
         def products(places: Sequence[e.Index]) -> list[e.Value]:
@@ -99,7 +99,7 @@ def emit_dots(block: e.Block, name: str, sizes: Sizes) -> None:
             zero = e.constant(sizes.vector(), 0)
             with e.carrying_loop(0, full, lanes, [zero] * len(places)) as main:
                 main.give(step(main.values, main.index, None))
-            if sizes.low_precision:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+            if sizes.low_precision:  # before AVX-512, x86 has masked loads of 32 and 64 bits only
                 return main.results
             return e.choose(
                 e.compare("ne", full, size),

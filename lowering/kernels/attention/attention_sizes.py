@@ -1,4 +1,4 @@
-"""Sizes of the blocks of attention, from the target."""
+"""Block sizes of attention for a target."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from relax_mlir.target import Target
 
 @dataclass(frozen=True)
 class Sizes:
-    """How attention is cut up, for one element type of the operands.
+    """The blocking of attention for one element type of the operands.
 
-    A tile is up to `rows` queries by a block of keys. Its scores take half of the first-level cache, and the
-    packed keys and values of the block half of the second-level cache; a panel of keys, or of columns of the
-    values, is `panel` elements wide, and the register tile is that of a matrix product (see `Tiling`).
-    Sums are f64 for f64, else f32. Weights are made of `vectors_per_body` vectors of scores at a time.
+    A tile is up to `rows` queries by a block of keys. Its scores take half of L1, and the packed keys and values of the
+    block take half of L2. A panel of keys, or of columns of the values, is `panel` elements wide. The register tile is
+    that of a GEMM (see `Tiling`). Accumulators are f64 for f64, else f32. The exponentials of `vectors_per_body`
+    vectors of scores are interleaved.
     """
 
     source: e.Type
@@ -52,7 +52,7 @@ class Sizes:
 
     @property
     def low_precision(self) -> bool:
-        """Whether the operands are narrower than what is computed."""
+        """True if the operands are narrower than the accumulators."""
         return bool(self.source != self.element)
 
     @property
@@ -61,18 +61,18 @@ class Sizes:
         return f"relax.attention.{self.source}"
 
     def vector(self) -> e.Type:
-        """A register of sums."""
+        """The type of a register of accumulators."""
         return e.vector_type(self.lanes, self.element)
 
     def keys(self, width: e.Index) -> e.Index:
-        """The most keys of a block, if a key and its value take `width` elements: some panels."""
+        """The maximum number of keys of a block, in whole panels; a key and its value take `width` elements."""
         item = self.element.width // 8
         most = max(self.panel, self.l1_bytes // (2 * self.rows * item) // self.panel * self.panel)
         fit = e.round_down(e.div(self.l2_bytes // (2 * item), e.maximum(width, 1)), self.panel)
         return e.minimum(most, e.maximum(fit, self.panel))
 
     def queries(self, width: e.Index) -> e.Index:
-        """The most queries that share the packed blocks, if a result takes `width` elements."""
+        """The maximum number of queries that share the packed blocks; a result takes `width` elements."""
         item = self.element.width // 8
         fit = e.div(self.l2_bytes // (4 * item), e.maximum(width, 1))
         return e.maximum(e.round_down(fit, self.rows), 4 * self.rows)

@@ -1,7 +1,7 @@
-"""The softmax of attention, block by block: scores become weights, and what was summed before is rescaled.
+"""The online softmax of attention: scores of a block become weights, and earlier accumulators are rescaled.
 
-After M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867, 2018: each row
-keeps the largest score seen so far and the sum of the weights relative to it.
+After M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867, 2018: each row keeps
+the largest score seen so far and the sum of the weights relative to it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ UNROLL = 4
 
 @dataclass(frozen=True)
 class Bias:
-    """What is added to the scores: a contiguous buffer seen as flat, and the stride of each axis of the scores.
+    """The bias added to the scores: a contiguous buffer viewed as flat, and its strides for the axes of the scores.
 
-    The strides are those of batch, head and query, 0 where the bias is repeated; `along`: whether it differs by
-    key.
+    The strides are those of batch, head and query, 0 where the bias is broadcast. `along` is true if it varies by key.
     """
 
     flat: e.Value
@@ -48,7 +47,7 @@ class Bias:
         return Bias(flat, (strides[0], strides[1], strides[2]), strides[3] != 0)
 
     def place(self, position: Sequence[e.Index], key: e.Index) -> e.Index:
-        """Where the bias of a key lies; position: batch, head and query."""
+        """The offset of the bias of a key; `position`: batch, head and query."""
         at: e.Index = 0
         for where, stride in zip(position, self.strides, strict=True):
             if not (isinstance(stride, int) and stride == 0):
@@ -58,9 +57,9 @@ class Bias:
 
 @dataclass(frozen=True)
 class Running:
-    """The scratch memory of a block of queries: scores of a tile, largest scores, totals and sums by row.
+    """The scratch memory of a block of queries: scores of a tile, largest scores, totals and accumulators by row.
 
-    `exponential` makes the weights.
+    `exponential` computes the weights.
     """
 
     buffer: e.Value
@@ -84,11 +83,11 @@ def weigh_row(
     first: e.Value,
     bias: tuple[Bias, e.Index] | None,
 ) -> None:
-    """Replace a row of scores by weights, and bring the row's numbers up to date.
+    """Replace a row of scores by weights, and update the row's maximum, total and accumulators.
 
-    `line`: the row's number in the tile, `row`: in the block of queries; `visible`: how many of the keys count
-    (the weights of the others, up to `depth`, become 0); `first`: whether there was no block before this one;
-    `bias`: with the place of the bias of the row's first key.
+    `line`: the row's index in the tile, `row`: in the block of queries; `visible`: the number of keys attended to (the
+    weights of the others, up to `depth`, become 0); `first`: true for the first block of keys; `bias`: the bias and the
+    offset of the row's first key in it.
     """
     lanes, scalar = Lanes(sizes.vector()), Lanes(sizes.element)
     sweep = Rows(
@@ -105,7 +104,7 @@ def weigh_row(
     low = -pymath.inf
 
     def larger(a: e.Value, b: e.Value) -> e.Value:
-        # The accumulator (the first) stays when the other is NaN: the weights formed with it are NaN anyway.
+        # If the other is NaN, the accumulator (the first) stays: the weights computed with it are NaN anyway.
         return lanes.select(lanes.compare("olt", a, b), b, a)
 
     def maximum(place: e.Index, mask: e.Value | None, best: e.Value) -> e.Value:
@@ -116,7 +115,7 @@ def weigh_row(
     place_of_largest, place_of_total = e.add(at.largest, row), e.add(at.totals, row)
     before = scalar.select(first, scalar.const(low), e.load(at.buffer, place_of_largest))
     best = scalar.select(scalar.compare("olt", before, found), found, before)
-    # As long as every key is at -inf, weights are 0 and not NaN: later blocks may have others.
+    # While all scores are -inf, weights are 0 and not NaN: later blocks may have finite scores.
     none = scalar.compare("oeq", best, scalar.const(low))
     base = scalar.select(none, scalar.const(0.0), best)
 
@@ -148,7 +147,7 @@ def weigh_row(
 
 
 def _scale(sizes: Sizes, at: Running, row: e.Index, factor: e.Value) -> None:
-    """Multiply the sums of a row, unless the factor is 1."""
+    """Rescale the accumulators of a row, unless the factor is 1."""
     lanes, scalar = Lanes(sizes.vector()), Lanes(sizes.element)
     with e.when(scalar.compare("une", factor, scalar.const(1.0))):
         start, factors = e.add(at.sums, e.mul(row, at.sum_width)), simd.splat(factor, sizes.lanes)
@@ -159,7 +158,7 @@ def _scale(sizes: Sizes, at: Running, row: e.Index, factor: e.Value) -> None:
 
 @dataclass(frozen=True)
 class _Score:
-    """How a row of scores is read, with its bias."""
+    """Reads a row of scores with its bias."""
 
     sizes: Sizes
     buffer: e.Value
@@ -175,7 +174,7 @@ class _Score:
             return _Score(sizes, at.buffer, start, None, None)
         what, place = bias
         if not what.along:
-            # Not where there is no key: the bias may have no element then.
+            # Without keys the bias may be empty, so it is not read.
             value = simd.widen(e.load_if(e.compare("ne", count, 0), what.flat, place), sizes.element)
             return _Score(sizes, at.buffer, start, value, None)
         if sizes.low_precision:
@@ -184,7 +183,7 @@ class _Score:
         return _Score(sizes, at.buffer, start, None, (what.flat, place))
 
     def load(self, lanes: Lanes, place: e.Index, mask: e.Value | None) -> e.Value:
-        """A vector of scores; lanes outside the mask mean nothing."""
+        """Load a vector of scores; lanes outside the mask are undefined."""
         (size,) = lanes.type.shape
         value = simd.load(size, self.buffer, e.add(self.start, place))
         if self.row is not None:

@@ -1,4 +1,4 @@
-"""Memory that functions get by its address: a number is one argument, a memref of rank 2 has seven."""
+"""Memory passed to functions as an address: one argument instead of the seven of a memref of rank 2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def item_bytes(type_: e.Type) -> int:
 
 
 def address(parts: e.Strided, offset: e.Index) -> e.Value:
-    """The address of the element `offset` elements behind the first one of a memref."""
+    """The address of the element at index `offset` of a memref, counted from its first element."""
     start = memref.extract_aligned_pointer_as_index(parts.base)
     return arith.addi(start, e.index(e.mul(e.add(parts.offset, offset), item_bytes(parts.base.type))))
 
@@ -29,8 +29,8 @@ def memref_at(
 ) -> e.Value:
     """A memref of the given strides whose first element is at an address.
 
-    With `unit_inner` its type says that the last stride is 1, whatever is given. Without `sizes` nobody may ask for
-    them.
+    With `unit_inner` the type fixes the last stride to 1, and the given one is ignored. Without `sizes` the size fields
+    are undefined and must not be read.
     """
     word = ir.IntegerType.get_signless(64)
     rank = len(strides)

@@ -1,4 +1,4 @@
-"""What AVX-512 has for math functions on vectors of f32 and f64: tables in registers, scaling, bounds, mantissas.
+"""AVX-512 instructions for math functions on f32 and f64 vectors: table lookup, scaling, clamping, mantissas.
 
 Intel, "Intel 64 and IA-32 Architectures Software Developer's Manual", volume 2, VSCALEFPS, VPERMPS, VPERMI2PD,
 VRANGEPS, VFIXUPIMMPS, VGETMANTPD and VGETEXPPD. A register holds 16 f32 or 8 f64.
@@ -16,18 +16,18 @@ from relax_mlir.target import Target
 
 BITS = 512
 TABLE_SIZE = 16
-"""Numbers of a table: a register of f32, two of f64."""
+"""Elements of a table: one register of f32, two of f64."""
 
 _ALL_LANES, _CURRENT_ROUNDING = -1, 4
 
 _ITSELF, _AS_QUIET_NAN, _NAN, _NEGATIVE_ZERO = 1, 2, 3, 7
-"""What VFIXUPIMMPS puts in place of numbers of a class."""
+"""Responses of VFIXUPIMMPS to the class of an input."""
 
 _SMALLER_SIZE, _SIGN_OF_FIRST, _WITHOUT_SIGN = 0b10, 0b00_00, 0b10_00
-"""What VRANGEPS chooses, and which sign it gives it; of NaN and a number it chooses the number."""
+"""Immediate bits of VRANGEPS: the operand to select and the sign of the result. NaN loses against a number."""
 
 _FROM_THREE_QUARTERS, _NAN_BELOW_ZERO = 0b00_11, 0b10_00
-"""Where VGETMANTPD has the mantissa begin, and what it makes of numbers below zero."""
+"""Immediate bits of VGETMANTPD: the interval of the mantissa, and NaN for negative inputs."""
 
 _POSITIVE_PART = sum(
     response << 4 * number
@@ -39,7 +39,7 @@ _POSITIVE_PART = sum(
 
 
 def fits(type_: Type, target: Target, bits: int) -> bool:
-    """Whether values of a type are 1, 2, 4, ... registers of floats of so many bits, and the target has F and DQ."""
+    """True if a type is a vector of 1, 2, 4, ... registers of `bits`-wide floats, and the target has F and DQ."""
     if not (target.has("avx512dq") and isinstance(type_, ir.VectorType) and type_.rank == 1):
         return False
     element, (whole, rest) = type_.element_type, divmod(type_.shape[0] * bits, BITS)
@@ -53,35 +53,35 @@ def times_power(x: Value, n: Value) -> Value:
 
 
 def size_up_to(x: Value, high: float) -> Value:
-    """|x|, but no more than `high`, which it also is for NaN."""
+    """min(|x|, `high`); NaN gives `high`."""
     return _smaller_size(x, high, _WITHOUT_SIGN)
 
 
 def within(x: Value, bound: float) -> Value:
-    """x, but no further from 0 than `bound`, which it is also for NaN, with either sign."""
+    """x clamped to [-`bound`, `bound`]; NaN gives `bound` with either sign."""
     return _smaller_size(x, bound, _SIGN_OF_FIRST)
 
 
 def positive_part(x: Value) -> Value:
-    """x of f32, but -0.0 where it is below 0; NaN for NaN and -∞."""
+    """x of f32, or -0.0 for negative x; NaN for NaN and -∞."""
     table = constant(ir.VectorType.get([BITS // 32], ir.IntegerType.get_signless(32)), _POSITIVE_PART)
     no_flags = _i32(0)
     return _masked("fixupimm", lambda x: [x, x, table, no_flags], x)
 
 
 def mantissa(x: Value) -> Value:
-    """m in [3/4, 3/2) with x = 2ⁿ·m, also for denormal x; 1 for 0 and ∞, NaN below 0 and for NaN."""
+    """m in [3/4, 3/2) with x = 2ⁿ·m, also for denormal x; 1 for 0 and ∞; NaN for negative x and for NaN."""
     how = _i32(_FROM_THREE_QUARTERS | _NAN_BELOW_ZERO)
     return _masked("getmant", lambda x: [x, how, x], x)
 
 
 def exponent(x: Value) -> Value:
-    """⌊log₂ |x|⌋ as a number, also for denormal x; -∞ for 0, ∞ for ∞, NaN for NaN."""
+    """⌊log₂ |x|⌋ as a float, also for denormal x; -∞ for 0, ∞ for ∞, NaN for NaN."""
     return _masked("getexp", lambda x: [x, x], x)
 
 
 def look_up(table: Sequence[float], index: Value) -> Value:
-    """The elements of a table of 16 at the places that the lowest four bits of each integer say; as wide as these."""
+    """Look up elements of a table of 16 by the low four bits of each integer; both have the same width."""
     wide = element_of(index.type).width == 64
     register, dtype = (_f64(), np.float64) if wide else (_f32(), np.float32)
     lanes = register.shape[0]
@@ -110,7 +110,7 @@ def _smaller_size(x: Value, bound: float, sign: int) -> Value:
 
 
 def _masked(name: str, operands: Callable[..., list[Value]], *values: Value) -> Value:
-    """An instruction on all lanes of each register, with the rounding that is set."""
+    """Apply an instruction to all lanes of each register, in the current rounding mode."""
     width = element_of(values[0].type).width
     intrinsic = f"mask.{name}.{'pd' if width == 64 else 'ps'}.512"
     mask = constant(ir.IntegerType.get_signless(BITS // width), _ALL_LANES)
@@ -135,12 +135,12 @@ def _f64() -> ir.VectorType:
 
 
 def _intrinsic(name: str, result: Type, operands: list[Value]) -> Value:
-    """An intrinsic of LLVM: the same op for all, of a dialect that is there anyway."""
+    """Call an LLVM intrinsic through the generic op, which needs no further dialect."""
     return llvm.CallIntrinsicOp(result, f"llvm.x86.avx512.{name}", operands, [], []).result
 
 
 def _by_registers(function: Callable[..., Value], *values: Value) -> Value:
-    """A function of registers, on vectors of several."""
+    """Apply a function of one register to vectors of several registers."""
     size, lanes = values[0].type.shape[0], BITS // element_of(values[0].type).width
     if size == lanes:
         return function(*values)

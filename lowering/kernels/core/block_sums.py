@@ -1,4 +1,4 @@
-"""Sums in blocks: each has accumulators of its own, so that long ones lose no digits."""
+"""Blocked summation: each block has separate accumulators, so that long sums stay accurate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from relax_mlir.lowering.kernels.core import emit
 from relax_mlir.lowering.kernels.core.emit import Index, Value
 
 BLOCK_STEPS = 128
-"""Steps between which accumulators stay apart."""
+"""Steps of a block; the accumulators of a block are merged into the totals at its end."""
 
 
 def in_blocks(
@@ -19,10 +19,10 @@ def in_blocks(
     reduce: Callable[[Index, Index], Sequence[Value]],
     merge: Callable[[Sequence[Value], Sequence[Value]], Sequence[Value]],
 ) -> list[Value]:
-    """`totals` with what lies from `begin` to `end` merged in, block by block.
+    """Reduce from `begin` to `end` block by block, and merge each result into `totals`.
 
-    `reduce` emits the loop over a block, from its begin to its end in steps of `step`, with accumulators that start
-    from neutral elements; `merge` adds its results to the totals.
+    `reduce` emits the loop over a block, from its begin to its end in steps of `step`, with accumulators that start at
+    neutral elements. `merge` adds its results to the totals.
     """
     size = step * BLOCK_STEPS
     with emit.carrying_loop(begin, end, size, totals) as blocks:
@@ -32,5 +32,5 @@ def in_blocks(
 
 
 def is_one_block(size: Index, step: int) -> bool:
-    """Whether so much is known to be one block at most."""
+    """True if `size` is static and at most one block."""
     return isinstance(size, int) and size <= step * BLOCK_STEPS

@@ -1,8 +1,7 @@
-"""A small layer over the builders of the bindings, in which kernel generators are written.
+"""A thin layer over the builders of the MLIR bindings, for kernel generators.
 
-All functions emit at the current insertion point and location. Where an index is expected, a Python ``int``
-will do: arithmetic on two of them is done in Python, so sizes that are known give no IR. Nothing here knows
-a kernel or a machine.
+All functions emit at the current insertion point and location. An index operand may be a Python ``int``: arithmetic on
+two of them is folded in Python, so static sizes emit no IR. The layer is independent of kernels and targets.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Value: TypeAlias = ir.Value[Any]
 """An SSA value."""
 
 Type: TypeAlias = Any
-"""A type of MLIR. It is `Any`, since element types, vectors and memrefs have different fields."""
+"""A type of MLIR. It is `Any`, because element types, vectors and memrefs have different fields."""
 Block: TypeAlias = ir.Block
 Index: TypeAlias = ir.Value[Any] | int
 """A value of type ``index``, or a Python ``int``."""
@@ -51,7 +50,7 @@ def flat_memref(element: Type) -> Type:
 
 
 def is_vector(type_: Type) -> bool:
-    """Whether the type is a vector type."""
+    """True if the type is a vector type."""
     return isinstance(type_, ir.VectorType)
 
 
@@ -61,7 +60,7 @@ def element_of(type_: Type) -> Type:
 
 
 def result_of(name: str, type_: Type, operands: Sequence[Value]) -> Value:
-    """The result of an op without attributes. (The bindings' own builders take twice as long, and ops are many.)"""
+    """The result of an op without attributes; twice as fast as the builders of the bindings, since ops are many."""
     return ir.Operation.create(name, results=[type_], operands=operands).result
 
 
@@ -72,9 +71,9 @@ _MAX_INDEX = 2**63 - 1
 
 
 def index(value: Index) -> Value:
-    """An ``index`` value: a constant for an ``int``, a value as it is.
+    """An ``index`` value: a constant for an ``int``; values are returned unchanged.
 
-    Sizes that are known may have a product that is none: no such array exists, and any other large number will do.
+    A product of static sizes may exceed 64 bits. No such array can exist, so the constant is clamped to ±(2^63 - 1).
     """
     if not isinstance(value, int):
         return value
@@ -104,7 +103,7 @@ def flag(value: bool) -> Value:
     return constant(ir.IntegerType.get_signless(1), int(value))
 
 
-# Index arithmetic (values are sizes and offsets: never negative, never overflowing)
+# Index arithmetic (values are sizes and offsets: non-negative, without overflow)
 
 
 def add(a: Index, b: Index) -> Index:
@@ -151,12 +150,12 @@ def ceildiv(a: Index, b: Index) -> Index:
 
 
 def round_up(a: Index, multiple: Index) -> Index:
-    """The smallest multiple that is not below a."""
+    """The smallest multiple of `multiple` that is not below a."""
     return mul(ceildiv(a, multiple), multiple)
 
 
 def round_down(a: Index, multiple: Index) -> Index:
-    """The largest multiple that is not above a."""
+    """The largest multiple of `multiple` that is not above a."""
     return mul(div(a, multiple), multiple)
 
 
@@ -181,12 +180,12 @@ _PREDICATES = {
 
 
 def compare(relation: str, a: Index, b: Index) -> Value:
-    """An ``i1``: whether `a` relation `b`; relation is eq, ne, lt, le, gt or ge (unsigned)."""
+    """An ``i1``: compare two unsigned indices; the relation is eq, ne, lt, le, gt or ge."""
     return arith.cmpi(_PREDICATES[relation], index(a), index(b))
 
 
 def select(condition: Value, a: Index, b: Index) -> Value:
-    """``a if condition else b``, both computed."""
+    """``a if condition else b``; both are evaluated."""
     return arith.select(condition, index(a), index(b))
 
 
@@ -207,34 +206,34 @@ def any_of(*conditions: Value) -> Value:
 
 
 def negate(condition: Value) -> Value:
-    """Whether an ``i1`` is false."""
+    """The negation of an ``i1``."""
     return arith.xori(condition, flag(True))
 
 
 # Control flow
 
 AS_WRITTEN = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
-"""LLVM is to keep the loops of kernels: their generators vectorise and unroll where that pays, and LLVM's
-attempts at the scalar loops of the edges only make code and compile time grow."""
+"""Disables LLVM's vectoriser and unroller: generators vectorise and unroll kernels themselves. LLVM's attempts at
+scalar edge loops only add code and compile time."""
 
 TO_UNROLL = "#llvm.loop_annotation<vectorize = <disable = true>>"
-"""For main loops, where less is spent on counting then."""
+"""For main loops, where unrolling saves loop overhead."""
 
 _ANNOTATION = "loop_annotation"
-"""What LLVM's branches call it; the way there copies attributes of loops, names and all."""
+"""The attribute name on LLVM's branches; the conversion to LLVM copies attributes of loops under their names."""
 
 
 def is_as_written(loop: ir.Operation) -> bool:
-    """Whether LLVM is to keep a loop (`AS_WRITTEN`)."""
+    """True if LLVM must not vectorise or unroll a loop (`AS_WRITTEN`)."""
     attributes = loop.attributes
     return _ANNOTATION in attributes and attributes[_ANNOTATION] == ir.Attribute.parse(AS_WRITTEN)
 
 
 def opaque(i: Index) -> Value:
-    """The counter of a loop, as a value of which LLVM does not know how it goes on.
+    """A loop counter that LLVM's loop strength reduction cannot analyse.
 
-    Loop strength reduction tries many ways to step from one address to the next. Where a loop has no time to gain by
-    that, and many addresses (the rows of a square, say), that is half of what LLVM does with it.
+    Loop strength reduction tries many ways to step from one address to the next. For a loop with many addresses that
+    gains nothing from it (the rows of a square tile, for example), it takes half of LLVM's compile time.
     """
     word = ir.IntegerType.get_signless(64)
     value = arith.index_cast(word, index(i))
@@ -245,7 +244,7 @@ def opaque(i: Index) -> Value:
 def loop(
     lower: Index, upper: Index, step: Index = 1, unroll: bool = False, free: bool = False
 ) -> Iterator[Value]:
-    """``for i in range(lower, upper, step)``; gives i. With `unroll` LLVM may unroll it, `free` do as it likes."""
+    """``for i in range(lower, upper, step)``, yielding i; LLVM may unroll it (`unroll`), or has no limits (`free`)."""
     op = scf.ForOp(index(lower), index(upper), index(step))
     if not free:
         op.attributes[_ANNOTATION] = ir.Attribute.parse(TO_UNROLL if unroll else AS_WRITTEN)
@@ -256,14 +255,14 @@ def loop(
 
 @dataclass
 class Carried:
-    """A loop that carries values: its induction variable, the values on entry, and the final `results`."""
+    """A loop that carries values: its induction variable, the iteration arguments, and the final `results`."""
 
     index: Value
     values: list[Value]
     results: list[Value]
 
     def give(self, values: Sequence[Index]) -> None:
-        """Set the values of the next iteration (once, last in the body)."""
+        """Yield the values of the next iteration (once, last in the body)."""
         scf.yield_([index(value) for value in values])
 
 
@@ -271,9 +270,9 @@ class Carried:
 def carrying_loop(
     lower: Index, upper: Index, step: Index, initial: Sequence[Index], unroll: bool = True
 ) -> Iterator[Carried]:
-    """A loop whose body must end in ``.give(values)``; after it, ``.results`` are the last ones given.
+    """A loop whose body must end in ``.give(values)``; after the loop, ``.results`` are the values given last.
 
-    With `unroll` LLVM may unroll it: sums over the depth of a product take up to a tenth less time then.
+    With `unroll` LLVM may unroll it: accumulation over the depth of a GEMM then takes up to a tenth less time.
     """
     op = scf.ForOp(index(lower), index(upper), index(step), [index(value) for value in initial])
     op.attributes[_ANNOTATION] = ir.Attribute.parse(TO_UNROLL if unroll else AS_WRITTEN)
@@ -283,7 +282,7 @@ def carrying_loop(
 
 @contextmanager
 def when(condition: Value) -> Iterator[None]:
-    """``if condition:`` without a result."""
+    """``if condition:`` without results."""
     op = scf.IfOp(condition)
     with ir.InsertionPoint(op.then_block):
         yield
@@ -305,7 +304,7 @@ def choose(
     then: Callable[[], Sequence[Value]],
     otherwise: Callable[[], Sequence[Value]],
 ) -> list[Value]:
-    """``then() if condition else otherwise()``, for values of these types; only one side runs."""
+    """``then() if condition else otherwise()`` with results of these types; only one branch runs."""
     op = scf.IfOp(condition, list(types), has_else=True)
     for block, emit in ((op.then_block, then), (op.else_block, otherwise)):
         with ir.InsertionPoint(block):
@@ -314,7 +313,7 @@ def choose(
 
 
 def switch(value: Index, cases: Sequence[int], emit: Callable[[int], None]) -> None:
-    """``emit(case)`` for the case that equals the value; nothing for other values."""
+    """``emit(case)`` for the case that equals the value; other values do nothing."""
     op = scf.IndexSwitchOp([], index(value), list(cases))
     for block, case in zip((op.default_block, *op.case_blocks), (None, *cases), strict=True):
         with ir.InsertionPoint(block):
@@ -327,10 +326,10 @@ def switch(value: Index, cases: Sequence[int], emit: Callable[[int], None]) -> N
 def function(
     block: Block, name: str, types: Sequence[Type], *, group: str | None, marks: Sequence[str] = ()
 ) -> Iterator[list[Value]]:
-    """A private function without results at the end of `block` (a module's body); gives its arguments.
+    """Define a private function without results at the end of `block` (a module's body), and yield its arguments.
 
-    `group`: that of functions which are the same in all modules (see `SHARED_GROUP`); None if it depends on its module.
-    `marks`: unit attributes that it has.
+    `group`: the group of functions that are identical in all modules (see `SHARED_GROUP`); None if the function is
+    specific to its module. `marks`: unit attributes of the function.
     """
     with ir.InsertionPoint(block):
         op = func.FuncOp(name, (list(types), []), visibility="private")
@@ -345,7 +344,7 @@ def function(
 
 
 def is_defined(block: Block, name: str) -> bool:
-    """Whether `block` (a module's body) has a function of this name."""
+    """True if `block` (a module's body) has a function of this name."""
     return name in ir.SymbolTable(block.owner.operation)
 
 
@@ -358,14 +357,14 @@ def call(name: str, arguments: Sequence[Index]) -> None:
 
 
 def dim(buffer: Value, axis: int) -> Index:
-    """The size of a buffer along an axis; an ``int`` where the type says it."""
+    """The size of a buffer along an axis; an ``int`` if the type has a static size."""
     type_ = ir.MemRefType(buffer.type)
     return memref.dim(buffer, index(axis)) if type_.is_dynamic_dim(axis) else int(type_.shape[axis])
 
 
 @dataclass(frozen=True)
 class Strided:
-    """A memref taken apart: base (rank 0), offset, sizes and strides."""
+    """The strided metadata of a memref: base (rank 0), offset, sizes and strides."""
 
     base: Value
     offset: Value
@@ -374,7 +373,7 @@ class Strided:
 
 
 def metadata(buffer: Value) -> Strided:
-    """Take a memref apart."""
+    """Extract the strided metadata of a memref."""
     rank = ir.MemRefType(buffer.type).rank
     results = list(memref.ExtractStridedMetadataOp(buffer).results)
     return Strided(results[0], results[1], tuple(results[2 : 2 + rank]), tuple(results[2 + rank :]))
@@ -387,9 +386,9 @@ def view(
     offset: Index = 0,
     unit_inner: bool = False,
 ) -> Value:
-    """A memref over the same memory: `offset` elements further, of dynamic type (see `strided_memref`).
+    """A memref of dynamic type over the same memory, `offset` elements further (see `strided_memref`).
 
-    With `unit_inner` the last stride is taken to be 1, whatever is given.
+    With `unit_inner` the last stride is 1, and the given one is ignored.
     """
     type_ = strided_memref(ir.MemRefType(source.base.type).element_type, len(sizes), unit_inner)
     dynamic_strides = strides[:-1] if unit_inner else strides
@@ -412,7 +411,7 @@ def load(buffer: Value, *position: Index) -> Value:
 
 
 def load_if(condition: Value, buffer: Value, *position: Index) -> Value:
-    """One element, or 0 without touching the memory."""
+    """Load one element if the condition holds; else give 0 without touching memory."""
     type_ = element_of(buffer.type)
     return choose(condition, [type_], lambda: [load(buffer, *position)], lambda: [constant(type_, 0)])[0]
 
@@ -423,32 +422,31 @@ def store(value: Value, buffer: Value, *position: Index) -> None:
 
 
 AHEAD_BYTES = 2048
-"""How far ahead loops over long inputs ask for them (see `prefetch_ahead`)."""
+"""Prefetch distance of loops over long inputs (see `prefetch_ahead`)."""
 
 
 def prefetch(buffer: Value, *position: Index, write: bool = False) -> None:
-    """Bring the cache line of an element into the first-level cache; a position outside of the buffer does no harm."""
+    """Prefetch the cache line of an element into L1; a position out of bounds is harmless."""
     memref.prefetch(buffer, [index(p) for p in position], write, 3, True)
 
 
 def prefetch_ahead(buffer: Value, *position: Index) -> None:
-    """Bring the cache line of an element into the second-level cache.
+    """Prefetch the cache line of an element into L2.
 
-    From there it comes fast enough, and CPUs find lines to come themselves, but within a page only: what is asked for
-    by the first-level cache waits for the few lines that it can await at a time. (Softmax of 16384 x 1024 takes a
-    quarter less time than with those.)
+    L2 is near enough, and hardware prefetchers do not cross pages. A prefetch into L1 would compete for the few misses
+    that L1 can have outstanding. (Softmax of 16384 x 1024 takes a quarter less time than with prefetches into L1.)
     """
     memref.prefetch(buffer, [index(p) for p in position], False, 2, True)
 
 
 @contextmanager
 def scratch(element: Type, size: Index, alignment: int = 64) -> Iterator[Value]:
-    """Heap memory of `size` elements (``memref<?xelement>``) for the time of the block."""
+    """Allocate `size` elements (``memref<?xelement>``) on the heap for the duration of the block."""
     buffer = memref.alloc(flat_memref(element), [index(size)], [], alignment=alignment)
     yield buffer
     memref.dealloc(buffer)
 
 
 def stack(element: Type, *sizes: int) -> Value:
-    """A small buffer of fixed size on the stack, to be made at the beginning of a function."""
+    """A small buffer of fixed size on the stack; allocate it at the beginning of a function."""
     return memref.alloca(ir.MemRefType.get(list(sizes), element), [], [], alignment=64)

@@ -1,7 +1,7 @@
-"""Arithmetic on one float value, or on a vector of them, with constants of the fitting type.
+"""Arithmetic on a scalar or vector of floats, with constants of the matching type.
 
-`Lanes` is what the expansions of math functions are written with: the same code emits scalar and vector
-operations, because every operation of `arith` and `math` used here works lane by lane.
+Expansions of math functions are written with `Lanes`: the same code emits scalar and vector operations, because every
+`arith` and `math` operation used here works lane by lane.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from relax_mlir.target import Target
 
 
 def same_shape(like: Type, element: Type) -> Type:
-    """`element` itself if `like` is a scalar type, else the vector type of the shape of `like`."""
+    """`element` if `like` is a scalar type, else the vector of `element` with the shape of `like`."""
     return ir.VectorType.get(like.shape, element) if isinstance(like, ir.VectorType) else element
 
 
 def side_by_side(target: Target, bits: int, carries: bool = False) -> int:
-    """How many vectors to compute side by side where each takes many operations, as one that is so much longer.
+    """The number of vectors to interleave in long computations, as one vector that is that many times as long.
 
-    A CPU looks only some hundred operations ahead for one that need not wait for a result, so those of several vectors
-    had better be interleaved. Loops that carry sums fill 16 registers with these and with constants: two are enough
-    (softmax of 64 x 1024 takes a twentieth longer with four on Zen 3). Others have their constants in memory then, and
-    take more vectors to read each of these for: on Zen 3, exp(2x + 1) / (1 + |y|) takes 7 % less time with six than
-    with four or eight, gelu of a layer norm 11 % less than with four; exp of f64 takes a fifth less than with one, but
-    softmax of f64 a third more with two.
+    An out-of-order CPU looks only some hundred operations ahead, so interleaving independent vectors hides latency.
+    With 16 registers, loops with accumulators fill them with accumulators and constants, and two vectors are enough (on
+    Zen 3, softmax of 64 x 1024 takes a twentieth longer with four). Other loops then read constants from memory, and
+    more vectors share each read: on Zen 3, exp(2x + 1) / (1 + |y|) takes 7 % less time with six than with four or
+    eight, and gelu of a layer norm 11 % less than with four. For f64 with two vectors, exp takes a fifth less than with
+    one, but softmax a third more.
     """
     if bits > 32 and carries:
         return 1
@@ -38,15 +38,16 @@ def side_by_side(target: Target, bits: int, carries: bool = False) -> int:
 
 
 BOUNDED = "relax.bounded"
-"""On a fused multiply-add of f64 in math functions: finite operands are far from overflow."""
+"""Marks an f64 fused multiply-add in a math function whose finite operands are far from overflow."""
 
 
 @dataclass(frozen=True)
 class Lanes:
     """Operations on values of one float type: a scalar, or a vector of any shape.
 
-    `type` is the float type, `ints` the integer type of the same width and shape (for bit patterns). `avx512`: whether
-    they are registers of f32 for `relax_mlir.lowering.kernels.core.avx512`, `avx512_double`: of f64.
+    `type` is the float type, `ints` the integer type of the same width and shape (for bit patterns). `avx512` is true
+    if values are f32 registers for `relax_mlir.lowering.kernels.core.avx512`, `avx512_double` if they are f64
+    registers.
     """
 
     type: Type
@@ -88,7 +89,7 @@ class Lanes:
         return arith.DivFOp(a, b).result
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """a·b + c, rounded once; finite operands are to be far from overflow."""
+        """a·b + c, rounded once; finite operands must be far from overflow."""
         op = math.FmaOp(a, b, c)
         if self.width == 64:
             op.attributes[BOUNDED] = ir.UnitAttr.get()
@@ -110,7 +111,7 @@ class Lanes:
         return math.RoundEvenOp(a).result
 
     def compare(self, predicate: str, a: Value, b: Value) -> Value:
-        """`predicate` is the name of an `arith.cmpf` predicate: ``"olt"``, ``"oeq"``, ``"ult"``, …"""
+        """Compare by the name of an `arith.cmpf` predicate: ``"olt"``, ``"oeq"``, ``"ult"``, …"""
         return arith.CmpFOp(getattr(arith.CmpFPredicate, predicate.upper()), a, b).result
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
@@ -121,20 +122,20 @@ class Lanes:
         return self.at_least(self.at_most(a, high), low)
 
     def at_least(self, a: Value, low: float) -> Value:
-        """`a`, but no less than `low`; NaN stays NaN."""
+        """max(`a`, `low`); NaN stays NaN."""
         bottom = self.const(low)
         return self.select(self.compare("olt", a, bottom), bottom, a)
 
     def at_most_by_bits(self, a: Value, high: float) -> Value:
-        """`a`, but no more than `high` ≥ 0, compared as signed integers: a NaN without sign bit becomes `high`."""
+        """min(`a`, `high`) of the bits as signed integers, for `high` ≥ 0; a NaN without sign bit gives `high`."""
         return self.from_bits(arith.MinSIOp(self.bits(a), self.bits(self.const(high))).result)
 
     def at_least_minus_zero(self, a: Value) -> Value:
-        """`a` if its sign bit is not set, else -0.0 (one instruction: as unsigned integers these are the least)."""
+        """`a` if its sign bit is clear, else -0.0 (one unsigned minimum: -0.0 has the smallest such bit pattern)."""
         return self.from_bits(arith.MinUIOp(self.bits(a), self.int_const(-1 << (self.width - 1))).result)
 
     def at_most(self, a: Value, high: float) -> Value:
-        """`a`, but no more than `high`; NaN stays NaN."""
+        """min(`a`, `high`); NaN stays NaN."""
         top = self.const(high)
         return self.select(self.compare("olt", top, a), top, a)
 
@@ -166,11 +167,11 @@ class Lanes:
         return arith.ShRSIOp(a, self.int_const(count)).result
 
     def shift_right_logical(self, a: Value, count: int) -> Value:
-        """Shift that fills with zeros: AVX2 has no arithmetic one of 64-bit integers."""
+        """Logical shift right: AVX2 has no arithmetic shift of 64-bit integers."""
         return arith.ShRUIOp(a, self.int_const(count)).result
 
     def horner(self, x: Value, coefficients: Sequence[float]) -> Value:
-        """The polynomial in `x` with the coefficients given from the highest power down."""
+        """The polynomial in `x`; coefficients are ordered from the highest power to the lowest."""
         result = self.const(coefficients[0])
         for coefficient in coefficients[1:]:
             result = self.fma(result, x, self.const(coefficient))

@@ -1,7 +1,7 @@
-"""Conversions between f16, bf16, f32 and f64 from integer arithmetic, scalar or vector, without branches.
+"""Conversions between f16, bf16, f32 and f64 by integer arithmetic, scalar or vector, without branches.
 
-LLVM turns most of these conversions into calls of its runtime library (``__truncsfbf2``, ``__truncdfhf2`` and
-others), which a compiled module does not have. All of them round to nearest, ties to even; NaN stays NaN.
+LLVM lowers most of these conversions to calls of its runtime library (``__truncsfbf2``, ``__truncdfhf2`` and others),
+which a compiled module does not link. All conversions round to nearest, ties to even; NaN stays NaN.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def _bits16(a: Value) -> Value:
 
 
 def bf16_to_f32(x: Value) -> Value:
-    """Exact: a bf16 is the upper half of an f32."""
+    """Convert exactly: a bf16 is the upper half of an f32."""
     return _cast(_single(x), _left(_bits16(x), 16))
 
 
 def f32_to_bf16(x: Value) -> Value:
-    """The upper half, after adding just less than half of its last place, or exactly half if it is odd."""
+    """Round to the upper half of the bits: add 0x7FFF, plus 1 if the upper half is odd."""
     bits = _cast(_int(x, 32), x)
     rounded = _add(_add(bits, 0x7FFF), _and(_right(bits, 16), 1))
     quiet = _or(bits, 0x400000)
@@ -75,9 +75,9 @@ def f32_to_bf16(x: Value) -> Value:
 
 
 def f16_to_f32(x: Value) -> Value:
-    """Exact: the bits moved to their place, scaled by the difference of the exponents' bias (2¹¹²).
+    """Convert exactly: shift the bits to their f32 position, and scale by the difference of the exponent biases (2¹¹²).
 
-    The product also normalises denormals. Infinity and NaN get the exponent that they have in f32.
+    The multiplication also normalises denormals. Infinity and NaN get the exponent that they have in f32.
     """
     bits = _bits16(x)
     moved = _left(_and(bits, 0x7FFF), 13)
@@ -88,7 +88,7 @@ def f16_to_f32(x: Value) -> Value:
 
 
 def f32_to_f16(x: Value) -> Value:
-    """By F. Giesen (``float_to_half_fast3_rtne``): normal numbers round as integers, denormals by a sum."""
+    """Round to f16 (F. Giesen's ``float_to_half_fast3_rtne``): normals as integers, denormals by an addition."""
     bits = _cast(_int(x, 32), x)
     magnitude = _and(bits, 0x7FFFFFFF)
     odd = _and(_right(magnitude, 13), 1)
@@ -107,9 +107,9 @@ def f32_to_f16(x: Value) -> Value:
 
 
 def f64_to_f32_odd(x: Value) -> Value:
-    """Round to odd: an inexact result gets an odd last bit, so that a second rounding is right at ties.
+    """Round to odd: an inexact result gets an odd last bit, so that a second rounding is correct at ties.
 
-    The nearest f32 is taken; if it is inexact and even, the neighbour on the other side of x is the odd one.
+    Round to the nearest f32. If it is inexact and even, take its odd neighbour on the other side of x.
     """
     nearest = arith.TruncFOp(_single(x), x).result
     back = arith.ExtFOp(x.type, nearest).result
@@ -124,5 +124,5 @@ def f64_to_f32_odd(x: Value) -> Value:
 
 
 def _magnitude(x: Value) -> Value:
-    """The bits of an f64 without its sign: ordered like the magnitudes."""
+    """The bits of an f64 without the sign; they are ordered like the magnitudes."""
     return _and(_cast(_int(x, 64), x), (1 << 63) - 1)

@@ -1,7 +1,7 @@
-"""Results larger than the caches are written past them: to write through them, each line is read from memory first.
+"""Non-temporal stores for results larger than the caches; an ordinary store first reads each cache line from memory.
 
-Whoever reads such a result next finds nothing of it in a cache anyway. On x86 the stores are not ordered with others,
-until an atomic read-modify-write is done: the team of threads counts parts that are done by one.
+The next reader of such a result would not find it in a cache either way. On x86 these stores are weakly ordered until
+an atomic read-modify-write: the thread pool executes one when it counts finished parts.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from relax_mlir.target import Target
 
 
 def is_past_caches(target: Target, output: Access, inputs: Sequence[Access], size: Index) -> Value | None:
-    """Whether to write `size` consecutive elements by non-temporal stores; None if they are too few.
+    """True if `size` consecutive elements are to be written by non-temporal stores; None if there are too few of them.
 
-    They must begin at a whole vector, and in other memory than the inputs do: that is in the caches, which would have
-    to give it up.
+    The output must begin at a multiple of the vector size and must not be one of the inputs: an input is in the caches,
+    from which a non-temporal store evicts it.
     """
     most = target.l3_bytes or target.l2_bytes
     bytes_ = emit.mul(size, output.bits // 8)
@@ -32,7 +32,7 @@ def is_past_caches(target: Target, output: Access, inputs: Sequence[Access], siz
 
 
 def stream(value: Value, buffer: Value, position: Sequence[Index], multiple: int) -> None:
-    """Write a vector by a non-temporal store, at an address that is a multiple of `multiple` bytes."""
+    """Write a vector by a non-temporal store; the address is a multiple of `multiple` bytes."""
     vector.store(value, buffer, [emit.index(p) for p in position], nontemporal=True, alignment=multiple)
 
 

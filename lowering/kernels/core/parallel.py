@@ -1,8 +1,8 @@
 """Loops whose iterations may run on several threads.
 
-A generator marks such a loop, and says what all its iterations cost together; the pass `outline-parallel-loops` does
-the rest. The iterations must be independent: none reads or writes memory that another one writes. Scratch memory
-that an iteration writes is taken inside of the loop. Nothing in it may fail.
+A generator marks such a loop with the total cost of its iterations; the pass `outline-parallel-loops` does the rest.
+Iterations must be independent: none reads or writes memory that another one writes. Scratch memory that an iteration
+writes is allocated inside the loop. The body must not raise errors.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from relax_mlir.lowering.runtime_lib.thread_pool import PARTS_PER_THREAD
 from relax_mlir.mlir import func, ir
 
 MARK = "relax.parallel_cost"
-"""The function whose call, first in a loop, marks the loop; its argument is the cost."""
+"""The function whose call at the start of a loop marks the loop; its argument is the cost."""
 
 PARALLEL = "relax.parallel"
-"""On a marked loop. A loop of one iteration may be gone when loops are outlined, and its call be in another one."""
+"""Attribute of a marked loop. A loop of one iteration may be folded before outlining, so that its call is in an outer
+loop."""
 
 THRESHOLD = 100_000
-"""Loops that cost less (in cycles, see `parallel_loop`) run on the thread that calls: some 30 microseconds."""
+"""Loops that cost less run on the calling thread (in cycles, see `parallel_loop`): some 30 microseconds."""
 
 
 def part_size(size: e.Index, unit: int, threads: int, cost: e.Index, least: int | None = None) -> e.Index:
-    """Into parts of how many to cut `size` where each part has work of its own: one per thread, of whole units.
+    """The chunk size that splits `size` evenly over the threads, one part per thread, in multiples of `unit`.
 
-    All of it where there is one thread, or the cost is below the threshold. With `least`, several parts per thread, as
-    many for each, not smaller than that.
+    It is all of `size` for one thread, or if the cost is below the threshold. With `least`, each thread gets the same
+    number of parts, up to `PARTS_PER_THREAD`, as long as no part is smaller than that.
     """
     whole = e.maximum(size, 1)
     if threads == 1:
@@ -47,10 +48,10 @@ def part_size(size: e.Index, unit: int, threads: int, cost: e.Index, least: int 
 def parallel_loop(
     lower: e.Index, upper: e.Index, step: e.Index, cost: e.Index, unroll: bool = False
 ) -> Iterator[e.Value]:
-    """``for i in range(lower, upper, step)`` on as many threads as are worth it; gives i.
+    """``for i in range(lower, upper, step)`` on as many threads as the cost justifies; yields i.
 
-    `cost`: about how many cycles all iterations take on one thread (any ``index`` from outside of the loop).
-    A loop in such a loop is a plain one.
+    `cost`: the approximate cycles of all iterations on one thread (any ``index`` defined outside of the loop).
+    A loop nested in a parallel loop is sequential.
     """
     if _is_in_parallel_loop():
         with e.loop(lower, upper, step) as i:
@@ -65,7 +66,7 @@ def parallel_loop(
 
 
 def mark(loop: ir.Operation, cost: e.Index) -> None:
-    """Mark a loop that is there already, and stands in none that is marked."""
+    """Mark an existing loop that is not nested in a marked one."""
     with ir.InsertionPoint(loop), loop.location:
         _declare()
         amount = e.index(cost)

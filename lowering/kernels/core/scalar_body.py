@@ -16,12 +16,12 @@ Block: TypeAlias = ir.Block
 TRAPPING = frozenset(
     f"arith.{name}" for name in ("divsi", "divui", "remsi", "remui", "ceildivsi", "floordivsi")
 )
-"""Integer division stops the process for a divisor 0, so it must not run on lanes that hold no data."""
+"""Integer division traps for a divisor of 0, so it must not run on lanes that hold no data."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where along the vector loop, with how many lanes (None: a scalar), under which mask.
+    """A position in the vector loop, its number of lanes (None: scalar) and its mask.
 
     `streamed`: results are written by non-temporal stores, to addresses that are multiples of this many bytes.
     """
@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Combiner:
-    """How an output is reduced: the operation's name, its neutral element, its `vector.reduction` kind."""
+    """A reduction: the operation's name, its neutral element, its `vector.reduction` kind."""
 
     operation: str
     neutral: Callable[[Type], float]
@@ -81,20 +81,20 @@ class Body:
 
     @property
     def results(self) -> list[Value]:
-        """What the body yields."""
+        """The values that the body yields."""
         return list(self.operations[-1].operands)
 
     @property
     def can_be_emitted(self) -> bool:
-        """Whether `evaluate` can build the body (operations with regions it cannot)."""
+        """True if `evaluate` can emit the body: no operation has regions."""
         return not any(len(op.regions) for op in self.operations)
 
     def can_be_vectorised(self, along: int | None, moved: Collection[int]) -> bool:
-        """Whether every operation works lane by lane on numbers, or reads consecutive elements of a buffer.
+        """True if every operation works lane by lane on scalars, or reads consecutive elements of a buffer.
 
         Args:
-            along: the vector loop, as `linalg.index` counts it (None: no `linalg.index` counts it).
-            moved: positions of the arguments that differ from lane to lane.
+            along: the `linalg.index` dimension of the vector loop (None: it has none).
+            moved: positions of the arguments that vary from lane to lane.
         """
         varying: set[Value] = {self.block.arguments[position] for position in moved}
         for op in self.operations:
@@ -111,7 +111,7 @@ class Body:
         return True
 
     def _reads_consecutive(self, load: Operation, along: int | None, varying: Collection[Value]) -> bool:
-        """Whether the load's last index is the vector loop's, and no other index varies."""
+        """True if the load's last index is the vector loop's, and no other index varies."""
         buffer, *indices = load.operands
         strides, _ = ir.MemRefType(buffer.type).get_strides_and_offset()
         wide = not isinstance(load.results[0].type, ir.IntegerType) or load.results[0].type.width >= 8
@@ -124,20 +124,20 @@ class Body:
 
     @property
     def may_trap(self) -> bool:
-        """Whether the body must not run on made-up values."""
+        """True if the body must not run on undefined values."""
         return any(op.name in TRAPPING for op in self.operations)
 
     @property
     def is_light(self) -> bool:
-        """Whether the body is small enough for four copies of it in a loop."""
+        """True if the body is small enough for four copies of it in a loop."""
         return len(self.operations) <= 8 and not any(op.name.startswith("math.") for op in self.operations)
 
     def uses(self, position: int) -> bool:
-        """Whether the body reads its argument at this position."""
+        """True if the body reads its argument at this position."""
         return any(True for _ in self.block.arguments[position].uses)
 
     def combiner(self, result: int, argument: int) -> Combiner | None:
-        """How the result at a position reduces into the argument at a position, if that is all it does."""
+        """The reduction of a result into an argument, if the body does nothing else with either."""
         uses = list(self.block.arguments[argument].uses)
         owner = self.results[result].owner
         if len(uses) != 1 or isinstance(owner, ir.Block) or uses[0].owner.operation != owner.operation:
@@ -152,15 +152,15 @@ class Body:
         place: Place,
         contract: bool = False,
     ) -> list[Value]:
-        """Emit the body at the insertion point; gives what it yields.
+        """Emit the body at the insertion point, and return the yielded values.
 
-        What is the same in all lanes is computed on scalars.
+        Values that are equal in all lanes are computed as scalars.
 
         Args:
-            arguments: per argument of the block a scalar or a vector (None: not used).
+            arguments: a scalar or a vector per argument of the block (None: unused).
             index: the iteration number of a loop, for `linalg.index`: a scalar or a vector.
-            place: where the vector loop is.
-            contract: let products and sums become fused multiply-adds.
+            place: the position of the vector loop.
+            contract: allow contraction of multiply and add to a fused multiply-add.
         """
         env: dict[Value, Value] = {
             argument: value
@@ -177,7 +177,7 @@ class Body:
 
 
 def widen(value: Value, lanes: int | None) -> Value:
-    """A scalar in all lanes; vectors, and everything if `lanes` is None, as they are."""
+    """Broadcast a scalar to all lanes; vectors, and every value if `lanes` is None, are returned unchanged."""
     return value if lanes is None or emit.is_vector(value.type) else simd.splat(value, lanes)
 
 
@@ -216,7 +216,7 @@ def _is_lanewise(op: Operation) -> bool:
 
 
 def _is_index_of(value: Value, loop: int | None) -> bool:
-    """Whether a value is the `linalg.index` of a loop."""
+    """True if a value is the `linalg.index` of a loop."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "linalg.index":
         return False

@@ -1,4 +1,4 @@
-"""What rounds of shuffles make of as many vectors as there are lanes (a power of two)."""
+"""Transposes and horizontal sums of N vectors of N lanes (a power of two) by rounds of shuffles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.mlir import arith, vector
 
 
 def transpose(rows: Sequence[Value]) -> list[Value]:
-    """The columns of the square that the vectors are, by log2(lanes) rounds."""
+    """Transpose the square of vectors in log2(lanes) rounds."""
     lanes = len(rows)
     current = list(rows)
     half = lanes // 2
@@ -22,7 +22,7 @@ def transpose(rows: Sequence[Value]) -> list[Value]:
 
 
 def sum_each(vectors: Sequence[Value]) -> Value:
-    """The sum of each of the vectors: that of vector i in lane i."""
+    """The horizontal sum of each vector: lane i holds the sum of vector i."""
     current = list(vectors)
     half = len(vectors) // 2
     while half:
@@ -33,7 +33,7 @@ def sum_each(vectors: Sequence[Value]) -> Value:
 
 
 def _exchange(a: Value, b: Value, half: int) -> tuple[Value, Value]:
-    """Two vectors that have exchanged what lies off the diagonal in each square block of size 2 * half."""
+    """Exchange the off-diagonal parts of two vectors in each square block of size 2 * half."""
     lanes = a.type.shape[0]
     low = [i if i & half == 0 else lanes + i - half for i in range(lanes)]
     high = [i + half if i & half == 0 else lanes + i for i in range(lanes)]

@@ -1,4 +1,4 @@
-"""Vectors, for kernel generators: masks, loads and stores, lanes, widening and narrowing.
+"""Vector operations for kernel generators: masks, loads and stores, lanes, widening and narrowing.
 
 As in :mod:`~relax_mlir.lowering.kernels.core.emit`, all functions emit at the current insertion point and location.
 """
@@ -32,7 +32,7 @@ def mask(count: Index, lanes: int) -> Value:
 
 
 def load(lanes: int, buffer: Value, *position: Index, where: Value | None = None) -> Value:
-    """`lanes` consecutive elements from a position; lanes outside the mask `where` are 0 and not touched."""
+    """Load `lanes` consecutive elements from a position; lanes outside the mask `where` are 0 and not accessed."""
     type_ = vector_type(lanes, element_of(buffer.type))
     place = [index(p) for p in position]
     if where is None:
@@ -41,7 +41,7 @@ def load(lanes: int, buffer: Value, *position: Index, where: Value | None = None
 
 
 def store(value: Value, buffer: Value, *position: Index, where: Value | None = None) -> None:
-    """Write consecutive elements from a position; those outside the mask `where` are not touched."""
+    """Store consecutive elements from a position; lanes outside the mask `where` are not written."""
     place = [index(p) for p in position]
     if where is None:
         vector.store(value, buffer, place)
@@ -50,7 +50,7 @@ def store(value: Value, buffer: Value, *position: Index, where: Value | None = N
 
 
 def splat(value: Value, lanes: int) -> Value:
-    """A vector with this scalar in each lane. bf16 goes by its bits: LLVM would call a conversion routine."""
+    """Broadcast a scalar to all lanes. bf16 is broadcast as bits: LLVM would call a conversion routine."""
     if isinstance(value.type, ir.BF16Type):
         bits = arith.bitcast(ir.IntegerType.get_signless(16), value)
         return arith.bitcast(vector_type(lanes, value.type), splat(bits, lanes))
@@ -58,7 +58,7 @@ def splat(value: Value, lanes: int) -> Value:
 
 
 def fma(a: Value, b: Value, c: Value, fused: bool = True) -> Value:
-    """a * b + c on float vectors; rounded once if `fused` (which calls a library on CPUs that cannot do it)."""
+    """a * b + c on float vectors, rounded once if `fused` (a library call on CPUs without FMA)."""
     return result_of("vector.fma", a.type, [a, b, c]) if fused else arith.addf(arith.mulf(a, b), c)
 
 
@@ -75,17 +75,17 @@ def steps(lanes: int) -> Value:
 
 
 def lane(value: Value, position: int) -> Value:
-    """One lane of a vector."""
+    """Extract one lane of a vector."""
     return vector.extract(value, [], [position])
 
 
 def lanes_of(value: Value, start: int, count: int) -> Value:
-    """Some lanes of a vector."""
+    """Extract `count` consecutive lanes of a vector."""
     return vector.shuffle(value, value, range(start, start + count))
 
 
 def every(step: int, parts: Sequence[Value]) -> Value:
-    """Every `step`-th lane of so many vectors, 1 or 2, one behind the other: as many as a vector has."""
+    """Every `step`-th lane of the concatenation of `step` vectors (1 or 2), as one vector."""
     if step == 1:
         return parts[0]
     low, high = parts
@@ -93,7 +93,7 @@ def every(step: int, parts: Sequence[Value]) -> Value:
 
 
 def joined(parts: Sequence[Value]) -> Value:
-    """The lanes of vectors of one type, whose number is a power of two, as one vector."""
+    """Concatenate vectors of one type; their number is a power of two."""
     while len(parts) > 1:
         lanes = range(2 * parts[0].type.shape[0])
         parts = [vector.shuffle(low, high, lanes) for low, high in zip(parts[::2], parts[1::2], strict=True)]
@@ -101,16 +101,16 @@ def joined(parts: Sequence[Value]) -> Value:
 
 
 def widen(value: Value, element: Type) -> Value:
-    """A float scalar or vector in a float type that is as wide or wider."""
+    """Extend a float scalar or vector to a float type that is as wide or wider."""
     return (
         value if element_of(value.type) == element else arith.extf(_with_element(value.type, element), value)
     )
 
 
 def narrow(value: Value, element: Type) -> Value:
-    """A float scalar or vector rounded (to nearest, ties to even) to a float type as wide or narrower.
+    """Round a float scalar or vector (to nearest, ties to even) to a float type that is as wide or narrower.
 
-    To bf16 by integer arithmetic, since LLVM makes calls of a run-time library of it on CPUs without BF16.
+    f32 is rounded to bf16 by integer arithmetic, because LLVM calls a runtime library for it on CPUs without BF16.
     """
     type_ = value.type
     if element_of(type_) == element:
