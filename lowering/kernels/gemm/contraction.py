@@ -1,10 +1,9 @@
-"""Contractions on memrefs, cut down to matrix products.
+"""Contractions on memrefs, reduced to GEMMs.
 
-A contraction multiplies two operands, each read through a projection of the iteration space, and adds the
-products up. A dimension of that space belongs to one of four classes, by the buffers that it occurs in:
-*batch* (A, B and C), *m* (A and C), *n* (B and C) and *k* (A and B). One group of each of m, n and k goes to
-the matrix product; loops run over the others. A group is several dimensions only if they lie in memory as
-one. `contraction_match` recognises contractions.
+A contraction multiplies two operands, each read through a projection of the iteration space, and sums the products. A
+dimension of that space belongs to one of four classes, by the buffers that it occurs in: *batch* (A, B and C), *m* (A
+and C), *n* (B and C) and *k* (A and B). One group each of m, n and k becomes the GEMM; loops run over the others. A
+group has several dimensions only if they are contiguous in memory. `contraction_match` recognises contractions.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ Dims = tuple[int, ...]
 """Dimensions of the iteration space."""
 
 Axes = tuple[int | None, ...]
-"""The dimension that each axis of a buffer follows; None for one that is read at 0 only (it is repeated)."""
+"""The dimension that each axis of a buffer follows; None for an axis that is read at 0 only (broadcast)."""
 
 FLOPS_PER_CYCLE = 16
-"""Multiplications per cycle, about, from which the cost of the loops around products is told."""
+"""Approximate multiplications per cycle, for the cost of the loops around GEMM calls."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +48,19 @@ class Operand:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the type says that the axes lie in memory in order, without gaps."""
+        """True if the type has the identity layout: row-major without gaps."""
         return bool(
             self.buffer.type.layout == ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(self.axes)))
         )
 
     @property
     def unit_inner(self) -> bool:
-        """Whether the type says that the last axis has unit stride."""
+        """True if the type has unit stride along the last axis."""
         strides, _ = self.buffer.type.get_strides_and_offset()
         return not strides or strides[-1] == 1
 
     def joins(self, left: int, right: int) -> bool:
-        """Whether these two dimensions are one in memory, `left` the outer one, or move nothing."""
+        """True if two dimensions are contiguous in memory, `left` the outer one, or if neither moves the operand."""
         if right not in self.axes or left not in self.axes:
             return right not in self.axes and left not in self.axes
         at = self.axes.index(right)
@@ -70,9 +69,9 @@ class Operand:
 
 @dataclass(frozen=True)
 class Finish:
-    """The elementwise operation behind a product that is its epilogue, and its buffers in order.
+    """The elementwise operation after a contraction that is its epilogue, and its buffers in order.
 
-    `consumes`: nothing else reads the sums, and the operation writes another buffer.
+    `consumes`: nothing else reads the accumulators, and the operation writes another buffer.
     """
 
     operation: ir.Operation
@@ -80,7 +79,7 @@ class Finish:
     consumes: bool = False
 
     def rounds_to(self, element: str) -> bool:
-        """Whether it only rounds the sums, to an element type, and nothing else reads them."""
+        """True if the epilogue only rounds the accumulators to an element type, and nothing else reads them."""
         first, *others = (op.operation for op in entry_block(self.operation).operations)
         out = self.operands[-1]
         return (
@@ -95,9 +94,9 @@ class Finish:
 
 @dataclass(frozen=True)
 class Contraction:
-    """C += A B, with the groups of dimensions that are the rows, columns and depth of the matrix product.
+    """C += A B, with the groups of dimensions that form the rows, columns and depth of the GEMM.
 
-    `finish`: what is done to each block of C right after its sums are complete.
+    `finish`: the epilogue of each block of C, run as soon as the block is complete.
     """
 
     a: Operand
@@ -109,11 +108,11 @@ class Contraction:
     depth: Dims
     finish: Finish | None = None
     windows: Windows | None = None
-    """How B is read, where its columns are the windows of a convolution (see `window_words`)."""
+    """The convolution windows that form the columns of B, if any (see `window_words`)."""
 
     @property
     def end(self) -> ir.Operation | None:
-        """The last operation that the contraction takes, if it is not the contraction itself."""
+        """The epilogue operation that the kernel also replaces, if any."""
         if self.finish is not None:
             return self.finish.operation
         at_registers = None if self.windows is None else self.windows.finish
@@ -121,36 +120,36 @@ class Contraction:
 
     @property
     def is_row(self) -> bool:
-        """Whether the product has one row whatever the sizes are, and an entry for that (`emit_gemm_row`)."""
+        """True if the GEMM has one row for all sizes, and an entry for that (`emit_gemm_row`)."""
         return not self.rows and self.kernel.result == self.kernel.accumulator
 
     @property
     def neutral(self) -> float:
-        """What a result may be filled with so that the contraction does not change by it."""
+        """The fill value of the result that the contraction can overwrite."""
         return 0.0 if self.windows is None else self.windows.kind.neutral
 
     @property
     def entry(self) -> str:
-        """The function that computes the product."""
+        """The name of the function that computes the GEMM."""
         if self.windows is not None:
             return self.windows.kind.entry(self.kernel.name)
         return row_entry(self.kernel) if self.is_row else self.kernel.name
 
     @property
     def loops(self) -> Dims:
-        """The other dimensions; those that are summed over come last."""
+        """The dimensions outside of the GEMM; reduction dimensions come last."""
         inside = {*self.rows, *self.columns, *self.depth}
         every = dict.fromkeys((*self.c.dims, *self.a.dims))
         return tuple(d for d in every if d not in inside)
 
     @property
     def sums_outside(self) -> bool:
-        """Whether a loop adds several matrix products up."""
+        """True if a loop accumulates several GEMMs into one result."""
         return any(d not in self.c.dims for d in self.loops)
 
     @property
     def is_batch(self) -> bool:
-        """Whether the innermost loop does products of their own, whose results are not changed further."""
+        """True if the innermost loop runs over independent GEMMs whose results are final."""
         inner = [d for d in self.loops[-1:] if d in self.c.dims]
         return bool(inner) and self.finish is None and not self.is_row and self.windows is None
 
@@ -163,12 +162,12 @@ class Contraction:
         panels: tuple[str, e.Value] | None = None,
         batch: str | None = None,
     ) -> None:
-        """Emit the loops around the call of the kernel at the current insertion point.
+        """Emit the loops around the kernel call at the current insertion point.
 
-        `block`: the module's body, where the function of an epilogue goes; `rounding`: what tiles can round sums to;
-        `panels`: the kernel for a B packed beforehand, and the packed buffer. Sums that only the epilogue reads are
-        kept for some rows at a time, or, where it only rounds them and they are complete at once, not at all.
-        `batch`: the kernel that takes the place of the innermost loop, too (`is_batch`).
+        `block`: the module's body, where the epilogue's function is defined; `rounding`: the rounding that tiles can
+        apply to accumulators; `panels`: the kernel for a prepacked B, and the packed buffer. Accumulators that only the
+        epilogue reads are buffered for some rows at a time. They stay in registers if the epilogue only rounds them and
+        one block of the depth completes them. `batch`: the kernel that also replaces the innermost loop (`is_batch`).
         """
         call = _Call(self, block, accumulate, tiling, panels, batch)
         finish = self.finish
@@ -185,9 +184,9 @@ class Contraction:
 
 
 class _Call:
-    """The loops around the call of a kernel (see `Contraction.emit_call`); methods emit at the insertion point.
+    """The loops around a kernel call (see `Contraction.emit_call`); methods emit at the insertion point.
 
-    `at` says where the loops are: the value of each dimension that they go over.
+    `at` maps the dimensions of the enclosing loops to their induction variables.
     """
 
     def __init__(
@@ -231,12 +230,12 @@ class _Call:
         unit_inner: bool = False,
         first: e.Index = 0,
     ) -> e.Value:
-        """The matrix at a place of the loops, from its row `first` on."""
+        """The matrix of an operand at a loop position, starting at its row `first`."""
         part = self.parts[x]
         stride = dict(zip(x.axes, part.strides, strict=True))
         offset = _offset(stride, at)
-        # The stride of an axis of size 1 that is not there is never used; 0 is no unit stride.
-        # Poolings have no A that rows could be of.
+        # A missing axis has size 1, so its stride is never used; 0 cannot be mistaken for a unit stride.
+        # Poolings have no A, and so no rows of A.
         strides = [stride.get(group[-1], 0) if group else 0 for group in groups]
         start = e.add(offset, e.mul(first, strides[0]))
         return e.view(part, sizes, strides, start, unit_inner=unit_inner)
@@ -247,7 +246,7 @@ class _Call:
         return self._matrix(whole.a, (whole.rows, whole.depth), sizes, at, first=first)
 
     def _right(self, at: Mapping[int, e.Value], first: e.Index = 0) -> e.Value:
-        """B at a place of the loops; `first`: the row of A from which on it is multiplied."""
+        """B at a loop position; `first`: the first row of A that it is multiplied with."""
         whole = self.contraction
         if self.panels:
             return self.panels[1]
@@ -264,7 +263,7 @@ class _Call:
         return self._matrix(whole.c, (whole.rows, whole.columns), (self.high, self.wide), at, True)
 
     def product(self, at: Mapping[int, e.Value]) -> None:
-        """One product, with the epilogue if there is one."""
+        """Emit one GEMM call, with the epilogue if there is one."""
         left, right = self._left(at), self._right(at)
         arguments = [left, right, self._result(at), e.flag(self.accumulate)]
         if self.finish is None:
@@ -283,7 +282,7 @@ class _Call:
             e.call(finished(self.name), [left, self._right(at, first), result, e.flag(False), *rest])
 
     def rounded(self, rounds: ep.Epilogue, at: Mapping[int, e.Value]) -> None:
-        """One product whose sums tiles round to the result."""
+        """Emit one GEMM call whose tiles round the accumulators into the result."""
         assert self.finish is not None
         left, right = self._left(at), self._right(at)
         *_, (start, leading, _) = self.finish.matrices(at)
@@ -292,7 +291,7 @@ class _Call:
         e.call(finished(self.name), [left, right, result, e.flag(False), *rounds.arguments])
 
     def _products(self, at: dict[int, e.Value], dimension: int, count: e.Index) -> None:
-        """Some products of the batch, from a place on."""
+        """Emit one call for `count` GEMMs of the batch, starting at a loop position."""
         left, right = self._left(at), self._right(at)
         result = self._result(at)
         strides = [dict(zip(x.axes, part.strides, strict=True)) for x, part in self.parts.items()]
@@ -307,11 +306,11 @@ class _Call:
     def nest(
         self, left: Sequence[int], at: dict[int, e.Value], do: Callable[[dict[int, e.Value]], None]
     ) -> None:
-        """Loops over the dimensions `left`, with `do` inside; the first may be on threads."""
+        """Emit loops over the dimensions `left` around `do`; the first may run in parallel."""
         if not left:
             do(at)
             return
-        # The words of an epilogue, and of windows, are those of one product at a time.
+        # The parameter block of an epilogue or of windows is rewritten for each GEMM, so threads must not share it.
         alone = self.finish is None and self.words is None
         on_threads = alone and not at and left[0] in self.contraction.c.dims
         cost, total, step = self._cycles() if on_threads else 0, self.extent[left[0]], e.index(1)
@@ -327,7 +326,7 @@ class _Call:
                 self.nest(left[1:], here, do)
 
     def through_memory(self) -> None:
-        """Products whose sums are kept for some rows at a time, for the epilogue to read."""
+        """Emit GEMMs whose accumulators are buffered for some rows at a time, for the epilogue to read."""
         step = self.tiling.sum_rows(self.high, self.wide, kept=self.panels is None)
         element = e.element_of(self.contraction.c.buffer.type)
         with e.scratch(element, e.mul(step, self.tiling.sums_stride(self.wide))) as memory:
@@ -336,7 +335,7 @@ class _Call:
 
 
 def _offset(stride: Mapping[int | None, e.Index], at: Mapping[int, e.Value]) -> e.Index:
-    """Elements from the start of an operand to a place of the loops."""
+    """The offset in elements of a loop position from the start of an operand."""
     offset: e.Index = 0
     for d, position in at.items():
         if d in stride:
@@ -346,7 +345,7 @@ def _offset(stride: Mapping[int | None, e.Index], at: Mapping[int, e.Value]) -> 
 
 @dataclass(frozen=True)
 class _FinishCall:
-    """The arguments of a kernel that carry an epilogue."""
+    """The kernel arguments that carry an epilogue."""
 
     contraction: Contraction
     finish: Finish
@@ -356,7 +355,7 @@ class _FinishCall:
 
     @classmethod
     def prepare(cls, contraction: Contraction, finish: Finish, block: e.Block, vectors: int) -> _FinishCall:
-        """Emit the epilogue's function, and what is the same in all loops around the kernel."""
+        """Emit the epilogue's function and the loop-invariant part of its arguments."""
         matrices = [_matrix(contraction, operand, finish) for operand in finish.operands]
         name = _fresh(block, f"{contraction.kernel.name}.epilogue")
         ep.emit_epilogue(block, name, finish.operation, matrices, vectors)
@@ -368,9 +367,9 @@ class _FinishCall:
     def arguments(
         self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
     ) -> list[e.Value]:
-        """The arguments that carry it at a place of the loops around the kernel, for rows from `first` on.
+        """The epilogue's arguments at a loop position, for rows from `first`.
 
-        `sums`: the matrix that takes the place of C.
+        `sums`: the matrix that replaces C.
         """
         matrices = self.matrices(at, first, sums)
         words = ep.write_words(self.words, matrices, scalars_of(self.finish.operation))
@@ -379,7 +378,7 @@ class _FinishCall:
     def matrices(
         self, at: Mapping[int, e.Value], first: e.Index = 0, sums: e.Value | None = None
     ) -> list[list[e.Index]]:
-        """Address and strides of each matrix of the epilogue, the last of which is its output; as for `arguments`."""
+        """Address and strides of each matrix of the epilogue, the output last; parameters as for `arguments`."""
         matrices: list[list[e.Index]] = []
         groups = (self.contraction.rows, self.contraction.columns)
         for operand in self.finish.operands:
@@ -396,7 +395,7 @@ class _FinishCall:
 
 
 def _matrix(contraction: Contraction, operand: Operand, finish: Finish) -> ep.Matrix:
-    """What an epilogue needs to know of an operand; C and the output always have rows and columns."""
+    """Describe an operand to the epilogue; C and the output always have rows and columns."""
     rows, columns = contraction.rows, contraction.columns
     full = operand.buffer in (contraction.c.buffer, finish.operands[-1].buffer)
     by_row = full or any(d in operand.axes for d in rows)
@@ -415,7 +414,7 @@ def _fresh(block: e.Block, prefix: str) -> str:
 
 
 def _shared(block: e.Block, name: str) -> str:
-    """The name of an epilogue that is the same as the one of this name, which is dropped then; else the name itself."""
+    """Replace an epilogue's function by an identical existing one, if there is one; return the name to call."""
     named = [op for op in block.operations if "sym_name" in op.attributes]
     functions: dict[str, ir.OpView] = {op.attributes["sym_name"].value: op for op in named}
     prefix = name[: name.rindex("_") + 1]

@@ -1,4 +1,4 @@
-"""Which linalg operations on memrefs are contractions, with their groups of dimensions and epilogues."""
+"""Match linalg operations on memrefs as contractions, with their groups of dimensions and epilogues."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from relax_mlir.mlir import ir, linalg
 
 
 def match_contraction(operation: ir.Operation) -> Contraction | None:
-    """The contraction that a linalg operation is, if there is a kernel for it; else None.
+    """The contraction that a linalg operation computes, if there is a kernel for it; else None.
 
-    Not taken: other bodies than multiply and add, element types without a kernel (integers), results whose
-    last axis is not known to have unit stride or is that of a batch, results that are operands as well.
+    Rejected are bodies other than multiply-add (or pooling), element types without a kernel (integers), results whose
+    last axis has no static unit stride or is a batch dimension, and results that are operands as well.
     """
     if not operation.name.startswith("linalg.") or len(operation.operands) != 3 or operation.results:
         return None
@@ -47,7 +47,7 @@ def match_contraction(operation: ir.Operation) -> Contraction | None:
 
 
 def _with_finish(operation: ir.Operation, contraction: Contraction) -> Contraction:
-    """The contraction with the epilogue that stands behind it, if it can be done block by block."""
+    """Attach the epilogue that follows the contraction, if it can run block by block."""
     following = match_epilogue(operation, contraction.c.buffer)
     kernel, ours = contraction.kernel, contraction.c
     if following is None or contraction.sums_outside or kernel.result != kernel.accumulator:
@@ -77,7 +77,7 @@ def _with_finish(operation: ir.Operation, contraction: Contraction) -> Contracti
 
 
 def _consumes(operation: ir.Operation, following: ir.Operation, sums: e.Value) -> bool:
-    """Whether the sums are in memory of their own that nothing but the two operations, and a fill, touches."""
+    """True if the accumulators are in a local allocation that only the two operations and a fill access."""
     if isinstance(sums.owner, ir.Block) or sums.owner.name not in ("memref.alloc", "memref.alloca"):
         return False
     users = [use.owner.operation for use in sums.uses]
@@ -90,18 +90,18 @@ def _consumes(operation: ir.Operation, following: ir.Operation, sums: e.Value) -
 def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contraction | None:
     ours, theirs, out = set(a.dims), set(b.dims), set(c.dims)
     if (ours ^ theirs) - out or out - ours - theirs:
-        return None  # a sum over one operand alone, or a result that is wider than both
+        return None  # a reduction of one operand alone, or a broadcast dimension of the result
     rows = [d for d in c.dims if d not in theirs]
     columns = [d for d in c.dims if d not in ours]
     last = c.dims[-1] if c.dims else None
     if last not in columns:
         if last in rows or not rows:
-            # C^T = B^T A^T: the dimension with unit stride is that of the columns; no columns are one column.
+            # C^T = B^T A^T: the dimension with unit stride becomes the columns; without columns there is one column.
             a, b, rows, columns = b, a, columns, rows
         elif columns:
             return None
     if columns and (last not in columns or not c.unit_inner):
-        # A lone dimension can as well be that of the rows, which may lie anywhere.
+        # A single dimension can be the rows instead, which may have any stride.
         if rows:
             return None
         a, b, rows, columns = b, a, columns, rows
@@ -110,7 +110,7 @@ def _classify(a: Operand, b: Operand, c: Operand, kernel: GemmKernel) -> Contrac
 
 
 def _group(dims: Sequence[int], operands: Sequence[Operand]) -> Dims:
-    """The last of the dimensions, with those before it that are one with it in all the operands."""
+    """The last dimension, with the preceding ones that are contiguous with it in all operands."""
     if not dims:
         return ()
     group = [dims[-1]]
@@ -122,7 +122,7 @@ def _group(dims: Sequence[int], operands: Sequence[Operand]) -> Dims:
 
 
 def _kernel(operation: ir.Operation, a: str, b: str, c: str) -> GemmKernel | None:
-    """The kernel for the element types, if the body multiplies (operands or widened operands) and adds."""
+    """The kernel for the element types, if the body multiplies (operands or widened operands) and adds; else None."""
     kernel = GemmKernel(a, c)
     if a != b or not kernel.supported:
         return None

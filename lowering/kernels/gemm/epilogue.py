@@ -1,8 +1,8 @@
-"""Epilogues of matrix products: elementwise work on each block of C as soon as its sums are complete.
+"""Epilogues of GEMMs: elementwise operations on each tile of C, directly after its accumulation.
 
-The kernels of a product are the same for every epilogue. They take it as a function and the words that it works
-on, and call it for each register tile that has just been written, which is still in the first-level cache.
-An epilogue reads C and other matrices, rows, columns or scalars, and writes C or a matrix of another element type.
+GEMM kernels are independent of the epilogue. They receive it as a function and its parameter block, and call it for
+each tile just stored, while the tile is in L1. An epilogue reads C and other matrices, rows, columns or scalars, and
+writes C or a matrix of another element type.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from relax_mlir.lowering.kernels.gemm.epilogue_match import constants_of, scalar
 from relax_mlir.mlir import arith, func, ir, memref
 
 NOTHING = "relax.gemm.nothing"
-"""The epilogue that does nothing."""
+"""The name of the empty epilogue."""
 
 VECTORS_PER_BODY = "relax.vectors_per_body"
-"""On a generic: of how many vectors its rows mostly are."""
+"""Attribute of a generic: the usual number of vectors in its rows."""
 
 WORDS = 3
-"""Words per matrix: address, stride of the rows, stride of the columns (both in elements)."""
+"""Index values per matrix in the parameter block: address, row stride, column stride (both in elements)."""
 
 
 def types() -> list[e.Type]:
@@ -43,10 +43,10 @@ def _function_type() -> e.Type:
 
 @dataclass(frozen=True)
 class Epilogue:
-    """An epilogue in a kernel: the arguments that carry it.
+    """The kernel arguments that carry an epilogue.
 
-    `rounds`: tiles round their sums and write them to C, whose memory has elements of the type of the operands whatever
-    the type of C says (see `gemm_rounding`); there is nothing else to do then.
+    `rounds`: tiles round their accumulators and store them to C, whose memory then has the operands' element type,
+    whatever the type of C says (see `gemm_rounding`). The epilogue is empty in that case.
     """
 
     function: e.Value
@@ -58,19 +58,19 @@ class Epilogue:
         return [self.function, self.words, self.rounds]
 
     def when(self, condition: e.Value) -> e.Value:
-        """Whether the condition holds and there is something to do: the epilogue that does nothing has no words."""
+        """True if the condition holds and the epilogue is not empty: the empty one has no parameters."""
         return e.all_of(condition, e.compare("ne", e.dim(self.words, 0), 0))
 
     def run(self, row: e.Index, rows: e.Index, column: e.Index, columns: e.Index) -> None:
-        """Apply it to `rows` x `columns` elements of C from a place on."""
+        """Apply the epilogue to `rows` x `columns` elements of C from a position."""
         place = [e.index(x) for x in (row, rows, column, columns)]
         func.CallIndirectOp([], self.function, [self.words, *place])
 
 
 def nothing(block: e.Block, rounds: bool = False) -> Epilogue:
-    """The epilogue that does nothing, unless it `rounds`.
+    """The empty epilogue; with `rounds`, tiles still round.
 
-    Its function is emitted at the end of a module's body if it is not there.
+    Its function is defined at the end of a module's body on first use.
     """
     if not e.is_defined(block, NOTHING):
         with function(block, NOTHING):
@@ -80,13 +80,13 @@ def nothing(block: e.Block, rounds: bool = False) -> Epilogue:
 
 
 def reference(name: str) -> e.Value:
-    """An epilogue's function as a value."""
+    """The function of an epilogue as a value."""
     return func.ConstantOp(_function_type(), ir.FlatSymbolRefAttr.get(name)).result
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """An operand of an epilogue: its element type, which loops move it, and whether columns are consecutive."""
+    """An operand of an epilogue: its element type, the loops that move it, and whether its columns are contiguous."""
 
     element: e.Type
     by_row: bool
@@ -95,12 +95,12 @@ class Matrix:
 
 
 def reserve_words(matrices: int, scalars: int) -> e.Value:
-    """Stack memory for the words of an epilogue (to be reserved outside of loops)."""
+    """Allocate the parameter block of an epilogue on the stack (outside of loops)."""
     return memref.alloca(ir.MemRefType.get([matrices * WORDS + scalars], ir.IndexType.get()), [], [])
 
 
 def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: Sequence[e.Value]) -> e.Value:
-    """Fill the words in: address and strides per matrix, then the scalars; gives the argument for a kernel."""
+    """Write the parameter block: address and strides per matrix, then the scalars; return the kernel argument."""
     values = [*(word for matrix in matrices for word in matrix), *map(_as_word, scalars)]
     for position, value in enumerate(values):
         e.store(e.index(value), words, position)
@@ -108,9 +108,9 @@ def write_words(words: e.Value, matrices: Sequence[Sequence[e.Index]], scalars: 
 
 
 def function(block: e.Block, name: str, group: str | None = None) -> AbstractContextManager[list[e.Value]]:
-    """An epilogue's function at the end of a module's body: gives its words, and row, rows, column and columns.
+    """Define an epilogue's function; yields its parameter block, row, rows, column and columns.
 
-    It belongs to its module, unless it is of a `group`: straight loops over vectors, which LLVM does not make faster.
+    It is specific to its module, unless it is in a `group`: simple vector loops, which LLVM cannot improve.
     """
     marks = (AS_GENERATED,) if group is None else ()
     return e.function(block, name, _function_type().inputs, group=group, marks=marks)
@@ -121,9 +121,8 @@ def emit_epilogue(
 ) -> None:
     """Emit an epilogue's function at the end of a module's body.
 
-    `body` is the `linalg.generic` that it does; `matrices` its memref operands in order, the last of them the
-    output. Its words are those of the matrices, then the scalars of the body. The tiles that it gets are mostly so many
-    `vectors` wide.
+    `body` is the `linalg.generic` that the epilogue executes; `matrices` are its memref operands in order, the output
+    last. The parameter block has the matrices, then the scalars of the body. Tiles are usually `vectors` vectors wide.
     """
     scalars = scalars_of(body)
     with function(block, name) as (words, *place):
@@ -139,7 +138,7 @@ def emit_epilogue(
 def _clone_on(
     body: ir.Operation, buffers: Iterator[e.Value], matrices: Iterator[Matrix], known: dict[e.Value, e.Value]
 ) -> ir.Operation:
-    """Clone a generic over two parallel loops, rows and columns."""
+    """Clone a generic over two parallel loops: rows and columns."""
     generic: ir.Operation = body.clone().operation
     maps = []
     for position, operand in enumerate(body.operands):
@@ -171,7 +170,7 @@ def part(
     column: e.Value,
     columns: e.Value,
 ) -> e.Value:
-    """The part of a matrix, by its number among the words, for a block of rows and columns: of rank 2, 1 or 0."""
+    """The block of a matrix at the given rows and columns, of rank 2, 1 or 0; `number` is its parameter index."""
     start, row_stride, column_stride = (e.load(words, number * WORDS + i) for i in range(WORDS))
     offset: e.Index = 0
     sizes, strides = [], []
@@ -188,7 +187,7 @@ def part(
 
 
 def _as_word(value: e.Value) -> e.Value:
-    """A scalar's bits as an index."""
+    """The bits of a scalar as an index."""
     if isinstance(value.type, ir.IndexType):
         return value
     bits = value
@@ -198,7 +197,7 @@ def _as_word(value: e.Value) -> e.Value:
 
 
 def _from_word(word: e.Value, type_: e.Type) -> e.Value:
-    """The scalar that `_as_word` was given."""
+    """The scalar that `_as_word` encoded."""
     if isinstance(type_, ir.IndexType):
         return word
     bits = arith.index_castui(ir.IntegerType.get_signless(type_.width), word)

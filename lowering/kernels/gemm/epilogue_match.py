@@ -1,4 +1,4 @@
-"""Which operation behind a matrix product is an epilogue of it."""
+"""Match the operation after a GEMM that is its epilogue."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from relax_mlir.lowering.kernels.core import emit as e
 from relax_mlir.mlir import arith, ir, linalg
 
 PURE = ("arith.", "index.", "memref.dim", "memref.subview", "memref.reinterpret_cast", "memref.cast")
-"""Operations that neither read nor write memory, by the beginning of their names."""
+"""Name prefixes of operations that neither read nor write memory."""
 
 
 def match_epilogue(operation: ir.Operation, c: e.Value) -> ir.Operation | None:
-    """The elementwise `linalg.generic` right behind an operation that writes `c`, if it is an epilogue of it."""
+    """The elementwise `linalg.generic` directly after an operation that writes `c`, if it can be its epilogue."""
     following = [op.operation for op in operation.block.operations]
     for op in following[following.index(operation) + 1 :]:
         if op.name == "linalg.generic":
@@ -22,7 +22,7 @@ def match_epilogue(operation: ir.Operation, c: e.Value) -> ir.Operation | None:
 
 
 def scalars_of(body: ir.Operation) -> list[e.Value]:
-    """The scalars that a generic reads: inputs and values from outside that its region uses, but no constants."""
+    """The scalars that a generic reads, without constants: inputs, and values captured by its region."""
     return [value for value in _scalars(body) if not _is_constant(value)]
 
 
@@ -44,7 +44,7 @@ def _is_constant(value: e.Value) -> bool:
 
 
 def _is_elementwise_on(op: ir.Operation, c: e.Value) -> bool:
-    """Whether a generic reads `c` in place, writes it or another buffer in place, and does nothing else unusual."""
+    """True if a generic is elementwise in `c` and its output, has only `arith` and `math` ops, and no alias of `c`."""
     generic = op.opview
     rank = ir.MemRefType(c.type).rank
     if list(op.results) or len(generic.outputs) != 1 or c not in list(op.operands):
@@ -64,7 +64,7 @@ def _is_elementwise_on(op: ir.Operation, c: e.Value) -> bool:
 
 
 def root(buffer: e.Value) -> e.Value:
-    """The buffer that a view is a view of."""
+    """The buffer that a chain of views refers to."""
     while not isinstance(buffer.owner, ir.Block) and buffer.owner.name.startswith("memref."):
         if buffer.owner.name in ("memref.alloc", "memref.alloca"):
             break
@@ -73,7 +73,7 @@ def root(buffer: e.Value) -> e.Value:
 
 
 def writes(fill: ir.Operation, value: float) -> bool:
-    """Whether a fill writes this constant."""
+    """True if a fill writes this constant."""
     number = defining_op(fill.operands[0])
     return (
         number is not None and is_a(number, arith.ConstantOp) and bool(number.opview.literal_value == value)

@@ -1,11 +1,11 @@
-"""Generator of matrix products: C = A B or C += A B, every size dynamic, operands with any strides.
+"""Generator of GEMM kernels: C = A B or C += A B, with dynamic sizes and operands of any strides.
 
-The entry function chooses by the sizes and strides it finds: products with few rows or columns stream their
-matrix unpacked (`gemm_skinny`), more of them where lines of both operands are multiplied; those with some columns read
-both operands where they lie (`gemm_narrow`), and so do those with some rows (`gemm_few_rows`); those of depth 1 sum
-nothing (`gemm_outer`). All others go the way of Goto and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16
-by pairs, `gemm_pairs`, where the target multiplies them) and multiplied by a register tile (`gemm_micro`), whose size
-follows from the target (`gemm_tiling`).
+The entry function selects a code path at run time by sizes and strides. With very few rows or columns, the matrix is
+streamed unpacked (`gemm_skinny`); this includes somewhat larger GEMMs whose operands are both contiguous along the
+depth. Small-N (`gemm_narrow`) and small-M (`gemm_few_rows`) GEMMs read both operands in place. Depth 1 is an outer
+product (`gemm_outer`). All others follow Goto and van de Geijn: blocks of A and B are packed (`gemm_pack`; bf16 in
+pairs, `gemm_pairs`, if the target has pair dot products) and multiplied by a micro-kernel (`gemm_micro`), whose size
+depends on the target (`gemm_tiling`).
 """
 
 from __future__ import annotations
@@ -60,24 +60,24 @@ _Change = Callable[[e.Value, e.Type], e.Value]
 """Converts floats to an element type."""
 
 FLOATS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
-"""Element types that matrix products are generated for, and their bits."""
+"""Element types of GEMM operands, and their bits."""
 
 
 @dataclass(frozen=True)
 class GemmKernel:
-    """Which product: element types of the operands (equal) and of the result, by their MLIR names."""
+    """The element types of a GEMM by their MLIR names: operands (equal) and result."""
 
     operand: str
     result: str
 
     @property
     def accumulator(self) -> str:
-        """Type in which products are summed: f64 for f64, else f32."""
+        """The accumulator type: f64 for f64, else f32."""
         return "f64" if self.operand == "f64" else "f32"
 
     @property
     def supported(self) -> bool:
-        """Whether there is a generator for it."""
+        """True if a kernel can be generated."""
         return self.operand in FLOATS and self.result in (self.accumulator, self.operand)
 
     @property
@@ -88,12 +88,12 @@ class GemmKernel:
 
 
 def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the functions of a product at the end of a module's body; gives the name of the entry.
+    """Emit the functions of a GEMM at the end of a module's body; return the name of the entry.
 
     Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, B: the same, C: memref<?x?xU, strided<[?, 1],
     offset: ?>>, accumulate: i1)``, with A of M x K, B of K x N, C of M x N; M, N and K may be 0.
-    C must not overlap A or B. `finished` names the entry that takes an epilogue (see `epilogue`) besides.
-    Functions that exist already are not emitted again.
+    C must not overlap A or B. `finished` names the entry that also takes an epilogue (see `epilogue`).
+    Functions that are already defined are not emitted again.
     """
     if kernel.result != kernel.accumulator:
         return _emit_rounding(block, kernel, target)
@@ -128,15 +128,14 @@ def emit_gemm(block: e.Block, kernel: GemmKernel, target: Target) -> str:
 
 
 def row_entry(kernel: GemmKernel) -> str:
-    """Name of the entry for products of one row."""
+    """Name of the entry for GEMMs of one row."""
     return f"{kernel.name}.row"
 
 
 def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit a product that has one row, known when it is compiled, where there is no such; gives the name of the entry.
+    """Emit a GEMM with one static row, unless it is defined; return the name of the entry.
 
-    The entry is like that of `emit_gemm`, with M = 1, for results that are not rounded; it needs a part of the code
-    only.
+    The entry is like that of `emit_gemm` with M = 1, for results that are not rounded. It needs only part of the code.
     """
     name = row_entry(kernel)
     if e.is_defined(block, name):
@@ -172,7 +171,7 @@ def emit_gemm_row(block: e.Block, kernel: GemmKernel, target: Target) -> str:
 def _emit_streams(
     block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type, rows: Sequence[int]
 ) -> None:
-    """Emit what the ways of few rows call, unless it is there: dot products, and sums of some rows at a time."""
+    """Emit the functions of the small-M code paths, unless defined: dot products, and updates of several rows."""
     if not e.is_defined(block, parts.dots):
         emit_by_dots(block, parts.dots, parts.groups.plain_b, sizes, source, element)
     for count in rows:
@@ -181,7 +180,7 @@ def _emit_streams(
 
 
 def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the product of a block by register tiles, unless it is there; gives its name (see `emit_block`)."""
+    """Emit the GEMM of packed blocks, unless it is defined; return its name (see `emit_block`)."""
     parts, packing = Parts.of(kernel.name), packing_of(block, kernel, target)
     if not e.is_defined(block, parts.block):
         packed, element = (packing.element, packing.element), _type(kernel.accumulator)
@@ -190,7 +189,7 @@ def emit_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> str:
 
 
 def emit_left_and_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> None:
-    """Emit what a product shares with that of a packed B, unless it is there: packing of A, its blocks, their tiles."""
+    """Emit the functions shared with the GEMM of a prepacked B, unless defined: packing of A, blocks, micro-kernels."""
     packing = packing_of(block, kernel, target)
     if not e.is_defined(block, packing.a):
         packing.emit_a()
@@ -198,7 +197,7 @@ def emit_left_and_tiles(block: e.Block, kernel: GemmKernel, target: Target) -> N
 
 
 def packing_of(block: e.Block, kernel: GemmKernel, target: Target) -> Packing:
-    """How a product packs its operands: widened, or as pairs."""
+    """The packing of a GEMM: widened elements, or pairs."""
     source, sizes = _type(kernel.operand), tiling_of(kernel, target)
     if uses_dots(kernel, target):
         return PairPacking(block, kernel.name, sizes, source, source)
@@ -206,29 +205,29 @@ def packing_of(block: e.Block, kernel: GemmKernel, target: Target) -> Packing:
 
 
 def tiling_of(kernel: GemmKernel, target: Target) -> Tiling:
-    """How a product is cut up."""
+    """The tiling of a GEMM."""
     return tiling(target, FLOATS[kernel.accumulator], PAIR if uses_dots(kernel, target) else 1)
 
 
 def uses_dots(kernel: GemmKernel, target: Target) -> bool:
-    """Whether the product is computed by dot products of pairs."""
+    """True if the GEMM uses dot products of pairs."""
     return has_dots(kernel.operand, target) and not uses_amx(kernel, target)
 
 
 def uses_amx(kernel: GemmKernel, target: Target) -> bool:
-    """Whether the product is computed by AMX tiles."""
+    """True if the GEMM uses AMX tiles."""
     return kernel.operand == "bf16" and target.has(*gemm_amx.FEATURES)
 
 
 def rounding_of(kernel: GemmKernel, target: Target) -> Rounding | None:
-    """What tiles can round sums to; None if that is no narrower, or tiles are AMX's."""
+    """The rounding that tiles can apply to accumulators; None if operands are not narrower, or for AMX tiles."""
     if uses_amx(kernel, target):
         return None
     return Rounding.of(_type(kernel.operand), _type(kernel.accumulator), uses_dots(kernel, target))
 
 
 def finished(name: str) -> str:
-    """Name of the entry that takes an epilogue, from that of the entry that takes none."""
+    """Name of the entry with an epilogue, from that of the entry without."""
     return f"{name}.finished"
 
 
@@ -237,12 +236,12 @@ def _type(name: str) -> e.Type:
 
 
 def _transposed(parts: e.Strided) -> e.Value:
-    """The transpose of a matrix, over the same memory."""
+    """View a matrix transposed."""
     return e.view(parts, parts.sizes[::-1], parts.strides[::-1])
 
 
 def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
-    """The entry: empty sums, then the way that fits the sizes."""
+    """Emit the entry: handle an empty depth, then select the code path for the sizes."""
     types = [*signature(source, element), *ep.types()]
     with e.function(block, finished(parts.entry), types, group=parts.groups.product) as (
         a,
@@ -275,22 +274,22 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
             e.call(parts.packed, arguments)
 
         def by_dots() -> e.Value:
-            """Whether dot products of lines of memory are better than packing."""
+            """True if dot products along contiguous depth are faster than packing."""
             lie = [e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1)]
-            # Packed, few columns would waste as many lanes of a tile.
+            # In packed tiles, few columns would leave lanes idle.
             few_columns = e.compare("le", columns, sizes.columns // 2)
             few_dots = e.any_of(e.compare("le", rows, max_dot_rows(sizes)), few_columns)
             return e.all_of(*lie, few_dots, e.compare("ge", depth, LONG_DOTS * sizes.lanes))
 
         def product() -> None:
-            # A column with its elements next to each other is the row of the transposed product.
+            # A contiguous column is the row of the transposed GEMM.
             column = e.all_of(e.compare("eq", columns, 1), e.compare("eq", c_parts.strides[0], 1))
             few = e.compare("le", rows, MAX_ROWS)
-            if source == element:  # else products of more rows may be told to round their sums in tiles
+            if source == element:  # otherwise tiles may have to round GEMMs of more rows
                 small = e.all_of(
                     e.compare("le", rows, MAX_NARROW_ROWS), e.compare("le", columns, sizes.lanes)
                 )
-                if has_narrow(sizes, source, element):  # whose tiles have as many rows
+                if has_narrow(sizes, source, element):  # the tiles of `gemm_narrow` have as many rows
                     lies = e.all_of(has_near_rows(b_parts), is_narrow(a_parts, b_parts, sizes))
                     small = e.all_of(small, e.negate(lies))
                 few = e.any_of(few, small, by_dots())
@@ -328,7 +327,7 @@ def _emit_entry(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, ele
 
 
 def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """A product with a result narrower than the sums, each of which is rounded once, when it is complete."""
+    """Emit a GEMM whose result is narrower than the accumulators; each is rounded once, when it is complete."""
     inner = emit_gemm(block, GemmKernel(kernel.operand, kernel.accumulator), target)
     if e.is_defined(block, kernel.name):
         return kernel.name
@@ -370,7 +369,7 @@ def _emit_rounding(block: e.Block, kernel: GemmKernel, target: Target) -> str:
 
                 if quick == exact:
                     product(exact)
-                else:  # sums of few rows are not those of `dot`
+                else:  # small-M code paths do not accumulate by `dot`
                     few = e.compare("le", high, MAX_ROWS)
                     e.branch(few, lambda: product(exact), lambda: product(quick))
 
@@ -391,7 +390,7 @@ def _emit_round(
     narrow: e.Type,
     change: _Change | None = None,
 ) -> str:
-    """Emit the epilogue that rounds sums to the matrix that is its second one, and give its name."""
+    """Emit the epilogue that rounds its first matrix, the accumulators, into its second; return its name."""
     with ep.function(block, name, group) as (words, *place):
         sums, result = (
             ep.part(ep.Matrix(type_, by_row=True, by_column=True, unit_inner=True), words, number, *place)
@@ -411,9 +410,9 @@ def _convert(
     shape: tuple[e.Index, e.Index],
     change_vector: _Change | None = None,
 ) -> None:
-    """Copy rows, from the rows `at` and `to` on, into a matrix of another float type; both with unit inner stride.
+    """Copy rows to a matrix of another float type, from row `at` to row `to`; both have unit inner stride.
 
-    `change_vector`: how to convert a vector, if not as everything else.
+    `change_vector`: the conversion of vectors, if it differs from that of scalars.
     """
     element = e.element_of(result.type)
     change = simd.widen if element.width > e.element_of(source.type).width else simd.narrow

@@ -1,9 +1,9 @@
-"""Matrix products of bf16 by AMX tiles (x86), summed in f32.
+"""GEMMs of bf16 on AMX tiles (x86), with f32 accumulators.
 
-A tile of A holds 16 rows of 32 elements; a tile of B holds, for 16 pairs of depth, both elements of 16 columns. One
-is the other's transpose in units of two elements, so both are packed by one generator: A as it is, B as its
-transpose. Parts of tiles outside of the operands are zero. 2 x 2 tiles of C are summed at a time, and go to C by way of
-a small buffer, which takes care of the edges.
+A tile of A holds 16 rows of 32 elements. A tile of B holds 16 pairs of depth by 16 columns, with both elements of a
+pair adjacent. In units of two elements one is the transpose of the other, so one generator packs both: A directly, B
+transposed. Out-of-bounds parts of tiles are zero. 2 x 2 tiles of C are accumulated at a time, and stored through a
+small buffer that handles the edges.
 
 AMX treats subnormal numbers as zeros (TDPBF16PS in Intel, "Intel 64 and IA-32 Architectures Software Developer's
 Manual", volume 2).
@@ -31,12 +31,12 @@ DEPTH = 32
 """Elements of depth in a tile: rows have 64 bytes."""
 
 BLOCK = 2 * SIDE
-"""Rows and columns of C that are summed at a time."""
+"""Rows and columns of C that are accumulated at a time."""
 
 
 @dataclass(frozen=True)
 class AmxTiling:
-    """The largest blocks that are packed: all their depth, rows of A, columns of B (multiples of a tile)."""
+    """The maximum sizes of packed blocks: depth, rows of A, columns of B (multiples of a tile)."""
 
     depth: int
     rows: int
@@ -44,14 +44,14 @@ class AmxTiling:
 
 
 def amx_tiling(target: Target) -> AmxTiling:
-    """Blocks that fill three quarters of the second-level cache, B twice as large as A."""
+    """Blocks that fill three quarters of L2, with B twice as large as A."""
     depth = 1024
     rows = max(BLOCK, target.l2_bytes // 4 // (2 * depth) // BLOCK * BLOCK)
     return AmxTiling(depth, rows, 2 * rows)
 
 
 def emit_amx(block: e.Block, name: str, target: Target) -> None:
-    """Emit ``NAME.packed``: ``(A, B, C, accumulate, epilogue)`` as the other products that pack (see `gemm`)."""
+    """Emit ``NAME.packed``: ``(A, B, C, accumulate, epilogue)``, like the other packed GEMMs (see `gemm`)."""
     sizes, groups = amx_tiling(target), Groups.of(name)
     _emit_blocks(block, name, groups, sizes)
     _emit_pack(block, f"{name}.pack_a", groups.pack, pairs=False)
@@ -107,10 +107,11 @@ def _types() -> tuple[e.Type, e.Type]:
 
 
 def _emit_pack(block: e.Block, name: str, group: str, pairs: bool) -> None:
-    """Arguments: an operand, lines x depth; first line, lines, first depth, depth; destination and place in it.
+    """Emit the function that packs an operand, whose lines are rows of A or columns of B.
 
-    Tiles of 16 lines and 32 of depth follow each other along the depth; lines are filled up to whole blocks.
-    With `pairs` a row of a tile is two of depth of all its lines, else all its depth of a line.
+    Arguments: an operand, lines x depth; first line, lines, first depth, depth; destination and offset in it. Tiles of
+    16 lines by 32 of depth are consecutive along the depth; lines are zero-padded to whole blocks. With `pairs` a row
+    of a tile holds two elements of depth of all its lines, else all its depth of one line.
     """
     source, _ = _types()
     size, operand = ir.IndexType.get(), e.strided_memref(source, 2)
@@ -165,10 +166,10 @@ def _store(packed: e.Value, place: e.Index, rows: Sequence[e.Value]) -> None:
 
 
 def _emit_sum(block: e.Block, name: str, group: str, lanes: int) -> None:
-    """2 x 2 tiles of C over the depth of the block.
+    """Emit the accumulation of 2 x 2 tiles of C over the depth of the block.
 
-    Arguments: packed memory, places of the tiles of A and of B in it, tiles of depth, a buffer of 32 x 32 sums, C, row
-    and column, rows and columns that are left (up to 32), whether to add to C.
+    Arguments: packed memory, offsets of the tiles of A and of B in it, tiles of depth, a buffer of 32 x 32
+    accumulators, C, row and column, remaining rows and columns (up to 32), a flag to add to C.
     """
     source, element = _types()
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
@@ -200,7 +201,7 @@ def _add(
     counts: tuple[e.Value, e.Value],
     accumulate: e.Value,
 ) -> None:
-    """Write the sums to C, or add them to it."""
+    """Store the accumulators to C, or add them to it."""
     (row, column), (high, wide) = at, counts
     starts = range(0, BLOCK, lanes)
     masks = [simd.mask(e.sub(e.maximum(wide, start), start), lanes) for start in starts]
@@ -214,7 +215,7 @@ def _add(
 
 
 def _fixed(memory: e.Value, at: e.Index, row: tuple[int, ...]) -> e.Value:
-    """Flat memory from a place on as dense rows (of rows) of fixed sizes."""
+    """View flat memory from an offset as dense rows (of rows) of static sizes."""
     strides = [1]
     for count in reversed(row):
         strides.insert(0, strides[0] * count)
@@ -237,7 +238,7 @@ def _load_tile(tiles: e.Value, number: e.Index) -> e.Value:
 def _amx(
     name: str, results: Sequence[e.Type], operands: Sequence[e.Value], segments: Sequence[int] = ()
 ) -> list[e.Value]:
-    """The results of an op of AMX."""
+    """Create an AMX op and return its results."""
     attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments)} if segments else {}
     op = ir.Operation.create(
         f"x86.amx.tile_{name}", results=list(results), operands=list(operands), attributes=attributes

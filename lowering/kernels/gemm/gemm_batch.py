@@ -1,7 +1,7 @@
-"""Batches of small products: what a call of the product decides, and moves about, would take longer than to multiply.
+"""Batches of small GEMMs, for which the dispatch and packing of a GEMM call would cost more than the multiplication.
 
-All products of a batch have the same sizes and strides. The entry decides once; for small products a register tile does
-one after the other, reading both operands where they lie.
+All GEMMs of a batch have the same sizes and strides. The entry selects a code path once. Small GEMMs run one after the
+other on a register tile that reads both operands in place.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import ir
 
 _MAX_ROWS, _MAX_DEPTH, _VECTORS = 64, 64, 2
-"""Small products have no more rows, depth and vectors of columns: their operands stay in the first-level cache."""
+"""Limits of small GEMMs: rows, depth and vectors of columns. Their operands stay in L1."""
 
 _TILE_ROWS = 8
 
 
 def emit_batch(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
-    """Emit the entry for a batch of products, unless it is there; where there is `has_narrow`.
+    """Emit the entry for a batch of GEMMs, unless it is defined; requires `has_narrow`.
 
-    Its arguments are those of the product (see `emit_gemm`), for the first of them, the number of products, and how
-    many elements the next one is away in A, B and C.
+    Its arguments are those of `emit_gemm` for the first GEMM, the number of GEMMs, and the distance in elements to the
+    next A, B and C.
     """
     if e.is_defined(block, parts.batch):
         return
@@ -55,7 +55,7 @@ def emit_batch(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) ->
         def small() -> None:
             e.branch(e.compare("le", columns, tiling.lanes), lambda: by_tiles(1), lambda: by_tiles(_VECTORS))
 
-        # To write a part of a vector takes AVX2 CPUs longer than to write all of it by other means.
+        # On AVX2 CPUs masked stores are slow, so partial vectors take the general code path.
         whole = e.any_of(*(e.compare("eq", columns, n * tiling.lanes) for n in range(1, _VECTORS + 1)))
         fits = whole if tiling.half_lines else e.compare("le", columns, _VECTORS * tiling.lanes)
         is_small = e.all_of(
@@ -72,11 +72,11 @@ def emit_batch(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) ->
 
 
 def _emit_tiles(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type, vectors: int) -> None:
-    """Emit the function for a batch of products with so many vectors of columns, the last of which may be partial.
+    """Emit the function for a batch of GEMMs with `vectors` vectors of columns, the last of which may be partial.
 
-    Arguments: the addresses of the first A, B and C; how far rows of A, elements of its rows, rows of B and of C are
-    apart; rows, columns, depth; the number of products, and how many bytes the next ones are away. A tile of fewer rows
-    than it may have computes the last one several times.
+    Arguments: the addresses of the first A, B and C; row stride and element stride of A, row strides of B and of C;
+    rows, columns, depth; the number of GEMMs, and the distances in bytes to the next A, B and C. A tile that lacks rows
+    computes the last one several times.
     """
     size, lanes, rows = ir.IndexType.get(), tiling.lanes, min(tiling.rows, _TILE_ROWS)
     with e.function(

@@ -1,6 +1,6 @@
-"""The packed way of a matrix product: loops over blocks of A and B, which are packed and multiplied by register tiles.
+"""The packed code path of a GEMM: loops over blocks of A and B, which are packed and multiplied by micro-kernels.
 
-B may be packed as it is needed, beforehand (`panel_loops`), or by all threads together (`emit_shared`).
+B is packed on demand, beforehand (`panel_loops`), or by all threads together (`emit_shared`).
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.mlir import arith, ir
 
 _MAX_SHARED = 1 << 25
-"""At most this many elements of B are packed at once for several threads. Larger products have enough rows or columns
-that packing a block more than once costs little."""
+"""The maximum number of elements of B that threads pack jointly. Larger GEMMs have enough rows or columns to amortise
+packing a block more than once."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Names of the functions of one product, and their groups."""
+    """Names of the functions of one GEMM, and their groups."""
 
     entry: str
     groups: Groups
     tiles: str | None = None
-    """The product of a block, where it is that of another product."""
+    """The function for a block, if it is shared with another GEMM."""
 
     @staticmethod
     def of(kernel: str) -> Parts:
-        """Those of a product, from the name of its entry."""
+        """The names for a GEMM, from the name of its entry."""
         return Parts(kernel, Groups.of(kernel))
 
     @property
@@ -78,26 +78,26 @@ class Parts:
 
     @property
     def narrow_transposed(self) -> str:
-        """`narrow` for a B of which columns, not rows, have unit stride."""
+        """`narrow` for a column-contiguous B."""
         return f"{self.entry}.narrow_transposed"
 
     @property
     def batch(self) -> str:
-        """The entry for a batch of products."""
+        """The entry for a batch of GEMMs."""
         return f"{self.entry}.batch"
 
     @property
     def narrow_left(self) -> str:
-        """`narrow` for a large A of which columns, not rows, have unit stride."""
+        """`narrow` for a large, column-contiguous A."""
         return f"{self.entry}.narrow_left"
 
     @property
     def few_rows(self) -> str:
-        """The way for few rows of C, and many columns."""
+        """The code path for few rows of C and many columns."""
         return f"{self.entry}.few_rows"
 
     def unpacked(self, kind: str) -> str:
-        """A tile that reads its operands where they lie, or what it calls."""
+        """A tile that reads its operands in place, or a function that it calls."""
         return f"{self.entry}.unpacked_{kind}"
 
     def rows(self, rows: int) -> str:
@@ -108,12 +108,12 @@ class Parts:
 
     @property
     def narrow_tile(self) -> str:
-        """The highest tile, for a panel of which one vector is left."""
+        """The highest tile, for a panel with one remaining vector of columns."""
         return f"{self.entry}.tile_narrow"
 
 
 def signature(source: e.Type, element: e.Type, right: e.Type | None = None) -> list[e.Type]:
-    """The types of A, of B (`right`, if it is not as A), of C and of whether to add to C."""
+    """The types of A, B (`right`, if it differs from A), C and the flag to add to C."""
     operand = e.strided_memref(source, 2)
     return [
         operand,
@@ -124,7 +124,7 @@ def signature(source: e.Type, element: e.Type, right: e.Type | None = None) -> l
 
 
 def streaming(elements: e.Index, type_: e.Type) -> e.Index:
-    """About how many cycles it takes to read so many elements from the last cache, at 8 bytes per cycle."""
+    """The approximate cycles to read `elements` from the last-level cache, at 8 bytes per cycle."""
     return e.div(e.mul(elements, type_.width // 8), 8)
 
 
@@ -137,11 +137,11 @@ def by_parts(
     is_packed: bool = False,
     row_group: int = 1,
 ) -> None:
-    """Call a function with `arguments` and four bounds: the rows and the columns of the part of C that it does.
+    """Call a function with `arguments` and four bounds: the rows and the columns of its part of C.
 
-    Threads get parts of the longer side of C, each a product of its own. Where B `is_packed`, each thread
-    gets several parts if they are high enough, since that costs little, and threads do not all run equally fast.
-    Parts begin at multiples of `row_group` rows, for products whose sums depend on which rows are taken together.
+    Threads split the longer side of C, and each part is a separate GEMM. If B `is_packed`, each thread gets several
+    parts with enough rows: this costs little, and threads do not all run at the same speed. Parts begin at multiples of
+    `row_group` rows, for GEMMs whose rounding depends on which rows are computed together.
     """
     rows, columns = e.dim(c, 0), e.dim(c, 1)
     if sizes.threads == 1:
@@ -162,10 +162,11 @@ def by_parts(
 
 
 def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type) -> None:
-    """The loops over blocks, for a part of C: depth, columns, rows (A is packed; B is packed for the first of them).
+    """Emit the loops over blocks for a part of C: depth, columns, rows.
 
-    With one block of rows, B is packed a few panels at a time, and A once; with several, B in wide parts, which are
-    kept for all rows. C has the type `element`.
+    A is packed per block of rows, and B for the first block of rows. With a single block of rows, B is packed a few
+    panels at a time, and A once per block of depth. With several, B is packed in wide blocks, which are reused for all
+    rows. C has the type `element`.
     """
     sizes, source = packing.tiling, packing.source
     types, part = [*signature(source, element, packing.right_type), *ep.types()], f"{parts.packed}.part"
@@ -198,7 +199,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
         some_rows = e.maximum(rows, 1)
         row_step = even_step(some_rows, sizes.block_rows, sizes.rows)
         depth_step = even_step(e.maximum(depth, 1), sizes.depth_to_pack(e.dim(c, 0)), sizes.lanes)
-        panel_rows = e.add(depth_step, 1)  # so that panels do not share few sets of the caches
+        panel_rows = e.add(depth_step, 1)  # so that panels do not map to few cache sets
         several = e.compare("gt", rows, row_step)
         column_step = e.select(several, sizes.kept_columns, sizes.packed_columns(depth_step))
         b_columns = e.minimum(e.round_up(columns, sizes.columns), column_step)
@@ -229,7 +230,7 @@ def emit_packed(block: e.Block, parts: Parts, packing: Packing, element: e.Type)
 
 
 def emit_shared(block: e.Block, parts: Parts, packing: Packing, element: e.Type) -> None:
-    """A product for several threads: they pack all of B, each a part of it, and then use all of it."""
+    """Emit a GEMM for several threads: they pack all of B, a part each, and then all use the whole."""
     sizes, source = packing.tiling, packing.source
     with e.function(
         block,
@@ -270,11 +271,11 @@ def panel_loops(
     element: e.Type,
     panel: e.Type,
 ) -> None:
-    """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with B packed beforehand over its depth.
+    """Emit ``NAME.blocks``: the loops over blocks of depth and rows, with a B that is prepacked over its depth.
 
-    A is packed by `packing`; `parts` has the blocks and tiles for panels of `panel`, the element type of the
-    packed B; C has the type `element`. `most_depth` gives that of a block from the rows of the product: where it is
-    that of a B which is packed when it is needed, sums are the same to the last bit.
+    A is packed by `packing`; `parts` has the blocks and tiles for panels of `panel`, the element type of the packed B;
+    C has the type `element`. `most_depth` gives the maximum depth of a block from the rows of the GEMM. With that of a
+    B packed on demand, results are bitwise equal.
     """
     sizes = packing.tiling
     matrix, flat = e.strided_memref(packing.source, 2), e.flat_memref(panel)
@@ -317,13 +318,13 @@ def emit_block(
     operands: tuple[e.Type, e.Type],
     rounding: Rounding | None,
 ) -> None:
-    """A block of A times packed panels of B, by register tiles, which are emitted, too: for as many panels as the
-    second-level cache holds, one tile of rows after the other.
+    """Emit the function for a block: a block of A times packed panels of B, with the micro-kernels that it calls.
 
-    The types are those of `emit_tile`; `rounding` is what it may be told to do to sums.
-    Arguments: the memory of A, the place of the block in it and how far its rows are apart; that of B, the place of the
-    panels and their depth; depth, rows and columns of the block; C, the block's first row and column in C, whether to
-    add to C, whether it is complete then, and the epilogue that it gets if so.
+    It iterates over as many panels as L2 holds, for one tile of rows after the other. The types are those of
+    `emit_tile`; `rounding` is the rounding that it may apply to accumulators. Arguments: the memory of A, the offset of
+    the block in it, and its row stride; that of B, the offset of the panels and their depth; depth, rows and columns of
+    the block; C, the block's first row and column in C, a flag to add to C, a flag that C is complete afterwards, and
+    the epilogue for that case.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     matrix = e.strided_memref(element, 2, unit_inner=True)
@@ -413,11 +414,11 @@ def emit_block(
 
 
 class _Ahead:
-    """What tiles ask for while they multiply: the panels of B that all tiles of rows use next.
+    """Prefetch addresses of micro-kernels: the panels of B that all tiles of rows use next.
 
-    Each tile of rows asks for its share of the panel that is `distance` bytes behind its own, little by little. So B
-    comes from memory while all tiles multiply, and not only for the first of them, which would wait for it. (A
-    sentence encoder, 40 MB of weights, takes a third less time for 7 tokens on Zen 3, a quarter less for 32.)
+    Each tile of rows prefetches its share of the panel `distance` bytes after its own, a little per step. So B streams
+    from memory while all tiles compute; otherwise only the first tile would load it, and stall. (A sentence encoder, 40
+    MB of weights, takes a third less time for 7 tokens on Zen 3, a quarter less for 32.)
     """
 
     def __init__(self, sizes: Tiling, rows: e.Index, depth: e.Index, distance: e.Index, item: int) -> None:
@@ -426,15 +427,15 @@ class _Ahead:
         self.share, self.step = e.ceildiv(e.mul(depth, step), tiles), e.ceildiv(step, tiles)
 
     def behind(self, row: e.Index) -> e.Index:
-        """How far behind its panel of B the share of a tile that begins with this row is."""
+        """The distance in bytes from a panel of B to the share that the tile beginning at this row prefetches."""
         return e.add(self.distance, e.mul(e.ceildiv(row, self.sizes.rows), self.share))
 
 
 def _cut_rows(rows: e.Index, sizes: Tiling) -> tuple[e.Index, e.Index, e.Index]:
-    """Rows as a multiple of a full tile's, and two lower tiles (possibly none) of about the same height.
+    """Split rows into full tiles and up to two lower tiles of about the same height.
 
-    A tile of few rows takes as long as a higher one, since it waits for its own results: 8 rows are better
-    4 and 4 than 6 and 2. Only the second one may lack a row.
+    A low tile takes as long as a higher one, because it is latency-bound: 8 rows are better split into 4 and 4 than
+    into 6 and 2. Only the second tile may lack a row.
     """
     tile = sizes.rows
     left = e.sub(rows, e.round_down(rows, tile))

@@ -1,7 +1,7 @@
-"""Products with few rows and many columns, whose B has rows with unit stride: it is read where it lies.
+"""Small-M GEMM with row-contiguous B, which is not packed.
 
-To pack B would take as long as to multiply so few rows, and nothing is multiplied meanwhile. But rows of B are far
-apart, so that the CPU does not find out which lines come next: tiles ask for the columns that come after the next ones.
+Packing B would take as long as multiplying so few rows. But rows of B are far apart, so that hardware prefetchers do
+not find the next cache lines: tiles prefetch columns of B two tiles ahead.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling, even_step
 from relax_mlir.mlir import ir
 
 MAX_FEW_ROWS = 48
-"""Products with more rows are worth packing."""
+"""The maximum number of rows; above it, packing pays off."""
 
 _MAX_DEPTH = 96
-"""The most depth of a block. Its lines share few sets of the caches where a row of B is some pages long."""
+"""The maximum depth of a block. Rows of B that are several pages long map to few cache sets."""
 
 _TILES_AHEAD = 2
-"""Which tile's columns are asked for: the next ones would not have come when they are needed.
+"""The prefetch distance in tiles: columns of the next tile would arrive too late.
 
-These three were measured with AVX-512 on Emerald Rapids: 5 to 48 rows take 0.55 to 0.97 of the time of the packed way.
+These three were measured with AVX-512 on Emerald Rapids: 5 to 48 rows take 0.55 to 0.97 of the time of the packed code
+path.
 """
 
 _HEIGHTS = (6, MAX_TILE_ROWS)
-"""Rows of the tiles. Rows of C are cut into parts of about the same height, so that few are computed twice; more tiles
-would be worth less than what they take to compile."""
+"""Rows of the tiles. Rows of C are split into parts of about the same height, so that few are computed twice; more
+tiles would not repay their compile time."""
 
 
 def is_few_rows(a: e.Strided, b: e.Strided) -> e.Value:
-    """Whether a product is one for `emit_few_rows`, if it has more than very few rows."""
+    """True if `emit_few_rows` applies to a GEMM with more than very few rows."""
     return e.all_of(
         e.compare("le", a.sizes[0], MAX_FEW_ROWS),
         e.compare("gt", b.sizes[1], MAX_COLUMNS),
@@ -44,7 +45,7 @@ def is_few_rows(a: e.Strided, b: e.Strided) -> e.Value:
 
 
 def emit_few_rows(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
-    """Emit C (+)= A B with its epilogue, where `is_few_rows` holds; arguments as those of the packed way.
+    """Emit C (+)= A B with its epilogue, where `is_few_rows` holds; it takes the arguments of the packed code path.
 
     For tilings that have `narrow` and a tile of three vectors.
     """
@@ -77,7 +78,7 @@ def emit_few_rows(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type)
 
 
 def _whole_tiles(parts: Parts) -> list[NarrowTile]:
-    """The tiles for whole vectors, the lowest first."""
+    """The tiles for whole vectors, by ascending height."""
     group = parts.groups.unpacked
     return [
         NarrowTile(parts.unpacked(f"ahead_{rows}"), group, rows, 3, False, tiles_ahead=_TILES_AHEAD)
@@ -86,7 +87,7 @@ def _whole_tiles(parts: Parts) -> list[NarrowTile]:
 
 
 def _call(tiles: Sequence[NarrowTile], height: e.Index, arguments: Sequence[e.Index]) -> None:
-    """Call the lowest of the tiles that has as many rows as are given, else the highest."""
+    """Call the lowest tile with enough rows for `height`, else the highest tile."""
     first, *higher = tiles
     if not higher:
         e.call(first.name, arguments)

@@ -1,4 +1,4 @@
-"""Groups of the functions of a product. One is, but for few variants, the same in all modules."""
+"""Groups of the functions of a GEMM. Except for a few variants, a group is identical in all modules."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of one product, which are compiled one by one (see `relax_mlir.lowering.parts.shared_code`).
+    """The groups of one GEMM, each of which is compiled separately (see `relax_mlir.lowering.parts.shared_code`).
 
     Attributes:
-        tile: register tiles, and the blocks that they make.
-        plain_b: what reads a B that is not packed beforehand, or packs it. It takes no memory, so it leaves its module
-            early (see `CutKernels`), and what calls it is compiled beside it.
-        pack: what packs A.
-        unpacked: tiles that read their operands where they lie.
-        panels: the product with a B that was packed beforehand.
-        product: the entry, and the ways that it chooses among.
+        tile: micro-kernels, and the functions for blocks that call them.
+        plain_b: functions that read a B that is not prepacked, or that pack it. They allocate no memory, so they are
+            outlined early (see `CutKernels`) and compile concurrently with their callers.
+        pack: functions that pack A.
+        unpacked: tiles that read their operands in place.
+        panels: the GEMM with a prepacked B.
+        product: the entry, and the code paths that it selects from.
     """
 
     tile: str
@@ -28,6 +28,6 @@ class Groups:
 
     @staticmethod
     def of(kernel: str) -> Groups:
-        """Those of a product, from the name of its entry."""
+        """The groups for a GEMM, from the name of its entry."""
         kinds = ("tile", "plain_b", "pack", "unpacked", "panels", "product")
         return Groups(*(f"{kernel} {kind}" for kind in kinds))

@@ -1,4 +1,4 @@
-"""The left operand of a packed product: its rows are read where they lie, or packed block by block."""
+"""The left operand of a packed GEMM: its rows are read in place, or packed block by block."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from relax_mlir.lowering.kernels.gemm.gemm_pack import Packing
 from relax_mlir.mlir import memref
 
 _SETS = 4096
-"""Bytes after which the sets of a first-level cache repeat: its size over its ways, 8 of 4 KiB on most CPUs."""
+"""The period of L1 sets in bytes: cache size over associativity, 4 KiB on most CPUs (8 ways)."""
 
 _Use = Callable[[e.Value, e.Index, e.Index], None]
-"""Gets memory, the place of the first row of a block in it, and how far rows are apart."""
+"""A function that gets memory, the offset of the first row of a block in it, and the row stride."""
 
 
 def rows_type(element: e.Type) -> e.Type:
-    """The type of the memory in which the rows of A lie: elements next to each other, from any place on."""
+    """The type of the memory of rows of A: contiguous elements, at any offset."""
     return e.strided_memref(element, 1, unit_inner=True)
 
 
 class LeftOperand:
-    """A, of which blocks of rows and of `depth` are used.
+    """A, used in blocks of rows and of `depth`.
 
-    Rows are read where they lie if their elements are next to each other, need not be widened, and fill whole steps of
-    the depth (`Tiling.group`), and if the rows of a tile do not share the same few sets of the first-level cache.
-    Then there is nothing to copy, which is 2 to 4 % of the time.
+    Rows are read in place if their elements are contiguous, need not be widened and fill whole steps of the depth
+    (`Tiling.group`), and if the rows of a tile do not map to the same few sets of L1. This saves the copy, 2 to 4 % of
+    the time.
     """
 
     def __init__(self, packing: Packing, a: e.Value, depth: e.Index) -> None:
         self.packing, self.a, self.parts = packing, a, e.metadata(a)
         self.leading = e.index(packing.tiling.leading(depth))
-        """Elements from a packed row to the next."""
+        """Leading dimension of packed rows."""
         self.lies: e.Value | None = None
-        """Whether rows are read where they lie; None: never."""
+        """True if rows are read in place; None: never."""
         if packing.source == packing.element:
             leading, step = self.parts.strides
             sets = _SETS * 8 // packing.source.width
@@ -44,7 +44,7 @@ class LeftOperand:
             self.lies = e.all_of(*conditions)
 
     def packed_elements(self, rows: e.Index) -> e.Index:
-        """How much memory packed blocks of these rows take."""
+        """The number of elements of packed blocks of these rows; 0 if rows are read in place."""
         elements = e.mul(rows, self.leading)
         return elements if self.lies is None else e.select(self.lies, 0, elements)
 
@@ -58,7 +58,7 @@ class LeftOperand:
         is_new: e.Value,
         use: _Use,
     ) -> None:
-        """Let `use` have a block, packed at the start of the memory `packed` if need be, and if it `is_new`."""
+        """Call `use` for a block, which is first packed to the start of `packed` if it needs packing and `is_new`."""
 
         def from_copy() -> None:
             with e.when(is_new):

@@ -1,4 +1,4 @@
-"""The register tile of a matrix product: a part of C in vector registers, summed over packed operands."""
+"""The micro-kernel of a GEMM: a tile of C in vector registers, accumulated over packed operands."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.target import CACHE_LINE
 
 _AHEAD = 32
-"""How many steps of the depth ahead to ask for B, where a vector fills a cache line: each load of B misses the
-first-level cache otherwise, 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware keeps up.)"""
+"""Prefetch distance for B in steps of the depth, if a vector fills a cache line. Otherwise each load of B misses L1,
+which costs 2 to 4 % of the time on Zen 5. (With narrower vectors the hardware prefetcher keeps up.)"""
 
 
 def emit_tile(
@@ -30,17 +30,18 @@ def emit_tile(
     rounding: Rounding | None,
     narrow: bool = False,
 ) -> None:
-    """Emit the function that computes `rows` rows of one panel of C; of a `narrow` one no more than its first vector.
+    """Emit the micro-kernel for `rows` rows of one panel of C; a `narrow` one computes only the first vector of
+    columns.
 
-    C has the type `element`, and so has packed A, whereas packed B (`operands`) may be narrower and is widened; or both
-    hold pairs to be multiplied together.
+    C and packed A have the type `element`, whereas packed B (`operands`) may be narrower and is widened; or both hold
+    pairs for dot products.
 
-    Arguments: the address of its first row of A and how far rows are apart, the address of the panel of packed B,
-    the depth of the block, the address of the tile in C and how far rows are apart there, the number of columns left
-    from there, whether to add to C, with a `rounding` whether C gets rounded sums, and, where tiles may lack their last
-    row (`Tiling.row_step`), the number of rows: the row before is read in its place. Last, where tiles ask for what
-    comes next (`Tiling.half_lines`), its address, and how far on it is after each step of the depth. The function
-    `finish` (`emit_finish`) does what is not simply to write a full tile.
+    Arguments: the address of the first row of A and its row stride, the address of the panel of packed B, the depth of
+    the block, the address of the tile in C and its leading dimension, the number of columns left from there, a flag to
+    add to C, with a `rounding` a flag to store rounded accumulators, and, if tiles may lack their last row
+    (`Tiling.row_step`), the number of rows: the row before is read instead. Last, if tiles prefetch
+    (`Tiling.half_lines`), the prefetch address and its increment per step of the depth. The function `finish`
+    (`emit_finish`) handles everything but plain stores of full tiles.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     may_lack = tiling.row_step > 1
@@ -59,7 +60,7 @@ def emit_tile(
         if rounding:
             leading = e.mul(c_stride, rounding.item_bytes(rounds[0], element))
             lines = memref_at(c_at, ir.IntegerType.get_signless(8), [leading, 1], unit_inner=True)
-        for r in range(rows):  # C comes from afar while the sums are computed
+        for r in range(rows):  # prefetch C while the accumulation runs
             e.prefetch(lines, r, 0, write=True)
         buffer = e.stack(element, rows * tiling.columns)
         starts = [e.mul(r, a_stride) for r in range(rows - len(counts))]
@@ -80,7 +81,7 @@ def emit_tile(
         is_full = [e.compare("eq", count, rows) for count in counts]
 
         def write() -> None:
-            """To C, or by way of memory, by the same instructions: they are a large part of the code."""
+            """Store to C, or to memory for `finish`, by the same instructions: they are a large part of the code."""
             simple = e.all_of(whole, *map(e.negate, rounds))
             start, leading = e.select(simple, c_at, own), e.select(simple, c_stride, tiling.columns)
             has_last = [e.any_of(full, e.negate(simple)) for full in is_full]
@@ -94,20 +95,20 @@ def emit_tile(
             rounded = [[rounding.apply(x) for x in line] for line in sums]
             _store(tiling, rounded, _places(c_at, c_stride, rounding.element, rows, is_full, own))
 
-        if rounding and rows == tiling.rows:  # lower tiles are for the edges
+        if rounding and rows == tiling.rows:  # lower tiles are edge tiles
             e.branch(e.all_of(whole, *rounds), write_rounded, write)
         else:
             write()
 
 
 _Place = tuple[e.Value, int]
-"""Memory, and a row of it."""
+"""A memref and a row in it."""
 
 
 def _places(
     start: e.Value, leading: e.Index, element: e.Type, rows: int, has_last: Sequence[e.Value], own: e.Value
 ) -> list[_Place]:
-    """Where the rows of a tile go, from an address on: the last, if `has_last` says that it is not there, to `own`."""
+    """The destinations of the rows of a tile from an address; a last row that does not exist goes to `own`."""
     matrix = memref_at(start, element, [leading, 1], unit_inner=True)
     places = [(matrix, r) for r in range(rows - len(has_last))]
     for is_there in has_last:
@@ -132,12 +133,12 @@ def _multiply(
     depth: e.Value,
     ahead: Sequence[e.Value],
 ) -> list[list[e.Value]]:
-    """The products' sums over the depth of the block: the first `vectors` of each row, which have `starts` in A.
+    """Accumulate over the depth of the block the first `vectors` vectors of each row; its row of A begins at `starts`.
 
-    `ahead`: nothing, or the address to ask for in the first step, and how far on that of the next step is.
+    `ahead`: empty, or the first prefetch address and its increment per step.
     """
     rows = len(starts)
-    high = rows == tiling.rows  # lower tiles are for the edges
+    high = rows == tiling.rows  # lower tiles are edge tiles
     wide = tiling.lanes * tiling.group
     pairs = tiling.group == PAIR
 
@@ -163,7 +164,7 @@ def _multiply(
     count = rows * vectors
     values = [*[e.constant(e.vector_type(tiling.lanes, element), 0)] * count, *ahead[:1]]
     done: e.Index = 0
-    # Some steps at a time, then the rest of the depth one by one.
+    # Several steps at a time, then the rest of the depth one by one.
     for steps in sorted({tiling.steps, 1}, reverse=True) if high else [1]:
         size = steps * tiling.group
         end = e.round_down(depth, size) if steps > 1 else depth
@@ -181,11 +182,11 @@ def _multiply(
 def emit_finish(
     block: e.Block, name: str, group: str, tiling: Tiling, element: e.Type, rounding: Rounding | None
 ) -> None:
-    """Emit the function that writes a tile's sums to C, adds them, or rounds them, as far as C goes.
+    """Emit the function that stores accumulators to C, adds them, or rounds them, within the bounds of C.
 
-    Arguments: the address of the sums, row by row, and the number of rows; the address of the tile in C and how far
-    rows are apart there, the number of columns from there, whether to add to C, and with a `rounding` whether C gets
-    rounded sums.
+    Arguments: the address of the accumulators, row-major, and the number of rows; the address of the tile in C and its
+    leading dimension, the number of columns from there, a flag to add to C, and with a `rounding` a flag to store
+    rounded accumulators.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     lanes = tiling.lanes
@@ -195,7 +196,7 @@ def emit_finish(
         c = memref_at(c_at, element, [c_stride, 1], unit_inner=True)
 
         def by_masks(at: e.Index, place: tuple[e.Index, e.Index], count: e.Index) -> None:
-            # What C holds is read through a mask that is empty if it does not count.
+            # C is read under a mask that is empty if C is overwritten.
             mask = simd.mask(count, lanes)
             old = simd.load(lanes, c, *place, where=e.all_of(mask, simd.splat(accumulate, lanes)))
             simd.store(arith.addf(simd.load(lanes, sums, at), old), c, *place, where=mask)
@@ -238,7 +239,7 @@ def emit_finish(
                     count = e.minimum(e.sub(e.maximum(left, start), start), lanes)
                     way(at, (r, e.index(start)), count)
 
-        # Writing some lanes of a vector takes AVX2 CPUs longer than writing it in pieces of 1, 2 and 4 (Zen 3).
+        # On AVX2 CPUs (Zen 3), a masked store of a vector takes longer than stores in pieces of 1, 2 and 4.
         exact = by_masks if tiling.masked and not tiling.half_lines else by_pieces
         if rounding:
             e.branch(rounds[0], lambda: write(rounded), lambda: write(exact))

@@ -1,8 +1,8 @@
-"""Products with few columns, of operands that are read where they lie: packing them takes as long as multiplying.
+"""Small-N GEMMs, whose operands are read in place: packing them takes as long as multiplying.
 
-A register tile reads some rows of A, element by element, with any strides, and rows of B, whose elements are next to
-each other. There are few columns, so that a block of B stays in the first-level cache while all rows of A go by.
-Very few columns beyond whole vectors are dot products: a vector more in each row of a tile would be mostly idle.
+A register tile reads some rows of A, element by element, with any strides, and row-contiguous B. There are few columns,
+so a block of B stays in L1 while all rows of A stream past. Very few remainder columns after whole vectors are dot
+products: another vector in each row of a tile would be mostly idle.
 """
 
 from __future__ import annotations
@@ -42,49 +42,49 @@ from relax_mlir.lowering.kernels.gemm.gemv import MAX_DOTS
 from relax_mlir.mlir import ir
 
 MAX_COLUMNS = 48
-"""Products with more columns are worth packing."""
+"""The maximum number of columns; above it, packing pays off."""
 
 _MAX_STRIDE = 2 * MAX_COLUMNS
-"""Rows of B that are further apart share sets of the first-level cache."""
+"""The maximum row stride of B; rows that are further apart map to the same sets of L1."""
 
 _IDLE_PART = 2
-"""Columns beyond whole vectors that are at most such a part of a vector are dot products."""
+"""Remainder columns that fill up to 1 / `_IDLE_PART` of a vector are dot products."""
 
 _SHORT_DOTS = 4
-"""Vectors of depth from which on these are worth adding up their lanes."""
+"""The minimum depth, in vectors, at which dot products repay their horizontal sums."""
 
 _STEPS_AHEAD = 5
-"""How many steps of the depth ahead tiles ask for lines of A (measured on Ice Lake).
+"""The prefetch distance for cache lines of A, in steps of the depth (measured on Ice Lake).
 
-A tile of one vector does not: it loads more often than it multiplies. Nor do those with AVX2, which has half as many
-registers: addresses would not fit, and nothing was gained.
+A tile of one vector does not prefetch: it is load-bound. Nor do AVX2 tiles: with half as many registers, addresses
+would not fit, and nothing was gained.
 """
 
 _MIN_DEPTH = 64
-"""Blocks are at least so deep, unless there is less: after each one C is read and written."""
+"""The minimum depth of blocks, unless the GEMM has less: each block reads and writes C."""
 
 
 def has_narrow(tiling: Tiling, source: e.Type, element: e.Type) -> bool:
-    """Whether there is a generator: for elements that are not widened, where vectors can be read in part."""
+    """True if there is a generator: elements are not widened, and vector accesses can be masked."""
     return bool(source == element) and tiling.masked
 
 
 def is_narrow(a: e.Strided, b: e.Strided, tiling: Tiling) -> e.Value:
-    """Whether a product is one for `emit_narrow`, but for the strides of B, if it has more than few rows.
+    """True if `emit_narrow` applies, apart from the strides of B, to a GEMM with more than few rows.
 
-    Where elements of a row of A are apart, each line of A comes from the second-level cache more than once.
+    If the elements of a row of A are not contiguous, each cache line of A is read from L2 more than once.
     """
     lies = [e.compare("eq", stride, 1) for stride in a.strides]
     return e.all_of(e.compare("le", b.sizes[1], MAX_COLUMNS), e.any_of(*lies, is_near(a, tiling)))
 
 
 def has_near_rows(b: e.Strided) -> e.Value:
-    """Whether rows of B have unit stride, and are so near to each other that they need not be packed."""
+    """True if B is row-contiguous, with rows so close together that they need not be packed."""
     return e.all_of(e.compare("eq", b.strides[1], 1), e.compare("le", b.strides[0], _MAX_STRIDE))
 
 
 def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> None:
-    """Emit the product with a B of which columns have unit stride: it is transposed first."""
+    """Emit the GEMM with a column-contiguous B, which is transposed first."""
     tiling, element = packing.tiling, packing.element
     with e.function(
         block,
@@ -104,13 +104,13 @@ def emit_narrow_transposed(block: e.Block, parts: Parts, packing: Packing) -> No
 
 
 def tiles_of(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
-    """The tiles by their names: `whole` for the first columns, then those for what is left."""
+    """The tiles by name: `whole` for the first columns, then those for the remainder."""
     group = parts.groups.unpacked
     one = NarrowTile(parts.unpacked("one"), group, tile_rows(tiling, 1), 1)
     high = tile_rows(tiling, 2)
     if tiling.half_lines:
         two = NarrowTile(parts.unpacked("two"), group, high, 2)
-        # Lanes are masked by slow instructions.
+        # Masked instructions are slow.
         whole = NarrowTile(parts.unpacked("two_whole"), group, high, 2, is_masked=False)
         return {"whole": whole, "one": one, "two": two}
     ahead = partial(NarrowTile, left_ahead=_STEPS_AHEAD)
@@ -118,14 +118,14 @@ def tiles_of(parts: Parts, tiling: Tiling) -> dict[str, NarrowTile]:
     tiles = {"whole": two, "one": one, "two": two}
     if has_wide_tile(tiling):
         tiles["whole"] = tiles["three"] = ahead(parts.unpacked("three"), group, high, 3)
-    # Of f32, dot products or tall tiles do most of the columns for which this would be of use.
+    # For f32, dot products or tall tiles compute most of the columns that this tile would improve.
     if tiling.lanes <= 8:
         tiles["one_half"] = ahead(parts.unpacked("one_half"), group, high, 2, ends_half=True)
     return tiles
 
 
 def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -> None:
-    """Emit C (+)= A B with its epilogue, where `is_narrow` holds; arguments as those of the packed way."""
+    """Emit C (+)= A B with its epilogue, where `is_narrow` holds; it takes the arguments of the packed code path."""
     types = [*signature(element, element), *ep.types()]
     tiles, tall = tiles_of(parts, tiling), TallTiles(parts, tiling, element)
     with e.function(block, parts.narrow, types, group=parts.groups.product) as arguments:
@@ -145,14 +145,14 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
         stride_bytes = e.mul(b_parts.strides[0], item_bytes(element))
         wide = e.sub(last_column, first_column)
         beyond = e.sub(wide, e.round_down(wide, tiling.lanes))
-        # All of C counts, and not the part: sums are not to depend on threads.
+        # Use the columns of all of C, not of the part: results must not depend on the number of threads.
         columns = b_parts.sizes[1]
         by_dots = _dots_pay(a_parts, b_parts, beyond, tiling)
         beyond_tall = tall.beyond(wide)
         by_tall = tall.pays(a_parts, columns, beyond_tall)
-        # Few rows use each line of B once.
+        # With few rows each row of B is used once.
         is_once = e.all_of(e.compare("le", e.dim(c, 0), MAX_TILE_ROWS), e.compare("gt", depth, 2 * MAX_DEPTH))
-        if tiling.lanes <= 8:  # then making lines of B takes as long as the idle lanes of so few rows
+        if tiling.lanes <= 8:  # then transposing B takes as long as the idle lanes of so few rows
             by_dots = e.all_of(by_dots, e.negate(is_once))
         dots = e.select(by_dots, beyond, 0)
         tiles_end = e.sub(last_column, e.select(by_tall, beyond_tall, dots))
@@ -202,10 +202,10 @@ def emit_narrow(block: e.Block, parts: Parts, tiling: Tiling, element: e.Type) -
 
 
 def _kept_bytes(a: e.Strided, tiling: Tiling, element: e.Type) -> e.Index:
-    """How much of B a block of depth takes.
+    """The size in bytes of a block of B.
 
-    High and wide tiles read it from the second-level cache without waiting, so that the block may be deep; but where
-    elements of a row of A are apart, each step of the depth takes another page of it.
+    High and wide tiles read it from L2 without stalls, so the block may be deep. But if the elements of a row of A are
+    not contiguous, each step of the depth touches another page of A.
     """
     near = tiling.l1_bytes * 3 // 4
     if not has_wide_tile(tiling):
@@ -215,16 +215,16 @@ def _kept_bytes(a: e.Strided, tiling: Tiling, element: e.Type) -> e.Index:
 
 
 def _most_deep(tiling: Tiling, element: e.Type) -> int:
-    """The most depth of a block with dot products: their lines of B take half of the first-level cache at a time."""
+    """The maximum depth of a block with dot products: their columns of B take half of L1 at a time."""
     return max(tiling.l1_bytes // (2 * MAX_DOTS * item_bytes(element)), _MIN_DEPTH) + tiling.lanes
 
 
 def _dots_pay(a: e.Strided, b: e.Strided, beyond: e.Index, tiling: Tiling) -> e.Value:
-    """Whether columns beyond whole vectors are to be dot products with lines of A.
+    """True if remainder columns after whole vectors are to be dot products with rows of A.
 
-    They are if those are long, lie so, and it pays: if there are few such columns, and without whole vectors some more.
-    Beside other columns of a B whose rows do not begin with whole vectors, as those of a B that was turned do, an idle
-    part of a vector takes less time (by 3 to 10 % for f32, measured with AVX-512).
+    They are if these rows are contiguous and long, and there are few such columns, or some more without whole vectors.
+    Next to other columns of a B whose rows are not padded to whole vectors (a transposed B is padded), an idle part of
+    a vector takes less time (by 3 to 10 % for f32, measured with AVX-512).
     """
     columns, part = b.sizes[1], tiling.lanes // _IDLE_PART
     few = e.compare("le", beyond, min(part, MAX_DOTS))
@@ -245,9 +245,9 @@ def _dots_pay(a: e.Strided, b: e.Strided, beyond: e.Index, tiling: Tiling) -> e.
 def _transpose(
     b: e.Strided, rows: tuple[e.Index, e.Index], columns: tuple[e.Index, e.Index], lines: e.Value, lanes: int
 ) -> None:
-    """Copy a part of B, of rows and columns from some on, as many as are given, so that columns are lines.
+    """Transpose a part of B, given by start and count of rows and of columns, so that its columns become rows.
 
-    There are `lanes` lines, and no more columns; what is behind either of them is not defined.
+    `lines` has `lanes` rows, and there are no more columns; elements after the counts are undefined.
     """
     (row, high), (column, wide) = rows, columns
     matrix = e.view(b, b.sizes, b.strides, unit_inner=True)
@@ -266,7 +266,7 @@ def by_tiles(
     end: e.Index,
     multiply: Callable[[e.Index, e.Index, NarrowTile], None],
 ) -> None:
-    """Do some columns by tiles: the widest ones, then those that leave the fewest lanes idle."""
+    """Compute columns by tiles: the widest ones, then those that leave the fewest lanes idle."""
     lanes, whole = tiling.lanes, tiles["whole"]
     columns = whole.columns(tiling)
     kept = lanes + 1 if "three" in tiles else lanes // 2 + 1

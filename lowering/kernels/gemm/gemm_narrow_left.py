@@ -1,8 +1,7 @@
-"""Products with few columns and a large left operand of which columns have unit stride: its blocks are transposed.
+"""Small-N GEMMs with a large, column-contiguous A, whose blocks are transposed.
 
-Rows of the product are columns in memory, far apart from element to element: read one by one, each cache line would
-come from memory for a few elements. A block takes long pieces of lines of memory instead, and stays in the second-level
-cache.
+The elements of a row of A are far apart in memory: read one by one, each cache line would be loaded for a few elements.
+A block reads long contiguous runs instead, and stays in L2.
 """
 
 from __future__ import annotations
@@ -19,27 +18,27 @@ from relax_mlir.lowering.kernels.gemm.gemv import dot_group
 from relax_mlir.mlir import ir
 
 MAX_DEPTH = 128
-"""The most depth of a block: after each one C is read and written."""
+"""The maximum depth of a block: each block reads and writes C."""
 
 MAX_TILE_ROWS = 8
-"""The most rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
+"""The maximum number of rows of a tile: there are no lower ones, so that higher ones would be idle more often."""
 
 
 def tile_rows(tiling: Tiling, vectors: int) -> int:
-    """Rows of the tile of one vector or two. Those of one hide how long an instruction takes."""
+    """Rows of the tile of one vector or two. One-vector tiles need more rows to hide the latency."""
     return MAX_TILE_ROWS if vectors == 1 else min(tiling.rows, MAX_TILE_ROWS)
 
 
 def row_group(tiling: Tiling) -> int:
-    """How many rows are taken together: parts of threads and blocks begin at multiples of it.
+    """The row granularity: parts of threads and blocks begin at multiples of it.
 
-    The last bits of sums depend on how many dot products go side by side.
+    The last bits of results depend on how many dot products are interleaved.
     """
     return lcm(tile_rows(tiling, 1), tile_rows(tiling, 2), dot_group(tiling))
 
 
 def narrow_product(tall: TallTiles, a: e.Strided, columns: e.Index, arguments: list[e.Value]) -> None:
-    """Call the product that reads A where it lies, or the one for an A that would come from memory several times."""
+    """Call the GEMM that reads A in place, or the one for an A that would be read from memory several times."""
     parts = tall.parts
     e.branch(
         e.any_of(e.compare("eq", a.strides[1], 1), is_near(a, tall.tiling), tall.pays(a, columns, columns)),
@@ -49,18 +48,18 @@ def narrow_product(tall: TallTiles, a: e.Strided, columns: e.Index, arguments: l
 
 
 def is_near(a: e.Strided, tiling: Tiling) -> e.Value:
-    """Whether all of A stays in the second-level cache, from which lines may come more than once."""
+    """True if all of A stays in L2, from which cache lines may be read more than once."""
     rows, depth = a.sizes
     return e.compare("le", e.mul(rows, depth), max_read(tiling))
 
 
 def max_read(tiling: Tiling) -> int:
-    """The most elements of an A that stays in the second-level cache."""
+    """The maximum number of elements of an A that stays in L2."""
     return 4 * tiling.kept_left
 
 
 def emit_narrow_left(block: e.Block, parts: Parts, packing: Packing) -> None:
-    """Emit the product; arguments as those of `emit_narrow`, which it uses."""
+    """Emit the GEMM; it takes the arguments of `emit_narrow`, whose loops it calls."""
     tiling, element = packing.tiling, packing.element
     types, part = [*signature(element, element), *ep.types()], f"{parts.narrow_left}.part"
     with e.function(block, parts.narrow_left, types, group=parts.groups.product) as arguments:

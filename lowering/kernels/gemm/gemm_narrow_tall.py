@@ -1,7 +1,7 @@
-"""Few columns of a product whose A has columns with unit stride: its vectors go along the rows of C.
+"""Few columns of a GEMM with column-contiguous A: vectors run along the rows of C.
 
-In a tile of such a product each lane is a column of C, so that lanes beyond the last column are idle. Here each lane is
-a row: a tall tile reads vectors of A and elements of B, and its sums are transposed on their way to C.
+In the other tiles of such a GEMM each lane is a column of C, so that lanes after the last column are idle. Here each
+lane is a row: a tall tile reads vectors of A and elements of B, and its accumulators are transposed on their way to C.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
 
 _HIGH = 4
-"""Columns of C that a tall tile computes side by side."""
+"""Columns of C that a tall tile computes together."""
 
 _STEPS_AHEAD = 4
-"""How many steps of the depth ahead lines of A are asked for (measured on Ice Lake)."""
+"""The prefetch distance for cache lines of A, in steps of the depth (measured on Ice Lake)."""
 
 _MIN_DEPTH = 2
-"""Steps of depth per column for transposing the sums to take less than what idle lanes would take."""
+"""The minimum depth per column at which transposing the accumulators takes less time than idle lanes."""
 
 
 @dataclass(frozen=True)
 class TallTiles:
-    """The functions for columns of C that are computed by tall tiles, and when these are of use."""
+    """The functions for columns of C that tall tiles compute, and the conditions for their use."""
 
     parts: Parts
     tiling: Tiling
@@ -60,16 +60,16 @@ class TallTiles:
 
     @property
     def _max_columns(self) -> int:
-        """The most columns that they do, which are then all."""
+        """The maximum number of columns of C that tall tiles compute without other tiles."""
         return self.tiling.lanes
 
     def beyond(self, columns: e.Index) -> e.Index:
-        """How many of so many columns are for tall tiles, if these pay: all, or what is beyond whole vectors."""
+        """The number of columns for tall tiles, if these pay off: all, or the remainder after whole vectors."""
         others = e.sub(columns, e.round_down(columns, self.tiling.lanes))
         return e.select(e.compare("le", columns, self._max_columns), columns, others)
 
     def pays(self, a: e.Strided, columns: e.Index, beyond: e.Index) -> e.Value:
-        """Whether so many columns beyond others, of `columns` in all, take less time than in other tiles."""
+        """True if tall tiles compute the remainder `beyond` of `columns` columns in less time than other tiles."""
         beside = min(self.tiling.lanes - _HIGH, _HIGH)
         few = e.all_of(
             e.compare("le", beyond, beside), e.negate(are_of_a_wide_tile(self.tiling, columns, beyond))
@@ -92,7 +92,7 @@ class TallTiles:
         depth: tuple[e.Index, e.Index],
         accumulate: e.Value,
     ) -> None:
-        """Emit the product for rows from one to another, and for so many columns, and so much depth, from some on.
+        """Emit the GEMM for rows given by bounds, and for columns and depth given by start and count.
 
         Only where `pays` holds.
         """
@@ -101,7 +101,7 @@ class TallTiles:
         sums = e.stack(self.element, self._max_columns, high)
         own = address(e.metadata(sums), 0)
         with e.loop(*rows, high) as i:
-            # The last tile begins earlier, but writes only what is new.
+            # The last tile begins earlier, but writes only new rows.
             start = e.minimum(i, e.sub(a.sizes[0], high))
             left = [place_in(b, k, column), *b.strides[::-1], wide]
             right = [place_in(a, start, k), a.strides[1], deep]
@@ -113,15 +113,15 @@ class TallTiles:
             )
 
     def emit(self, block: e.Block) -> None:
-        """Emit the functions that `emit_product` uses."""
+        """Emit the functions that `emit_product` calls."""
         emit_narrow_tile(block, "", self._tile, self.tiling, self.element)
         self._emit_write(block)
 
     def _emit_write(self, block: e.Block) -> None:
-        """Emit the function that writes sums, of which lines are columns, to rows of C, or adds them.
+        """Emit the function that writes transposed accumulators to C, or adds them.
 
-        Arguments: the address of the sums, the first element of each line and the end, the number of lines; the address
-        in C of the first element of all lines, and how far rows are apart there; whether to add to C.
+        Arguments: the address of the accumulators (a row per column of C), the first and the end element of each row,
+        the number of rows; the address in C of the first element, and the leading dimension of C; a flag to add to C.
         """
         size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
         element, leading = self.element, self.rows
@@ -149,7 +149,7 @@ class TallTiles:
                     ) -> list[e.Value]:
                         return [simd.load(_HIGH, c, *place, where=where) for place in places]
 
-                    # A load, even of no lane, waits for the store of the row before where it overlaps that.
+                    # A load, even under an empty mask, waits for the store of the previous row where the two overlap.
                     zeros = [e.constant(type_, 0)] * _HIGH
                     before = e.choose(accumulate, [type_] * _HIGH, old, partial(list[e.Value], zeros))
                     lines = transpose([simd.load(_HIGH, sums, e.add(j, n), r) for n in range(_HIGH)])

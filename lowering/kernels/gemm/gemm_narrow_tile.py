@@ -1,6 +1,6 @@
-"""The register tiles of products with few columns: they read both operands where they lie.
+"""The register tiles of small-N GEMMs, which read both operands in place.
 
-A tile reads some rows of A, element by element, with any strides, and rows of B, whose elements are next to each other.
+A tile reads some rows of A, element by element, with any strides, and row-contiguous B.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from relax_mlir.mlir import ir
 
 @dataclass(frozen=True)
 class NarrowTile:
-    """A register tile: its rows, the vectors in each of them, and whether the last one may be read in part.
+    """A register tile: its rows, the vectors in each of them, and whether the last one may be masked.
 
-    `ends_half`: the last vector has half as many lanes as the others. A CPU may do twice as many of these at a time.
-    `tiles_ahead`: if not 0, it asks for the columns of B that the tile so many tiles on uses. `left_ahead`,
-    `right_ahead`: if not 0, it asks for what it reads of A, or of B, so many steps of the depth on. A CPU does not find
-    out by itself which lines come next where each step reads others, which are far apart.
+    `ends_half`: the last vector has half as many lanes as the others; a CPU may process twice as many of these at a
+    time. Prefetch distances (0: none): `tiles_ahead`, in tiles, for columns of B; `left_ahead` and `right_ahead`, in
+    steps of the depth, for A and B. Hardware prefetchers do not find the next cache lines if steps read rows that are
+    far apart.
     """
 
     name: str
@@ -35,31 +35,31 @@ class NarrowTile:
     right_ahead: int = 0
 
     def lanes(self, tiling: Tiling) -> list[int]:
-        """Lanes of each of its vectors."""
+        """The lanes of each vector."""
         last = tiling.lanes // (1 + self.ends_half)
         return [tiling.lanes] * (self.vectors - 1) + [last]
 
     def columns(self, tiling: Tiling) -> int:
-        """The most columns that it has."""
+        """The maximum number of columns."""
         return sum(self.lanes(tiling))
 
 
 def has_wide_tile(tiling: Tiling) -> bool:
-    """Whether the registers hold a tile of three vectors, whose lanes may be masked."""
+    """True if the registers hold a tile of three vectors, whose lanes may be masked."""
     return tiling.registers >= 32 and not tiling.half_lines
 
 
 def are_of_a_wide_tile(tiling: Tiling, columns: e.Index, beyond: e.Index) -> e.Value:
-    """Whether columns beyond whole vectors, of `columns` in all, fit into a tile that others need, too.
+    """True if remainder columns after whole vectors, of `columns` in all, fit into a tile that other columns need, too.
 
-    They do where those do not fill tiles of three vectors. An idle part of a vector costs little there, for elements of
-    64 bits (measured with AVX-512).
+    They do if the others do not fill tiles of three vectors. An idle part of a vector costs little there, for elements
+    of 64 bits (measured with AVX-512).
     """
     return fit_beside_others(tiling, columns, beyond) if tiling.lanes <= 8 else e.flag(False)
 
 
 def fit_beside_others(tiling: Tiling, columns: e.Index, beyond: e.Index) -> e.Value:
-    """As `are_of_a_wide_tile`, for elements of any width."""
+    """`are_of_a_wide_tile` for elements of any width."""
     if not has_wide_tile(tiling):
         return e.flag(False)
     return e.compare("ne", e.sub(columns, beyond), e.round_down(columns, 3 * tiling.lanes))
@@ -68,15 +68,15 @@ def fit_beside_others(tiling: Tiling, columns: e.Index, beyond: e.Index) -> e.Va
 def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tiling, element: e.Type) -> None:
     """Emit the function of a tile.
 
-    Arguments: the address of the first element of A, how far rows and elements of a row are apart, the number of rows
-    (where there are less than the tile has, it computes and writes the last one several times); the address of the
-    first element of B, how far its rows are apart, the depth; the address of the first element of C, how far rows are
-    apart there, the number of columns from there, whether to add to C.
+    Arguments: the address of the first element of A, row stride and element stride of A, the number of rows (a tile
+    that lacks rows computes and writes the last one several times); the address of the first element of B, its row
+    stride, the depth; the address of the first element of C, its leading dimension, the number of columns from there, a
+    flag to add to C.
     """
     size, flag = ir.IndexType.get(), ir.IntegerType.get_signless(1)
     lanes, rows, vectors = tiling.lanes, tile.rows, tile.vectors
     wide, places = tile.lanes(tiling), [v * lanes for v in range(vectors)]
-    # What is masked goes to C by `finish` if vectors are masked by a slow instruction only.
+    # `finish` stores masked vectors where masked instructions are slow.
     direct = vectors - (tile.is_masked and tiling.half_lines)
     with e.function(block, tile.name, [*[size] * 10, flag], group=tile.group) as values:
         a_at, a_stride, a_step, total_rows, b_at, b_stride, depth, c_at, c_stride, left, accumulate = values
@@ -112,7 +112,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
             initial = e.choose(accumulate, types, old, lambda: zeros) if direct else zeros
 
             def multiply(asks_left: bool) -> list[e.Value]:
-                """The sums at the end of the depth."""
+                """The accumulators at the end of the depth."""
                 with e.carrying_loop(0, depth, 1, [*initial, e.index(0), e.index(0)], unroll=False) as k:
                     *sums, at, line_at = k.values
                     line = [
@@ -123,7 +123,7 @@ def emit_narrow_tile(block: e.Block, finish: str, tile: NarrowTile, tiling: Tili
                         beyond = tile.tiles_ahead * tile.columns(tiling)
                         for column in places:
                             e.prefetch_ahead(b, e.add(line_at, beyond + column))
-                    if asks_left:  # rows whose elements lie side by side have a line or two
+                    if asks_left:  # in one step, adjacent rows of A share a cache line or two
                         later = e.add(at, e.mul(a_step, tile.left_ahead))
                         for start in (starts[0], starts[-1]):
                             e.prefetch(a, e.add(start, later))

@@ -1,4 +1,4 @@
-"""Products of depth 1: each row of C is an element of A times the row of B, and nothing is summed."""
+"""GEMMs of depth 1: each row of C is the row of B scaled by an element of A."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import arith
 
 _AT_ONCE = 1 << 14
-"""About how many elements of C to compute before their epilogue."""
+"""The approximate number of elements of C that are computed before their epilogue."""
 
 _SIDE_BY_SIDE = 4
 
@@ -19,7 +19,7 @@ _SIDE_BY_SIDE = 4
 def outer_product(
     parts: Parts, a: e.Value, b: e.Value, c: e.Value, element: e.Type, epilogue: ep.Epilogue
 ) -> None:
-    """Emit C = A B and its epilogue, some rows at a time; B has unit stride along its row, whatever its type says."""
+    """Emit C = A B and its epilogue, some rows at a time; B is row-contiguous, whatever its type says."""
     a_parts, b_parts, c_parts = e.metadata(a), e.metadata(b), e.metadata(c)
     rows, columns = c_parts.sizes
     row = e.view(b_parts, (1, columns), b_parts.strides, unit_inner=True)
@@ -51,7 +51,7 @@ def _factor(lanes: int, a: e.Value, row: e.Index) -> e.Value:
 
 
 def _wide(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
-    """Rows of a vector and more: the last one ends where the row ends, so that some elements are written twice."""
+    """Emit rows of one vector or more; the last vector ends at the row's end, and some elements are written twice."""
     columns, step = e.dim(c, 1), lanes * _SIDE_BY_SIDE
     full, end = e.round_down(columns, step), e.round_down(columns, lanes)
     with e.loop(0, e.dim(c, 0)) as i:
@@ -70,15 +70,15 @@ def _wide(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
 
 
 def _narrow(lanes: int, a: e.Value, b: e.Value, c: e.Value) -> None:
-    """Rows of less than a vector.
+    """Emit rows shorter than a vector.
 
-    Where they lie in memory without gaps, a whole vector is written for each but the last ones: what it writes of the
-    next rows, these write again. (x86 CPUs are slow in writing some lanes of a vector.)
+    If C is contiguous, each row but the last ones is written as a whole vector, and the next rows overwrite the excess.
+    (x86 CPUs are slow in masked stores.)
     """
     (rows, columns), (leading, _) = e.metadata(c).sizes, e.metadata(c).strides
     where = simd.mask(columns, lanes)
     row = simd.load(lanes, b, 0, 0, where=where)
-    # The rows at the end from which a vector could reach beyond the last one.
+    # A whole vector of one of the last rows could exceed the end of C.
     last = e.ceildiv(lanes, columns)
     dense = e.select(e.compare("eq", leading, columns), e.sub(e.maximum(rows, last), last), 0)
     with e.loop(0, dense) as i:

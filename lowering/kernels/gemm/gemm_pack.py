@@ -1,9 +1,8 @@
-"""Packing: copies of blocks of A and B, in the order in which the register tile reads them.
+"""Packing: copies of blocks of A and B, in the order in which the micro-kernel reads them.
 
-A block of A is packed row by row, the rows as far apart as the caller says; a block of B in panels of `Tiling.columns`
-columns, each panel by rows, the panels as many rows apart as the caller says. Operands may have any strides; those with
-unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened on the
-way.
+A block of A is packed row by row, with a leading dimension that the caller gives. A block of B is packed as panels of
+`Tiling.columns` columns, each row-major, at a distance in rows that the caller gives. Operands may have any strides;
+those with unit stride in either direction are read by vectors. Elements narrower than the accumulator are widened.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import ir, memref
 
 _LINES = 4
-"""Lines of B that are packed side by side, so that as many cache lines of a panel are written one after the other."""
+"""Rows of B that are packed together, so that several cache lines of a panel are written one after the other."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """Emits the functions that pack, at the end of `block`; their names begin with `prefix`, the name of the product.
+    """Emits the packing functions at the end of `block`; their names begin with `prefix`, the name of the GEMM.
 
     Attributes:
         source: element type of the operands.
@@ -53,12 +52,12 @@ class Packing:
 
     @property
     def right_type(self) -> e.Type:
-        """The type of B, of which blocks are packed."""
+        """The type of the unpacked B."""
         return e.strided_memref(self.source, 2)
 
     @property
     def transpose(self) -> str:
-        """Name of the function that packs across lines of memory."""
+        """Name of the function that packs transposed."""
         return f"{self.prefix}.pack_transpose"
 
     @property
@@ -67,10 +66,10 @@ class Packing:
         return f"{self.prefix}.pack_elements"
 
     def emit_a(self) -> None:
-        """Emit `a`, and what packs across lines and by elements.
+        """Emit `a`, `transpose` and `copy`.
 
-        Arguments: A, first row, number of rows, first column, number of columns, destination, and how far rows are
-        apart there.
+        Arguments: A, first row, number of rows, first column, number of columns, destination, and its leading
+        dimension.
         """
         size, flat = ir.IndexType.get(), e.flat_memref(self.element)
         arguments = [e.strided_memref(self.source, 2), size, size, size, size, flat, size]
@@ -106,10 +105,10 @@ class Packing:
         self._emit_copy()
 
     def emit_b(self) -> None:
-        """Emit `b`, which uses what `emit_a` emits.
+        """Emit `b`, which calls functions that `emit_a` emits.
 
-        Arguments: B, first row, number of rows, first column, number of columns, destination, place, and how many rows
-        panels are apart.
+        Arguments: B, first row, number of rows, first column, number of columns, destination, offset, and the distance
+        of panels in rows.
         """
         size, wide = ir.IndexType.get(), self.tiling.columns
         flat = e.flat_memref(self.element)
@@ -160,7 +159,7 @@ class Packing:
         at: e.Value,
         leading: e.Value,
     ) -> None:
-        """Pack a block of B whose rows have unit stride: full panels, then one with zeros at its end."""
+        """Pack a block of row-contiguous B: full panels, then one that is zero-padded."""
         lanes, wide = self.tiling.lanes, self.tiling.columns
         starts = [v * lanes for v in range(self.tiling.vectors)]
         full = e.round_down(columns, wide)
@@ -194,16 +193,16 @@ class Packing:
     def _copy_line(
         self, lines: e.Value, line: e.Index, start: e.Index, count: e.Index, packed: e.Value, at: e.Index
     ) -> None:
-        """Copy `count` elements of one line with unit stride.
+        """Copy `count` elements of one row with unit stride.
 
-        Zeros may be written behind them, as far as the next multiple of the lanes.
+        Zeros may be written after them, up to the next multiple of the lanes.
         """
         lanes = self.tiling.lanes
         full = e.round_down(count, lanes)
         with e.loop(0, full, lanes, unroll=True) as i:
             value = simd.load(lanes, lines, line, e.add(start, i))
             simd.store(simd.widen(value, self.element), packed, e.add(at, i))
-        if self.source.width < 32:  # x86 has masked loads of 32 and 64 bits only, before AVX-512
+        if self.source.width < 32:  # before AVX-512, x86 has masked loads of 32 and 64 bits only
             with e.loop(full, count) as i:
                 value = e.load(lines, line, e.add(start, i))
                 e.store(simd.widen(value, self.element), packed, e.add(at, i))
@@ -214,11 +213,10 @@ class Packing:
             simd.store(simd.widen(value, self.element), packed, e.add(at, full))
 
     def _emit_transpose(self) -> None:
-        """Pack a part of some lines so that what is next to each other across the lines becomes contiguous.
+        """Emit the function that packs some rows transposed.
 
-        Arguments: the lines (unit inner stride), the first one and their number, the first element in each
-        and the number of elements, destination, place in it, stride. Element i of line o goes to
-        ``place + i * stride + o``.
+        Arguments: the rows (unit inner stride), the first one and their number, the first element in each and the
+        number of elements, destination, offset in it, stride. Element i of row o goes to ``offset + i * stride + o``.
         """
         size, lanes = ir.IndexType.get(), self.tiling.lanes
         source = e.strided_memref(self.source, 2, unit_inner=True)
@@ -242,10 +240,10 @@ class Packing:
             e.call(self.copy, [matrix, *below, start, length, packed, e.add(at, full_count), 1, stride])
 
     def _emit_copy(self) -> None:
-        """Pack element by element.
+        """Emit the function that packs element by element.
 
-        Arguments: a matrix, first row, number of rows, first column, number of columns, destination, place in
-        it, and the strides there of a step down and of a step to the right.
+        Arguments: a matrix, first row, number of rows, first column, number of columns, destination, offset in it, and
+        the destination strides of rows and of columns.
         """
         size, matrix = ir.IndexType.get(), e.strided_memref(self.source, 2)
         arguments = [matrix, size, size, size, size, e.flat_memref(self.element), size, size, size]

@@ -1,9 +1,9 @@
-"""Packing for dot products of pairs: bf16 operands whose neighbours along the depth lie next to each other.
+"""Packing for pair dot products: bf16 operands whose neighbours along the depth are adjacent.
 
-x86's ``vdpbf16ps`` multiplies two pairs of bf16 in each 32-bit lane and adds both products to an f32. So a
-packed row of A is as it was, but filled up to an even depth, and a packed panel of B holds, for two rows of B at a
-time, both elements of each column. The instruction takes subnormal numbers for zeros, and gives zeros for them (Intel,
-"Intel 64 and IA-32 Architectures Software Developer's Manual", volume 2, VDPBF16PS).
+x86's ``vdpbf16ps`` multiplies two pairs of bf16 in each 32-bit lane and adds both products to an f32. So a packed row
+of A is a copy padded to an even depth, and a packed panel of B holds, for two rows of B at a time, both elements of
+each column. The instruction treats subnormal inputs as zeros and flushes subnormal results to zero (Intel, "Intel 64
+and IA-32 Architectures Software Developer's Manual", volume 2, VDPBF16PS).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from relax_mlir.target import Target
 PAIR = 2
 
 _LINES = 4
-"""Lines of B that are packed side by side, as in `gemm_pack`."""
+"""Rows of B that are packed together, as in `gemm_pack`."""
 
 
 def has_dots(operand: str, target: Target) -> bool:
-    """Whether the target multiplies pairs of elements of this type, in vectors as wide as its own."""
+    """True if the target multiplies pairs of elements of this type, in vectors of its full width."""
     needed = ["avx512_bf16", *["avx512vl"] * (target.vector_bytes < 64)]
     return operand == "bf16" and target.has(*needed) and 16 <= target.vector_bytes <= 64
 
@@ -37,15 +37,15 @@ def dot(left: e.Value, right: e.Value, total: e.Value) -> e.Value:
 
 
 def can_round(lanes: int) -> bool:
-    """Whether there is an instruction that rounds this many f32 to bf16, where there is one for `dot`."""
+    """True if an instruction rounds this many f32 to bf16, on targets with `dot`."""
     return lanes in (8, 16)
 
 
 def rounded(sums: e.Value, element: e.Type) -> e.Value:
-    """A vector of f32 rounded to the `element` bf16 in one instruction.
+    """Round a vector of f32 to the `element` bf16 in one instruction.
 
-    Subnormal numbers are zeros to it, as they are to `dot`. (LLVM's own rounding, for which it takes the same
-    instruction, says nothing of that.)
+    It treats subnormal numbers as zeros, like `dot`. (LLVM's own rounding, which selects the same instruction, does not
+    state this.)
     """
     lanes = sums.type.shape[0]
     name = f"llvm.x86.avx512bf16.cvtneps2bf16.{lanes * sums.type.element_type.width}"
@@ -53,7 +53,7 @@ def rounded(sums: e.Value, element: e.Type) -> e.Value:
 
 
 def splat_pair(memory: e.Value, at: e.Index, lanes: int) -> e.Value:
-    """The pair of elements at a place, in all lanes of 32 bits."""
+    """Broadcast the pair of elements at an offset to all 32-bit lanes."""
     element = e.element_of(memory.type)
     bits = vector.BitCastOp(_words(1), simd.load(PAIR, memory, at)).result
     wide = simd.splat(simd.lane(bits, 0), lanes)
@@ -61,7 +61,7 @@ def splat_pair(memory: e.Value, at: e.Index, lanes: int) -> e.Value:
 
 
 def halves(pairs: e.Value) -> list[e.Value]:
-    """The first elements of a vector of pairs of bf16, and the second ones, in f32."""
+    """Split a vector of pairs of bf16 into first and second elements, in f32."""
     lanes = pairs.type.shape[0] // PAIR
     words, wide = vector.BitCastOp(_words(lanes), pairs).result, e.vector_type(lanes, ir.F32Type.get())
     first = arith.shli(words, e.constant(words.type, 16))
@@ -70,11 +70,11 @@ def halves(pairs: e.Value) -> list[e.Value]:
 
 
 class PairPacking(Packing):
-    """Packing in squares: of as many lines (rows of A, columns of B) as a vector has lanes, and as many pairs."""
+    """Packing by squares: N lines (rows of A, columns of B) by N pairs, for vectors of N lanes."""
 
     @property
     def square(self) -> str:
-        """Name of the function that packs a square, but for its ending (see `_emit_square`)."""
+        """Name prefix of the functions that pack a square (see `_emit_square`)."""
         return f"{self.prefix}.pack_square"
 
     def emit_a(self) -> None:
@@ -139,7 +139,7 @@ class PairPacking(Packing):
     def _pack_lines(
         self, lines: e.Value, row: e.Index, column: e.Index, packed: e.Value, place: e.Index
     ) -> None:
-        """Some rows of a panel of B, each of which is a vector."""
+        """Pack several rows of a panel of B, each loaded as one vector."""
         lanes, wide = self.tiling.lanes, self.tiling.columns
         for r in range(0, _LINES, PAIR):
             pair = [simd.load(wide, lines, e.add(row, r + n), column) for n in range(PAIR)]
@@ -148,11 +148,11 @@ class PairPacking(Packing):
                 simd.store(value, packed, e.add(place, r * wide + v * lanes * PAIR))
 
     def _emit_square(self, ending: str, by_pair: bool) -> str:
-        """Emit the function that packs a square, and give its name.
+        """Emit the function that packs a square, and return its name.
 
-        Arguments: an operand, lines x depth; first line, and how many there are from there on; first depth, and how
-        much there is; destination, place in it, and how far what it gets are apart: lines of some pairs, or,
-        `by_pair`, a pair of each line. Elements that are not there are zeros.
+        Arguments: an operand, lines x depth; first line, and the number of lines from there; first depth, and the depth
+        from there; destination, offset in it, and its stride. The destination gets rows of some pairs of a line, or,
+        `by_pair`, rows of a pair of each line. Out-of-bounds elements are zeros.
         """
         name = f"{self.square}_{ending}"
         size, lanes = ir.IndexType.get(), self.tiling.lanes
@@ -166,7 +166,7 @@ class PairPacking(Packing):
             def where(
                 whole: bool, number: int, numbers: e.Value, count: e.Value, most: int
             ) -> e.Value | None:
-                """The elements of a vector that are there: `count`, if it is one of so many `numbers`."""
+                """The mask of the in-bounds elements of a vector: the first `count`, if `number` is below `numbers`."""
                 if whole:
                     return None
                 return simd.mask(e.select(e.compare("lt", number, numbers), count, 0), most)
@@ -225,13 +225,13 @@ def _words(count: int) -> e.Type:
 
 
 def transposed(rows: Sequence[e.Value]) -> list[e.Value]:
-    """A square of pairs, transposed."""
+    """Transpose a square of pairs."""
     words = transpose([vector.BitCastOp(_words(len(rows)), row).result for row in rows])
     return [vector.BitCastOp(rows[0].type, row).result for row in words]
 
 
 def interleaved(a: e.Value, b: e.Value) -> e.Value:
-    """Elements of `a` and `b` in turn; by their bits, as other moves of bf16."""
+    """Interleave elements of `a` and `b`, as bits, like other moves of bf16."""
     lanes, element = a.type.shape[0], a.type.element_type
     half = e.vector_type(lanes, ir.IntegerType.get_signless(16))
     result = vector.InterleaveOp(*(vector.BitCastOp(half, x).result for x in (a, b))).result

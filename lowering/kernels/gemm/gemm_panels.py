@@ -1,8 +1,8 @@
-"""Products with B packed beforehand: C = A B or C += A B, where B lies in memory as panels of columns.
+"""GEMMs with a prepacked B: C = A B or C += A B, where B is stored as panels of columns.
 
-Panel p holds columns ``p * columns`` to ``(p + 1) * columns`` of B (`Tiling.columns`; the last panel is filled up
-with zeros), row by row over the whole depth, and the panels follow each other. Where pairs are multiplied together
-(`gemm_pairs`) two rows at a time have their elements of a column next to each other, and there is an even number.
+Panel p holds columns ``p * columns`` to ``(p + 1) * columns`` of B (`Tiling.columns`; the last panel is zero-padded),
+row by row over the whole depth, and panels are consecutive. For pair dot products (`gemm_pairs`) two rows at a time are
+interleaved, and the number of rows is even.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
 _SUMS = 8
-"""Vectors of sums in a strip: enough to hide the latency of the multiply-add, and they fit any register file."""
+"""Accumulator vectors in a strip: enough to hide the latency of the multiply-add, and they fit any register file."""
 
 
 def has_panels(kernel: GemmKernel, target: Target) -> bool:
-    """Whether there is a generator for packed B: for results that are not rounded, and not for AMX tiles."""
+    """True if there is a generator for a prepacked B: results are not rounded, and tiles are not AMX's."""
     return kernel.accumulator == kernel.result and not uses_amx(kernel, target)
 
 
 def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the product with packed B at the end of a module's body; gives the name of the entry.
+    """Emit the GEMM with a prepacked B at the end of a module's body; return the name of the entry.
 
     Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, panels of B: memref<?xT>, C: memref<?x?xU,
     strided<[?, 1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C. `finished` names the entry that
-    takes an epilogue besides.
+    also takes an epilogue.
     """
     name = panels_name(kernel)
     if e.is_defined(block, name):
@@ -73,7 +73,7 @@ def emit_gemm_panels(block: e.Block, kernel: GemmKernel, target: Target) -> str:
             e.call(f"{name}.blocks", [a, b, c, accumulate, *rest])
 
         e.branch(e.compare("le", e.dim(c, 0), 2), few_rows, blocks)
-    # Narrow panels have tiles of their own.
+    # Narrow panels have separate tiles.
     own = source != packing.element
     parts = Parts(name, replace(groups, tile=groups.panels)) if own else Parts.of(kernel.name)
     panel_loops(block, packing, parts, name, groups.panels, lambda _: sizes.depth, element, source)
@@ -98,7 +98,7 @@ def _panels(sizes: Tiling, rows: int) -> int:
 
 
 def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumulate: e.Value) -> None:
-    """One row or two: strips of several panels, A as it lies in memory."""
+    """Emit one row or two: strips of several panels, with A in place."""
     columns = e.dim(c, 1)
 
     def strips(rows: int) -> None:
@@ -112,9 +112,10 @@ def _thin(name: str, sizes: Tiling, a: e.Value, b: e.Value, c: e.Value, accumula
 def _emit_strip(
     block: e.Block, name: str, group: str, sizes: Tiling, types: Sequence[e.Type], rows: int
 ) -> None:
-    """Arguments: A (any strides), panels of B, C (these of `types`), the first column, whether to add to C.
+    """Emit the function for a strip of several panels.
 
-    Where there are fewer panels the last one stands for those that are missing, whose sums are not written.
+    Arguments: A (any strides), panels of B, C (as in `types`), the first column, a flag to add to C. Missing panels
+    repeat the last one, and their accumulators are not stored.
     """
     lanes, element, panels = sizes.lanes, e.element_of(types[2]), _panels(sizes, rows)
     more = [ir.IndexType.get(), ir.IntegerType.get_signless(1)]
@@ -131,7 +132,7 @@ def _emit_strip(
         ]
 
         def advance(sums: list[e.Value], k: e.Value, count: int) -> list[e.Value]:
-            """Add the products of `count` elements of the depth, from `k` on."""
+            """Add the products of `count` elements of the depth from `k`."""
             lines: list[list[e.Value]] = [[] for _ in range(step)]
             for first in firsts:
                 at = e.add(first, e.mul(k, sizes.columns))

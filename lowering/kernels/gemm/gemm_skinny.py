@@ -1,4 +1,4 @@
-"""Products with few rows: B is streamed unpacked, by the function that its strides allow (`gemv`)."""
+"""GEMMs with very few rows: B is streamed unpacked, by the function for its strides (`gemv`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from relax_mlir.lowering.kernels.gemm.gemv import max_dot_rows
 from relax_mlir.mlir import arith
 
 _Lines = Callable[[e.Value, e.Value], None]
-"""Does the product with some columns of B and C, where B has unit stride along its rows."""
+"""A function that multiplies some columns of a row-contiguous B into columns of C."""
 
 
 def emit_thin(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
-    """Emit C (+)= A B for few rows; with strides of B that are no unit it is packed."""
+    """Emit C (+)= A B for few rows; a B without unit stride is packed."""
     with e.function(block, parts.skinny, signature(source, element), group=parts.groups.product) as (
         a,
         b,
@@ -41,7 +41,7 @@ def emit_thin(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, eleme
 
 
 def emit_thin_row(block: e.Block, parts: Parts, sizes: Tiling, source: e.Type, element: e.Type) -> None:
-    """Emit C (+)= A B for one row; with strides of B that are no unit element by element."""
+    """Emit C (+)= A B for one row; a B without unit stride is read element by element."""
     with e.function(block, parts.skinny_row, signature(source, element), group=parts.groups.product) as (
         a,
         b,
@@ -75,7 +75,7 @@ def _by_strides(
     lines: _Lines,
     otherwise: Callable[[], None],
 ) -> None:
-    """Dot products, or `lines` for the columns of each thread, or what works for all strides."""
+    """Emit dot products, `lines` for the columns of each thread, or the fallback for all other strides."""
     a_parts, b_parts, c_parts = e.metadata(a), e.metadata(b), e.metadata(c)
     (depth, columns), rows = b_parts.sizes, e.dim(c, 0)
     cost = streaming(e.mul(depth, columns), e.element_of(b.type))
@@ -108,7 +108,7 @@ def _by_strides(
 
     row_like = e.compare("eq", b_parts.strides[1], 1)
     dot_like = e.all_of(e.compare("eq", a_parts.strides[1], 1), e.compare("eq", b_parts.strides[0], 1))
-    # Both hold for few columns only (a column, or a vector's matrix): then long sums are what counts.
+    # Both hold only if B has a single row or column; for few columns, dot products are faster.
     few = e.compare("lt", columns, sizes.lanes)
     use_dots = e.all_of(dot_like, e.any_of(few, e.negate(row_like)))
     e.branch(use_dots, by_dots, lambda: e.branch(row_like, by_rows, otherwise))

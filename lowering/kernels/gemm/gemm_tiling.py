@@ -1,4 +1,4 @@
-"""Sizes of the blocks of a matrix product, from the target."""
+"""Block sizes of a GEMM for a target."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from relax_mlir.register_tiles import register_tile
 from relax_mlir.target import CACHE_LINE, MIB, Target
 
 _FEW_ROWS, _FEW_ROWS_AVX2 = 400, 32
-"""Up to this many rows it does not pay to pack B in deep blocks (measured; with AVX2 on Zen 3)."""
+"""The maximum number of rows for which deep packed blocks of B do not pay off (measured; with AVX2 on Zen 3)."""
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """How C = A B is cut up (all sizes in elements).
+    """The blocking of C = A B (all sizes in elements).
 
     The register tile is `rows` x `columns`; its accumulators, one row of B and one element of A fill the vector
-    registers. Its rows of A (`rows` x `depth`) fit the first-level cache, or take little of the second-level one;
-    past them stream panels of B, as many as the second-level cache holds (`depth` x `block_columns`), for one tile
-    of rows after the other. So what comes from the second-level cache are few long pieces of memory, which the
-    hardware fetches ahead, and few passes over C. Both caches may belong to two hardware threads. A B that is
-    packed when few rows need it is cut at `packed_depth` (see `depth_to_pack`). Of its columns up to `kept_columns`
-    are packed at a time, of the rows of A up to `block_rows`: each block takes an eighth of the third-level cache.
-    `registers`: the vector registers that code can count on. `fused`: multiply and add are one instruction.
-    `masked`: some lanes of a vector can be read and written. `group`: elements of depth that an instruction
-    multiplies and adds in each lane; packed operands are filled up to a multiple. `threads`: how many there may be.
-    `kept_left`: the elements of a block of A that stay in the second-level cache while B streams past. `half_lines`:
-    a vector is half a cache line (AVX2). Then tiles ask for the panels that come next (see `gemm_blocks`), the highest
-    does two steps of the depth at a time, and B is packed in deep blocks for fewer rows: measured on Zen 3.
-    `l1_bytes`: the size of the first-level cache.
+    registers. Its rows of A (`rows` x `depth`) fit L1, or take little of L2. As many panels of B as L2 holds (`depth` x
+    `block_columns`) stream past them, for one tile of rows after the other. So L2 serves few long runs, which the
+    hardware prefetches, and there are few passes over C. Both caches may be shared by two hardware threads. A B that is
+    packed on demand for few rows is split at `packed_depth` (see `depth_to_pack`). Up to `kept_columns` of its columns
+    are packed at a time, and up to `block_rows` of the rows of A: each block takes an eighth of L3.
 
-    After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, where the
-    block of A is what the second-level cache holds.
+    `registers`: the vector registers that code can count on. `fused`: multiply-add is one instruction. `masked`: vector
+    loads and stores can be masked. `group`: elements of depth that an instruction multiplies and adds in each lane;
+    packed operands are padded to a multiple. `threads`: the maximum number of threads. `kept_left`: the elements of a
+    block of A that stay in L2 while B streams past. `half_lines`: a vector is half a cache line (AVX2). Then tiles
+    prefetch the next panels (see `gemm_blocks`), the highest tile does two steps of the depth at a time, and B is
+    packed in deep blocks for fewer rows: measured on Zen 3. `l1_bytes`: the size of L1.
+
+    After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008, where L2
+    holds the block of A.
     """
 
     lanes: int
@@ -58,30 +57,30 @@ class Tiling:
         return self.lanes * self.vectors
 
     def leading(self, depth: e.Index) -> e.Index:
-        """Elements from a row of a packed block of A, of so much depth, to the next.
+        """The leading dimension of a packed block of A of this depth.
 
-        The depth is often a power of two: rows as far apart would share few sets of the first-level cache.
+        The depth is often a power of two: rows at such a distance would map to few sets of L1.
         """
         return e.add(e.round_up(depth, self.columns), self.columns)
 
     def depth_to_pack(self, rows: e.Index) -> e.Index:
-        """The most depth of a block of B that is packed when it is needed, for a product of `rows` rows.
+        """The maximum depth of a block of B that is packed on demand, for a GEMM of `rows` rows.
 
-        Few rows soon need the next block, and what was packed should not have left the caches by then.
+        Few rows soon need the next block, and packed data must still be in the caches then.
         """
         few = _FEW_ROWS_AVX2 if self.half_lines else _FEW_ROWS
         return e.select(e.compare("gt", rows, few), self.depth, self.packed_depth)
 
     @property
     def steps(self) -> int:
-        """How many steps of the depth the highest tile does at a time."""
+        """Steps of the depth that the highest tile does at a time."""
         return 2 if self.half_lines else 1
 
     def streamed_columns(self, rows: e.Index, depth: e.Index) -> e.Index:
         """Columns of packed B of this depth that all tiles of these rows use before the next ones.
 
-        They are what the second-level cache holds. If it holds all of A, and what comes next is asked for meanwhile, a
-        panel is enough: so all of B but the first panel is there when it is needed.
+        L2 holds them. If L2 holds all of A, and the next panel is prefetched meanwhile, one panel is enough: then every
+        panel of B but the first is in cache when it is needed.
         """
         held = self._held_columns(depth)
         if not self.half_lines:
@@ -89,43 +88,43 @@ class Tiling:
         return e.select(e.compare("le", e.mul(rows, depth), self.kept_left), self.columns, held)
 
     def cycles(self, rows: e.Index, columns: e.Index, depth: e.Index) -> e.Index:
-        """About how long a product takes, at two vectors of multiplications per cycle."""
+        """The approximate cycles of a GEMM, at two vectors of multiplications per cycle."""
         return e.div(e.mul(e.mul(rows, columns), depth), 2 * self.lanes * self.group)
 
     def packed_columns(self, depth: e.Index) -> e.Index:
-        """How many columns of B, of such a depth, to pack at a time for a product with a single block of A.
+        """The columns of B, of this depth, to pack at a time for a GEMM with a single block of A.
 
-        They should not leave the second-level cache before they are used; with fewer, each page of B is read too often.
+        They should stay in L2 until they are used; with fewer, each page of B is read too often.
         """
         most = min(2 * self.block_columns, self.kept_columns)
         return e.minimum(self._held_columns(depth), most) if self.half_lines else most
 
     def _held_columns(self, depth: e.Index) -> e.Index:
-        """Columns of packed B, of such a depth, that the second-level cache holds, at least `block_columns`."""
+        """The columns of packed B, of this depth, that L2 holds; not fewer than `block_columns`."""
         return e.round_down(e.div(self.depth * self.block_columns, e.maximum(depth, 1)), self.columns)
 
     @property
     def row_step(self) -> int:
-        """Tiles have a multiple of this many rows, or all; where it is more than 1, the last row may be unused.
+        """Tile heights are multiples of this number, or the maximum; if it is more than 1, the last row may be unused.
 
-        So there are not too many of them.
+        This limits the number of tiles.
         """
         return 1 if self.rows <= 8 else 2
 
     @property
     def row_counts(self) -> tuple[int, ...]:
-        """Numbers of rows for which there is a register tile, ascending."""
+        """The heights of the register tiles, ascending."""
         return (*range(self.row_step, self.rows, self.row_step), self.rows)
 
     @property
     def low_rows(self) -> int:
-        """The fewest rows that are worth a pass over B: of a part for a thread, and of sums that are kept."""
+        """The minimum rows that repay a pass over B: of a part for a thread, and of buffered accumulators."""
         return 16 * self.rows
 
     def sum_rows(self, rows: e.Index, columns: e.Index, kept: bool = False) -> e.Index:
-        """How many rows of sums to keep at a time where they are not the result: some tiles, or what the cache holds.
+        """Rows of accumulators to buffer at a time if they are not the result: some tiles, or what the cache holds.
 
-        That is the second-level cache, or the third-level one if B is packed anew for them (`kept`).
+        The cache is L2, or L3 if B is packed again for each buffer (`kept`).
         """
         elements = (self.kept_columns if kept else self.block_columns) * self.depth // self.group
         cached = e.div(elements, e.maximum(columns, 1))
@@ -134,16 +133,16 @@ class Tiling:
         return e.minimum(some, even_step(some, limit, self.rows))
 
     def sums_stride(self, columns: e.Index) -> e.Index:
-        """Elements from a row of such sums to the next; a power of two would let rows share few sets of the caches."""
+        """The leading dimension of such accumulators; with a power of two, rows would map to few cache sets."""
         return e.add(e.round_up(columns, self.lanes), self.lanes)
 
     def tile_rows(self, rows: e.Index) -> e.Index:
-        """The rows of the tile for `rows` rows of C, which are no more than those of the highest tile."""
+        """The height of the tile for `rows` rows of C, which are no more than those of the highest tile."""
         return e.minimum(e.round_up(rows, self.row_step), self.rows)
 
 
 def tiling(target: Target, bits: int, group: int = 1) -> Tiling:
-    """The tiling for sums of this many bits (32 or 64), and operands that are so much narrower (see `Tiling`)."""
+    """The tiling for accumulators of `bits` bits (32 or 64) and operands narrower by a factor `group`."""
     tile = register_tile(target, bits)
     lanes, rows, columns = tile.lanes, tile.rows, tile.columns
     item = bits // 8 // group
@@ -169,7 +168,7 @@ def tiling(target: Target, bits: int, group: int = 1) -> Tiling:
 
 
 def even_step(total: e.Index, limit: e.Index, multiple: int) -> e.Index:
-    """A step up to `limit` (its multiple) that cuts `total` (not 0) into parts of nearly the same size."""
+    """A step up to `limit` (rounded up to `multiple`) that splits `total` (not 0) into nearly equal parts."""
     return e.round_up(e.ceildiv(total, e.ceildiv(total, limit)), multiple)
 
 

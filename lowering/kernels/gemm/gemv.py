@@ -1,4 +1,4 @@
-"""Products with few rows (vector times matrix and the like): B is read once, as it lies in memory."""
+"""GEMMs with few rows (vector times matrix and the like): B is read once, in place."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from relax_mlir.lowering.kernels.gemm.gemm_tiling import Tiling
 from relax_mlir.mlir import arith, ir
 
 MAX_ROWS = 4
-"""Products with more rows are worth packing."""
+"""The maximum number of rows; above it, packing pays off."""
 
 MAX_NARROW_ROWS = 8
-"""Products with more rows are worth packing, if C is no wider than a vector."""
+"""The maximum number of rows if C is no wider than a vector; above it, packing pays off."""
 
 LONG_DOTS = 8
-"""Vectors of depth from which on dot products of lines of memory are worth adding up their lanes."""
+"""The minimum depth, in vectors, at which dot products along contiguous depth repay their horizontal sums."""
 
 MAX_DOTS = 4
-"""The most columns of C whose dot products go side by side."""
+"""The maximum number of columns of C whose dot products are interleaved."""
 
 _FEW_DOTS = 3
-"""Columns of a block where less than `MAX_DOTS` are left: it computes the last one several times."""
+"""Columns of a block for fewer than `MAX_DOTS` remaining columns: it computes the last one several times."""
 
 
 _WAYS = 8
-"""Lines of a set of the first-level cache, at least: rows of B and of C that are some pages apart share sets."""
+"""The minimum associativity of L1: rows of B and of C that are some pages apart map to one set."""
 
 
 def high_dots(tiling: Tiling) -> int:
-    """Rows of C whose dot products go side by side, so that there is one for each lane of a vector."""
+    """Rows of C whose dot products are interleaved: one dot product for each lane of a vector."""
     return max(1, tiling.lanes // MAX_DOTS)
 
 
 def dot_group(tiling: Tiling) -> int:
-    """Parts of a product by dot products begin at multiples of so many rows: the bits of sums depend on the block."""
+    """The row granularity of parts of a GEMM by dot products: the rounding of results depends on the block."""
     return max(_block_rows(tiling, columns) for columns in (MAX_DOTS, _FEW_DOTS))
 
 
 def _block_rows(tiling: Tiling, columns: int) -> int:
-    """Rows of a block of dot products of some columns: their sums, and a line of each column, stay in registers."""
+    """Rows of a block of dot products: accumulators, and a vector of each column, stay in registers."""
     return 4 if tiling.registers >= 32 or columns < MAX_DOTS else 2
 
 
 def max_dot_rows(tiling: Tiling) -> int:
-    """Products with more rows are worth packing, if dot products of lines of memory are the other way.
+    """The maximum number of rows for dot products along contiguous depth; above it, packing pays off.
 
-    A block of dot products reads 1 / 4 + 1 / `high_dots` vectors per multiply-add, half of what is best for four rows
-    at a time, and too much for few (measured with AVX-512 and AVX2 on Zen 4).
+    A block of dot products reads 1 / 4 + 1 / `high_dots` vectors per multiply-add. The limit was measured with AVX-512
+    and AVX2 on Zen 4.
     """
     return max(2 * MAX_ROWS, 2 * high_dots(tiling) ** 2)
 
@@ -58,20 +58,20 @@ def max_dot_rows(tiling: Tiling) -> int:
 def emit_by_rows(
     block: e.Block, name: str, group: str, tiling: Tiling, source: e.Type, element: e.Type, rows: int
 ) -> None:
-    """Emit C (+)= A B for `rows` rows of A and C, where B has unit stride along its rows.
+    """Emit C (+)= A B for `rows` rows of A and C, with a row-contiguous B.
 
     Elements of A and B (`source`) are widened to those of C (`element`).
 
-    Some rows of B at a time are streamed and added, scaled, to the rows of C, which stay in the cache. The last
-    columns, less than a register tile, are summed in registers.
-    Arguments: A (any strides), the first row in A and C, B and C (unit inner stride), whether to add to C.
+    Some rows of B at a time are streamed, scaled and added to the rows of C, which stay in the cache. The remaining
+    columns, fewer than a register tile has, are accumulated in registers. Arguments: A (any strides), the first row in
+    A and C, B and C (unit inner stride), a flag to add to C.
     """
     flag = ir.IntegerType.get_signless(1)
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
     arguments = [e.strided_memref(source, 2), ir.IndexType.get(), lines, result, flag]
     with e.function(block, name, arguments, group=group) as (a, row, b, c, accumulate):
         depth, columns = e.dim(b, 0), e.dim(b, 1)
-        count = min(8 // rows, _WAYS - rows)  # factors that stay in registers, lines that stay in the cache
+        count = min(8 // rows, _WAYS - rows)  # factors stay in registers, rows in the cache
         wide = e.round_down(columns, tiling.columns)
         with e.when(e.negate(accumulate)):
             clear_rows(tiling.lanes, c, row, rows, wide)
@@ -96,7 +96,7 @@ def _sum_columns(
     where: e.Value,
     accumulate: e.Value,
 ) -> None:
-    """One vector of columns of some rows of C, its lanes in the mask `where`, over the whole depth."""
+    """Accumulate one vector of columns of some rows of C, under the mask `where`, over the whole depth."""
     lanes = tiling.lanes
     counts = e.all_of(where, accumulate)
     old = [simd.load(lanes, c, e.add(row, r), column, where=counts) for r in range(rows)]
@@ -130,7 +130,7 @@ def _add_scaled(
     group: int,
     columns: e.Index,
 ) -> None:
-    """Add to `rows` rows of C `group` rows of B, from row k on, each times its element of A.
+    """Add `group` rows of B from row k, each scaled by its element of A, to `rows` rows of C.
 
     `columns` is a multiple of the register tile's columns.
     """
@@ -153,22 +153,22 @@ def _add_scaled(
 def _line(
     lanes: int, b: e.Value, row: e.Index, column: e.Index, c: e.Value, where: e.Value | None = None
 ) -> e.Value:
-    """A vector of B in the element type of C."""
+    """Load a vector of B in the element type of C."""
     return simd.widen(simd.load(lanes, b, row, column, where=where), e.element_of(c.type))
 
 
 def _factor(lanes: int, a: e.Value, row: e.Index, column: e.Index, c: e.Value) -> e.Value:
-    """An element of A in all lanes, in the element type of C."""
+    """Broadcast an element of A in the element type of C."""
     return simd.splat(simd.widen(e.load(a, row, column), e.element_of(c.type)), lanes)
 
 
 def emit_by_dots(
     block: e.Block, name: str, group: str, tiling: Tiling, source: e.Type, element: e.Type
 ) -> None:
-    """Emit C (+)= A B where A has unit stride along its rows and B along its columns: C by dot products.
+    """Emit C (+)= A B by dot products, with a row-contiguous A and a column-contiguous B.
 
-    As many of them go side by side as a vector has lanes, for some rows at a time: so their sums become one vector.
-    Arguments: A and the transpose of B (unit inner strides), C, whether to add to C.
+    As many dot products as a vector has lanes are interleaved, for some rows at a time, so that their sums form one
+    vector. Arguments: A and the transpose of B (unit inner strides), C, a flag to add to C.
     """
     flag = ir.IntegerType.get_signless(1)
     lines, result = (e.strided_memref(x, 2, unit_inner=True) for x in (source, element))
@@ -181,7 +181,7 @@ def emit_by_dots(
             return _dots(tiling, element, a, b, rows, columns, chains)
 
         def blocks(start: e.Value, end: e.Index, column: e.Index, wide: int, count: e.Index) -> None:
-            """Blocks of so many columns, of which `count` are there."""
+            """Emit blocks of `wide` columns, `count` of which exist."""
             high = _block_rows(tiling, wide)
             with e.loop(start, end, high) as i:
                 numbers, lines = [e.add(i, r) for r in range(high)], [e.add(column, n) for n in range(wide)]
@@ -197,10 +197,10 @@ def emit_by_dots(
                 e.store(arith.addf(before, simd.reduce("add", line, fastmath="reassoc")), c, row, at)
 
         def whole_blocks(start: e.Value, end: e.Index, wide: int) -> e.Index:
-            """The first row that no block of so many columns has."""
+            """The first row after the whole blocks of `wide` columns."""
             return e.add(start, e.round_down(e.sub(end, start), _block_rows(tiling, wide)))
 
-        with e.loop(0, rows, most) as start:  # of A, so that it stays in the caches while B goes by
+        with e.loop(0, rows, most) as start:  # rows of A that stay in the caches while B streams past
             end = e.minimum(e.add(start, most), rows)
             first = whole_blocks(start, end, MAX_DOTS)
             with e.loop(0, full, MAX_DOTS) as j:
@@ -222,7 +222,7 @@ def _write_sums(
     count: e.Index,
     accumulate: e.Value,
 ) -> None:
-    """Add the lanes of each vector up, and write the first `count` sums of each place, or add them to what is there."""
+    """Reduce each vector, and store the first `count` sums of each position, or add them to C."""
     wide, step = len(vectors) // len(places), MAX_DOTS
     padded = [v for n in range(0, len(vectors), wide) for v in [*vectors[n : n + wide], *vectors[:1]][:step]]
     lanes = min(tiling.lanes, len(padded))
@@ -230,7 +230,7 @@ def _write_sums(
     totals = [sum_each([_folded(v, lanes) for v in group]) for group in groups]
 
     def total(r: int) -> e.Value:
-        """The sums of a place."""
+        """The sums of a position."""
         group, lane = divmod(r * step, lanes)
         if lanes < step:
             return simd.joined(totals[group : group + step // lanes])
@@ -256,7 +256,7 @@ def _write_sums(
 
 
 def _folded(value: e.Value, lanes: int) -> e.Value:
-    """The upper half of a vector added to the lower one, until it has so many lanes."""
+    """Add the upper half of a vector to the lower one until it has `lanes` lanes."""
     while (count := value.type.shape[0]) > lanes:
         half = count // 2
         value = arith.addf(simd.lanes_of(value, 0, half), simd.lanes_of(value, half, half))
@@ -272,9 +272,9 @@ def _dots(
     columns: Sequence[e.Index],
     chains: int,
 ) -> list[e.Value]:
-    """Vectors whose lanes are to be added up: products of some lines of A with some of B, in order.
+    """Vectors whose horizontal sums are the dot products of some rows of A with some of B, in order.
 
-    `chains`: sums of each product that do not wait for each other, to hide the latency of the multiply-add.
+    `chains`: independent accumulators of each dot product, to hide the latency of the multiply-add.
     """
     lanes, depth = tiling.lanes, e.dim(a, 1)
     high, wide = len(rows), len(columns)

@@ -1,4 +1,4 @@
-"""The pass `lower-contractions`: linalg contractions on memrefs become calls of generated kernels."""
+"""The pass `lower-contractions`: replace linalg contractions on memrefs by calls of generated kernels."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from relax_mlir.transform import ModulePass, PassContext
 class LowerContractions(ModulePass):
     """Replace linalg contractions on memrefs by loops around calls of kernels generated for the target.
 
-    Taken are products of two float operands under any projections (matmul, batch_matmul, matvec, dot,
-    contract, generic, ...) with a result whose last axis has unit stride; convolutions, which read the first
-    operand at sums of loops, and sums and maxima of such windows. A fill of the result with the neutral element
-    right before is taken with it, and so is a copy of the data into such elements. Everything else stays as it is.
+    It lowers products of two float operands under any projections (matmul, batch_matmul, matvec, dot, contract,
+    generic, ...) with a result whose last axis has unit stride; convolutions, which read the first operand at sums of
+    loop indices; and sum and max pooling over such windows. It also removes a fill of the result with the neutral
+    element right before, and a padding copy of the data into such a fill. All other operations stay.
     """
 
     name: ClassVar[str] = "lower-contractions"
@@ -85,7 +85,7 @@ def emit_contraction(
     target: Target,
     panels: tuple[str, e.Value] | None = None,
 ) -> None:
-    """Emit calls of the kernel in the place of a contraction and its epilogue, which the caller erases.
+    """Emit calls of the kernel that replace a contraction and its epilogue, which the caller erases.
 
     `block`: the module's body; `overwrite`: C is not added to; `panels`: see `Contraction.emit_call`.
     """
@@ -99,7 +99,7 @@ def emit_contraction(
 
 
 def _batch_kernel(block: e.Block, contraction: Contraction, sizes: Tiling) -> str | None:
-    """Emit the kernel for batches of the product, if the contraction is one, and there is one; its name."""
+    """Emit the kernel for batches of the GEMM, and return its name; None if there is none."""
     kernel = contraction.kernel
     operand, element = ir.Type.parse(kernel.operand), ir.Type.parse(kernel.result)
     if not contraction.is_batch or not has_narrow(sizes, operand, element):
@@ -110,7 +110,7 @@ def _batch_kernel(block: e.Block, contraction: Contraction, sizes: Tiling) -> st
 
 
 def fill_before(operation: ir.Operation, value: float) -> ir.Operation | None:
-    """The fill of the operation's result with a constant, if nothing between the two touches memory."""
+    """The fill of the operation's result with a constant, if no operation between the two accesses memory."""
     result = operation.operands[-1]
     siblings = [op.operation for op in operation.block.operations]
     for earlier in reversed(siblings[: siblings.index(operation)]):
