@@ -1,4 +1,4 @@
-"""Pass `linalg-to-loops`: linalg operations on memrefs become loops over vectors."""
+"""Pass `linalg-to-loops`: lower linalg operations on memrefs to loops over vectors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Operation: TypeAlias = ir.Operation
 class LinalgToLoops(ModulePass):
     """Lower linalg operations and `memref.copy` on memrefs to scf loops with vector operations.
 
-    Handles every `linalg.generic` whose index maps choose loops (or the constant 0) and whose body has no regions;
-    see `relax_mlir.lowering.kernels.nest.vector_loops` for what is vectorised. Sums and products of floats over the
-    last axis are reassociated. What is left is lowered by upstream's `convert-linalg-to-loops`.
+    It lowers every `linalg.generic` whose indexing maps select loops (or the constant 0) and whose body has no regions.
+    `relax_mlir.lowering.kernels.nest.vector_loops` describes what is vectorised. Float sums and products over the last
+    axis are reassociated. Upstream's `convert-linalg-to-loops` lowers the remaining operations.
     """
 
     name: ClassVar[str] = "linalg-to-loops"
@@ -36,7 +36,7 @@ class LinalgToLoops(ModulePass):
         target = Target.parse(self.target)
         copies, left = _found(module)
         for copy in copies:
-            if copy.operands[0] == copy.operands[1]:  # a slice that was written where it belongs
+            if copy.operands[0] == copy.operands[1]:  # a slice that was already written in place
                 copy.erase()
                 continue
             with ir.InsertionPoint(copy), copy.location:
@@ -56,7 +56,7 @@ class LinalgToLoops(ModulePass):
 
 
 def _found(module: ir.Module) -> tuple[list[Operation], list[Operation]]:
-    """The copies, and the linalg ops; in kernels that depend on the target alone there are none."""
+    """The copies and the linalg ops of the module; kernels that depend on the target alone have none."""
     ops = own_ops(module)
     found = [op for op in ops if op.name.startswith("linalg.") and not op.parent.name.startswith("linalg.")]
     return [op for op in ops if op.name == "memref.copy"], found

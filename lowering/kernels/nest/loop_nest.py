@@ -1,7 +1,6 @@
 """A `linalg.generic` on memrefs as a loop nest: loop sizes, and per operand its stride along each loop.
 
-This is where loops disappear: those of static size 1, and those that are contiguous with their neighbour in
-all operands and can run as one.
+Loops of static size 1 are removed, and loops that are contiguous with their neighbour in all operands are fused.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from relax_mlir.mlir import ir
 Operation: TypeAlias = ir.Operation
 
 LONG = 2**16
-"""Fewer iterations of a loop of which none does anything are done at once."""
+"""The minimum size of loops that are skipped if a loop inside of them is empty; shorter ones take little time."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,11 @@ class Access:
         return 64 if isinstance(self.element, ir.IndexType) else max(int(self.element.width), 8)
 
     def moves(self, loop: int) -> bool:
-        """Whether the loop moves the operand."""
+        """True if the loop moves the operand."""
         return self.axes[loop] is not None
 
     def is_unit(self, loop: int) -> bool:
-        """Whether the loop runs along consecutive elements, as far as the type tells."""
+        """True if the loop runs along consecutive elements, according to the type."""
         axis = self.axes[loop]
         return axis is not None and isinstance(self.strides[axis], int) and self.strides[axis] == 1
 
@@ -62,7 +61,7 @@ class Access:
         return 0 if axis is None else self.strides[axis]
 
     def joins(self, outer: int, inner: int) -> bool:
-        """Whether two loops can run as one over this operand."""
+        """True if two loops can be fused for this operand."""
         first, last = self.axes[outer], self.axes[inner]
         if first is None or last is None:
             return first is last
@@ -75,7 +74,7 @@ class Access:
         return all(shape[axis] == 1 for axis in range(first + 1, last))
 
     def _dense(self, axis: int) -> bool:
-        """Whether the axis's stride is the next one's size times its stride, as far as the type tells."""
+        """True if the axis's stride is the next one's size times its stride, according to the type."""
         type_ = ir.MemRefType(self.value.type)
         if type_.affine_map == ir.AffineMap.get_identity(type_.rank):
             return True
@@ -89,8 +88,8 @@ class Access:
 class Nest:
     """Loops around a scalar body: `inputs` and `outputs` in the order of the body's arguments.
 
-    `origin` says which loop of the nest each loop of the operation has become: its number, or None for a loop
-    of one iteration. Loops that run as one all carry the same number (only without `linalg.index`).
+    `origin` maps each loop of the operation to its loop in the nest, or to None if it has one iteration. Fused loops
+    have the same index (only without `linalg.index`).
     """
 
     sizes: tuple[Index, ...]
@@ -102,7 +101,7 @@ class Nest:
 
 
 def nest_of(operation: Operation) -> Nest | None:
-    """The nest of a `linalg.generic` on memrefs; None where an index map is not a choice of loops."""
+    """The nest of a `linalg.generic` on memrefs; None if an indexing map is not a selection of loops."""
     generic = operation.opview
     maps = [attribute.value for attribute in operation.attributes["indexing_maps"]]
     parallel = ["parallel" in str(kind) for kind in operation.attributes["iterator_types"]]
@@ -130,7 +129,7 @@ def nest_of(operation: Operation) -> Nest | None:
 
 
 def loops_of(map_: ir.AffineMap) -> tuple[int | None, ...] | None:
-    """Per result of an index map its loop (None: the constant 0), each loop once; None if the map is anything else."""
+    """Per result of an indexing map its loop (None: the constant 0), each loop once; None for any other map."""
     loops: list[int | None] = []
     for expression in map_.results:
         if isinstance(expression, ir.AffineDimExpr):
@@ -160,7 +159,7 @@ def _access(value: Value, loops: Sequence[int | None], count: int) -> Access:
 
 
 def _size(accesses: Sequence[Access], loop: int) -> Index:
-    """The loop's size: from a static axis if there is one, else from the first operand that it moves."""
+    """The loop's size: of a static axis if there is one, else of the first operand that it moves."""
     places = [(access.value, axis) for access in accesses if (axis := access.axes[loop]) is not None]
     static = [(value, axis) for value, axis in places if not ir.MemRefType(value.type).is_dynamic_dim(axis)]
     value, axis = (static or places)[0]
@@ -170,7 +169,7 @@ def _size(accesses: Sequence[Access], loop: int) -> Index:
 def _groups(
     sizes: Sequence[Index], parallel: Sequence[bool], accesses: Sequence[Access], join: bool
 ) -> list[list[int]]:
-    """The loops that remain, each as the list of the loops that run as one."""
+    """The remaining loops, each as the list of the loops that are fused into it."""
     groups: list[list[int]] = []
     for loop, size in enumerate(sizes):
         if isinstance(size, int) and size == 1:
@@ -189,9 +188,9 @@ def _groups(
 
 
 def _none_if_empty(sizes: Sequence[Index], chosen: Sequence[bool]) -> list[Index]:
-    """The sizes; if one of the `chosen` is 0, with 0 for all of them that are long, so that no loop runs for nothing.
+    """The sizes; if one of the `chosen` is 0, all long ones of them become 0, so that no loop around an empty one runs.
 
-    Parallel loops of prim funcs need not be chosen: those return at once if their results have no elements.
+    Parallel loops of prim funcs need not be chosen: prim funcs return early if their results have no elements.
     """
     numbers = [number for number, is_chosen in enumerate(chosen) if is_chosen]
     long = [n for n in numbers if not isinstance(size := sizes[n], int) or size >= LONG]
@@ -203,7 +202,7 @@ def _none_if_empty(sizes: Sequence[Index], chosen: Sequence[bool]) -> list[Index
 
 
 def _join(access: Access, groups: Sequence[Sequence[int]]) -> Access:
-    """The operand in terms of the joined loops: a joined loop has the stride of its innermost one."""
+    """The operand in terms of the fused loops: a fused loop has the stride of its innermost one."""
     return Access(access.value, tuple(access.axes[group[-1]] for group in groups), access.strides)
 
 

@@ -1,4 +1,4 @@
-"""The operands of a loop nest in memory: reading and writing them at one place of the vector loop."""
+"""The operands of a loop nest in memory: loads and stores at one position of the vector loop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class View:
 class Operands:
     """Inputs, then outputs of a nest; `along` is its vector loop, if any.
 
-    `places` holds the iteration number of each other loop, once it is emitted. Made outside of all loops.
+    `places` holds the induction variable of each other loop, once it is emitted. Create it outside of all loops.
     """
 
     nest: Nest
@@ -51,7 +51,7 @@ class Operands:
         return View(access, buffer, tuple(loops))
 
     def load(self, number: int, place: Place) -> Value:
-        """Operand `number` at a place: a scalar if the vector loop does not move it."""
+        """Load operand `number` at a position: a scalar if the vector loop does not move it."""
         view = self.views[number]
         if not view.access.is_buffer:
             return view.buffer
@@ -65,7 +65,7 @@ class Operands:
         return simd.load(place.lanes, view.buffer, *position, where=place.mask)
 
     def prefetch_ahead(self, place: Place) -> None:
-        """Ask for what inputs have behind a place; those narrower than 32 bits come fast enough."""
+        """Prefetch inputs ahead of a position; those narrower than 32 bits arrive fast enough without it."""
         for view in self.views[: len(self.nest.inputs)]:
             access = view.access
             if self.along is None or not (
@@ -78,14 +78,14 @@ class Operands:
                 emit.prefetch_ahead(view.buffer, *self._position(view, later))
 
     def prefetch(self, number: int, place: Place, ahead: Index) -> None:
-        """Prefetch what operand `number` has some elements behind a place."""
+        """Prefetch operand `number` at `ahead` elements after a position."""
         view = self.views[number]
         for line in range(0, place.lanes or 1, CACHE_LINE * 8 // view.access.bits):
             later = replace(place, at=emit.add(emit.add(place.at, ahead), line))
             emit.prefetch(view.buffer, *self._position(view, later))
 
     def store(self, number: int, place: Place, value: Value) -> None:
-        """Write operand `number` at a place."""
+        """Store operand `number` at a position."""
         view = self.views[number]
         position = self._position(view, place)
         if place.lanes is None:
@@ -99,7 +99,7 @@ class Operands:
             simd.store(value, view.buffer, *position, where=place.mask)
 
     def address_of(self, number: int, place: Place) -> Value:
-        """The address of what operand `number` has at a place."""
+        """The address of operand `number` at a position."""
         view = self.views[number]
         parts = emit.metadata(view.buffer)
         offset: Index = 0
@@ -108,7 +108,7 @@ class Operands:
         return address(parts, offset)
 
     def _bytes(self, view: View) -> Value:
-        """A buffer of booleans as bytes: vectors of i1 would be read as packed bits, elements take a byte."""
+        """View a buffer of booleans as bytes: an element takes a byte, but a vector of i1 is read as packed bits."""
         unit = self.along is not None and view.access.is_unit(self.along)
         type_ = emit.strided_memref(ir.IntegerType.get_signless(8), len(view.loops), unit_inner=unit)
         cast = "builtin.unrealized_conversion_cast"

@@ -1,13 +1,12 @@
 """Nests that transpose data, in square tiles that are transposed in registers.
 
-Outputs are consecutive along one loop, some inputs along another one. Element by element, one side or the other jumps
-from row to row: a cache line and maybe a page for each element, and rows at distances of a power of two share few sets
-of the caches. A tile has as many rows as a vector has lanes. One vector of each row is read, and the columns of the
-tile are written, again as whole vectors. Other inputs are read as the outputs are written, and the body is computed on
-vectors.
+Outputs are contiguous along one loop, some inputs along another one. Element by element, one side or the other jumps
+from row to row: a cache line and maybe a page for each element, and rows at distances of a power of two map to few
+cache sets. A tile has as many rows as a vector has lanes. One vector of each row is loaded, and the columns of the tile
+are stored, again as whole vectors. Other inputs are read along the outputs, and the body is computed on vectors.
 
-Where sizes are no multiples of the lanes, the last tiles overlap others, if all inputs are transposed (mostly pure
-copies). Other bodies must not run twice, since the output may lie in an input's memory: the remainder is done in small
+If sizes are no multiples of the lanes, the last tiles overlap others, provided that all inputs are transposed (mostly
+pure copies). Other bodies must not run twice, because the output may alias an input: the remainder is done in small
 tiles, then element by element. Matrices that hold no tile are done in small ones, those of few elements by scalar
 loops.
 """
@@ -36,20 +35,20 @@ SMALL = 4
 """Lanes of small tiles."""
 
 LEAST, MIN_OF_OTHERS = 64, 256
-"""Elements that a matrix must have for loops over tiles to pay: where all that is read is transposed, and else."""
+"""The minimum elements of a matrix for tiles to pay off: if all inputs that are read are transposed, and otherwise."""
 
 BLOCK = 64
-"""Elements of a block along either loop: some cache lines of each line, in few enough pages for the first-level TLB."""
+"""Elements of a block along either loop: some cache lines of each row, on few enough pages for the first-level TLB."""
 
 CYCLE_ELEMENTS = 2
-"""About how many elements take a cycle."""
+"""The approximate number of elements per cycle."""
 
 
 def emit_transposed(nest: Nest, body: Body, target: Target, by_elements: Callable[[], None]) -> bool:
-    """Emit the loops of a nest at the insertion point; False (and nothing emitted) if nothing is to be turned in it.
+    """Emit the loops of a nest at the insertion point; return False (and emit nothing) if no input is transposed.
 
-    The body is there for each line of a square: one of many operations stays in scalar loops, which `by_elements`
-    emits.
+    The body is unrolled for each row of a tile, so it must have few operations. `by_elements` emits scalar loops, which
+    run instead if dynamic sizes turn out to be too small.
     """
     loops = range(len(nest.sizes))
     if not all(nest.parallel) or not body.is_light:
@@ -64,7 +63,7 @@ def emit_transposed(nest: Nest, body: Body, target: Target, by_elements: Callabl
 
 @dataclass(frozen=True)
 class _Area:
-    """Where to work: iterations from `left` to `right` along lines of outputs, of lines from `top` to `bottom`."""
+    """An iteration area: from `left` to `right` along rows of the outputs, and rows from `top` to `bottom`."""
 
     left: Index
     right: Index
@@ -74,7 +73,7 @@ class _Area:
 
 @dataclass
 class _Emitter:
-    """Outputs are consecutive along the loop `along`, inputs that are turned along the loop `across`."""
+    """Outputs are contiguous along the loop `along`, transposed inputs along the loop `across`."""
 
     nest: Nest
     body: Body
@@ -87,7 +86,7 @@ class _Emitter:
 
     @property
     def fits(self) -> bool:
-        """Whether inputs are to be turned, and all else can be done on vectors along the outputs."""
+        """True if inputs are to be transposed, and everything else works on vectors along the outputs."""
         outputs_fit = all(output.is_unit(self.along) for output in self.nest.outputs)
         if not outputs_fit or not self.transposed or self.lanes == 1:
             return False
@@ -111,7 +110,7 @@ class _Emitter:
 
     @cached_property
     def transposed(self) -> list[int]:
-        """The inputs that are consecutive across the lines of outputs."""
+        """The inputs that are contiguous across the rows of the outputs."""
 
         def is_transposed(access: Access) -> bool:
             return access.is_unit(self.across) and access.moves(self.along)
@@ -120,41 +119,41 @@ class _Emitter:
 
     @cached_property
     def lanes(self) -> int:
-        """Lines of a square that is not small, and elements of each."""
+        """Rows of a large tile, and elements of each row."""
         return self.target.lanes(max(NARROWEST, *(access.bits for access in self.accesses)))
 
     @property
     def sides(self) -> list[int]:
-        """Lanes of squares, the larger ones first."""
+        """Lanes of tiles, the larger ones first."""
         return [self.lanes, SMALL] if self.lanes > SMALL else [self.lanes]
 
     @property
     def can_overlap(self) -> bool:
-        """Whether squares may be done twice in part: all that is read is turned, and so in other memory."""
+        """True if tiles may overlap: all inputs that are read are transposed, and so do not alias outputs."""
         return self.used == self.transposed
 
     @property
     def height(self) -> Index:
-        """How many lines of outputs there are."""
+        """The number of rows of the outputs."""
         return self.nest.sizes[self.across]
 
     @property
     def width(self) -> Index:
-        """The length of a line of outputs."""
+        """The length of a row of the outputs."""
         return self.nest.sizes[self.along]
 
     @cached_property
     def straight(self) -> Operands:
-        """For operands that are read and written as they are, and single elements of the others."""
+        """Accesses along the outputs: operands that are not transposed, and single elements of the others."""
         return Operands(self.nest, self.along, self.places)
 
     @cached_property
     def lines(self) -> Operands:
-        """For the lines of inputs that are turned."""
+        """Accesses along the rows of transposed inputs."""
         return Operands(self.nest, self.across, self.places)
 
     def _cost(self) -> Index:
-        """About how many cycles the nest takes (see `parallel_loop`)."""
+        """The approximate cycles of the nest (see `parallel_loop`)."""
         total: Index = 1
         for size in self.nest.sizes:
             total = emit.mul(total, size)
@@ -163,7 +162,7 @@ class _Emitter:
     # Loops
 
     def run(self, by_elements: Callable[[], None]) -> None:
-        """Emit all loops, around which the views of the operands are made."""
+        """Emit all loops; the views of the operands are created outside of them."""
         unknown = [size for size in (self.height, self.width) if not isinstance(size, int)]
         if not unknown:
             self._by_parts()
@@ -174,7 +173,7 @@ class _Emitter:
         emit.branch(emit.all_of(is_enough, *holds_square), self._by_parts, by_elements)
 
     def _by_parts(self) -> None:
-        """Parts of lines of outputs, which hold a square if all of them do: so none is written in two parts."""
+        """Emit parts of the rows of outputs. Each part holds a tile if the matrix does, so tiles never cross parts."""
         _ = self.straight, self.lines
         cost, lanes = self._cost(), self.lanes
         others = [loop for loop in range(len(self.nest.sizes)) if loop not in (self.along, self.across)]
@@ -190,7 +189,7 @@ class _Emitter:
             self._fill(_Area(0, self.width, top, bottom), self.sides)
 
     def _fill(self, area: _Area, sides: Sequence[int]) -> None:
-        """An area in squares of these sizes, and what is left beside the last ones by elements."""
+        """Fill an area with tiles of these sizes, and the remainder by elements."""
         if not sides:
             with emit.loop(area.top, area.bottom) as row, emit.loop(area.left, area.right) as column:
                 self.places[self.across] = row
@@ -211,21 +210,21 @@ class _Emitter:
                 self._fill(_Area(left, area.right, top, bottom), smaller)
 
     def _in_squares(self, start: Index, end: Index, lanes: int) -> Index:
-        """The end of what is done in squares, of a side of an area."""
+        """The end of the tiled range of one side of an area."""
         size = emit.sub(end, start)
         if not self.can_overlap:
             return emit.add(start, emit.round_down(size, lanes))
         return emit.select(emit.compare("ge", size, lanes), end, start)
 
     def _is_whole(self, lanes: int) -> bool:
-        """Whether sizes are known to leave nothing beside squares."""
+        """True if static sizes leave no remainder after tiles."""
         for size in (self.height, self.width):
             if not isinstance(size, int) or size < lanes or not (self.can_overlap or size % lanes == 0):
                 return False
         return True
 
     def _squares(self, area: _Area, lanes: int) -> None:
-        """Squares in an area, in blocks: lines of outputs grow by a cache line at a time."""
+        """Emit the tiles of an area, in blocks: rows of outputs grow by a cache line at a time."""
         line = max(CACHE_LINE * 8 // max(access.bits for access in self.accesses), lanes)
         block = max(BLOCK, line)
         with ExitStack() as stack:
@@ -241,7 +240,7 @@ class _Emitter:
     # One evaluation of the body
 
     def _square(self, column: Index, row: Index, area: _Area, lanes: int) -> None:
-        """The square from a place on; from an earlier one if it does not fit the area."""
+        """Emit the tile at a position, or at an earlier one if it does not fit the area."""
         if self.can_overlap:
             column = emit.minimum(column, emit.sub(area.right, lanes))
             row = emit.minimum(row, emit.sub(area.bottom, lanes))
@@ -252,7 +251,7 @@ class _Emitter:
             self._evaluate(Place(column, lanes), emit.add(row, q), given)
 
     def _transposed(self, number: int, column: Index, place: Place, lanes: int) -> list[Value]:
-        """The columns of a square of an input, whose first line is `column`."""
+        """The columns of a tile of an input, whose first row is `column`."""
         lines = []
         for q in range(lanes):
             self.places[self.along] = emit.add(column, q)
@@ -260,13 +259,13 @@ class _Emitter:
         element = self.accesses[number].element
         if not isinstance(element, ir.FloatType) or element.width >= NARROWEST:
             return transpose(lines)
-        # LLVM may move floats of 16 bits by way of wider ones.
+        # LLVM may move 16-bit floats through wider ones.
         type_, bits = lines[0].type, emit.vector_type(lanes, ir.IntegerType.get_signless(element.width))
         columns = transpose([arith.bitcast(bits, line) for line in lines])
         return [arith.bitcast(type_, each) for each in columns]
 
     def _evaluate(self, place: Place, row: Index, transposed: Mapping[int, Value]) -> None:
-        """The body at a place of a line of outputs, for these values of inputs that have been turned."""
+        """Evaluate the body at a position of a row of outputs, for these values of the transposed inputs."""
         self.places[self.across] = row
 
         def index(loop: int) -> Index:

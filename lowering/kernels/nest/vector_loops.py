@@ -1,22 +1,22 @@
-"""Loop nests emitted so that they run on vectors.
+"""Loop nests emitted as vector loops.
 
-One loop of a nest is taken to be the vector loop:
+One loop of a nest becomes the vector loop:
 
-- a parallel one, if all outputs and all inputs that it moves are consecutive along it (elementwise work,
-  column sums, products with a consecutive right-hand side): reductions keep vector accumulators in registers,
-  fresh ones for each block of steps (`in_blocks`), or, for sums of long rows, add some rows at a time to the
+- a parallel one, if all outputs and all inputs that it moves are contiguous along it (elementwise work,
+  column sums, products with a contiguous right-hand side): reductions keep vector accumulators in registers,
+  new ones for each block of steps (`in_blocks`), or, for sums of long rows, add some rows at a time to the
   results in memory;
-- else a reduction loop along which all inputs are consecutive and which moves no output (row sums): several
-  vector accumulators side by side, fresh ones for each block, merged at the end.
+- else a reduction loop along which all inputs are contiguous and which moves no output (row sums): several
+  interleaved vector accumulators, new ones for each block, merged at the end.
 
-**Both add floats in another order than the loop's**; the error is smaller than that of the plain order. NaNs propagate
-as in the scalar operation.
+**Both reassociate sums of floats**; the error is smaller than that of sequential order. NaNs propagate as in the scalar
+operation.
 
-Otherwise, where elementwise work moves data across lines, squares are turned in registers (see
+Otherwise, elementwise work that moves data across rows is transposed in registers (see
 `relax_mlir.lowering.kernels.nest.transposed_tiles`); all other loops stay scalar.
 
-What remains after the last whole vector is done with a mask where memory of the element types can be masked cheaply
-(32 and 64 bits), else element by element.
+The remainder after the last whole vector is masked if memory of the element types can be masked cheaply (32 and 64
+bits), else it is done element by element.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ from relax_mlir.target import CACHE_LINE, Target
 MASKABLE = (32, 64)
 
 LIGHT_TOGETHER = 4
-"""Vectors of a body of few operations that go side by side: enough to hide the latency of a sum."""
+"""Interleaved vectors for a body of few operations: enough to hide the latency of an addition."""
 
 HEAVY_CYCLES = 8
-"""About how many cycles a vector takes in a body with mathematical functions; in others it is one."""
+"""The approximate cycles per vector of a body with math functions; in others it is one."""
 
 
 TURN_ROWS = 8
-"""Rows that are added up before they are added to the results in memory, which are read and written once for all."""
+"""Rows that are summed before they are added to the results in memory, which are read and written once for all."""
 
 TURN_BYTES = 2048
-"""Rows at least that long are added in turn; the columns of shorter ones are summed in registers."""
+"""The minimum length of rows that are summed by rows; columns of shorter ones are accumulated in registers."""
 
 LONG_VECTORS = 8
-"""From so many vectors on it pays to begin at a cache line."""
+"""The minimum number of vectors for which it pays off to begin at a cache line."""
 
 
 def emit_nest(
     nest: Nest, target: Target, vectors_per_body: int | None = None, next_row: Sequence[int] = ()
 ) -> bool:
-    """Emit the loops of a nest at the insertion point; False (and nothing emitted) if its body cannot be.
+    """Emit the loops of a nest at the insertion point; return False (and emit nothing) if its body cannot be emitted.
 
-    `vectors_per_body`: vectors computed in one evaluation of the body, where most rows have that many. `next_row`:
-    inputs whose next row is prefetched, if the nest goes over a row and takes its time.
+    `vectors_per_body`: vectors per evaluation of the body, if most rows have that many. `next_row`: inputs whose next
+    row is prefetched, if the nest goes over a single row and is compute-bound.
     """
     body = Body(nest.body)
     if not body.can_be_emitted:
@@ -86,14 +86,14 @@ class _Emitter:
     next_row: Sequence[int]
 
     def run(self) -> None:
-        """Emit all loops, around which the views of the operands are made."""
+        """Emit all loops; the views of the operands are created outside of them."""
         _ = self.operands
         if self.vector_loop is not None and self.nest.parallel[self.vector_loop]:
             self._along_parallel(self.vector_loop)
         elif self.vector_loop is not None:
             self._along_reduction(self.vector_loop)
         else:
-            # Elements at places that the body works out: LLVM unrolls that, or finds that it can take several.
+            # Elements at positions that the body computes: LLVM unrolls or vectorises these loops.
             with self._loops(self.parallel_loops, free=not self.reduction_loops):
                 self._point(Place(0, None), {})
 
@@ -105,7 +105,7 @@ class _Emitter:
 
     @cached_property
     def used(self) -> tuple[bool, ...]:
-        """Which arguments the body reads."""
+        """Per argument, True if the body reads it."""
         return tuple(self.body.uses(position) for position in range(len(self.accesses)))
 
     @cached_property
@@ -126,7 +126,7 @@ class _Emitter:
         return next((loop for loop in reversed(self.reduction_loops) if self._suits(loop)), None)
 
     def _suits(self, loop: int) -> bool:
-        """Whether the body can run on vectors along a loop, whose inputs are consecutive or fixed."""
+        """True if the body can run on vectors along a loop, along which its inputs are contiguous or fixed."""
         inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
         if not all(a.is_unit(loop) or not a.moves(loop) for a in inputs):
             return False
@@ -141,7 +141,7 @@ class _Emitter:
 
     @cached_property
     def reassociated(self) -> list[Combiner] | None:
-        """How the outputs are reduced, if it is by sums or products of floats: these are formed in blocks."""
+        """The reductions of the outputs if all are sums or products of floats: these are computed in blocks."""
         combiners = [combiner for combiner in self.combiners if combiner and _reassociate(combiner)]
         return combiners if len(combiners) == len(self.combiners) else None
 
@@ -152,7 +152,7 @@ class _Emitter:
 
     @cached_property
     def side_by_side(self) -> int:
-        """Vectors processed per evaluation of the body, in rows that have that many."""
+        """Vectors per evaluation of the body, in rows that have that many."""
         if self.vectors_per_body:
             return self.vectors_per_body
         if self.body.is_light:
@@ -175,7 +175,7 @@ class _Emitter:
     # Loops
 
     def _loops(self, loops: Sequence[int], free: bool = False) -> ExitStack:
-        """Loops around what is emitted in the context; LLVM may do with the innermost what it likes if it is `free`."""
+        """Loops around the code emitted in the context; if `free`, LLVM may transform the innermost one."""
         assert self.operands is not None
         stack = ExitStack()
         marked = next((loop for loop in loops if self.nest.sizes[loop] != 1), None)
@@ -187,7 +187,7 @@ class _Emitter:
         return stack
 
     def _cost(self) -> Index:
-        """About how many cycles the nest takes (see `parallel_loop`)."""
+        """The approximate cycles of the nest (see `parallel_loop`)."""
         total: Index = 1 if self.body.is_light else HEAVY_CYCLES
         for size in self.nest.sizes:
             total = emit.mul(total, size)
@@ -199,7 +199,7 @@ class _Emitter:
         initial: Sequence[Value],
         step: Callable[[Sequence[Value]], Sequence[Value]],
     ) -> list[Value]:
-        """Nested loops that carry values."""
+        """Emit nested loops that carry values."""
         if not loops:
             return list(step(initial))
         with emit.carrying_loop(0, self.nest.sizes[loops[0]], 1, initial) as loop:
@@ -216,7 +216,7 @@ class _Emitter:
         emit.branch(long, lambda: self._rows_in_turn(along), lambda: self._columns(along))
 
     def _can_take_turns(self, along: int) -> bool:
-        """Whether the nest adds up rows of something."""
+        """True if the nest sums rows."""
         size = self.nest.sizes[along]
         inputs = [a for a, used in zip(self.nest.inputs, self.used, strict=False) if used]
         return (
@@ -227,7 +227,7 @@ class _Emitter:
         )
 
     def _rows_in_turn(self, along: int) -> None:
-        """Reduce some rows at a time into the outputs, in memory: a column of long rows is not for caches."""
+        """Reduce some rows at a time into the outputs, in memory: reading long rows by columns is slow."""
         *outer, last = self.reduction_loops
         size = self.nest.sizes[last]
         whole = emit.round_down(size, TURN_ROWS)
@@ -238,7 +238,7 @@ class _Emitter:
                 self._add_rows(along, last, [row])
 
     def _add_rows(self, along: int, loop: int, rows: Sequence[Index]) -> None:
-        """One sweep along the vector loop, with these iterations of the reduction loop."""
+        """Emit one sweep along the vector loop, for these iterations of the reduction loop."""
         first, count = len(self.nest.inputs), len(self.nest.outputs)
 
         def point(place: Place) -> None:
@@ -298,9 +298,9 @@ class _Emitter:
             self._rest(size, end, lambda place: self._point(place, fixed))
 
     def _is_worth_lines(self, size: Index) -> bool:
-        """Whether what is written had better begin at a cache line: a vector that fills one else takes two of them.
+        """True if stores should begin at a cache line: an unaligned vector of that size takes two lines.
 
-        (Sums of rows of 255 f64 take up to a third less time.) Bodies that take their time wait for nothing.
+        (Sums of rows of 255 f64 take up to a third less time.) Compute-bound bodies gain nothing.
         """
         if not self._is_alone or self.reduction_loops or not self.can_mask or not self.body.is_light:
             return False
@@ -311,7 +311,7 @@ class _Emitter:
         return is_long and output.bits * self.lanes == CACHE_LINE * 8
 
     def _to_whole_line(self, size: Index) -> Index:
-        """Elements of a long row of the output up to where a cache line begins."""
+        """Elements of a long row of the output up to the next cache line."""
         number = len(self.nest.inputs)
         bytes_ = self.accesses[number].bits // 8
         start = self.operands.address_of(number, Place(0, self.lanes))
@@ -321,20 +321,20 @@ class _Emitter:
         return emit.select(emit.compare("ge", size, LONG_VECTORS * self.lanes), ahead, 0)
 
     def _to_next_row(self, size: Index) -> Index:
-        """How far to ask ahead for the next row; 0 if rows are too long for the first-level cache to hold both."""
+        """The prefetch distance to the next row; 0 if L1 cannot hold two rows."""
         most = self.target.l1_bytes * 8 // (2 * len(self.accesses) * max(a.bits for a in self.accesses))
         return emit.select(emit.compare("le", size, most), size, 0)
 
     @property
     def _is_alone(self) -> bool:
-        """Whether this is all that is done: rows or tiles of a kernel are in the caches, and are read again soon."""
+        """True if this is the whole function: rows or tiles of a kernel are in the caches, and are read again soon."""
         return (
             isinstance(ir.InsertionPoint.current.block.owner.opview, func.FuncOp)
             and not self.vectors_per_body
         )
 
     def _is_past_caches(self, along: int) -> Value | None:
-        """Whether to write the result by non-temporal stores; None: no need to ask."""
+        """True if the result is to be written by non-temporal stores; None if they are ruled out statically."""
         *inputs, output = self.accesses
         only = len(self.nest.outputs) == 1 and len(self.nest.sizes) == 1
         if not self._is_alone or not only or output.bits < max(a.bits for a in inputs or [output]):
@@ -342,7 +342,7 @@ class _Emitter:
         return is_past_caches(self.target, output, inputs, self.nest.sizes[along])
 
     def _rest(self, size: Index, start: Index, point: Callable[[Place], None]) -> None:
-        """What is left of the vector loop from `start`."""
+        """Emit the remainder of the vector loop from `start`."""
         rest = emit.sub(size, start)
         if isinstance(rest, int) and rest == 0:
             return
@@ -354,7 +354,7 @@ class _Emitter:
             point(Place(place, None))
 
     def _point(self, place: Place, fixed: dict[int, Value]) -> None:
-        """All reduction loops for a place of the vector loop: read the outputs, reduce, write them."""
+        """Emit all reduction loops for a position of the vector loop: load the outputs, reduce, store them."""
         first, count = len(self.nest.inputs), len(self.nest.outputs)
         needed = [i for i in range(count) if self.reduction_loops or self.used[first + i]]
         initial = [self.operands.load(first + i, place) for i in needed]
@@ -371,7 +371,7 @@ class _Emitter:
     def _reduce(
         self, place: Place, initial: Sequence[Value], step: Callable[[Sequence[Value]], Sequence[Value]]
     ) -> Sequence[Value]:
-        """All reduction loops for a place of the vector loop, the innermost one in blocks if that saves digits."""
+        """Emit all reduction loops for a position of the vector loop, the innermost in blocks for accuracy."""
         combiners = self.reassociated
         if not self.reduction_loops or not combiners:
             return self._carry(self.reduction_loops, initial, step)
@@ -439,7 +439,7 @@ class _Emitter:
     def _masked_rest(
         self, size: Index, start: Index, sums: Sequence[Value], fixed: dict[int, Value]
     ) -> Sequence[Value]:
-        """Reduce what is left of the vector loop from `start`, if a mask does."""
+        """Reduce the remainder of the vector loop from `start`, if it can be masked."""
         left = emit.sub(size, start)
         if not self.can_mask or (isinstance(left, int) and left == 0):
             return sums
@@ -452,7 +452,7 @@ class _Emitter:
         return emit.choose(emit.compare("ne", left, 0), [x.type for x in sums], step, lambda: list(sums))
 
     def _neutral(self, combiners: Sequence[Combiner], lanes: int | None) -> list[Value]:
-        """What accumulators start from: per output a vector, or a scalar."""
+        """The initial accumulators: a vector or a scalar per output."""
         types = [access.element for access in self.nest.outputs]
         return [
             emit.constant(emit.vector_type(lanes, type_) if lanes else type_, combiner.neutral(type_))
@@ -480,7 +480,7 @@ class _Emitter:
         return self.body.evaluate([*inputs, *outputs], index, place, contract=bool(self.reduction_loops))
 
     def _load_fixed(self, along: int) -> dict[int, Value]:
-        """The inputs that the vector loop does not move, read before it."""
+        """Load the inputs that the vector loop does not move, before it."""
         numbers = range(len(self.nest.inputs))
         fixed = [i for i in numbers if self.used[i] and not self.accesses[i].moves(along)]
         return {i: self.operands.load(i, Place(0, None)) for i in fixed}

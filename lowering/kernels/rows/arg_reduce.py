@@ -1,7 +1,7 @@
-"""argmax and argmin over the last axes of a buffer: the position of the first best element of each row.
+"""argmax and argmin over the last axes of a buffer: the index of the first best element of each row.
 
-A row is taken in blocks. One sweep finds the best value of each block, and which block has the row's; a second one
-looks for that value in this block only. NaN is better than any number, as in NumPy.
+A row is split into blocks. One sweep finds the best value of each block, and the block with the best value of the row;
+a second one searches only this block for the value. NaN beats any number, as in NumPy.
 
 f32, f64 and signed integers of 32 and 64 bits.
 """
@@ -21,13 +21,13 @@ from relax_mlir.target import Target
 Operation: TypeAlias = ir.Operation
 
 BLOCK_VECTORS = 32
-"""Vectors per block: enough that reducing a vector to a number does not count, and few to look through again."""
+"""Vectors per block: enough to amortise the horizontal reduction, and few to search again."""
 
 
 def emit_arg_reduce(operation: Operation, target: Target) -> bool:
-    """Emit what a `linalg.generic` marked as argmax or argmin means; False (and nothing emitted) if it is not.
+    """Emit the kernel of a `linalg.generic` marked as argmax or argmin; return False (and emit nothing) for others.
 
-    Taken are contiguous buffers whose last axes are reduced; of the outputs, the positions alone are written.
+    It accepts contiguous buffers whose last axes are reduced. Of the outputs, only the indices are written.
     """
     if ARG_REDUCE not in operation.attributes:
         return False
@@ -76,7 +76,7 @@ def _size(rows: Rows, start: Value, block: int) -> Index:
 
 
 class _Order:
-    """Which of two elements is better."""
+    """The order of elements for argmax or argmin."""
 
     def __init__(self, element: Type, greatest: bool) -> None:
         self.is_float = isinstance(element, ir.FloatType)
@@ -92,11 +92,11 @@ class _Order:
         )
 
     def best_of(self, a: Value, b: Value) -> Value:
-        """The better of two, NaN if one is."""
+        """The better of two; NaN if one is NaN."""
         return ir.Operation.create(f"arith.{self.kind}", results=[a.type], operands=[a, b]).result
 
     def is_better(self, a: Value, b: Value) -> Value:
-        """Whether `a` is better than `b`."""
+        """True if `a` is better than `b`."""
         if not self.is_float:
             return arith.CmpIOp(self._predicate, a, b).result
         a_is_nan = arith.CmpFOp(arith.CmpFPredicate.UNO, a, a).result
@@ -119,7 +119,7 @@ def _best(part: Rows, order: _Order, source: Value, row: Value, start: Value) ->
 
 
 def _find(part: Rows, source: Value, row: Value, start: Value, best: Value) -> Index:
-    """Where a block has `best` first; the first NaN if there is one (and then `best` is NaN)."""
+    """The first index of `best` in a block; that of the first NaN if there is one (and then `best` is NaN)."""
     numbers = ir.IntegerType.get_signless(part.element.width)
     integers = replace(part, stored=numbers, element=numbers)
     type_ = integers.vector.type

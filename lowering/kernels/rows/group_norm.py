@@ -1,9 +1,9 @@
-"""Kernel of group norm and instance norm, where each group is a run of memory: channels, then all axes normalised.
+"""Kernel of group norm and instance norm with contiguous groups: channels, then all axes normalised.
 
-A group is a row of [batch · groups, channels of a group · elements of a channel]. It comes from memory once for its
-mean and variance: blocks that the first-level cache holds are read twice, for the mean and for the centred squares,
-and the blocks' numbers are joined (T. Chan, G. Golub and R. LeVeque). So means far from zero lose no digits, as in
-two passes over it all. Then each channel is written with its own factor and shift.
+A group is a row of [batch · groups, channels of a group · elements of a channel]. It is loaded from memory once for its
+mean and variance: blocks that L1 holds are read twice, for the mean and for the centred squares, and the moments of the
+blocks are merged (T. Chan, G. Golub and R. LeVeque). So means far from zero lose no accuracy, as in two passes over the
+whole group. Then each channel is written with its own scale and shift.
 
 f32 and f64; f16 and bf16 are computed in f32 and rounded once. Input and output may be the same buffer.
 """
@@ -21,12 +21,12 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
 L1_SHARE = 2
-"""A block takes the first-level cache divided by this."""
+"""A block takes L1 divided by this."""
 
 
 @dataclass(frozen=True)
 class GroupNorm:
-    """What is computed. `groups`: 0 for one group per channel; `gamma` and `beta` may be missing."""
+    """A group norm. `groups`: 0 for one group per channel; `gamma` and `beta` may be None."""
 
     target: Target
     axis: int
@@ -36,7 +36,7 @@ class GroupNorm:
     beta: Value | None
 
     def emit(self, x: Value, out: Value, fusion: RowFusion = NO_ROW_FUSION) -> None:
-        """The body of the kernel: `x` normalised, `axis` being that of the channels and the axes all behind it.
+        """Emit the body of the kernel: normalise `x` over all axes after `axis`, which is that of the channels.
 
         The rows of an epilogue are the channels.
         """
@@ -84,7 +84,7 @@ class GroupNorm:
             count, before = here.length_as_float(), replace(rows, length=loop.index).length_as_float()
             own_mean, own_squares = _block(here, source, row, loop.index)
             share, distance = scalar.div(count, scalar.add(before, count)), scalar.sub(own_mean, mean)
-            # distance² might overflow where its share, 0 of the first block, does not.
+            # distance² may overflow although its share, 0 for the first block, does not.
             apart = scalar.mul(distance, scalar.mul(distance, scalar.mul(before, share)))
             squares = scalar.add(squares, scalar.add(own_squares, apart))
             loop.give([scalar.fma(distance, share, mean), squares])
@@ -142,7 +142,7 @@ class GroupNorm:
 
 
 def _block(block: Rows, source: Value, row: Value, begin: Value) -> tuple[Value, Value]:
-    """Mean, and sum of the squared distances from it, of a part of a row."""
+    """Mean and sum of squared deviations of a part of a row."""
     lanes, scalar = block.vector, block.scalar
 
     def load(at: Index, mask: Value | None) -> Value:

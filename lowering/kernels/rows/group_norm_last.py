@@ -1,8 +1,8 @@
-"""Kernel of group norm and instance norm where channels come last: [batch, positions, channels].
+"""Kernel of group norm and instance norm with channels last: [batch, positions, channels].
 
-Vectors lie across channels. Each has its own mean and sum of squared distances, from blocks of positions that the
-first-level cache holds, joined as in `group_norm`; then those of a group's channels are joined, and each channel's
-factor computed, before the positions are read a second time and written.
+Vectors run along channels. Each channel has its own mean and sum of squared deviations, from blocks of positions that
+L1 holds, merged as in `group_norm`. Then those of a group's channels are merged, and each channel's scale computed,
+before the positions are read a second time and written.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from relax_mlir.mlir import ir
 from relax_mlir.target import Target
 
 L1_SHARE = 2
-"""A block takes the first-level cache divided by this."""
+"""A block takes L1 divided by this."""
 
 COLUMNS = 4
-"""Vectors of channels whose sums grow side by side: enough to hide the latency of an addition."""
+"""Vectors of channels that are accumulated together: enough to hide the latency of an addition."""
 
 
 @dataclass(frozen=True)
 class GroupNormLast:
-    """What is computed. `first`: the first axis normalised, all up to the channels being.
+    """A group norm with channels last. `first`: the first normalised axis; all from there to the channels are.
 
-    `groups`: 0 for one group per channel; `gamma` and `beta` may be missing.
+    `groups`: 0 for one group per channel; `gamma` and `beta` may be None.
     """
 
     target: Target
@@ -40,7 +40,7 @@ class GroupNormLast:
     beta: Value | None
 
     def emit(self, x: Value, out: Value, fusion: RowFusion = NO_ROW_FUSION) -> None:
-        """The body of the kernel; the rows of an epilogue are the positions."""
+        """Emit the body of the kernel; the rows of an epilogue are the positions."""
         sizes = [emit.dim(x, place) for place in range(ir.MemRefType(x.type).rank)]
         channels, positions = sizes[-1], product(sizes[self.first : -1])
         rows = Rows.of(self.target, x, 1)
@@ -62,7 +62,7 @@ class GroupNormLast:
     def _moments(
         self, rows: Rows, source: Value, span: tuple[Index, Index], results: tuple[Value, Value]
     ) -> None:
-        """Mean and sum of squared distances of each channel over `span`, a beginning and a number of rows."""
+        """Mean and sum of squared deviations of each channel over `span`: a start and a number of rows."""
         begin, positions = span
         zero = rows.vector.const(0.0)
         with emit.loop(0, rows.length, rows.lanes) as at:
@@ -101,7 +101,7 @@ class GroupNormLast:
         weights: Sequence[Value],
         results: tuple[Value, Value],
     ) -> None:
-        """Take a block of some vectors of channels into their moments."""
+        """Merge a block of some vectors of channels into their moments."""
         lanes, (means, squares) = rows.vector, results
         one_share, share, both = weights
         places = [emit.add(at, rows.lanes * column) for column in range(columns)]
@@ -131,7 +131,7 @@ class GroupNormLast:
             simd.store(lanes.fma(distance, share, old_mean), means, place)
 
     def _join(self, rows: Rows, positions: Index, moments: tuple[Value, Value]) -> None:
-        """Mean and factor of each channel, in place of its moments: those of its group."""
+        """Replace the moments of each channel by the mean of its group and the scale of the channel."""
         scalar, (means, squares) = rows.scalar, moments
         groups = self.groups or rows.length
         part: Index = emit.div(rows.length, groups) if self.groups else 1

@@ -1,4 +1,4 @@
-"""Which requests the kernels of group norm take: channels first, or channels last."""
+"""The requests that the kernels of group norm accept: channels first, or channels last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_mlir.mlir import ir
 
 @generates("group_norm")
 def request_group_norm(request: Request) -> Emitter | None:
-    """All axes behind the channel's, or all between the batch axes and the channel's, which is last."""
+    """Accept all axes after the channels, or all between the batch axes and the channels, which are last."""
     if not all(is_plain(a.type) for a in request.arguments):
         return None
     x, *parameters, out = request.arguments

@@ -1,7 +1,7 @@
-"""The loops of norms over rows: sums of a row, numbers made of the sums, and what those make of each vector.
+"""The loops of norms over rows: sums of a row, statistics from the sums, and the normalisation of each vector.
 
-Plainly one row after the other. With an epilogue of many operations in the last sweep, that sweep finds the sums of the
-next row but one meanwhile: its loads then wait while there is arithmetic to do, and nothing waits for the numbers.
+By default one row follows the other. If the last sweep has an epilogue of many operations, it also computes the sums of
+the row after the next one: its loads overlap with arithmetic, and nothing waits for the statistics.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from relax_mlir.lowering.kernels.rows.rows import Rows, Steps, Work, row_sums
 from relax_mlir.target import Target
 
 Normalise: TypeAlias = "Callable[[Index, Value | None], Value]"
-"""Emits the normalised vector at a place, given its mask."""
+"""Emits the normalised vector at a position, given its mask."""
 
 
 class Norm(Protocol):
@@ -27,24 +27,24 @@ class Norm(Protocol):
 
     @property
     def rows(self) -> Rows:
-        """The rows that it is over."""
+        """The rows that are normalised."""
 
     @property
     def count(self) -> int:
-        """How many sums it needs of a row."""
+        """The number of sums over a row."""
 
     def sums(self, row: Index) -> Steps:
-        """The step of a sweep over a row that adds to the sums."""
+        """The step of a sweep over a row that accumulates the sums."""
 
     def numbers(self, row: Index, sums: Sequence[Value]) -> list[Value]:
-        """What is to be known of a row (scalars), made of its sums (scalars)."""
+        """The statistics of a row (scalars), from its sums (scalars)."""
 
     def normalise(self, part: Rows, row: Value, numbers: Sequence[Value]) -> Normalise:
-        """What the numbers make of the row, in vectors of the length of `part`."""
+        """The normalisation of a row by its statistics, in vectors of the length of `part`."""
 
 
 def emit_norm(target: Target, norm: Norm, out: Value, inner: int, fusion: RowFusion) -> None:
-    """Write the normalised rows to `out`, whose last `inner` axes form a row, with what goes around each."""
+    """Write the normalised rows to `out`, whose last `inner` axes form a row, with prologue and epilogue of each."""
     sink = norm.rows.matrix(out)
     stages = prepare(fusion, out, inner, may_be_heavy=norm.rows.avx512)
     emit_rows = _two_ahead if stages.is_heavy else _one_by_one
@@ -86,7 +86,7 @@ def _two_ahead(target: Target, norm: Norm, sink: Value, stages: Stages) -> None:
         with emit.carrying_loop(first, emit.add(end, 1), 1, [*numbers, *sums], unroll=False) as loop:
             row = loop.index
             numbers, sums = loop.values[: len(numbers)], loop.values[len(numbers) :]
-            # Behind the last row it comes again: its results are not used.
+            # After the last row it is repeated: its results are not used.
             following = norm.numbers(emit.minimum(emit.add(row, 1), end), sums)
             third = emit.add(row, 2)
             with emit.when(emit.compare("le", third, end)):

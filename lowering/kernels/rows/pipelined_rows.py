@@ -1,6 +1,6 @@
-"""Rows in turn: the last sweep over a row does the first one over the row that follows, too.
+"""Pipelined rows: the last sweep over a row also does the first one over the next row.
 
-It writes results, and has arithmetic to spare; one sweep and one wait for its result are saved.
+The last sweep writes results, and has spare arithmetic; this saves one sweep, and one wait for its result.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from relax_mlir.lowering.kernels.rows.rows import Rows
 from relax_mlir.target import Target
 
 MIN_ROWS = 8
-"""Parts for threads have at least this many rows, where there are more parts than threads."""
+"""The minimum number of rows of a part for a thread, if there are more parts than threads."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A row, and what was `found` in it (a scalar)."""
+    """A row, and the scalar that was `found` in it."""
 
     row: Value
     found: Value
     finish: Callable[[Callable[[Index], Value], Callable[[], None]], None]
-    """Emits the last sweep: the first function, given the next row, gives what it has found there meanwhile; the second
-    one is for rows without a next one."""
+    """Emits the last sweep: the first function, given the next row, returns the scalar that it finds there meanwhile;
+    the second one is for rows without a next one."""
 
 
 @contextmanager
 def in_turn(target: Target, rows: Rows, before: OnRow, find: Callable[[Index], Value]) -> Iterator[Turn]:
-    """A loop over all rows, on as many threads as are worth it, which get parts of consecutive rows.
+    """Loop over all rows, on as many threads as the cost justifies; each gets parts of consecutive rows.
 
-    `before` emits the prologue of a row (see `RowFusion`); `find` emits the sweep that finds something in a row, if the
-    last one over the previous row has not. Call `Turn.finish` after everything except the epilogue.
+    `before` emits the prologue of a row (see `RowFusion`); `find` emits the sweep that finds the scalar in a row, if
+    the last sweep over the previous row has not. Call `Turn.finish` after everything except the epilogue.
     """
     part = part_size(rows.count, 1, target.num_threads, rows.cost, least=MIN_ROWS)
     with parallel_loop(0, rows.count, part, rows.cost) as first:

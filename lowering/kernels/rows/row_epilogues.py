@@ -1,6 +1,7 @@
-"""Epilogues of kernels over rows in registers: work on the vectors that the last sweep over a row is about to write.
+"""Epilogues of row kernels in registers: work on the vectors that the last sweep over a row is about to store.
 
-That saves writing the row and reading it again, and the epilogue's own reads of what the kernel has at hand.
+This saves storing the row and loading it again, and the epilogue's own loads of values that the kernel has in
+registers.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from relax_mlir.lowering.kernels.rows.rows import Rows
 from relax_mlir.mlir import ir
 
 OnVector: TypeAlias = "Callable[[Rows, Index, Value | None, Value], Value]"
-"""Emits the work on a vector of the row: how long it is, its place, its mask, what the kernel has computed."""
+"""Emits the work on a vector of the row, given its length, position and mask, and the computed value."""
 
 
 @dataclass(frozen=True)
 class Stages:
-    """What goes before a row is read, into its last sweep, and behind that, each given the number of the row.
+    """The work before a row is read, in its last sweep, and after that; each gets the index of the row.
 
-    `is_heavy`: what goes into the last sweep takes many operations.
+    `is_heavy`: the work in the last sweep has many operations.
     """
 
     before: OnRow
@@ -35,9 +36,9 @@ class Stages:
 
 
 def prepare(fusion: RowFusion, out: Value, inner: int, may_be_heavy: bool = False) -> Stages:
-    """Prologue and epilogue of each row, in registers if possible; emits what is the same for all rows.
+    """Prologue and epilogue of each row, in registers if possible; loop-invariant code is emitted at once.
 
-    Many operations go into registers only if the last sweep `may_be_heavy`.
+    An epilogue of many operations is done in registers only if the last sweep `may_be_heavy`.
     """
     before, behind = fusion.prepare(out, inner)
     loop = fusion.epilogue
@@ -66,9 +67,10 @@ def _as_computed(part: Rows, at: Index, mask: Value | None, computed: Value) -> 
 
 
 def _fits(loop: RowLoop, inner: int, may_be_heavy: bool) -> bool:
-    """Whether an epilogue works lane by lane on rows that are one axis, and on numbers, with few operations.
+    """True if an epilogue works lane by lane on rows that are one axis, and on scalars, with few operations.
 
-    Many had mostly better have a sweep to themselves: a plain one with gelu in it took 1.07 times as long.
+    An epilogue of many operations is usually faster in a separate sweep: with gelu in it, the last one took 1.07 times
+    as long.
     """
     operation = loop.operation
     if operation.name != "linalg.generic" or inner != 1:
@@ -90,13 +92,13 @@ def _body(loop: RowLoop) -> Body:
 
 
 def _whole(view: Value) -> Value:
-    """A row as it is, a number loaded."""
+    """Load a scalar; return a row unchanged."""
     is_number = isinstance(view.type, ir.MemRefType) and ir.MemRefType(view.type).rank == 0
     return emit.load(view) if is_number else view
 
 
 def _at(view: Value, lanes: int, at: Index, mask: Value | None) -> Value:
-    """A vector of a row; a number is the same in all of it."""
+    """Load a vector of a row; return a scalar unchanged."""
     is_row = isinstance(view.type, ir.MemRefType)
     return simd.load(lanes, view, at, where=mask) if is_row else view
 

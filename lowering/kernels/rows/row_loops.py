@@ -1,4 +1,4 @@
-"""Elementwise work before and behind kernels over rows, on each row while it is in the first-level cache.
+"""Elementwise prologues and epilogues of row kernels, run on each row while it is in L1.
 
 A prologue fills a row of the output, on which the kernel then works in place; an epilogue works in place on a row that
 the kernel has written.
@@ -14,21 +14,21 @@ from relax_mlir.lowering.kernels.core.emit import Index, Strided, Value
 from relax_mlir.mlir import ir, linalg
 
 NEXT_ROW = "relax.next_row"
-"""Attribute of a loop over a row: operands of which the next row, right behind it, is needed soon."""
+"""Attribute of a loop over a row: operands whose next row, adjacent in memory, is needed soon."""
 
 OnRow = Callable[[Index], None]
-"""Emits the work on a row, given its number."""
+"""Emits the work on a row, given its index."""
 
 
 @dataclass(frozen=True)
 class RowFusion:
-    """What a kernel does with each row before its own work, and behind it."""
+    """The prologue and the epilogue of a kernel, run for each row."""
 
     prologue: RowLoop | None = None
     epilogue: RowLoop | None = None
 
     def prepare(self, out: Value, inner: int) -> tuple[OnRow, OnRow]:
-        """Both for the rows of `out`, its last `inner` axes; emits what is the same for all rows."""
+        """Both for the rows of `out`, its last `inner` axes; loop-invariant code is emitted at once."""
         before = self.prologue.prepare(out, inner) if self.prologue else _nothing
         behind = self.epilogue.prepare(out, inner, is_behind=True) if self.epilogue else _nothing
         return before, behind
@@ -48,9 +48,10 @@ class RowLoop:
     operation: ir.Operation
 
     def prepare(self, out: Value, inner: int, is_behind: bool = False) -> OnRow:
-        """The work on a row of `out`, its last `inner` axes; emits what is the same for all rows.
+        """The work on a row of `out`, its last `inner` axes; loop-invariant code is emitted at once.
 
-        What comes behind a kernel asks for the next row (see `NEXT_ROW`) if it reads what the kernel has read, too.
+        An epilogue prefetches the next row of its inputs (see `NEXT_ROW`), unless it only reads what the kernel has
+        written.
         """
         rank = ir.MemRefType(out.type).rank
         maps, views_of = self._maps(rank), self.prepare_views(out, inner)
@@ -69,7 +70,7 @@ class RowLoop:
         return on_row
 
     def prepare_views(self, out: Value, inner: int) -> Callable[[Index], list[Value]]:
-        """What of each operand belongs to a row of `out`, given its number; emits what is the same for all rows."""
+        """The slices of the operands for a row of `out`, given its index; loop-invariant code is emitted at once."""
         rank = ir.MemRefType(out.type).rank
         maps = self._maps(rank)
         operands = [*list(self.operation.operands)[:-1], out]
@@ -87,7 +88,7 @@ class RowLoop:
         return views_of
 
     def kind_of(self, number: int, inner: int) -> str:
-        """What a row has of an operand: a ``number``, a consecutive ``row``, or else it is ``strided``."""
+        """The slice of an operand for a row: a ``number``, a contiguous ``row``, or else ``strided``."""
         operand = self.operation.operands[number]
         if not isinstance(operand.type, ir.MemRefType):
             return "number"
@@ -101,13 +102,13 @@ class RowLoop:
         return "row" if moved == [type_.rank - 1] and strides[-1] == 1 else "strided"
 
     def _next_rows(self) -> list[int]:
-        """The inputs of which the next row is worth asking for; none if that is only what the kernel has written."""
+        """The inputs whose next row is to be prefetched; none if they are only what the kernel has written."""
         *inputs, written = self.operation.operands
         found = [number for number in range(len(inputs)) if self._has_next_row(number)]
         return found if any(inputs[number] != written for number in found) else []
 
     def _has_next_row(self, number: int) -> bool:
-        """Whether rows of an operand lie one behind the other, as those of the output do."""
+        """True if the rows of an operand are adjacent in memory, as those of the output are."""
         operand = self.operation.operands[number]
         if self.operation.name != "linalg.generic" or not isinstance(operand.type, ir.MemRefType):
             return False
@@ -123,12 +124,12 @@ class RowLoop:
 
 
 def _dim(expr: ir.AffineExpr) -> int:
-    """The loop that an expression is; -1 for others."""
+    """The loop of an affine dimension; -1 for other expressions."""
     return expr.position if isinstance(expr, ir.AffineDimExpr) else -1
 
 
 def _places(row: Index, sizes: Sequence[Index]) -> dict[int, Index]:
-    """The index along each outer axis of a row with a number."""
+    """Delinearise the index of a row: its index along each outer axis."""
     places: dict[int, Index] = {}
     left: Index = row
     for axis in range(len(sizes) - 1, 0, -1):
@@ -141,7 +142,7 @@ def _places(row: Index, sizes: Sequence[Index]) -> dict[int, Index]:
 def _row_of(
     parts: Strided, operand: Value, map_: ir.AffineMap, places: Mapping[int, Index], sizes: Sequence[Index]
 ) -> Value:
-    """What of an operand belongs to a row: the axes that the row's loops move."""
+    """The slice of an operand for a row: the axes that the row's loops move."""
     offset: Index = 0
     kept: list[tuple[Index, Index]] = []
     for axis, expr in enumerate(map_.results):

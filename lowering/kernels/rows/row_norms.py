@@ -13,7 +13,7 @@ from relax_mlir.lowering.kernels.rows.rows import Rows, Steps, inverse_root, onl
 from relax_mlir.target import Target
 
 NEAR_MEAN = 2.0
-"""A row's mean is near 0 if its variance is at least its mean square divided by this. Then the difference of the mean
+"""A row's mean is near 0 if its variance is not below its mean square divided by this. Then the difference of the mean
 square and the square of the mean loses at most one bit."""
 
 
@@ -30,8 +30,8 @@ def layer_norm(
 ) -> None:
     """(x - mean) / sqrt(variance + epsilon) · gamma + beta, over the last `inner` axes.
 
-    One sweep finds the mean and the mean square, and, where the mean is near (see `NEAR_MEAN`), the variance is the
-    difference of the latter and the square of the former. Else a second sweep finds that of the centred values.
+    One sweep computes the mean and the mean square. If the mean is near 0 (see `NEAR_MEAN`), the variance is the mean
+    square minus the square of the mean. Else a second sweep computes it from the centred values.
     """
     rows = Rows.of(target, x, inner)
     norm = _LayerNorm(rows, rows.matrix(x), rows.line(gamma), rows.line(beta), _share(rows), epsilon)
@@ -55,7 +55,7 @@ def rms_norm(
 
 
 def _share(rows: Rows) -> Value:
-    """What a sum over a row is multiplied by for the mean."""
+    """The reciprocal of the row length."""
     return rows.scalar.div(rows.scalar.const(1.0), rows.length_as_float())
 
 
@@ -84,7 +84,7 @@ class _LayerNorm:
         scalar = self.rows.scalar
         mean, square = (scalar.mul(total, self.share) for total in sums)
         variance = scalar.sub(square, scalar.mul(mean, mean))
-        # The difference is NaN where squares have overflowed; the centred ones may not.
+        # The difference is NaN if squares have overflowed; centred squares may not overflow.
         margin = scalar.sub(scalar.scale(variance, NEAR_MEAN), square)
         is_near = scalar.compare("oge", margin, scalar.const(0.0))
         near = [variance]

@@ -1,4 +1,4 @@
-"""Which requests the kernels over rows take: softmax, the norms over last axes, and scans."""
+"""The requests that the row kernels accept: softmax, the norms over last axes, and scans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.lowering.kernels.rows.scan import Scan, is_scannable
 
 @generates("softmax")
 def request_softmax(request: Request) -> Emitter | None:
-    """Over the last axis."""
+    """Accept softmax over the last axis."""
     if request.inner_axes(1) != 1:
         return None
     return lambda: softmax.softmax(
@@ -19,7 +19,7 @@ def request_softmax(request: Request) -> Emitter | None:
 
 @generates("log_softmax")
 def request_log_softmax(request: Request) -> Emitter | None:
-    """Over the last axis."""
+    """Accept log_softmax over the last axis."""
     if request.inner_axes(1) != 1:
         return None
     return lambda: softmax.log_softmax(
@@ -29,7 +29,7 @@ def request_log_softmax(request: Request) -> Emitter | None:
 
 @generates("layer_norm")
 def request_layer_norm(request: Request) -> Emitter | None:
-    """Over the last axes, with scale and shift."""
+    """Accept layer_norm over the last axes, with scale and shift."""
     inner = request.inner_axes(3)
     if inner == 0:
         return None
@@ -44,7 +44,7 @@ def request_layer_norm(request: Request) -> Emitter | None:
 
 @generates("rms_norm")
 def request_rms_norm(request: Request) -> Emitter | None:
-    """Over the last axes, with scale."""
+    """Accept rms_norm over the last axes, with scale."""
     inner = request.inner_axes(2)
     if inner == 0:
         return None
@@ -59,7 +59,7 @@ def request_rms_norm(request: Request) -> Emitter | None:
 
 @generates("cumsum", "cumprod")
 def request_scan(request: Request) -> Emitter | None:
-    """Over any axis of a contiguous buffer of an element type that `Scan` knows."""
+    """Accept a scan over any axis of a contiguous buffer of an element type that `Scan` supports."""
     if len(request.arguments) != 2 or not all(is_contiguous(a.type) for a in request.arguments):
         return None
     x, out = request.arguments

@@ -1,13 +1,13 @@
-"""The rows of a buffer, one after the other: what softmax and the norms are written with.
+"""Sweeps over the rows of a buffer: the framework of softmax and the norms.
 
-A buffer of any rank with identity layout is seen as [rows, length]: the last `inner` axes form one row. Both
-may be dynamic. A row is read in sweeps: first steps of several vectors, then of one, then one masked vector
-for the remainder. Each vector of the large step has its own accumulator; they are added up at the end of the
-row. Sums are therefore not in the order of the row (their error is smaller than that of the plain order).
+A buffer of any rank with identity layout is viewed as [rows, length]: the last `inner` axes form one row. Both may be
+dynamic. A row is read in sweeps: first steps of several vectors, then of one, then one masked vector for the remainder.
+Each vector of the large step has its own accumulator; they are merged at the end of the row. Sums are therefore
+reassociated (their error is smaller than that of sequential order).
 
-f32 and f64, and f16 and bf16, which are computed in f32 and rounded once, when they are written. Everything is
-written in place if input and output are the same buffer. What goes `fusion` a kernel is done for each row, before it is
-read (input and output are the same buffer then) and when it has been written.
+f32 and f64; f16 and bf16 are computed in f32 and rounded once, when they are stored. Input and output may be the same
+buffer. The prologue and the epilogue of a kernel (`fusion`) run for each row, before it is read (input and output are
+the same buffer then) and after it is written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from relax_mlir.mlir import arith, ir, math
 from relax_mlir.target import CACHE_LINE, Target
 
 Step: TypeAlias = "Callable[[Index, Value | None, Any], Any]"
-"""Position in the row, mask (None: all lanes), accumulator → new accumulator; None → None where nothing is summed."""
+"""Position in the row, mask (None: all lanes), accumulator → new accumulator; None → None without accumulation."""
 
 Steps: TypeAlias = "Callable[[Index, Value | None, Sequence[Value]], Sequence[Value]]"
 """A step with several accumulators."""
@@ -34,18 +34,18 @@ Merge: TypeAlias = Callable[[Value, Value], Value]
 """Two accumulators → one."""
 
 WORK_VECTORS = 2
-"""Vectors side by side in each of the two stages: with their constants, all registers of AVX-512."""
+"""Interleaved vectors in each of the two stages: with their constants, they fill all registers of AVX-512."""
 
 UNROLL = 4
-"""Vectors in the large step: enough independent sums to hide the latency of an addition."""
+"""Vectors in the large step: enough independent accumulators to hide the latency of an addition."""
 
 VECTOR_CYCLES = 8
-"""About how many cycles a vector takes in all sweeps together."""
+"""The approximate cycles per vector in all sweeps together."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """Work on a row in two stages: what makes vectors, given their place and mask, and what is done with them there."""
+    """Work on a row in two stages: `make` computes vectors at a position, under a mask; `use` consumes them there."""
 
     make: Callable[[Index, Value | None], Sequence[Value]]
     use: Callable[[Index, Value | None, Sequence[Value]], None]
@@ -56,11 +56,10 @@ NO_WORK = Work(lambda at, mask: [], lambda at, mask, made: None)
 
 @dataclass(frozen=True)
 class Rows:
-    """How the rows of a buffer are walked: the type in registers, the vectors and the sizes.
+    """The iteration over the rows of a buffer: the type in registers, the vectors and the sizes.
 
-    `stored` is the type in memory if it is another. `fast`: exponentials may be right to 1e-5 only. `avx512`: see
-    `Lanes`. `vectors_per_body`: vectors that go side by side where a step is many operations long: their constants fill
-    registers, too.
+    `stored` is the type in memory if it differs. `fast`: exponentials need an accuracy of 1e-5 only. `avx512`: see
+    `Lanes`. `vectors_per_body`: interleaved vectors of a step of many operations, whose constants fill registers, too.
     """
 
     element: Type
@@ -96,7 +95,7 @@ class Rows:
 
     @property
     def cost(self) -> Index:
-        """About how many cycles all rows take (see `parallel_loop`)."""
+        """The approximate cycles of all rows (see `parallel_loop`)."""
         return emit.div(emit.mul(emit.mul(self.count, self.length), VECTOR_CYCLES), self.lanes)
 
     @property
@@ -110,28 +109,28 @@ class Rows:
         return Lanes(self.element)
 
     def matrix(self, buffer: Value) -> Value:
-        """The buffer seen as [rows, length]."""
+        """View the buffer as [rows, length]."""
         return emit.view(emit.metadata(buffer), [self.count, self.length], [self.length, 1], unit_inner=True)
 
     def line(self, buffer: Value) -> Value:
-        """A buffer that holds one row (a weight), seen as [length]."""
+        """View a buffer that holds one row (a weight) as [length]."""
         return emit.view(emit.metadata(buffer), [self.length], [1], unit_inner=True)
 
     @property
     def is_half(self) -> bool:
-        """Whether elements are rounded when they are written."""
+        """True if elements are rounded when they are stored."""
         return self.stored is not None and bool(self.stored != self.element)
 
     def load(self, buffer: Value, *position: Index, mask: Value | None) -> Value:
-        """A vector from memory; lanes outside the mask are 0."""
+        """Load a vector; lanes outside the mask are 0."""
         return simd.widen(simd.load(self.lanes, buffer, *position, where=mask), self.element)
 
     def store(self, value: Value, buffer: Value, *position: Index, mask: Value | None) -> None:
-        """A vector to memory."""
+        """Store a vector."""
         simd.store(simd.narrow(value, self.stored or self.element), buffer, *position, where=mask)
 
     def splat(self, value: Value) -> Value:
-        """The value in all lanes."""
+        """Broadcast the value to all lanes."""
         return simd.splat(value, self.lanes)
 
     def length_as_float(self) -> Value:
@@ -142,7 +141,7 @@ class Rows:
         return arith.UIToFPOp(self.element, integer).result
 
     def prefetch_ahead(self, buffer: Value, row: Index, at: Index) -> None:
-        """Ask for a vector behind a place; at the end of a row it is one of the next, which waits for memory first."""
+        """Prefetch a vector ahead of a position; near the end of a row it is one of the next row."""
         bits = (self.stored or self.element).width
         ahead = emit.AHEAD_BYTES * 8 // bits
         for line in range(ahead, ahead + self.lanes, CACHE_LINE * 8 // bits):
@@ -155,9 +154,9 @@ class Rows:
         merge: Merge | None = None,
         by_block: bool = False,
     ) -> Any:  # noqa: ANN401 - a Value, or None without `merge`
-        """Walk one row; gives the accumulators merged into one vector, `start` being neutral for `merge`.
+        """Sweep over one row; return the accumulators merged into one vector. `start` is neutral for `merge`.
 
-        Without `merge` nothing is accumulated, and the result means nothing. `by_block`: see `in_blocks`.
+        Without `merge` nothing is accumulated, and the result is None. `by_block`: see `in_blocks`.
         """
         merged = self.sweeps(_alone(step), [start] if merge else [], merge, by_block)
         return merged[0] if merged else None
@@ -165,7 +164,7 @@ class Rows:
     def sweeps(
         self, step: Steps, starts: Sequence[float], merge: Merge | None, by_block: bool = False
     ) -> list[Value]:
-        """As `sweep`, with an accumulator for each of `starts`."""
+        """Like `sweep`, with an accumulator for each of `starts`."""
         kinds, initial = len(starts), [self.vector.const(start) for start in starts]
         wide = self.lanes * self.unroll
         wide_end, vector_end = emit.round_down(self.length, wide), emit.round_down(self.length, self.lanes)
@@ -185,9 +184,9 @@ class Rows:
         merge_of: Callable[[Lanes], Merge] | None = None,
         by_block: bool = False,
     ) -> Any:  # noqa: ANN401 - a Value, or None without `merge`
-        """Walk one row with a step of many operations, for several vectors side by side.
+        """Sweep over one row with a step of many operations, for several interleaved vectors.
 
-        `step_of` and `merge_of` make step and merge for vectors of the length of some `Rows`; else it is `sweep`.
+        `step_of` and `merge_of` build step and merge for vectors of the length of some `Rows`; else it is like `sweep`.
         """
         several = replace(self, lanes=self.lanes * self.vectors_per_body)
         several_end = emit.round_down(self.length, several.lanes)
@@ -212,10 +211,11 @@ class Rows:
         return simd.reduce("add", total, fastmath="reassoc")
 
     def sums(self, step: Steps, count: int, work_of: Callable[[Rows], Work] | None = None) -> list[Value]:
-        """The sums (scalars) of the `count` values that `step` accumulates, with work on a row of this length beside.
+        """The sums (scalars) of the `count` values that `step` accumulates, interleaved with work on a row of this
+        length.
 
-        `work_of` makes it for vectors of the length of some `Rows`. While its second stage is at some vectors, the
-        first makes the next ones, so neither waits for the other. The sums are the same with work and without.
+        `work_of` builds it for vectors of the length of some `Rows`. While its second stage uses some vectors, the
+        first computes the next ones, so neither waits for the other. The sums are the same with and without work.
         """
         several = replace(self, lanes=self.lanes * WORK_VECTORS)
         several_end = emit.round_down(self.length, several.lanes)
@@ -228,7 +228,7 @@ class Rows:
             with emit.carrying_loop(start, stop, several.lanes, [*made, *zeros], unroll=False) as loop:
                 ready, totals = loop.values[: len(made)], loop.values[len(made) :]
                 if made:
-                    # Behind the last vectors they come again, and are not used.
+                    # After the last vectors they are computed again, and not used.
                     following = emit.add(loop.index, several.lanes)
                     made = wide.make(emit.minimum(following, emit.sub(stop, several.lanes)), None)
                 for at in range(0, several.lanes, self.lanes):
@@ -264,7 +264,7 @@ class Rows:
         initial: Sequence[Value],
         merge: Merge | None = None,
     ) -> list[Value]:
-        """Steps of `unroll` vectors; with `merge` in blocks, each of which starts from `initial`, which is neutral."""
+        """Emit steps of `unroll` vectors; with `merge` in blocks, each of which starts from the neutral `initial`."""
         if isinstance(begin, int) and begin == end:
             return list(initial)
         size = self.lanes * unroll
@@ -299,7 +299,7 @@ class Rows:
 
 
 def _alone(step: Step) -> Steps:
-    """A step with one accumulator or none, as one with several."""
+    """Adapt a step with one accumulator or none to several accumulators."""
 
     def steps(at: Index, mask: Value | None, totals: Sequence[Value]) -> list[Value]:
         given = step(at, mask, totals[0] if totals else None)
@@ -309,7 +309,7 @@ def _alone(step: Step) -> Steps:
 
 
 def product(sizes: Sequence[Index]) -> Index:
-    """The product of sizes; 1 of none."""
+    """The product of sizes; 1 if there are none."""
     result: Index = 1
     for size in sizes:
         result = emit.mul(result, size)

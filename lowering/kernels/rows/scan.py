@@ -1,13 +1,13 @@
 """Kernels of cumsum and cumprod.
 
-Along the last axis a vector is scanned in registers (as many shifted additions as the logarithm of its lanes), and
-what came before is added to all of its lanes; only that addition waits for the vector before. Along another axis
-the vectors lie across the inner dimensions: rows are read one after the other, in blocks of columns whose totals
-stay in the first-level cache.
+Along the last axis a vector is scanned in registers by log2(lanes) shifted additions, and the total of the previous
+vectors is added to all of its lanes; only that addition waits for the previous vector. Along another axis vectors run
+along the inner dimensions: rows are read one after the other, in blocks of columns whose totals stay in L1.
 
-Integers in their own type, wrapping around. Floats are accumulated in f64 and rounded when they are written: f16 and
-bf16 through f32. So the products of a vector of f32 neither overflow nor lose digits before they meet what came
-before. Products of f64 would, and are formed one after the other. Input and output may be the same buffer.
+Integers are accumulated in their own type, and wrap around. Floats are accumulated in f64 and rounded when they are
+stored: f16 and bf16 through f32. So the products within a vector of f32 neither overflow nor lose accuracy before they
+are combined with the previous total. Products of f64 would, and are computed one after the other. Input and output may
+be the same buffer.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from relax_mlir.mlir import arith, ir, vector
 from relax_mlir.target import Target
 
 CYCLES = 4
-"""About how many cycles a vector takes."""
+"""The approximate cycles per vector."""
 
 MAX_LANES = 32
-"""Lanes of a vector that is scanned: LLVM does not come to an end with shifted sums of 64."""
+"""The maximum lanes of a vector that is scanned: LLVM does not finish compiling shifted sums of 64."""
 
 L1_SHARE = 4
-"""The totals of a block of columns take the first-level cache divided by this."""
+"""The totals of a block of columns take L1 divided by this."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What is computed: products or sums, with or without the element of the place itself."""
+    """A scan: products or sums, inclusive or exclusive."""
 
     target: Target
     product: bool
     exclusive: bool
 
     def emit(self, x: Value, out: Value, axis: int) -> None:
-        """The body of a kernel that writes to `out` what the elements of `x` along `axis` add up to."""
+        """Emit the body of a kernel that writes the scan of `x` along `axis` to `out`."""
         type_ = ir.MemRefType(x.type)
         cell = _Cell(type_.element_type, self.product)
         if any(size != 1 for size in list(type_.shape)[axis + 1 :]):
@@ -49,7 +49,7 @@ class Scan:
             self._along(cell, x, out, type_.rank - axis)
 
     def _along(self, cell: _Cell, x: Value, out: Value, inner: int) -> None:
-        """Scan the last `inner` axes, which count as one."""
+        """Scan the last `inner` axes, flattened into one."""
         rows = Rows.of(self.target, x, inner)
         source, sink = rows.matrix(x), rows.matrix(out)
         in_turn = self.product and isinstance(cell.stored, ir.F64Type)
@@ -122,7 +122,7 @@ class Scan:
         span: tuple[Index, Index],
         lanes: int,
     ) -> None:
-        """Take part of a row into the totals of its columns, `lanes` columns at a time."""
+        """Accumulate part of a row into the totals of its columns, `lanes` columns at a time."""
         source, sink, totals = buffers
         with emit.loop(*span, lanes) as at:
             position = (*place[:2], emit.add(place[2], at))
@@ -133,7 +133,7 @@ class Scan:
 
 
 def _load(lanes: int, buffer: Value, *position: Index) -> Value:
-    """One element, or a vector."""
+    """Load one element, or a vector."""
     return emit.load(buffer, *position) if lanes == 1 else simd.load(lanes, buffer, *position)
 
 
@@ -179,13 +179,13 @@ class _Cell:
         return (arith.MulIOp if self.product else arith.AddIOp)(a, b).result
 
     def shifted(self, value: Value, count: int) -> Value:
-        """Each lane moved `count` lanes up; neutral elements come in."""
+        """Shift the lanes up by `count`; neutral elements fill the lowest ones."""
         lanes = value.type.shape[0]
         moved = [lane if lane < count else lanes + lane - count for lane in range(lanes)]
         return vector.ShuffleOp(emit.constant(value.type, self.neutral), value, moved).result
 
     def scanned(self, value: Value) -> Value:
-        """What each lane and the lanes below it add up to."""
+        """The inclusive scan of the lanes."""
         count = 1
         while count < value.type.shape[0]:
             value = self.combine(self.shifted(value, count), value)
@@ -194,7 +194,7 @@ class _Cell:
 
 
 def _last(value: Value) -> Value:
-    """The last lane in all lanes."""
+    """Broadcast the last lane."""
     lanes = value.type.shape[0]
     return vector.ShuffleOp(value, value, [lanes - 1] * lanes).result
 
@@ -204,6 +204,6 @@ def _cost(lanes: int, *sizes: Index) -> Index:
 
 
 def is_scannable(type_: Type) -> bool:
-    """Whether the kernels take a buffer's element type."""
+    """True if the kernels accept a buffer's element type."""
     element = element_of(type_)
     return isinstance(element, ir.FloatType) or (isinstance(element, ir.IntegerType) and element.width >= 8)

@@ -1,6 +1,6 @@
 """softmax and log_softmax over the last axis.
 
-A row of -inf alone, and a row with NaN or +inf, is NaN throughout, as in NumPy and torch.
+A row of -inf only, or with NaN or +inf, is NaN throughout, as in NumPy and torch.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _LEAST = -float("inf")
 def softmax(
     target: Target, x: Value, out: Value, *, fast: bool = False, fusion: RowFusion = NO_ROW_FUSION
 ) -> None:
-    """exp(x - max) / sum of it.
+    """exp(x - max), divided by its sum.
 
-    Exponentials wait in the output for their sum; in f16 and bf16, which would round them, they are computed twice.
-    With `fast` they are right to 1e-5.
+    Exponentials are stored in the output until their sum is known; for f16 and bf16, which would round them, they are
+    computed twice. With `fast` they have an accuracy of 1e-5.
     """
     rows = Rows.of(target, x, 1, fast=fast)
     source, sink = rows.matrix(x), rows.matrix(out)
@@ -85,7 +85,7 @@ def log_softmax(
 
             return step
 
-        # The logarithm of a vector: on scalars, its choices become branches.
+        # The logarithm of a vector: on a scalar, its selects become branches.
         scale = 2.0**-SCALE_BITS if rows.element.width == 32 else 1.0
         total = rows.scalar.scale(rows.heavy_sum(accumulating, by_block=True), scale)
         log_total = simd.lane(math.LogOp(rows.splat(total)).result, 0)
@@ -105,14 +105,14 @@ def log_softmax(
 
 
 def _larger(lanes: Lanes) -> Merge:
-    """The larger of two; an accumulator (the first) stays when the other is NaN, one instruction on x86."""
+    """The larger of two; an accumulator (the first) stays if the other is NaN, one instruction on x86."""
     return lambda a, b: lanes.select(lanes.compare("olt", a, b), b, a)
 
 
 def _finding(rows: Rows, buffer: Value, row: Index) -> Step:
     """The step of a sweep that finds the maximum of a row without its NaNs (-inf if nothing is left).
 
-    NaNs need no care: what is formed with them later is NaN, and so is the row's sum.
+    NaNs need no care: results that are computed with them later are NaN, and so is the row's sum.
     """
     lanes = rows.vector
     larger = _larger(lanes)
@@ -133,14 +133,14 @@ def _largest(best: Value) -> Value:
 
 
 def _finish(rows: Rows, turn: Turn, source: Value, writing: Callable[[Rows], Step]) -> None:
-    """Write results, and find the maximum of the next row meanwhile."""
+    """Write the results, and find the maximum of the next row in the same sweep."""
 
     def with_next(following: Index) -> Value:
         def step_of(part: Rows) -> Step:
             find, write = _finding(part, source, following), writing(part)
 
             def step(at: Index, mask: Value | None, best: Value) -> Value:
-                # First of all: loads wait for stores before them to addresses that differ by a multiple of a page.
+                # Load first: loads wait for preceding stores to addresses that differ by a multiple of a page.
                 found: Value = find(at, mask, best)
                 write(at, mask, best)
                 return found
@@ -156,7 +156,7 @@ def _finish(rows: Rows, turn: Turn, source: Value, writing: Callable[[Rows], Ste
 
 
 def _exponential(rows: Rows, x: Value) -> Value:
-    """e^x for x ≤ 0, in f32 times 2^`SCALE_BITS`, which makes it a normal number; for f16 and bf16 to 17 bits."""
+    """e^x for x ≤ 0, in f32 times 2^`SCALE_BITS`, which makes it normal; for f16 and bf16 accurate to 17 bits."""
     if rows.is_half or (rows.fast and rows.element.width == 32):
         return exp_scaled_rough(rows.vector, x)
     return exp_scaled(rows.vector, x) if rows.element.width == 32 else math.ExpOp(x).result

@@ -1,9 +1,9 @@
-"""Depthwise convolutions and poolings: what is computed of the windows of each channel by itself.
+"""Depthwise convolutions and poolings, whose windows are computed channel by channel.
 
-Some lines of a channel are copied into memory that has neutral elements around them. Where windows are several elements
-apart, a line becomes as many lines, of every second (third, …) element each: so neighbours of windows always read
-neighbours. Then each line of the result is computed of vectors from there, one tap after the other. The copies stay in
-the first-level cache, and a vector is read once per tap whatever the padding, the steps and the dilation are.
+Some image rows of a channel are copied to a buffer padded with neutral elements. For a stride of 2 (3, …), a row is
+split into 2 (3, …) phases, each with every second (third, …) element, so that neighbouring windows always read
+neighbouring elements. Then each row of the result is computed as vectors from there, one tap after the other. The
+copies stay in L1, and a vector is read once per tap, whatever the padding, stride and dilation are.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.target import Target
 
 _LINES = {1: 7, 2: 4, 3: 2, 4: 2}
-"""How many lines of the result are summed at a time, by how many vectors they have.
+"""Rows of the result that are accumulated at a time, by their number of vectors.
 
-Enough sums to hide the latency of the multiply-add, and few enough for any register file.
+Enough accumulators to hide the latency of the multiply-add, and few enough for any register file.
 """
 
 _MOST_CHANNELS = 16
-"""So many channels are copied at once at most."""
+"""The maximum number of channels that are copied at once."""
 
 
 def computes(kind: Kind, kernel: GemmKernel) -> bool:
-    """Whether there is a generator for these types: sums are of the accumulator's, what is greatest of the data's."""
+    """True if there is a generator for these types: a sum has the accumulator's type, a maximum the data's."""
     wanted = kernel.operand if kind is Kind.MAX else kernel.accumulator
     return kernel.supported and kernel.result == wanted
 
 
 def emit_channel_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target: Target) -> str:
-    """Emit a kernel over the windows of each channel at the end of a module's body; gives the name of the entry.
+    """Emit a kernel over the windows of each channel at the end of a module's body; return the name of the entry.
 
-    Entry: as that of `emit_gemm_windows`; row r of A has the taps for the windows of the r-th channel behind that of
-    the words (where it is not a convolution: any numbers), row r of C has one element for each of these.
+    Entry: as that of `emit_gemm_windows`. Row r of A has the taps of channel r, counted from the channel of the
+    parameter block (any values for pooling); row r of C has one element for each window of that channel.
     """
     name = kind.entry(kernel.name)
     if e.is_defined(block, name):
@@ -89,7 +89,7 @@ def emit_channel_windows(block: e.Block, kernel: GemmKernel, kind: Kind, target:
 
 @dataclass(frozen=True)
 class _How:
-    """What the kernel `name` computes: the types of the data, of sums and of the result."""
+    """The computation of the kernel `name`: its kind, and the types of data, accumulators and result."""
 
     name: str
     kind: Kind
@@ -104,17 +104,17 @@ class _How:
         return e.constant(e.vector_type(self.sizes.lanes, self.element), self.kind.neutral)
 
     def finish(self, words: e.Value) -> Finisher | None:
-        """What is done to sums at the registers."""
+        """The epilogue that is applied to accumulators in registers, if any."""
         return Finisher.read(words, FINISH, self.element) if self.kind is Kind.DEPTHWISE else None
 
     def factor(self, a: e.Value, row: e.Value, tap: e.Value) -> e.Value | None:
-        """What the elements that a tap reads are multiplied by."""
+        """The weight of a tap, broadcast; None for pooling."""
         if self.kind is not Kind.DEPTHWISE:
             return None
         return simd.splat(simd.widen(e.load(a, row, tap), self.element), self.sizes.lanes)
 
     def add(self, total: e.Value, value: e.Value, factor: e.Value | None = None) -> e.Value:
-        """What is so far, and one element more."""
+        """Accumulate one more element."""
         if factor is not None:
             return simd.fma(factor, value, total, self.sizes.fused)
         return arith.maximumf(total, value) if self.kind is Kind.MAX else arith.addf(total, value)
@@ -122,10 +122,10 @@ class _How:
 
 @dataclass(frozen=True)
 class _Copies:
-    """The memory of the copies: per channel and tap of the depth some lines, of each as many as windows are apart.
+    """The buffer of the copies: per channel and tap of the depth some image rows, each split into phases by the stride.
 
-    `lines`: how many there are for each tap of the depth; `pitch`: elements of each; `channels`: how many are copied at
-    once, where there is room for all lines of several: what is done once for all of them would take as long as one.
+    `lines`: rows for each tap of the depth; `pitch`: elements of a phase; `channels`: channels that are copied at once,
+    if all rows of several channels fit, so that they share the setup.
     """
 
     source: WindowWords
@@ -135,7 +135,7 @@ class _Copies:
 
     @classmethod
     def of(cls, source: WindowWords, sizes: Tiling, target: Target, item: int) -> _Copies:
-        """For as many lines of the result as the first-level cache has room for."""
+        """Size the copies for as many rows of the result as L1 has room for."""
         deep, high, wide = source.axes
         reach = e.div(e.mul(e.sub(wide.taps, 1), wide.dilation), wide.step)
         pitch = e.round_up(e.add(e.round_up(wide.windows, sizes.lanes), e.add(reach, 1)), sizes.lanes)
@@ -148,14 +148,14 @@ class _Copies:
 
     @property
     def result_lines(self) -> e.Index:
-        """How many lines of the result these lines are for."""
+        """The number of rows of the result that these rows are for."""
         _, high, _ = self.source.axes
         reach = e.mul(e.sub(high.taps, 1), high.dilation)
         return e.add(e.div(e.sub(e.sub(self.lines, reach), 1), high.step), 1)
 
     @property
     def line_elements(self) -> e.Index:
-        """Elements from a line to the next."""
+        """Elements from a row to the next."""
         *_, wide = self.source.axes
         return e.mul(wide.step, self.pitch)
 
@@ -167,12 +167,12 @@ class _Copies:
 
     @property
     def elements(self) -> e.Index:
-        """How many elements there are in all; vectors may be written behind the last line."""
+        """The number of elements in all; vectors may be written past the last row."""
         return e.mul(self.channels, self.channel_elements)
 
 
 def _emit_part(how: _How, target: Target, values: Sequence[e.Value]) -> None:
-    """The windows of some channels: copies of their lines, then the lines of the result."""
+    """Emit the computation for some channels: copy their rows, then compute the rows of the result."""
     name, sizes, source, element = how.name, how.sizes, how.source, how.element
     a, words, c, accumulate, *carried, first_row, last_row = values
     data = WindowWords.read(words)
@@ -209,7 +209,7 @@ def _emit_part(how: _How, target: Target, values: Sequence[e.Value]) -> None:
 
 
 def _write_places(places: e.Value, copies: _Copies) -> None:
-    """Where each tap is, from the start of a window in the copies on."""
+    """Write the offset of each tap from the start of a window in the copies."""
     deep, high, wide = copies.source.axes
     with e.loop(0, deep.taps) as i, e.loop(0, high.taps) as j, e.loop(0, wide.taps) as k:
         line = e.add(e.mul(i, copies.lines), e.mul(j, high.dilation))
@@ -222,12 +222,12 @@ def _write_places(places: e.Value, copies: _Copies) -> None:
 
 
 def _emit_copy(block: e.Block, how: _How, group: str) -> None:
-    """Copy some lines of the data, each cut into its phases.
+    """Emit the function that copies some rows of the data, split into phases.
 
-    Arguments: the words, the address of the channel, where the lines are along the depth, how far the first window of
-    the lines is behind the first one of all, how many lines of the result they are for, elements from a phase to the
-    next, the memory and the place in it, how many channels there are and elements from one to the next in the memory.
-    Lines outside of the data are neutral elements.
+    Arguments: the parameter block, the address of the channel, the position of the rows along the depth, the distance
+    of their first window from the first one of all, the number of rows of the result that they are for, the pitch of
+    phases, the destination and the offset in it, the number of channels and their distance in the destination. Rows
+    outside of the data are neutral elements.
     """
     size, lanes, source, element = ir.IndexType.get(), how.sizes.lanes, how.source, how.element
     types = [words_type(), *[size] * 5, e.flat_memref(element), *[size] * 3]
@@ -251,7 +251,7 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
 
         @contextmanager
         def each_channel() -> Iterator[tuple[e.Index, e.Index]]:
-            """A loop over channels; gives the address of the first line, and the place that it goes to."""
+            """Loop over channels; yields the address of the first row, and its destination offset."""
             with e.loop(0, channels) as number:
                 address = e.mul(number, e.mul(data.channel_stride, item_bytes(source)))
                 place = e.add(place_of_first, e.mul(number, channel_elements))
@@ -259,7 +259,7 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
 
         def vectors(apart: int) -> None:
             for phase in range(apart):
-                # The first element of the phase is number `skipped`, and stands at `place`.
+                # The first element of the phase is element `skipped` of the row; its offset is `place`.
                 front = e.add(wide.before, apart - 1 - phase)
                 skipped = e.sub(apart - 1, e.sub(front, e.round_down(front, apart)))
                 place = e.div(e.add(wide.before, skipped), apart)
@@ -322,16 +322,16 @@ def _emit_copy(block: e.Block, how: _How, group: str) -> None:
 
 
 def _first(left: e.Index, start: int, lanes: int) -> e.Value:
-    """The mask of elements from `start` on of which `left` are there in all."""
+    """The mask of elements from `start`, if there are `left` elements in all."""
     return simd.mask(e.minimum(e.sub(e.maximum(left, start), start), lanes), lanes)
 
 
 def _emit_lines(block: e.Block, how: _How, group: str) -> None:
-    """Some lines of the result, several at a time.
+    """Emit the function that computes some rows of the result, several at a time.
 
-    Arguments: the words, A and its row, the copies and elements from the first window of a line to that of the next,
-    the places of the taps, C, the first column in C, how long lines are and how many, whether to add to C; how many
-    channels there are and elements from one to the next in the copies.
+    Arguments: the parameter block, A and its row, the copies and the distance in them between the first windows of
+    adjacent rows, the offsets of the taps, C, the first column in C, length and number of rows, a flag to add to C; the
+    number of channels and their distance in the copies.
     """
     size, lanes = ir.IndexType.get(), how.sizes.lanes
     matrix, copies = e.strided_memref(how.source, 2), e.flat_memref(how.element)
@@ -370,7 +370,7 @@ def _emit_lines(block: e.Block, how: _How, group: str) -> None:
                         value = finish.apply(value, row)
                     simd.store(simd.narrow(value, how.result), c, row, here, where=masks[v])
 
-            # A load would wait for the stores before it, which are of the same lines.
+            # A load would wait for the preceding stores, which are to the same rows.
             e.branch(accumulate, lambda: write(True), lambda: write(False))
 
         def block_of(vectors: int, at: e.Value) -> None:

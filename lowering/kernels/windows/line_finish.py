@@ -1,7 +1,7 @@
-"""What is done to the sums of a channel at the registers: a bias is added, then they are cut off at two bounds.
+"""The epilogue of depthwise convolutions in registers: add a bias, then clamp to two bounds.
 
-That is a bias with ReLU, ReLU6 or another `clip`, which stands behind most depthwise convolutions. Everything else is
-an epilogue (`gemm.epilogue`), which reads the sums again.
+It covers a bias with ReLU, ReLU6 or another `clip`, which follows most depthwise convolutions. Everything else is an
+epilogue in memory (`gemm.epilogue`), which reads the results again.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from relax_mlir.lowering.kernels.core.addresses import address, item_bytes, memr
 from relax_mlir.mlir import arith, ir, memref
 
 WORDS = 4
-"""The address of the bias of the first channel, how far those of neighbours are apart, and the bits of both bounds."""
+"""Parameters: address of the first channel's bias, stride of the bias, and the bits of both bounds."""
 _FORMATS = {"f32": ("<f", "<I"), "f64": ("<d", "<q")}
 
 
 @dataclass(frozen=True)
 class LineFinish:
-    """The operation that does it, the buffer with the bias of each channel and its axis, and the bounds.
+    """The operation that is replaced, the buffer with the bias of each channel and its channel axis, and the bounds.
 
-    `axis`: None for a bias that is the same for all channels. NaN passes the bounds.
+    `axis`: None for a bias that all channels share. NaN passes the bounds.
     """
 
     operation: ir.Operation
@@ -39,7 +39,7 @@ class LineFinish:
 def match_line_finish(
     operation: ir.Operation, sums: e.Value, axes: Mapping[e.Value, tuple[int | None, ...]], row: int
 ) -> LineFinish | None:
-    """How an epilogue of `sums`, which it writes in place, can be done at the registers; None if it cannot.
+    """Match an epilogue that updates `sums` in place as one in registers; None if it cannot be.
 
     `axes`: the loops that move its buffers; `row`: the loop over channels.
     """
@@ -80,7 +80,7 @@ def match_line_finish(
 
 
 def _other(step: ir.Operation, total: e.Value) -> e.Value | None:
-    """The other operand of a step that takes `total`; None for one that does not, or takes it twice."""
+    """The other operand of a binary op that uses `total` exactly once; else None."""
     operands = list(step.operands)
     if len(operands) != 2 or operands.count(total) != 1:
         return None
@@ -93,7 +93,7 @@ def _number(value: e.Value) -> float | None:
 
 
 def finish_words(finish: LineFinish | None, words: e.Value, zero: int, element: str) -> list[e.Index]:
-    """The words; without a bias they say that it is the number at position `zero` of `words`, for all channels."""
+    """The parameters; without a bias they refer to the zero at index `zero` of `words`, for all channels."""
     if finish is None or finish.bias is None:
         start = memref.extract_aligned_pointer_as_index(words)
         at: list[e.Index] = [e.add(start, zero * 8), 0]
@@ -111,7 +111,7 @@ def _bits(number: float, element: str) -> int:
 
 @dataclass(frozen=True)
 class Finisher:
-    """The words, read from memory, on sums of type `element`."""
+    """The parameters, loaded from memory, for accumulators of type `element`."""
 
     bias: e.Value
     low: e.Value
@@ -125,7 +125,7 @@ class Finisher:
         return cls(memref_at(start, element, [stride]), low, high)
 
     def apply(self, total: e.Value, channel: e.Index) -> e.Value:
-        """The sums of a channel, a scalar or a vector, with its bias, between the bounds."""
+        """Add the bias of a channel to a scalar or vector, and clamp it to the bounds."""
         numbers = e.load(self.bias, channel), self.low, self.high
         if e.is_vector(total.type):
             lanes = ir.VectorType(total.type).shape[0]

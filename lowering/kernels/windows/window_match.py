@@ -1,4 +1,4 @@
-"""Which linalg operations on memrefs are convolutions and poolings that have a kernel, which reads windows."""
+"""Match linalg operations on memrefs as convolutions and poolings that have a kernel over windows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from relax_mlir.lowering.kernels.windows.window_words import MOST_AXES, Kind, Wi
 from relax_mlir.mlir import ir
 
 _APART = (*PURE, "linalg.fill", "memref.alloc")
-"""What may stand between a copy and what reads it, by the beginning of names.
+"""Name prefixes of operations that may be between a copy and its reader.
 
-None writes to what is copied: a fill is that of the result.
+None writes to the copied buffer: a fill is that of the result.
 """
 _POOLINGS = {"arith.maximumf": Kind.MAX, "arith.addf": Kind.SUM}
 
 _Term = tuple[int, int]
-"""A loop, and by what it is multiplied."""
+"""A loop, and its factor."""
 
 
 def match_windows(
@@ -35,11 +35,11 @@ def match_windows(
     kernel: GemmKernel,
     pooling: Kind | None = None,
 ) -> Contraction | None:
-    """What an operation does with windows of its first operand; None if there is no kernel for it.
+    """Match an operation on windows of its first operand; None if there is no kernel for it.
 
-    That is a sum of products with `weight`, unless `pooling` says something else; of that `weight` has the sizes alone.
+    It sums products with `weight`, unless it is a `pooling`, for which `weight` only has the sizes of a window.
 
-    Taken are results whose last dimensions are the spatial ones, next to each other in memory, and weights whose last
+    Accepted are results whose last dimensions are the spatial ones, contiguous in memory, and weights whose last
     dimensions are the channels that are summed over, if there are any, then the taps.
     """
     terms = [terms_of(expression) for expression in data_map.results]
@@ -65,7 +65,7 @@ def match_windows(
         copy = None
     sizes = dict(zip(weight.axes, ir.MemRefType(weight.buffer.type).shape, strict=True))
     if roles.kind is Kind.MAX and copy is None and lie_apart(data_map, sizes):
-        return None  # which loops do as fast, without copies
+        return None  # for which loops without copies are as fast
     data = copy.source if copy else operation.operands[0]
     if copy:
         spatial = [replace(x, before=copy.before[x.axis]) for x in spatial]
@@ -77,7 +77,7 @@ def match_windows(
 
 @dataclass(frozen=True)
 class _Roles:
-    """What is computed, the data's axis of channels, the loop over rows of A, and those that are summed over."""
+    """The kind of operation, the channel axis of the data, the loop over rows of A, and the reduction loops."""
 
     kind: Kind
     channel: int
@@ -93,7 +93,7 @@ def _roles(
     kernel: GemmKernel,
     pooling: Kind | None,
 ) -> _Roles | None:
-    """What the loops do that move the data by themselves (`loops`, by its axes); None if no kernel does that."""
+    """Assign roles to the loops that alone index an axis of the data (`loops`, by axis); None if no kernel fits."""
     shared = [axis for axis, loop in loops.items() if loop in weight.dims]
     summed = [axis for axis in shared if loops[axis] not in out.dims]
     rows = [loop for loop in out.dims if loop in weight.dims and loop not in loops.values()]
@@ -103,7 +103,7 @@ def _roles(
     elif summed or rows or not computes(pooling or Kind.DEPTHWISE, kernel):
         return None
     else:
-        # Channels one by one: those of the weight, or, of a pooling, the axis before the spatial ones.
+        # Channel by channel: the channels of the weight, or, for pooling, the axis before the spatial ones.
         own = [
             axis for axis in ([spatial[0].axis - 1] if pooling and not shared else shared) if axis in loops
         ]
@@ -115,9 +115,9 @@ def _roles(
 
 @dataclass(frozen=True)
 class _Copy:
-    """How a buffer is a copy of another one, the `source`, with a constant around it.
+    """A buffer that is a padded copy of another one, the `source`.
 
-    `before`: how many elements stand before each dimension; `operations`: what makes the buffer, users first.
+    `before`: the elements before each dimension; `operations`: the ops that build the buffer, users first.
     """
 
     source: ir.Value
@@ -126,7 +126,7 @@ class _Copy:
 
 
 def copied_into(operation: ir.Operation, value: float) -> _Copy | None:
-    """How the first operand of an operation is a copy into a constant, made for that operation alone; else None."""
+    """Match the first operand as a copy padded with a constant, built for that operation alone; else None."""
     buffer = operation.operands[0]
     made = defining_op(buffer)
     if made is None or made.name != "memref.alloc":
@@ -154,7 +154,7 @@ def copied_into(operation: ir.Operation, value: float) -> _Copy | None:
 
 
 def _is_right_before(operation: ir.Operation, fill: ir.Operation, copy: ir.Operation) -> bool:
-    """Whether the fill, then the copy stand before the operation, and nothing but fills after them touches memory."""
+    """True if the fill, the copy and the operation are in this order, and nothing after the copy writes its source."""
     siblings = [op.operation for op in operation.block.operations]
     if not all(op.block == operation.block for op in (fill, copy)):
         return False
@@ -166,9 +166,9 @@ def _is_right_before(operation: ir.Operation, fill: ir.Operation, copy: ir.Opera
 
 
 def match_pooling(operation: ir.Operation, maps: Sequence[ir.AffineMap]) -> Contraction | None:
-    """The sum or the greatest element of each window that an operation computes; None if there is no kernel for it.
+    """Match a sum or maximum of each window; None if there is no kernel for it.
 
-    Its second operand, of which it reads nothing, has the sizes of a window.
+    The second operand is not read; it only has the sizes of a window.
     """
     data, window, out = operation.operands
     body = entry_block(operation)
@@ -193,7 +193,7 @@ def match_pooling(operation: ir.Operation, maps: Sequence[ir.AffineMap]) -> Cont
 
 
 def lie_apart(data_map: ir.AffineMap, sizes: Mapping[int | None, int]) -> bool:
-    """Whether windows have no elements in common; `sizes`: those of loops over taps, negative if unknown."""
+    """True if windows do not overlap; `sizes`: those of loops over taps, negative if unknown."""
     for terms in (terms_of(expression) for expression in data_map.results):
         taps = [(sizes[loop], factor) for loop, factor in terms if loop in sizes]
         steps = [factor for loop, factor in terms if loop not in sizes]
@@ -203,7 +203,7 @@ def lie_apart(data_map: ir.AffineMap, sizes: Mapping[int | None, int]) -> bool:
 
 
 def _window_axis(axis: int, terms: list[_Term], out: Operand) -> WindowAxis | None:
-    """The spatial dimension that a sum of two loops is: one of the result, and one that is summed over."""
+    """The spatial dimension of a sum of two loops: one of the result, and a reduction; None for other sums."""
     (window, step), (tap, dilation) = sorted(terms, key=lambda term: term[0] not in out.dims)
     if window not in out.dims or tap in out.dims or step < 1 or dilation < 1:
         return None
@@ -211,14 +211,14 @@ def _window_axis(axis: int, terms: list[_Term], out: Operand) -> WindowAxis | No
 
 
 def _ends_with(operand: Operand, dims: Dims) -> bool:
-    """Whether the last axes of an operand follow these loops, and lie in memory as one."""
+    """True if the last axes of an operand follow these loops, and are contiguous."""
     if operand.axes[-len(dims) :] != dims or not operand.unit_inner:
         return False
     return all(operand.joins(left, right) for left, right in pairwise(dims))
 
 
 def terms_of(expression: ir.AffineExpr) -> list[_Term]:
-    """The loops that are added up, each with its factor; nothing for any other expression."""
+    """The loops in a sum, each with its factor; empty for any other expression."""
     if isinstance(expression, ir.AffineAddExpr):
         left, right = terms_of(expression.lhs), terms_of(expression.rhs)
         return [*left, *right] if left and right else []

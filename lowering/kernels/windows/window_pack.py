@@ -1,4 +1,4 @@
-"""Packing of the windows of a convolution, in the order in which the register tile reads them (see `window_words`)."""
+"""Packing of convolution windows, in the order in which the micro-kernel reads them (see `window_words`)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from relax_mlir.lowering.kernels.windows.window_words import AxisWords, Kind, Wi
 from relax_mlir.mlir import arith, ir
 
 _LONGEST = 1 << 30
-"""Rows of the data that are longer are read element by element: lanes count in 32 bits."""
+"""Longer rows of the data are read element by element: positions of lanes have 32 bits."""
 
 
 _Read = Callable[[e.Value, e.Value], None]
-"""Gets the memory from a tap of a channel on, and the place to which its elements go."""
+"""A function that gets the memory from a tap of a channel on, and the offset to which its elements go."""
 _ForTap = Callable[[e.Value, e.Value], _Read]
-"""Gets where a tap is along a line of the data, and where the line ends: at 0, if all of it is outside."""
+"""A function that gets the position of a tap along an image row, and the end of the row: 0 if all of it is outside."""
 
 
 @dataclass(frozen=True)
 class WindowPacking(Packing):
-    """Packs blocks of A as the product of two matrices does, and windows as blocks of B."""
+    """Packs blocks of A as a GEMM does, and windows as blocks of B."""
 
     @property
     def groups(self) -> Groups:
@@ -41,7 +41,7 @@ class WindowPacking(Packing):
         return words_type()
 
     def emit_b(self) -> None:
-        """Emit `b`; arguments as those of the base class, with the words in the place of B."""
+        """Emit `b`; arguments as those of the base class, with the parameter block instead of B."""
         size, flat = ir.IndexType.get(), e.flat_memref(self.element)
         arguments = [words_type(), size, size, size, size, flat, size, size]
         with e.function(self.block, self.b, arguments, group=self.groups.plain_b) as values:
@@ -60,7 +60,7 @@ class WindowPacking(Packing):
 class _Taps:
     """Some rows of the matrix: row k is tap ``k % taps`` of channel ``k // taps``.
 
-    `first` and `last`: the channel of the first row, and of that behind the last, and which of its taps they are.
+    `first` and `last`: the channel and the tap of the first row, and of the row after the last one.
     """
 
     taps: e.Index
@@ -70,7 +70,7 @@ class _Taps:
 
     @classmethod
     def of(cls, source: WindowWords, row: e.Index, rows: e.Index) -> _Taps:
-        """Those of `rows` rows from `row` on."""
+        """The taps of `rows` rows from `row`."""
         taps: e.Index = 1
         for axis in source.axes:
             taps = e.mul(taps, axis.taps)
@@ -82,7 +82,7 @@ class _Taps:
         return cls(taps, row, place(row), place(e.add(row, rows)))
 
     def channels(self, tap: e.Index) -> tuple[e.Index, e.Index]:
-        """The first channel of which a row is this tap, and the one behind the last."""
+        """The first channel with a row for this tap, and the channel after the last one."""
         bounds = [
             e.add(channel, e.select(e.compare("lt", tap, at), 1, 0))
             for channel, at in (self.first, self.last)
@@ -92,7 +92,7 @@ class _Taps:
 
 @dataclass(frozen=True)
 class _Panel:
-    """The windows of a panel, from the place `to` of the packed memory on, for the rows of `range`."""
+    """Packs the windows of a panel to the offset `to` of the packed memory, for the rows of `range`."""
 
     packing: WindowPacking
     source: WindowWords
@@ -105,7 +105,7 @@ class _Panel:
         return self.packing.tiling.lanes
 
     def emit(self, first: e.Index, count: e.Index) -> None:
-        """Pack `count` windows from number `first` on: those of one line of the result after the other."""
+        """Pack `count` windows from index `first`: one row of the result after the other."""
         _, high, wide = self.source.axes
         last = e.add(first, count)
         lines = e.div(first, wide.windows), e.add(e.div(e.sub(last, 1), wide.windows), 1)
@@ -120,7 +120,7 @@ class _Panel:
                 return _Place.of(self.source, (deep_number, high_number, e.sub(p, start)))
 
             def pieces(step: int) -> None:
-                """Vectors of neighbours; `step`: that of windows."""
+                """Pack vectors of neighbouring windows; `step`: the stride of windows."""
                 with e.loop(begin, end, self.lanes) as p:
                     at, to = place(p), e.add(self.to, e.sub(p, first))
                     number = e.minimum(e.sub(end, p), self.lanes)
@@ -146,7 +146,7 @@ class _Panel:
             e.branch(near, neighbours, elements)
 
     def _over_taps(self, at: _Place, to: e.Index, do: _ForTap) -> None:
-        """Loops over taps, and over channels inside of them."""
+        """Loop over taps, and over channels inside of them."""
         (deep, high, wide), item = self.source.axes, item_bytes(self.packing.source)
         start, columns = at.address(self.packing.source), self.packing.tiling.columns
         steps = [e.mul(self.source.channel_stride, item), e.mul(self.range.taps, columns)]
@@ -201,14 +201,14 @@ class _Panel:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a window begins: along each dimension, and in memory."""
+    """The start of a window: along each dimension, and in memory."""
 
     source: WindowWords
     firsts: list[e.Index]
 
     @classmethod
     def of(cls, source: WindowWords, numbers: tuple[e.Index, ...]) -> _Place:
-        """Of the window with these numbers along the dimensions."""
+        """The start of the window with these indices along the dimensions."""
         axes: list[AxisWords] = list(source.axes)
         return cls(source, [axis.first(number) for axis, number in zip(axes, numbers, strict=True)])
 
@@ -220,7 +220,7 @@ class _Place:
 
 
 def _below(x: e.Value, more: int, end: e.Value, lanes: int) -> e.Value:
-    """Which of the elements ``x + more`` and those behind it are inside of ``[0, end)``."""
+    """The mask of the positions ``x + more`` and following that are in ``[0, end)``."""
     i32 = ir.IntegerType.get_signless(32)
     numbers = np.arange(more, more + lanes, dtype=np.int32)
     offsets = ir.DenseElementsAttr.get(numbers, type=e.vector_type(lanes, i32))

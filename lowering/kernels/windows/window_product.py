@@ -1,8 +1,8 @@
-"""Convolutions as products of matrices: C = A B or C += A B, where A has the kernels as rows, and B the windows.
+"""Convolutions as GEMMs: C = A B or C += A B, where the rows of A are the filters, and the columns of B the windows.
 
-B is packed from the data by blocks, as the register tiles need it (`window_pack`), and nothing else is copied.
+B is packed from the data by blocks, as the micro-kernels need it (`window_pack`), and nothing else is copied.
 After Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018, and
-Dukhan, "The Indirect Convolution Algorithm", 2019, where the windows are read by way of tables, too.
+Dukhan, "The Indirect Convolution Algorithm", 2019, where windows are read through tables, too.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from relax_mlir.target import Target
 
 
 def reads_windows(kernel: GemmKernel) -> bool:
-    """Whether there is a generator for windows of these types: results are sums, and bf16 is multiplied by pairs."""
+    """True if there is a generator for windows of these types: neither for rounded results, nor for bf16 pairs."""
     return kernel.supported and kernel.result == kernel.accumulator and kernel.operand != "bf16"
 
 
 def emit_gemm_windows(block: e.Block, kernel: GemmKernel, target: Target) -> str:
-    """Emit the product with windows at the end of a module's body; gives the name of the entry.
+    """Emit the GEMM over windows at the end of a module's body; return the name of the entry.
 
-    Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, the words of the windows, C: memref<?x?xU, strided<[?, 1],
-    offset: ?>>, accumulate: i1)``; the sizes are those of A and C. `finished` names the entry that takes an epilogue
-    besides.
+    Entry: ``(A: memref<?x?xT, strided<[?, ?], offset: ?>>, parameter block of the windows, C: memref<?x?xU, strided<[?,
+    1], offset: ?>>, accumulate: i1)``; the sizes are those of A and C. `finished` names the entry that also takes an
+    epilogue.
     """
     name = Kind.PRODUCT.entry(kernel.name)
     if e.is_defined(block, name):

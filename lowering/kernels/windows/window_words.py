@@ -1,7 +1,7 @@
-"""The windows of a convolution as a matrix B: in row k and column p it has what tap k of window p sees.
+"""The windows of a convolution as a matrix B: row k, column p is the element that tap k of window p reads.
 
-The matrix is in no memory: what packs it (`window_pack`) reads the data by a few numbers, the words. Zeros around the
-data are in no memory either.
+The matrix is not materialised: packing (`window_pack`) reads the data through a parameter block of some integers. Zero
+padding is not materialised either.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from relax_mlir.lowering.kernels.windows.line_finish import LineFinish, finish_w
 from relax_mlir.mlir import ir, memref
 
 MOST_AXES = 3
-"""Spatial dimensions that the words have room for; those that a convolution lacks have size 1."""
+"""Spatial dimensions in the parameter block; those that a convolution lacks have size 1."""
 WORDS_PER_AXIS = 7
 HEAD = 2
-"""Words before those of the spatial dimensions: the address of the data, and how far channels are apart."""
+"""Parameters before those of the spatial dimensions: the address of the data, and the channel stride."""
 FINISH = HEAD + MOST_AXES * WORDS_PER_AXIS
-"""Where the words begin that say what is done to sums at the registers (see `line_finish`)."""
+"""Index of the parameters of the epilogue in registers (see `line_finish`)."""
 ZERO = FINISH + FINISH_WORDS
-"""A word whose bits are all 0."""
+"""Index of a parameter whose bits are all 0."""
 WORDS = ZERO + 1
 
 
 class Kind(Enum):
-    """What is computed of windows, by the end of the name of its kernel.
+    """The operation on windows; its value is the suffix of the kernel's name.
 
-    All but products of matrices go over the windows of each channel by itself.
+    All but GEMMs go over the windows of each channel separately.
     """
 
     PRODUCT = "windows"
     DEPTHWISE = "depthwise"
-    """The product of each row of A and the windows of its own channel."""
+    """Each row of A times the windows of its channel."""
     SUM = "sums_of_windows"
     MAX = "max_of_windows"
-    """Of these A says how many taps there are, and nothing else."""
+    """For sums and maxima, A only gives the number of taps."""
 
     @property
     def by_channel(self) -> bool:
-        """Whether each row of the result is of the windows of one channel."""
+        """True if each row of the result belongs to the windows of one channel."""
         return self is not Kind.PRODUCT
 
     @property
     def neutral(self) -> float:
-        """What stands around the data, and changes no result."""
+        """The padding element that changes no result."""
         return -math.inf if self is Kind.MAX else 0.0
 
     def entry(self, kernel: str) -> str:
-        """The name of its kernel, from that of the product of two matrices."""
+        """The name of the kernel, from that of the GEMM."""
         return f"{kernel}.{self.value}"
 
 
@@ -61,7 +61,7 @@ class Kind(Enum):
 class WindowAxis:
     """A spatial dimension: the axis of the data, the loops over windows and over taps, and their steps in the data.
 
-    `before`: how many zeros are in front of the data.
+    `before`: zeros before the data.
     """
 
     axis: int
@@ -74,15 +74,15 @@ class WindowAxis:
 
 @dataclass(frozen=True)
 class Windows:
-    """How a convolution reads its data: the axis of the channels, and the spatial ones."""
+    """The access to the data of a convolution: the channel axis, and the spatial ones."""
 
     channel: int
     spatial: tuple[WindowAxis, ...]
     kind: Kind = Kind.PRODUCT
     replaced: tuple[ir.Operation, ...] = ()
-    """What would copy the data into neutral elements, and is not needed, users first."""
+    """The ops that pad the data, which are not needed; users first."""
     finish: LineFinish | None = None
-    """What is done to the sums of a depthwise convolution at the registers."""
+    """The epilogue of a depthwise convolution in registers."""
 
     def write(
         self,
@@ -92,9 +92,9 @@ class Windows:
         extent: Mapping[int | None, e.Index],
         element: str,
     ) -> e.Value:
-        """Fill the words in for the data from `offset` on; gives the argument for a kernel.
+        """Write the parameter block for the data from `offset`; return the kernel argument.
 
-        `extent`: the numbers of windows and of taps along each loop; `element`: the type of sums.
+        `extent`: the number of windows and of taps along each loop; `element`: the accumulator type.
         """
         values: list[e.Index] = [address(data, offset), data.strides[self.channel]]
         values += [1, 0, 1, 1, 0, 1, 1] * (MOST_AXES - len(self.spatial))
@@ -109,18 +109,18 @@ class Windows:
 
 
 def words_type() -> e.Type:
-    """The type of the words as an argument."""
+    """The type of the parameter block as an argument."""
     return e.flat_memref(ir.IndexType.get())
 
 
 def reserve_words() -> e.Value:
-    """Stack memory for the words (to be reserved outside of loops)."""
+    """Allocate the parameter block on the stack (outside of loops)."""
     return memref.alloca(ir.MemRefType.get([WORDS], ir.IndexType.get()), [], [])
 
 
 @dataclass(frozen=True)
 class AxisWords:
-    """The words of a spatial dimension: of the data its size and how far elements are apart, then the windows'."""
+    """The parameters of a spatial dimension: size and stride of the data, then those of the windows."""
 
     size: e.Value
     stride: e.Value
@@ -131,13 +131,13 @@ class AxisWords:
     taps: e.Value
 
     def first(self, window: e.Index) -> e.Index:
-        """Where a window begins; before the data it is a negative number, which as an unsigned one is large."""
+        """The first position of a window; before the data it is negative, and large as an unsigned integer."""
         return e.sub(e.mul(window, self.step), self.before)
 
 
 @dataclass(frozen=True)
 class WindowWords:
-    """The words, read from memory; the last of `axes` is that of neighbours."""
+    """The parameter block, loaded from memory; the last of `axes` is the innermost one."""
 
     start: e.Value
     channel_stride: e.Value
@@ -145,7 +145,7 @@ class WindowWords:
 
     @classmethod
     def read(cls, words: e.Value) -> WindowWords:
-        """Those that `Windows.write` wrote."""
+        """Load the parameters that `Windows.write` has written."""
         start, channel, *rest = (e.load(words, position) for position in range(FINISH))
         groups = [rest[i : i + WORDS_PER_AXIS] for i in range(0, len(rest), WORDS_PER_AXIS)]
         return cls(start, channel, [AxisWords(*group) for group in groups])
