@@ -1,4 +1,4 @@
-"""Loops of prim funcs with a kind: which there are, how they are bounded, and notes of what became of them."""
+"""Annotated loops of prim funcs: queries, constant bounds, and notes on loops that run serially."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from relax_mlir.transform import Pass, PassContext, Sequential
 
 PARALLEL, VECTORIZED, UNROLL = "parallel", "vectorized", "unroll"
 INDEPENDENT = "relax.independent"
-"""On a loop: its iterations are proved independent, which is harder to see when loops in it are on vectors."""
+"""Attribute of a loop with provably independent iterations; vectorised inner loops make the proof harder."""
 NOTE = "relax.loop_note"
-"""On a loop with a kind: why it runs serially."""
+"""Attribute of a loop that runs serially in spite of its annotation: the reason."""
 
 
 def kind_of(loop: ir.Operation) -> str | None:
-    """The kind of a loop; None: serial, or no loop."""
+    """The annotation of a loop; None for serial loops and other ops."""
     kind = loop.attributes.get(LOOP_KIND)
     return kind.value if loop.name == "scf.for" and isinstance(kind, ir.StringAttr) else None
 
 
 def loops_of_kind(root: ir.Operation, *kinds: str) -> list[ir.Operation]:
-    """The loops of some kinds in `root`, inner ones before those around them."""
+    """The loops in `root` with one of these annotations, inner loops before outer ones."""
     loops = ops_of(root, "scf.for", order=ir.WalkOrder.POST_ORDER)
     return [loop for loop in loops if kind_of(loop) in kinds]
 
 
 def annotated_functions(module: ir.Module, *kinds: str) -> list[func.FuncOp]:
-    """The prim funcs that have loops of some kinds, of any if none is given."""
+    """The prim funcs with loops that have one of these annotations, or any if none is given."""
     wanted = kinds or (PARALLEL, VECTORIZED, UNROLL)
     tops = [
         op
@@ -44,7 +44,7 @@ def _has_loops(function: ir.Operation, kinds: Sequence[str]) -> bool:
 
 
 class WhereAnnotated(Sequential):
-    """Passes about kinds of loops: modules without such loops are looked through once, and not at all by the passes."""
+    """Passes on annotated loops, which are skipped together if a module has no such loop."""
 
     def __init__(self, passes: Sequence[Pass], name: str, opt_level: int = 0) -> None:
         super().__init__(passes, opt_level, name)
@@ -60,12 +60,12 @@ def body_of(loop: ir.Operation) -> list[ir.Operation]:
 
 
 def variable_of(loop: ir.Operation) -> ir.Value:
-    """The variable of a loop."""
+    """The induction variable of a loop."""
     return entry_block(loop).arguments[0]
 
 
 def is_inside(value: ir.Value, loop: ir.Operation) -> bool:
-    """Whether a value is defined in a loop."""
+    """True if a value is defined in a loop."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         around = owner.owner.operation
@@ -74,7 +74,7 @@ def is_inside(value: ir.Value, loop: ir.Operation) -> bool:
 
 
 def constant_of(value: ir.Value) -> int | None:
-    """The number that an ``index`` is, if it is a constant."""
+    """The value of an ``index`` constant; None for other values."""
     op = defining_op(value)
     if op is None or op.name != "arith.constant":
         return None
@@ -83,7 +83,7 @@ def constant_of(value: ir.Value) -> int | None:
 
 
 def trip_count(loop: ir.Operation) -> int | None:
-    """How many iterations a loop has, if that is constant."""
+    """The number of iterations of a loop if it is constant; else None."""
     begin, end, step = (constant_of(operand) for operand in list(loop.operands)[:3])
     if begin is None or end is None or step is None or step < 1:
         return None
@@ -91,12 +91,12 @@ def trip_count(loop: ir.Operation) -> int | None:
 
 
 def least_bound(value: ir.Value) -> int | None:
-    """A constant that a value does not fall below."""
+    """A constant lower bound of a value; None if none is known."""
     return _bound(value, greatest=False)
 
 
 def most_bound(value: ir.Value) -> int | None:
-    """A constant that a value does not exceed."""
+    """A constant upper bound of a value; None if none is known."""
     return _bound(value, greatest=True)
 
 
@@ -120,7 +120,7 @@ def _bound(value: ir.Value, *, greatest: bool) -> int | None:
 
 
 def _bound_of_extreme(op: ir.Operation, greatest: bool) -> int | None:
-    """Of a minimum or maximum, for which one of both sides may be enough."""
+    """Bound a minimum or maximum, for which one bounded operand may be enough."""
     sides = [_bound(operand, greatest=greatest) for operand in op.operands]
     known = [side for side in sides if side is not None]
     one_is_enough = greatest == (op.name == "arith.minsi")
@@ -137,7 +137,7 @@ def _bound_of_sum(op: ir.Operation, greatest: bool) -> int | None:
 
 
 def _bound_of_multiple(op: ir.Operation, greatest: bool) -> int | None:
-    """Of a product with a constant, or a quotient of what is not negative by one."""
+    """Bound a non-negative value that is multiplied or divided by a positive constant."""
     factor, value = constant_of(op.operands[1]), _bound(op.operands[0], greatest=greatest)
     least = _bound(op.operands[0], greatest=False)
     if factor is None or factor < 1 or value is None or least is None or least < 0:
@@ -158,14 +158,14 @@ _BOUNDS: dict[str, Callable[[ir.Operation, bool], int | None]] = {
 
 
 def note(loop: ir.Operation, reason: str) -> None:
-    """Say at a loop why it runs serially; it has no kind any more."""
+    """Note at a loop why it runs serially, and remove its annotation."""
     with loop.context:
         loop.attributes[NOTE] = ir.StringAttr.get(f"{kind_of(loop)}: {reason}")
         del loop.attributes[LOOP_KIND]
 
 
 def clone_ops(ops: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]) -> None:
-    """Copies of ops at the insertion point; `known`: what they use in the place of some values, and what theirs are."""
+    """Clone ops at the insertion point; `known` maps values to their replacements, and gets the results of the ops."""
     for op in ops:
         copy = op.clone()
         for inner in ops_of(copy):

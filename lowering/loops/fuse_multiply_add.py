@@ -1,4 +1,4 @@
-"""Sums of products in memory may be fused, as in the project's other generated loops that reduce."""
+"""Contraction of sums of products in memory to fused multiply-adds, as in the other generated reduction loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CONTRACT = "#arith.fastmath<contract>"
 
 
 def contract_sums(loop: ir.Operation) -> None:
-    """Let ``X[i] = X[i] + a * b`` in a loop be a fused multiply-add."""
+    """Allow ``X[i] = X[i] + a * b`` in a loop to become a fused multiply-add."""
     for store in ops_of(loop, "memref.store"):
         value, buffer, *indices = store.operands
         total = defining_op(value)

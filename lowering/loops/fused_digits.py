@@ -1,4 +1,4 @@
-"""Quotients and remainders of the variable of a fused loop: the digits of a number."""
+"""Delinearised indices of a fused loop: quotients and remainders of its induction variable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.symbolic.division import exact_quotient
 
 @dataclass(frozen=True)
 class Digit:
-    """``value // by % below``; without `below` the quotient alone."""
+    """One index of a delinearised value: ``value // by % below``; without `below` only the quotient."""
 
     value: ir.Value
     by: Dim
@@ -22,9 +22,9 @@ class Digit:
 
 
 def digit_of(index: ir.Value, ranges: Ranges, sure: bool = False) -> Digit | None:
-    """The digit that an index is, of the number that it is computed from; of itself if it is no quotient.
+    """The digit that an index is; a value that is no quotient or remainder is its own digit. None if a size is unknown.
 
-    `sure`: nothing is divided by 0 (which gives 0, whatever the number).
+    `sure`: require that no divisor is 0 (a division by 0 gives 0, whatever the value).
     """
     quotient, remainder = quotient_of(index), remainder_of(index)
     found = quotient or remainder
@@ -42,7 +42,7 @@ def digit_of(index: ir.Value, ranges: Ranges, sure: bool = False) -> Digit | Non
 
 
 def joined(left: Digit | None, right: Digit | None) -> Digit | None:
-    """Two digits side by side as one; None if there are others between them, or they are of different numbers."""
+    """Merge two adjacent digits; None if there are others between them, or they are of different values."""
     if left is None or right is None or right.below is None or left.value != right.value:
         return None
     if not prove_equal(left.by, right.by * right.below):
@@ -51,7 +51,7 @@ def joined(left: Digit | None, right: Digit | None) -> Digit | None:
 
 
 def number_of_digits(digits: Iterable[Digit]) -> ir.Value | None:
-    """The number that some digits tell, in whatever order they are given; None if they tell none."""
+    """The value that is delinearised to some of the digits, in any order; None if there is none."""
     given = list(digits)
     for last in given:
         total: Digit | None = last if last.by == 1 else None
@@ -63,7 +63,7 @@ def number_of_digits(digits: Iterable[Digit]) -> ir.Value | None:
 
 
 def _quotient(total: Dim, by: Dim) -> Dim | None:
-    """``total / by``, if that is exact."""
+    """``total / by`` if that is exact; else None."""
     if isinstance(total, int) or isinstance(by, int):
         exact = isinstance(total, int) and isinstance(by, int) and by > 0 and total % by == 0
         return total // by if exact else None

@@ -1,9 +1,9 @@
-"""Whether the iterations of a loop are independent: none touches memory that another one stores into.
+"""Proofs that the iterations of a loop are independent: none accesses memory that another one stores to.
 
-Parameters of a prim func are different memory. Entry points see to it that arrays which are written overlap no others
-(what is only read is copied where it does, see `emit_ffi_wrappers`); `call_tir` gives destinations of their own, and
+Parameters of a prim func do not alias. Entry points make sure that arrays which are written overlap no others (a
+read-only array that overlaps one is copied, see `emit_ffi_wrappers`); `call_tir` allocates separate destinations, and
 `call_tir_inplace` copies what is used twice. Where a prim func calls another one with one buffer for two parameters,
-the callee's parameters may be the same memory (`Aliases`).
+the callee's parameters may alias (`Aliases`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from relax_mlir.lowering.shapes.index_ranges import Ranges
 from relax_mlir.mlir import func, ir
 
 SAME_INDICES = ("memref.cast", "builtin.unrealized_conversion_cast")
-"""Views whose elements have the indices of those of the buffer."""
+"""Views that do not change the indices of elements."""
 VIEWS = (
     *SAME_INDICES,
     "memref.subview",
@@ -47,7 +47,7 @@ _STORES = frozenset({"memref.store", "vector.store", "vector.maskedstore"})
 
 @dataclass(frozen=True)
 class Access:
-    """An op that reads or writes elements of a buffer: `lanes` of them, side by side along the last dimension."""
+    """An op that reads or writes elements of a buffer: `lanes` consecutive ones along the last dimension."""
 
     op: ir.Operation
     buffer: ir.Value
@@ -57,7 +57,7 @@ class Access:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Access | None:
-        """The access that an op is; None for other ops."""
+        """The access of an op; None for ops without one."""
         at = _BUFFER_AT.get(op.name)
         if at is None:
             return None
@@ -69,7 +69,7 @@ class Access:
 
 
 def root_of(buffer: ir.Value) -> tuple[ir.Value, bool]:
-    """The buffer that a view shows, and whether an index means the same in both."""
+    """The root buffer of a view, and True if both have the same indices."""
     same, op = True, defining_op(buffer)
     while op is not None and op.name in VIEWS and isinstance(op.operands[0].type, ir.MemRefType):
         same = same and op.name in SAME_INDICES
@@ -79,7 +79,7 @@ def root_of(buffer: ir.Value) -> tuple[ir.Value, bool]:
 
 
 def seen_as(buffer: ir.Value) -> ir.Value:
-    """A buffer without the views that change no index."""
+    """Strip the views that do not change indices from a buffer."""
     op = defining_op(buffer)
     while op is not None and op.name in SAME_INDICES and isinstance(op.operands[0].type, ir.MemRefType):
         buffer = op.operands[0]
@@ -89,14 +89,14 @@ def seen_as(buffer: ir.Value) -> ir.Value:
 
 @dataclass
 class Aliases:
-    """Which parameters of the prim funcs of a module may be the same memory."""
+    """The prim funcs of a module whose parameters may alias."""
 
     module: ir.Module
     _sites: dict[str, list[ir.Operation]] | None = None
     _known: dict[str, bool] = field(default_factory=dict)
 
     def may_share(self, function: ir.Operation) -> bool:
-        """Whether two parameters of a prim func may be the same memory."""
+        """True if two parameters of a prim func may alias."""
         name = ir.StringAttr(function.attributes["sym_name"]).value
         if name not in self._known:
             self._known[name] = False
@@ -122,14 +122,14 @@ class Aliases:
 
 @dataclass
 class Independence:
-    """Questions about the loops of one prim func."""
+    """Dependence analysis of the loops of one prim func."""
 
     function: func.FuncOp
     aliases: Aliases
     forms: Forms = field(default_factory=Forms)
 
     def obstacle(self, loop: ir.Operation) -> str | None:
-        """Why iterations of a loop may depend on each other; None: they do not."""
+        """The reason why iterations of a loop may depend on each other; None if they are independent."""
         step = constant_of(loop.operands[2])
         if step is None or step < 1:
             return "its step is not constant"
@@ -149,7 +149,7 @@ class Independence:
         return None
 
     def _joined(self, accesses: dict[ir.Value, list[Access]]) -> dict[ir.Value, list[Access]]:
-        """Accesses of the parameters as those of one buffer."""
+        """Treat the accesses of all parameters as accesses of one buffer."""
         found: dict[ir.Value, list[Access]] = {}
         first = next((root for root in accesses if defining_op(root) is None), None)
         for root, some in accesses.items():
@@ -158,7 +158,7 @@ class Independence:
         return found
 
     def _moves_along(self, accesses: Sequence[Access], loop: ir.Operation, step: int) -> bool:
-        """Whether some dimension of a buffer is cut up among the iterations."""
+        """True if iterations access disjoint parts of some dimension of a buffer."""
         if len({seen_as(access.buffer) for access in accesses}) > 1:
             return False
         ranks = {ir.MemRefType(access.buffer.type).rank for access in accesses}
@@ -172,7 +172,7 @@ class Independence:
         )
 
     def _cuts_by_digits(self, accesses: Sequence[Access], loop: ir.Operation, step: int) -> bool:
-        """Whether iterations have tiles of their own, whose places are quotients and remainders of one number."""
+        """True if iterations access separate tiles, whose indices are quotients and remainders of one value."""
         digits = []
         for axis in range(len(accesses[0].indices)):
             digit = self._tile(accesses, loop, axis)
@@ -187,7 +187,7 @@ class Independence:
         return ends is not None and ends[1] - ends[0] < abs(form.terms.get(variable, 0)) * step
 
     def _tile(self, accesses: Sequence[Access], loop: ir.Operation, axis: int) -> Digit | None:
-        """The digit that tells the tile of a dimension in which all accesses are: ``digit * length + place in it``."""
+        """The digit that selects the tile of all accesses in a dimension, ``digit * length + offset``; or None."""
         first: tuple[ir.Value, int, Mapping[ir.Value, int]] | None = None
         lows, highs = [], []
         for access in accesses:
@@ -214,7 +214,7 @@ class Independence:
         return Ranges(self.function)
 
     def _cuts_by_size(self, accesses: Sequence[Access], loop: ir.Operation, axis: int) -> bool:
-        """Whether iterations have parts of their own of a dimension, whose length is a value: ``i * size + j``."""
+        """True if iterations access separate parts of a dimension, of a length that is a value: ``i * size + j``."""
         first: tuple[ir.Value, Mapping[ir.Value, int]] | None = None
         for access in accesses:
             form = self.forms.of(access.indices[axis])
@@ -233,7 +233,7 @@ class Independence:
         return first is not None
 
     def _cuts(self, accesses: Sequence[Access], loop: ir.Operation, step: int, axis: int) -> bool:
-        """Whether iterations have parts of their own of a dimension, each narrower than the way to the next."""
+        """True if iterations access separate parts of a dimension, each narrower than the distance to the next."""
         variable = variable_of(loop)
         lows, highs = [], []
         first: tuple[int, Mapping[ir.Value, int]] | None = None
@@ -262,7 +262,7 @@ class Independence:
 
 
 def _factor(value: ir.Value, loop: ir.Operation) -> ir.Value | None:
-    """The value by which the variable of a loop is multiplied, if that is what a value is."""
+    """The other factor if a value is the loop's induction variable times a loop-invariant value; else None."""
     op = defining_op(value)
     if op is None or op.name != "arith.muli" or variable_of(loop) not in op.operands:
         return None

@@ -1,4 +1,4 @@
-"""Index values as linear forms of other values, with constant factors."""
+"""Index values as linear forms of other values, with constant coefficients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Form:
         return Form({v: f for v, f in terms.items() if f}, self.rest + factor * other.rest)
 
     def range(self) -> tuple[int, int] | None:
-        """Constants between which it lies; None if there are none."""
+        """Constant bounds of the form; None if there are none."""
         low = high = self.rest
         for value, factor in self.terms.items():
             least, most = least_bound(value), most_bound(value)
@@ -38,17 +38,17 @@ class Form:
 
 
 MOST_FORMS = 32
-"""Forms that are tried to find a limit."""
+"""The maximum number of forms that are tried to prove a bound."""
 
 
 @dataclass
 class Forms:
-    """Forms of values, each found once."""
+    """Forms of values, cached."""
 
     known: dict[ir.Value, Form] = field(default_factory=dict)
 
     def of(self, value: ir.Value) -> Form:
-        """The form of an ``index``; itself alone where it is not computed by sums."""
+        """The form of an ``index``; a value that is not computed by sums is its own form."""
         if value not in self.known:
             self.known[value] = self._find(value)
         return self.known[value]
@@ -70,9 +70,10 @@ class Forms:
         return Form({value: 1}, 0)
 
     def is_part_of(self, form: Form, size: ir.Value) -> bool:
-        """Whether it is proved that ``0 <= form < size``, where `size` is not constant.
+        """True if ``0 <= form < size`` is proved, where `size` is not constant.
 
-        What is defined last is replaced first by its limits, which name what is defined before it.
+        The value that is defined last is replaced first by its upper bounds, which use values that are defined before
+        it.
         """
         starts = [least_bound(value) for value in form.terms]
         if (
@@ -100,7 +101,7 @@ class Forms:
         return False
 
     def _limits(self, value: ir.Value) -> list[Form]:
-        """What a value does not exceed."""
+        """Upper bounds of a value."""
         op = defining_op(value)
         if op is not None:
             return [self.of(arm) for arm in op.operands] if op.name == "arith.minsi" else []

@@ -1,4 +1,4 @@
-"""Pass `join-fused-indices`: the quotients and remainders of a fused loop's variable become it again (level V)."""
+"""Pass `join-fused-indices`: replace delinearised indices of a fused loop by its induction variable (level V)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from relax_mlir.transform.native_pipeline import run_native
 
 @dataclass(frozen=True)
 class JoinFusedIndices(ModulePass):
-    """See `A[f // n, f % n]`, where the last dimension of A has length n, as element f of all of A.
+    """Access `A[f // n, f % n]`, where the last dimension of A has length n, as element f of a flattened A.
 
-    So for any number of dimensions side by side. Loops that have been fused and split run along elements side by side
-    then, as other loops do. For prim funcs that have loops with kinds.
+    This applies to any number of adjacent dimensions. Loops that have been fused and split then access contiguous
+    elements, as other loops do. Only prim funcs with annotated loops are rewritten.
     """
 
     name: ClassVar[str] = "join-fused-indices"
@@ -45,7 +45,7 @@ class _Joiner:
     views: dict[tuple[ir.Value, int, int], ir.Value] = field(default_factory=dict)
 
     def join(self, op: ir.Operation) -> None:
-        """Let an access name its buffer's elements by fewer indices, if some are the digits of one number."""
+        """Merge the indices of an access that are delinearised from one value."""
         access = Access.of(op)
         assert access is not None
         buffer, indices = access.buffer, list(access.indices)
@@ -64,7 +64,7 @@ class _Joiner:
         op.erase()
 
     def _stretch(self, buffer: ir.Value, indices: Sequence[ir.Value]) -> tuple[int, int, ir.Value] | None:
-        """The first and the last of some dimensions, and the number whose digits their indices are."""
+        """The first and the last of the dimensions to merge, and their common index; None if there are none."""
         type_ = ir.MemRefType(buffer.type)
         owner = defining_op(buffer)
         if type_.affine_map != ir.AffineMap.get_identity(type_.rank):
@@ -89,7 +89,7 @@ class _Joiner:
         return None
 
     def _view(self, buffer: ir.Value, first: int, last: int) -> ir.Value:
-        """A buffer with some of its dimensions as one; made where it is."""
+        """A buffer with some of its dimensions collapsed; the view is created where the buffer is defined."""
         key = buffer, first, last
         if key in self.views:
             return self.views[key]

@@ -1,8 +1,8 @@
-"""The body of a loop, emitted for several iterations at once: one per lane of its vectors.
+"""The vectorised body of a loop: each lane executes one iteration.
 
-What is the same in all lanes stays scalar, and so does an index that grows from lane to lane by a constant, until
-somebody needs its lanes. Lanes outside of the mask belong to no iteration, or to one that does not come here: they
-touch no memory, but for elements of buffers that nobody else sees, which are stored back as they were.
+Values that are uniform over all lanes stay scalar, and so does an index that grows by a constant from lane to lane,
+until its lanes are needed. Inactive lanes belong to no iteration, or to one that takes another branch. They access no
+memory, except for elements of private buffers, which are stored back unchanged.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Which iterations run at once: `count` from `first` on, those of them in the mask; `some`: it is not empty.
+    """The iterations that run at once: `count` from `first`, under a mask; `some`: the mask is not empty.
 
-    `active`: where the mask is of the first lanes, how many these are.
+    `active`: the number of active lanes, if these are the first ones.
     """
 
     first: Index
@@ -54,20 +54,20 @@ class LaneBody:
     env: dict[Value, Value | Stepped] = field(default_factory=dict)
 
     def emit(self) -> None:
-        """Emit all of the body."""
+        """Emit the whole body."""
         self.env[variable_of(self.plan.loop)] = Stepped(self.lanes.first, 1)
         self._block(entry_block(self.plan.loop))
 
     # Values
 
     def _scalar(self, value: Value) -> Value:
-        """A value that is the same in all lanes."""
+        """A value that is uniform over all lanes, as a scalar."""
         found = self.env.get(value, value)
         assert not isinstance(found, Stepped)
         return found
 
     def _vector(self, value: Value) -> Value:
-        """All lanes of a value."""
+        """All lanes of a value, as a vector."""
         found = self.env.get(value, value)
         if not isinstance(found, Stepped):
             return widen(found, self.lanes.count)
@@ -89,14 +89,14 @@ class LaneBody:
         return isinstance(found, Stepped) or emit.is_vector(found.type)
 
     def _some(self) -> Value:
-        """Whether there is a lane at all, where that is not sure."""
+        """An ``i1``: true if any lane is active."""
         assert self.lanes.mask is not None
         return simd.reduce("or", self.lanes.mask)
 
     # Blocks
 
     def _block(self, block: ir.Block) -> list[Value]:
-        """Emit the ops of a block; gives what it yields, as it is there."""
+        """Emit the ops of a block; return the operands of its terminator, not yet vectorised."""
         for view in list(block.operations)[:-1]:
             with view.operation.location:
                 self._op(view.operation)
@@ -141,7 +141,7 @@ class LaneBody:
         self.env.update(zip(op.results, made.results, strict=True))
 
     def _divisor(self, value: Value) -> Value:
-        """A divisor, and 1 where nobody asked for a quotient: whatever stands there might be 0."""
+        """A divisor, and 1 in inactive lanes, where it might be 0."""
         if self.lanes.mask is None:
             return value
         if emit.is_vector(value.type):
@@ -149,7 +149,7 @@ class LaneBody:
         return value if self.lanes.some else arith.select(self._some(), value, emit.constant(value.type, 1))
 
     def _stepped(self, op: ir.Operation) -> Stepped | None:
-        """The sum or product of indices that grow by a constant from lane to lane, if it is another one."""
+        """The sum, difference or product of stepped indices, if it is stepped as well; else None."""
         if op.name not in ("arith.addi", "arith.subi", "arith.muli"):
             return None
         left, right = (self.env.get(operand, operand) for operand in op.operands)
@@ -186,7 +186,7 @@ class LaneBody:
         self.env.update(zip(op.results, made.results, strict=True))
 
     def _allocate(self, op: ir.Operation) -> None:
-        """A buffer of each lane: the lanes are its last dimension."""
+        """Allocate a buffer for each lane: the lanes are an added last dimension."""
         type_ = ir.MemRefType(op.results[0].type)
         element = ir.IntegerType.get_signless(8) if _is_bool(type_.element_type) else type_.element_type
         wide = ir.MemRefType.get([*type_.shape, self.lanes.count], element)
@@ -216,9 +216,9 @@ class LaneBody:
         self.env[result] = value
 
     def _every(self, access: Access) -> Value | None:
-        """Elements of which each lies a few behind the one before; None where they lie otherwise.
+        """Load elements at a small constant stride; None for other accesses.
 
-        Also where the mask leaves out lanes before others.
+        None also if the mask excludes lanes before active ones.
         """
         *outer, last = access.indices
         found, active = self.env.get(last, last), self.lanes.active
@@ -245,7 +245,7 @@ class LaneBody:
         return self._gathered(buffer, lambda lane: [*(self._lane(i, lane) for i in access.indices), lane])
 
     def _gathered(self, buffer: Value, place: Callable[[int], Sequence[Index]]) -> Value:
-        """Elements, one by one."""
+        """Load elements one by one."""
         elements = []
         for lane in range(self.lanes.count):
             if self.lanes.mask is None:
@@ -289,7 +289,7 @@ class LaneBody:
                 emit.store(simd.lane(value, lane), buffer, *place)
 
     def _unit(self, access: Access) -> list[Index] | None:
-        """The place of the first lane, where the others lie behind it, side by side; else None."""
+        """The indices of the first lane, if the lanes are consecutive elements; else None."""
         *outer, last = access.indices
         found = self.env.get(last, last)
         strides, _ = ir.MemRefType(access.buffer.type).get_strides_and_offset()
@@ -300,7 +300,7 @@ class LaneBody:
         return [*(self._scalar(index) for index in outer), found.first]
 
     def _is_within(self, access: Access) -> bool:
-        """Whether all lanes, those outside of the mask included, lie in a buffer that nobody else sees."""
+        """True if all lanes, inactive ones included, access a private buffer within its bounds."""
         is_private = access.buffer in self.plan.private
         if not is_private and not own_buffer(access, self.plan.loop):
             return False
@@ -320,7 +320,7 @@ class LaneBody:
         return True
 
     def _bytes(self, buffer: Value) -> Value:
-        """A buffer; one of booleans as bytes, since vectors of i1 would be packed bits."""
+        """A buffer, or its bytes if it has booleans, since vectors of i1 would be packed bits."""
         found = self._scalar(buffer)
         type_ = ir.MemRefType(found.type)
         if not _is_bool(type_.element_type):
@@ -349,7 +349,7 @@ class LaneBody:
         self.env.update(zip(op.results, made.results, strict=True))
 
     def _both_branches(self, op: ir.Operation) -> None:
-        """Both branches, each with the lanes that go there."""
+        """Emit both branches, each under the mask of the lanes that take it."""
         condition, mask = self._vector(op.operands[0]), self.lanes.mask
         negated = arith.xori(condition, emit.constant(condition.type, -1))
         given: list[list[Value]] = []
@@ -375,7 +375,7 @@ class LaneBody:
         self.env.update(zip(op.results, made.results, strict=True))
 
     def _given(self, value: Value, result: Value) -> Value:
-        """A value as an op with regions has it for a result."""
+        """A value in the form that an op with regions needs for a result: a vector or a scalar."""
         return self._vector(value) if result in self.plan.varying else self._scalar(value)
 
     def _type(self, result: Value) -> Type:
@@ -387,7 +387,7 @@ def _is_bool(type_: Type) -> bool:
 
 
 def _number(value: Value) -> Index:
-    """A value, or the number that it is."""
+    """The constant of a value, or the value itself."""
     found = constant_of(value)
     return value if found is None else found
 

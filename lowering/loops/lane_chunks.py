@@ -1,4 +1,4 @@
-"""Which iterations of a vectorised loop run at once: as many vectors as there is work for, and what is left over."""
+"""The chunks of iterations of a vectorised loop: whole vectors, and the remainder."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from relax_mlir.mlir import arith, func, ir
 from relax_mlir.target import Target
 
 MAX_BODIES = 4
-"""Copies of a body side by side; more vectors are a loop."""
+"""The maximum number of copies of a body; more vectors are a loop."""
 HEAVY_TOGETHER = 2
-"""Vectors at once of a body with functions or loops, where there are few registers."""
+"""Vectors per chunk of a body with functions or loops, on targets with few registers."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class LaneChunks:
 
     @cached_property
     def wide(self) -> int:
-        """Lanes of the vectors in one body, where there is work for so many."""
+        """Lanes of the vectors in one body, if there are enough iterations."""
         if not all(map(self._is_regular, self.accesses)):
             return self.unit
         few = not self.plan.is_light() and self.target.num_vector_registers < 32
@@ -64,7 +64,7 @@ class LaneChunks:
 
     @cached_property
     def can_mask(self) -> bool:
-        """Whether some of the lanes can be left out at no great cost."""
+        """True if masking lanes is cheap."""
         exempt = (own_buffer(access, self.plan.loop) for access in self.accesses)
         return self.target.has_masks and all(
             self._is_regular(access) and (own or _bits(element_of(access.buffer.type)) in MASKABLE)
@@ -72,12 +72,12 @@ class LaneChunks:
         )
 
     def _is_regular(self, access: Access) -> bool:
-        """Whether the lanes of an access lie side by side, or are loaded from a few apart."""
+        """True if the lanes of an access are consecutive, or are loaded at a small stride."""
         step = self._step(access)
         return step == 1 or (not access.stores and 1 < step <= MAX_STEP)
 
     def _step(self, access: Access) -> int:
-        """How many elements apart lanes lie that are neighbours; 0 where that is not constant."""
+        """The distance in elements of adjacent lanes; 0 if it is not constant."""
         *outer, last = access.indices
         strides, _ = ir.MemRefType(access.buffer.type).get_strides_and_offset()
         form, variable = self.forms.of(last), variable_of(self.plan.loop)
@@ -89,7 +89,7 @@ class LaneChunks:
     # Chunks
 
     def emit(self) -> str:
-        """Emit all iterations; says how many at once."""
+        """Emit all iterations; return a text that says how many run at once."""
         loop = self.plan.loop
         count, begin = trip_count(loop), constant_of(loop.operands[0])
         most = most_bound(loop.operands[1])
@@ -107,12 +107,12 @@ class LaneChunks:
         return self.can_mask and 0 < count <= MAX_BODIES * self.wide
 
     def _chunk(self, first: Index, count: int, active: Index | None = None) -> None:
-        """`count` iterations from `first` on; with `active`, only so many of them, one or more."""
+        """Emit `count` iterations from `first`; with `active`, only the first `active` of them (one or more)."""
         mask = None if active is None else simd.mask(active, count)
         LaneBody(self.plan, Lanes(first, count, mask, active=active), self.forms).emit()
 
     def _constant(self, begin: int, count: int) -> None:
-        """As many vectors as there are, then smaller ones."""
+        """Emit a constant number of iterations: whole vectors, then smaller ones."""
         whole = count // self.wide
         end = begin + whole * self.wide
         if whole > MAX_BODIES:
@@ -134,7 +134,7 @@ class LaneChunks:
             end += lanes
 
     def _bounded(self, begin: int, most: int) -> int:
-        """At most so many iterations: vectors with masks, each skipped if its mask is empty."""
+        """Emit up to `most` iterations: masked vectors, each skipped if its mask is empty."""
         end = self.plan.loop.operands[1]
         lanes = min(self.wide, _power_above(most))
         for first in range(begin, begin + most, lanes):
@@ -146,7 +146,7 @@ class LaneChunks:
         return lanes
 
     def _open(self, wide: int) -> int:
-        """Any number of iterations, in vectors of at most so many lanes; gives how many."""
+        """Emit any number of iterations, in vectors of up to `wide` lanes; return the lanes."""
         unit = min(self.unit, wide)
         begin, end = list(self.plan.loop.operands)[:2]
         zero = emit.index(0)
@@ -173,15 +173,15 @@ def _bits(element: Type) -> int:
 
 
 def _power_above(count: int) -> int:
-    """The least power of two that is not below a number."""
+    """The smallest power of two that is not below a number."""
     return 1 << max(count - 1, 0).bit_length()
 
 
 def _power_below(count: int) -> int:
-    """The greatest power of two that is not above a number."""
+    """The largest power of two that is not above a number."""
     return 1 << (count.bit_length() - 1)
 
 
 def _powers(count: int) -> Iterator[int]:
-    """Powers of two, the greatest first, whose sum is a number."""
+    """Powers of two in descending order, whose sum is a number."""
     return (1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1)

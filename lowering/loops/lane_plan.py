@@ -1,4 +1,4 @@
-"""What the body of a loop is on vectors: which values differ from lane to lane, and why it may have no vectors."""
+"""Analysis of a loop body for vectorisation: the values that vary from lane to lane, and obstacles."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from relax_mlir.mlir import ir
 
 VIEWS = ("memref.cast", "builtin.unrealized_conversion_cast", "memref.subview")
 MAX_PRIVATE = 256
-"""Elements of a buffer that each lane gets one of: those of all lanes are on the stack."""
+"""The maximum elements of a private buffer: each lane has one, and those of all lanes are on the stack."""
 
 
 class NoVectors(Exception):
-    """The body has no form on vectors; the text says why."""
+    """The body cannot be vectorised; the message gives the reason."""
 
 
 @dataclass
 class LanePlan:
-    """The body of a loop, looked at as one on vectors; raises `NoVectors` where it is none."""
+    """The analysis of a loop body to be vectorised; raises `NoVectors` if it cannot be."""
 
     loop: ir.Operation
     varying: set[ir.Value] = field(default_factory=set)
-    """The values that differ from lane to lane."""
+    """The values that vary from lane to lane."""
     private: set[ir.Value] = field(default_factory=set)
-    """Buffers that are made in the body, and views of them: each lane has its own."""
+    """Buffers that are allocated in the body, and views of them: each lane has its own."""
 
     def __post_init__(self) -> None:
         self.varying.add(variable_of(self.loop))
         before = -1
-        while before != len(self.varying):  # what loops in the body carry may vary by what comes later
+        while before != len(self.varying):  # values carried by inner loops may vary because of later ops
             before = len(self.varying)
             self._visit(entry_block(self.loop))
 
@@ -106,7 +106,7 @@ class LanePlan:
     # What is accessed
 
     def accesses(self) -> Iterator[Access]:
-        """The accesses of memory that differ from lane to lane, but for buffers that each lane has."""
+        """The stores, and the loads that vary from lane to lane, without those of private buffers."""
         for op in ops_of(self.loop):
             access = Access.of(op)
             if access is None or access.buffer in self.private:
@@ -115,13 +115,13 @@ class LanePlan:
                 yield access
 
     def is_light(self) -> bool:
-        """Whether the body is small enough for several vectors at a time."""
+        """True if the body is small enough for several vectors at a time."""
         ops = ops_of(self.loop)[1:]
         return len(ops) <= 24 and not any(op.name.startswith(("math.", "scf.for")) for op in ops)
 
 
 def is_lanewise(op: ir.Operation) -> bool:
-    """Whether an op does to vectors what it does to each of their numbers."""
+    """True if an op works lane by lane on vectors of its operands."""
     values = [*op.operands, *op.results]
     return op.name.startswith(("arith.", "math.")) and all(
         isinstance(value.type, ir.FloatType | ir.IntegerType | ir.IndexType) for value in values
@@ -140,9 +140,9 @@ def _obstacle(op: ir.Operation) -> str:
 
 
 def own_buffer(access: Access, around: ir.Operation) -> bool:
-    """Whether an access is of a buffer that its function has made, for no others than one iteration of a parallel loop.
+    """True if an access is of a local buffer that no two iterations of a parallel loop share.
 
-    What is stored back into such a buffer as it was harms nobody.
+    Storing an element of such a buffer back unchanged is safe.
     """
     root, same = root_of(access.buffer)
     if not same or isinstance(root.owner, ir.Block) or root.owner.name != "memref.alloc":

@@ -1,4 +1,4 @@
-"""What a loop costs, in cycles, as a formula that is computed before it (see `parallel_loop`)."""
+"""The cost of a loop in cycles, as a formula that is computed before the loop (see `parallel_loop`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from relax_mlir.lowering.loops.annotated_loops import body_of, is_inside, most_b
 from relax_mlir.mlir import arith, ir
 
 FUNCTION_CYCLES = 16
-"""About how many cycles a mathematical function takes."""
+"""The approximate cycles of a math function."""
 UNKNOWN_LENGTH = 8
-"""Iterations that a loop is taken to have whose length depends on the loop in question."""
+"""The assumed trip count of an inner loop whose bounds depend on the loop in question."""
 FREE = ("arith.constant", "memref.dim", "memref.cast", "builtin.unrealized_conversion_cast", "scf.yield")
 
 
 def cost_of(loop: ir.Operation) -> Index:
-    """About how many cycles all iterations of a loop take; emitted at the insertion point, which is before it."""
+    """The approximate cycles of all iterations of a loop; emitted at the insertion point, before the loop."""
     return emit.mul(_length(loop, loop), _of_ops(body_of(loop), loop))
 
 
@@ -42,7 +42,7 @@ def _of_op(op: ir.Operation, loop: ir.Operation) -> Index:
 
 
 def _length(inner: ir.Operation, loop: ir.Operation) -> Index:
-    """How many iterations a loop in another one has, at most or about."""
+    """The trip count of a loop in another one: exact, an upper bound, or an estimate."""
     begin, end, step = list(inner.operands)[:3]
     count = trip_count(inner)
     if count is not None:

@@ -1,4 +1,4 @@
-"""Pass `parallelize-loops`: loops written as `T.parallel` become jobs of the thread pool (level V)."""
+"""Pass `parallelize-loops`: run loops written as `T.parallel` on the thread pool (level V)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from relax_mlir.transform import ModulePass, PassContext
 
 @dataclass(frozen=True)
 class ParallelizeLoops(ModulePass):
-    """Mark `scf.for` with the kind ``parallel`` as loops that several threads run, where that is worth it.
+    """Mark `scf.for` annotated as ``parallel`` to run on several threads, if its cost justifies it.
 
-    `outline-parallel-loops` makes jobs of them. What all iterations cost together is a formula of the lengths of the
-    loops in them. A loop whose iterations are not proved independent, or in which a check may fail, stays, with a note;
-    one in a loop that is marked already is a plain one of its job.
+    `outline-parallel-loops` outlines marked loops as jobs. The cost of all iterations is a formula of the trip counts
+    of inner loops. A loop whose iterations are not proved independent, or in which a check may fail, stays serial, with
+    a note. A loop nested in a marked one is sequential within its job.
     """
 
     name: ClassVar[str] = "parallelize-loops"

@@ -1,4 +1,4 @@
-"""Tells `explain_loops` what became of loops with a kind, and notes it at those that run serially."""
+"""Records for `explain_loops` how annotated loops run, and notes it at those that run serially."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from relax_mlir.transform.loop_report import LoopDecision, open_report
 
 
 def honoured(loop: ir.Operation, how: str) -> None:
-    """Record that a loop runs as its kind says; before it is changed."""
+    """Record that a loop runs as annotated; to be called before the loop changes."""
     _record(loop, True, how)
 
 
 def serial(loop: ir.Operation, reason: str) -> None:
-    """Record that a loop runs serially, and note it at the loop."""
+    """Record that a loop runs serially, and note the reason at the loop."""
     _record(loop, False, reason)
     note(loop, reason)
 

@@ -1,4 +1,4 @@
-"""Pass `skip-empty-loops`: loops of prim funcs around nothing but empty loops do not run (level V)."""
+"""Pass `skip-empty-loops`: skip loops of prim funcs that contain nothing but empty loops (level V)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _FREE = (
     "vector.load",
     "ub.poison",
 )
-"""Beginnings of the names of ops that do nothing but give a value."""
+"""Name prefixes of ops without side effects."""
 
 
 class SkipEmptyLoops(ModulePass):
-    """Let a long loop of a prim func end at once where all that its body does is to run loops, and none of them runs.
+    """Skip a long loop of a prim func if its body only runs loops, and all of them are empty.
 
-    It might count to billions around a loop of length 0. That is asked for in front of the loop, as far out as the
-    bounds are known. Loops that are made of linalg ops ask for themselves, and results without elements are the concern
-    of `skip-empty-results`.
+    The loop might count to billions around a loop of length 0. The test is emitted before the loop, as far out as the
+    bounds are available. Loops that are lowered from linalg ops have their own test, and `skip-empty-results` handles
+    results without elements.
     """
 
     name: ClassVar[str] = "skip-empty-loops"
@@ -57,12 +57,12 @@ def _guard(loop: ir.Operation) -> None:
 
 
 def _is_plain(loop: ir.Operation) -> bool:
-    """Whether a loop has one variable and no results: its operands are lower bound, upper bound and step."""
+    """True if a loop has one variable and no results: its operands are lower bound, upper bound and step."""
     return not len(loop.results) and len(loop.operands) == 3
 
 
 def _reasons_to_run(loop: ir.Operation) -> list[Sequence[ir.Value]]:
-    """What makes the body of a loop do something: the bounds of loops in it, and conditions; none if there is more."""
+    """The bounds of inner loops and the conditions that give a loop effects; empty if it may have others."""
     found: list[Sequence[ir.Value]] = []
     for view in entry_block(loop).operations:
         op = view.operation
@@ -76,7 +76,7 @@ def _reasons_to_run(loop: ir.Operation) -> list[Sequence[ir.Value]]:
 
 
 def _is_free(op: ir.Operation) -> bool:
-    """Whether an op does nothing but give a value, or say what a loop costs."""
+    """True if an op has no side effects, or only declares the cost of a loop."""
     if op.name == "func.call":
         return callee_of(op) == MARK
     return op.name in ("scf.yield", "scf.reduce") or op.name.startswith(_FREE)
@@ -87,7 +87,7 @@ def _runs(reason: Sequence[ir.Value]) -> ir.Value:
 
 
 def _comes_before(value: ir.Value, loop: ir.Operation) -> bool:
-    """Whether a value is known before a loop; arithmetic on what is known there is moved there."""
+    """True if a value is available before a loop; arithmetic on available values is hoisted there."""
     if _is_outside(value, loop):
         return True
     op = value.owner
@@ -100,13 +100,13 @@ def _comes_before(value: ir.Value, loop: ir.Operation) -> bool:
 
 
 def _is_moved(op: ir.Operation) -> bool:
-    """Whether an op may run where the loop does not: divisors are numbers."""
+    """True if an op may be executed speculatively: divisors are constants."""
     divides = "div" in op.name or "rem" in op.name
     return op.name.startswith("arith.") and not (divides and not _constant(op.operands[1]))
 
 
 def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
-    """Whether a value is known before a loop."""
+    """True if a value is defined outside of a loop."""
     owner = value.owner
     op = owner.owner if isinstance(owner, ir.Block) else owner
     while op is not None and op.operation.name != "func.func":
@@ -117,7 +117,7 @@ def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
 
 
 def _outermost(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:
-    """The outermost of the loops around a loop before which the values are known."""
+    """The outermost of the loops around a loop before which the values are available."""
     parent = loop.parent
     while parent is not None and parent.name in LOOPS:
         if not all(_is_outside(value, parent.operation) for value in values):

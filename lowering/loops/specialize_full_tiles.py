@@ -1,4 +1,4 @@
-"""Pass `specialize-full-tiles`: full tiles of split loops get code of their own, with constant lengths (level V)."""
+"""Pass `specialize-full-tiles`: full tiles of split loops get a copy with constant trip counts (level V)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from relax_mlir.transform import ModulePass, PassContext
 from relax_mlir.transform.native_pipeline import run_native
 
 MAX_OPS = 2000
-"""A function does not grow beyond so many operations."""
+"""The maximum number of operations that a function grows to."""
 
 
 @dataclass(frozen=True)
 class SpecializeFullTiles(ModulePass):
-    """Tell full tiles apart where `e = min(c, x)`, c constant, ends loops of the kinds ``vectorized`` or ``unroll``.
+    """Specialise full tiles where `e = min(c, x)`, c constant, ends loops annotated as ``vectorized`` or ``unroll``.
 
-    What depends on e, from its first use in a block to its last, becomes ``if x >= c`` that with c in its place,
-    ``else`` that as it was. Loop-invariant code is moved outwards before, so the test stands where x is known, around
-    the inner loops. Buffers that only these operations use go along. Functions do not grow beyond 2,000 operations:
-    the outer tests are made first, and what would become more stays as it is.
+    The ops from the first use of e in a block to the last dependent one become ``if x >= c`` a copy with c instead of
+    e, ``else`` the original. Loop-invariant code is hoisted before, so the test is where x is available, around the
+    inner loops. Buffers that only these ops use are moved along. Functions do not grow beyond 2,000 operations: outer
+    tests come first, and code that would exceed the limit is unchanged.
     """
 
     name: ClassVar[str] = "specialize-full-tiles"
@@ -45,7 +45,7 @@ class SpecializeFullTiles(ModulePass):
 
 @dataclass
 class _Growth:
-    """How many operations a function has."""
+    """The number of operations of a function."""
 
     ops: int
 
@@ -53,7 +53,7 @@ class _Growth:
         self._block(entry_block(function))
 
     def _block(self, block: ir.Block) -> None:
-        """Specialise what a block holds, outer ends before inner ones."""
+        """Specialise the ops of a block, outer ends before inner ones."""
         done: list[ir.Value] = []
         while (end := next(_ends(block, done), None)) is not None:
             done.append(end)
@@ -64,7 +64,7 @@ class _Growth:
                     self._block(inner)
 
     def _split(self, block: ir.Block, end: ir.Value) -> None:
-        """Tell full tiles apart in the ops of a block that depend on `end`, if there is room for it."""
+        """Specialise the ops of a block that depend on `end`, if the limit allows it."""
         ops = _dependent(block, end)
         size = sum(len(ops_of(op)) for op in ops)
         if self.ops + size > MAX_OPS:
@@ -93,7 +93,7 @@ class _Growth:
 
 
 def _arguments(end: ir.Value) -> tuple[int, list[ir.Value]]:
-    """The constant of a minimum, and what else it is the minimum of."""
+    """The constant of a minimum, and its other operands."""
     op = defining_op(end)
     assert op is not None
     numbers = [number for operand in op.operands if (number := constant_of(operand)) is not None]
@@ -101,7 +101,7 @@ def _arguments(end: ir.Value) -> tuple[int, list[ir.Value]]:
 
 
 def _ends(block: ir.Block, done: Sequence[ir.Value]) -> Iterator[ir.Value]:
-    """The minima of a constant and something that are defined in a block and end loops of the kinds in question."""
+    """The minima of a constant and a value that are defined in a block and end annotated loops."""
     for view in block.operations:
         op = view.operation
         if op.name != "arith.minsi" or op.results[0] in done:
@@ -117,9 +117,9 @@ def _is_end(use: ir.OpOperand) -> bool:
 
 
 def _dependent(block: ir.Block, end: ir.Value) -> list[ir.Operation]:
-    """The ops of a block from the first to the last that uses `end`, and what uses their results.
+    """The ops of a block from the first to the last user of `end`, extended to users of their results.
 
-    Buffers made before for these ops alone are moved behind `end`, and are the first of them.
+    Buffers that are allocated before for these ops alone are moved after `end`, and come first.
     """
     ops = [view.operation for view in block.operations]
     places = {op: number for number, op in enumerate(ops)}
@@ -146,5 +146,5 @@ def _at(block: ir.Block, use: ir.OpOperand) -> ir.Operation:
 def _is_for(
     op: ir.Operation, block: ir.Block, first: int, last: int, places: dict[ir.Operation, int]
 ) -> bool:
-    """Whether all uses of a buffer are in a stretch of a block."""
+    """True if all uses of a buffer are in a range of a block."""
     return all(first <= places[_at(block, use)] <= last for use in op.results[0].uses)

@@ -1,4 +1,4 @@
-"""Pass `stack-buffers`: small local buffers of prim funcs are chosen to be on the stack (level V)."""
+"""Pass `stack-buffers`: select small local buffers of prim funcs for the stack (level V)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.mlir import func, ir
 from relax_mlir.transform import ModulePass, PassContext
 
 MAX_BYTES = 32 * 1024
-"""All buffers on the stack of a function together."""
+"""The maximum bytes of all stack buffers of a function together."""
 _LOOPS = ("scf.for", "scf.while", "scf.parallel")
 
 
@@ -20,9 +20,9 @@ _LOOPS = ("scf.for", "scf.while", "scf.parallel")
 class StackBuffers(ModulePass):
     """Mark each `memref.alloc` of static size in a prim func as memory on the stack, up to 32 kB per function.
 
-    `pool-buffers` makes it that, when loops have become jobs of threads, whose buffers are on the stacks of these.
-    Where all indices are constants, LLVM keeps the elements in registers. Left out are buffers that a loop carries on:
-    the one of a round is read when the next round writes its own.
+    `pool-buffers` applies the marks after parallel loops are outlined, whose buffers are on the stacks of the threads.
+    If all indices are constants, LLVM keeps the elements in registers. Buffers that a loop carries are excluded: an
+    iteration reads the buffer of the previous one while it writes its own.
     """
 
     name: ClassVar[str] = "stack-buffers"
@@ -49,7 +49,7 @@ def _choose(function: func.FuncOp) -> None:
 
 
 def _outlives_round(alloc: ir.Operation) -> bool:
-    """Whether a buffer of a round of a loop may be used in later rounds."""
+    """True if a buffer of one iteration of a loop may be used in later ones."""
     return _is_in_loop(alloc) and _is_handed_on(alloc.results[0])
 
 
@@ -63,7 +63,7 @@ def _is_in_loop(op: ir.Operation) -> bool:
 
 
 def _is_handed_on(buffer: ir.Value) -> bool:
-    """Whether a buffer, or a view of it, is an operand of what ends or begins a region, or of a choice."""
+    """True if a buffer, or a view of it, is an operand of a terminator, of an op with regions, or of a select."""
     for use in buffer.uses:
         user = use.owner.operation
         if user.name.startswith(("scf.", "cf.", "arith.select", "func.return")):

@@ -1,4 +1,4 @@
-"""Elements of a buffer that lie a few apart, as a vector: all between them are loaded, and some are picked."""
+"""Vectors of elements at a small stride: all elements between them are loaded, and some are selected."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from relax_mlir.lowering.kernels.core.emit import Index, Value
 from relax_mlir.mlir import vector
 
 MAX_STEP = 4
-"""Elements further apart than so many are loaded one by one."""
+"""The maximum stride; elements that are further apart are loaded one by one."""
 
 
 def load_every(
     step: int, lanes: int, buffer: Value, place: Sequence[Index], first: Index, active: Index | None
 ) -> Value:
-    """Elements ``first``, ``first + step``, … of the last dimension at `place` in the others: one per lane.
+    """Load elements ``first``, ``first + step``, … of the last dimension at `place` in the others: one per lane.
 
-    Nothing is read before the first or behind the last one: vector number j begins ``j * (lanes - 1)`` elements behind
-    the first one, so that the last vector ends with the last element. `active`: only so many lanes are loaded; the
-    others have any value. None: all.
+    Nothing is read before the first or after the last element: vector j begins ``j * (lanes - 1)`` elements after the
+    first element, so that the last vector ends with the last element. `active`: the number of lanes to load, None for
+    all; the others are undefined.
     """
     parts = [
         simd.load(lanes, buffer, *place, emit.add(first, offset), where=_mask(step, lanes, active, offset))
@@ -39,7 +39,7 @@ def load_every(
 
 
 def _mask(step: int, lanes: int, active: Index | None, offset: int) -> Value | None:
-    """The lanes of the vector at an offset that are not behind the last element."""
+    """The lanes of the vector at an offset that are not after the last active element; None for all."""
     if active is None:
         return None
     return simd.mask(emit.add(emit.mul(active, step), 1 - step - offset), lanes)

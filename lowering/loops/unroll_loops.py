@@ -1,4 +1,4 @@
-"""Pass `unroll-loops`: loops written as `T.unroll` become their iterations (level V)."""
+"""Pass `unroll-loops`: unroll loops written as `T.unroll` (level V)."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from relax_mlir.mlir import arith, ir
 from relax_mlir.transform import ModulePass, PassContext
 
 MAX_ITERATIONS = 64
-"""Longer loops stay loops."""
+"""Longer loops are not unrolled."""
 MAX_OPS = 4096
-"""A loop that would become more operations than these stays a loop, too."""
+"""Loops that would become more operations are not unrolled either."""
 
 
 @dataclass(frozen=True)
 class UnrollLoops(ModulePass):
-    """Replace `scf.for` with the kind ``unroll`` by its iterations, one behind the other, from the inside out.
+    """Replace `scf.for` annotated as ``unroll`` by its iterations in sequence, innermost loops first.
 
-    Where the length is only bounded by a constant, as that of the last tile is, each iteration is under a condition.
-    Loops stay, with a note, that have more than 64 iterations, or no such bound, that would become more than 4,096
-    operations, or that carry values.
+    If the trip count only has a constant bound, like that of the last tile, each iteration is under a condition. Loops
+    stay, with a note, if they have more than 64 iterations or no such bound, would become more than 4,096 operations,
+    or carry values.
     """
 
     name: ClassVar[str] = "unroll-loops"
@@ -71,7 +71,7 @@ def _unroll(loop: ir.Operation) -> None:
 
 
 def _most_iterations(loop: ir.Operation) -> int | None:
-    """How many iterations a loop has at most; None: nobody knows."""
+    """The maximum trip count of a loop; None if it is unknown."""
     begin, step, most = (
         constant_of(loop.operands[0]),
         constant_of(loop.operands[2]),
@@ -83,7 +83,7 @@ def _most_iterations(loop: ir.Operation) -> int | None:
 
 
 def _obstacle(loop: ir.Operation, count: int | None) -> str | None:
-    """Why a loop stays one."""
+    """The reason why a loop is not unrolled; None if it can be."""
     if loop.results:
         return "an iteration gives values to the next"
     if count is None:

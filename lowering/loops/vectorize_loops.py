@@ -1,4 +1,4 @@
-"""Pass `vectorize-loops`: loops written as `T.vectorized` run on vectors (level V)."""
+"""Pass `vectorize-loops`: vectorise loops written as `T.vectorized` (level V)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from relax_mlir.transform import ModulePass, PassContext
 
 @dataclass(frozen=True)
 class VectorizeLoops(ModulePass):
-    """Run `scf.for` with the kind ``vectorized`` on vectors of `target`, where its iterations are independent.
+    """Vectorise `scf.for` annotated as ``vectorized`` for `target`, if its iterations are independent.
 
-    Elements side by side are vector loads and stores, those up to four apart are picked from vectors, what all
-    iterations read is read once, others go element by element. Inner loops stay loops, over vectors. Conditions that
-    differ between iterations become masks. A length that is not constant is covered by a mask, or by a loop of single
-    iterations for elements that have no cheap masks (16 bits and less). Nothing is read outside of what lies between
-    the first and the last element that the loop reads.
+    Contiguous elements are vector loads and stores, those up to four apart are selected from vectors, uniform elements
+    are read once, others are accessed one by one. Inner loops stay loops, over vectors. Conditions that differ between
+    iterations become masks. A dynamic trip count is covered by a mask, or by a loop of single iterations for elements
+    without cheap masks (16 bits and less). Nothing is read outside of the range between the first and the last element
+    that the loop reads.
 
-    A loop whose iterations are not proved independent, or that holds what vectors cannot do (checks, calls, `while`),
-    stays, with a note. Loops of the kind ``parallel`` that are independent are marked so, before loops in them change.
+    A loop whose iterations are not proved independent, or that has ops without a vector form (checks, calls, `while`),
+    stays, with a note. Loops annotated as ``parallel`` that are independent are marked so, before loops in them change.
     """
 
     name: ClassVar[str] = "vectorize-loops"
@@ -50,7 +50,7 @@ class VectorizeLoops(ModulePass):
 
 
 def _mark_independent(function: func.FuncOp, independence: Independence) -> None:
-    """Note at parallel loops what `parallelize-loops` will ask."""
+    """Mark independent parallel loops for `parallelize-loops`."""
     for loop in loops_of_kind(function.operation, PARALLEL):
         if not loop.results and independence.obstacle(loop) is None:
             with loop.context:
@@ -71,7 +71,7 @@ def _vectorize(loop: ir.Operation, function: func.FuncOp, aliases: Aliases, targ
 
 
 def _plan(loop: ir.Operation, independence: Independence) -> LanePlan:
-    """Raises `NoVectors`."""
+    """Analyse a loop; raises `NoVectors` if it cannot be vectorised."""
     if loop.results:
         raise NoVectors("an iteration gives values to the next")
     if constant_of(loop.operands[2]) != 1:

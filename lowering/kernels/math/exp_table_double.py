@@ -1,8 +1,8 @@
 """Exponentials of f64 with AVX-512: sixteen powers of two in two registers, and a polynomial of the sixth degree.
 
 As those of f32 (`exp_table`): x = y·ln 2 + r, y being rounded to sixteenths, and e^x = 2^⌊y⌋·2^(y - ⌊y⌋)·e^r. The table
-has each power as the sum of two numbers, the second of which is added to what is small beside the first: results are
-rounded about once. One instruction scales by 2^⌊y⌋, also to denormals, 0 and inf.
+has each power as the sum of two numbers, the second of which is added to the small terms, so that results are rounded
+about once. One instruction scales by 2^⌊y⌋, also to denormals, 0 and inf.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from relax_mlir.lowering.kernels.core.lanes import Lanes
 _ROUND_TO_SIXTEENTHS = 1.5 * 2.0**48
 
 _REST = 1.0 / 16.0
-"""More than any rest of a number whose power is neither 0 nor inf."""
+"""An upper bound of the remainder of any x whose power is neither 0 nor inf."""
 
 _LOG2_E, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.6931471805599453, 2.3190468138462996e-17
 
@@ -40,7 +40,7 @@ _EXP_Q = (
     0.5000000000000001,
     1.0000000000000007,
 )
-"""e^r = 1 + r·Q(r) to 2⁻⁵⁵ for |r| ≤ ln 2 / 32: interpolated at the nodes of Chebyshev, as the next one."""
+"""e^r = 1 + r·Q(r) to 2⁻⁵⁵ for |r| ≤ ln 2 / 32: interpolated at the Chebyshev nodes, as the next one."""
 
 _EXP2_Q = (
     0.00015403723980749256,
@@ -68,12 +68,12 @@ def exp2(lanes: Lanes, x: Value) -> Value:
 
 
 def _to_sixteenths(lanes: Lanes, rounded: Value) -> tuple[Value, Value]:
-    """A number that was rounded to sixteenths by a sum, and the place of its fraction's power in the table."""
+    """A number that was rounded to sixteenths by a sum, and the table index of its fraction's power."""
     return lanes.sub(rounded, lanes.const(_ROUND_TO_SIXTEENTHS)), lanes.bits(rounded)
 
 
 def _times_table(lanes: Lanes, r: Value, q: tuple[float, ...], place: Value, y: Value, k: int = 0) -> Value:
-    """(1 + r·q(r))·2^(y + k), `place` being that of the fraction of y."""
+    """(1 + r·q(r))·2^(y + k); `place` is the table index of the fraction of y."""
     high, low = ([2.0**k * power for power in powers] for powers in (_HIGH, _LOW))
     power = look_up(high, place)
     less = lanes.fma(lanes.mul(r, power), lanes.horner(r, q), look_up(low, place))

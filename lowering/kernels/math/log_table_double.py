@@ -1,13 +1,14 @@
 """Logarithms of f64 with AVX-512: sixteen reciprocals in two registers, and a polynomial; no division.
 
 x = 2ᵉ·m with m in [3/4, 3/2), and the table has a number i near 1/m for each 1/16 (1/32 below 1) of m. Then log x is
-e·log 2 - log i + log(1 + r) with r = m·i - 1, which a fused multiply-add rounds once. The way is P. T. P. Tang's
+e·log 2 - log i + log(1 + r) with r = m·i - 1, which a fused multiply-add rounds once. The algorithm is P. T. P. Tang's
 ("Table-driven implementation of the logarithm function in IEEE floating-point arithmetic", 1990).
 
-Each i was chosen such that its logarithm is within 2⁻⁶⁴ of a multiple of 2⁻⁴², as S. Gal's accurate tables have it ("An
-accurate elementary mathematical library for the IEEE floating point standard", 1991), and so are multiples of the high
-part of log 2: their sum is exact. On both sides of 1 the number is 1 itself, so that r is x - 1, and nothing is lost.
-Instructions take x apart whatever it is: denormals need nothing, and 0, ∞, NaN and what is below 0 find their results.
+Each i was chosen such that its logarithm is within 2⁻⁶⁴ of a multiple of 2⁻⁴², as in S. Gal's accurate tables ("An
+accurate elementary mathematical library for the IEEE floating point standard", 1991). Multiples of the high part of log
+2 are multiples of 2⁻⁴², too, so their sum is exact. On both sides of 1 the number is 1 itself, so that r is x - 1, and
+nothing is lost. Instructions split any x into exponent and mantissa: denormals need no extra code, and 0, ∞, NaN and
+negative numbers give the right results.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _STEPS = 2.0**42
 """Logarithms of the table are multiples of the reciprocal."""
 
 _INDEX_AT = 48
-"""The leading four bits of the mantissa are the place in the table."""
+"""The leading four bits of the mantissa are the table index."""
 
 _LOG1P = (
     0.07937781740557924,
@@ -38,12 +39,12 @@ _LOG1P = (
     0.33333333333333365,
     -0.5,
 )
-"""ln(1 + r) = r + r²·P(r) for -0.0318 ≤ r ≤ 0.0626, relatively to 2⁻⁶⁰: interpolated at the nodes of Chebyshev."""
+"""ln(1 + r) = r + r²·P(r) for -0.0318 ≤ r ≤ 0.0626, to 2⁻⁶⁰ (relative): interpolated at the Chebyshev nodes."""
 
 
 @dataclass(frozen=True)
 class _Base:
-    """A base of logarithms: `high` + `low` is that of 2, `of_e` + `of_e_low` that of e; `reciprocals` is the table."""
+    """A base of logarithms: `high` + `low` is log 2, `of_e` + `of_e_low` is log e; `reciprocals` is the table."""
 
     log: Callable[[float], float]
     high: float
@@ -54,7 +55,7 @@ class _Base:
 
     @property
     def logs(self) -> tuple[float, ...]:
-        """Those of the reciprocals' reciprocals."""
+        """The negated logarithms of the reciprocals, rounded to multiples of 1 / `_STEPS`."""
         return tuple(-round(self.log(number) * _STEPS) / _STEPS for number in self.reciprocals)
 
     @property
@@ -135,9 +136,9 @@ def _by_table(lanes: Lanes, x: Value, base: _Base) -> Value:
 
 
 def _lost(lanes: Lanes, m: Value, reciprocal: Value, r: Value) -> Value:
-    """What r, which is m·reciprocal - 1, has lost by rounding: exact, as is what is subtracted from numbers near 1.
+    """The rounding error of r = m·reciprocal - 1, exactly; subtractions of nearby numbers are exact.
 
-    Rounded to the base, r would be rounded twice.
+    Without it, r times log e (base 2 or 10) would be rounded twice.
     """
     product = lanes.mul(m, reciprocal)
     rest = lanes.fma(m, reciprocal, lanes.negate(product))

@@ -21,7 +21,7 @@ ERF_LARGE_P = (-1.06777877e-1, -6.34846687e-1, -1.28717512e-1)
 
 PIECES_PER_UNIT = 3.875
 PIECE_WIDTH = 0.2580853
-"""One over it, about: a number for which erf of its first multiples, and the slope there, are nearly numbers of f32."""
+"""About 1 / `PIECES_PER_UNIT`, chosen so that erf and its slope at the first multiples are close to f32 numbers."""
 
 PIECES = (
     (0.110822156, 0.00032142515, -0.37614417, 3.2928125e-7, 0.12837917, 0.0),
@@ -41,9 +41,11 @@ PIECES = (
     (9.254976e-5, 0.0006685916, 1.9855159e-5, -2.0430933e-5, 2.4127487e-6, 0.9999997),
     (0.0, 0.0, 0.0, -3.6e-6, 4.7e-7, 1.0),
 )
-"""erf (i·`PIECE_WIDTH` + t) for |t| ≤ 0.13 and each i < 16, 2.8e-8 off (relatively); coefficients from the highest
-power down, for i = 0 what is to be added to the argument. Fits like that of `attention_exp`, where each coefficient in
-turn was rounded and the others fitted anew; but the last, 5e-8 off, which rounds to 1 at its end and never beyond."""
+"""erf (i·`PIECE_WIDTH` + t) for |t| ≤ 0.13 and each i < 16, 2.8e-8 off (relatively).
+
+Coefficients go from the highest power down; for i = 0 they are added to the argument. Fits are like that of
+`attention_exp`, but coefficients were rounded one by one, and the others refitted. The last piece is 5e-8 off; it
+rounds to 1 at its end and never beyond."""
 
 
 def erf(lanes: Lanes, x: Value) -> Value:
@@ -69,7 +71,7 @@ def _by_exponential(lanes: Lanes, x: Value) -> Value:
 
 
 def _by_pieces(lanes: Lanes, x: Value) -> Value:
-    """A polynomial round the nearest multiple of `PIECE_WIDTH`, whose coefficients are looked up."""
+    """Evaluate a polynomial around the nearest multiple of `PIECE_WIDTH`, with coefficients from a table."""
     magnitude = lanes.at_most(lanes.abs(x), BELOW_ERF_IS_ONE)
     magic = lanes.const(INTEGER_IN_BITS)
     shifted = lanes.fma(magnitude, lanes.const(PIECES_PER_UNIT), magic)

@@ -167,7 +167,7 @@ def expm1_of_moderate(lanes: Lanes, x: Value) -> Value:
 def expm1_by_libm(lanes: Lanes, x: Value) -> Value:
     """e^x - 1 in f64 from libm's exp and log, a few ulp off (upstream's lowering loses all digits near zero).
 
-    W. Kahan's way: with u = e^x rounded, (u - 1)·x / log u: the errors of numerator and denominator cancel.
+    W. Kahan's algorithm, with u = e^x rounded, (u - 1)·x / log u: the errors of numerator and denominator cancel.
     """
     one = lanes.const(1.0)
     u = math_dialect.ExpOp(x).result

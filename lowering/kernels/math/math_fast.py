@@ -2,8 +2,8 @@
 
 Relative errors are at most 1e-5. NaN stays NaN, infinities and signed zeros come out as in libm; results of exp and
 exp2 below 2^-125 are 0. tanh and erf are x·P(x²)/Q(x²), fitted for the relative error by linear programs (the
-differential correction of E. Cheney and H. Loeb), raised a little so that they reach 1, where they are cut off: 1 - erf
-and 1 + erf are 0 where they should be.
+differential correction of E. Cheney and H. Loeb). They are raised a little so that they reach 1, and clamped there: so
+1 - erf and 1 + erf become exactly 0.
 """
 
 from __future__ import annotations

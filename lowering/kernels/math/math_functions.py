@@ -1,9 +1,9 @@
 """The math functions that have a vectorisable expansion, by operation name.
 
 `EXPANSIONS` take f32 values, scalar or vector, and return values of the same type; the accuracy over the
-whole range is stated at each function and measured in the tests. A function that is not here is a call of
-libm. `DOUBLE_EXPANSIONS` take f64 and want a fused multiply-add; where there is none, only `DOUBLE_BY_LIBM` are
-expanded: what upstream would lower to something inaccurate.
+whole range is stated at each function and measured in the tests. Any other function is a call of libm.
+`DOUBLE_EXPANSIONS` take f64 and require a fused multiply-add. Without one, only `DOUBLE_BY_LIBM` are expanded, whose
+upstream lowering is inaccurate.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ DOUBLE_BY_LIBM: dict[str, Expansion] = {
 PREDICATES: dict[str, Expansion] = {
     "math.isinf": lambda lanes, x: lanes.compare("oeq", lanes.abs(x), lanes.const(inf)),
 }
-"""Questions, for any float type: upstream has no lowering of them."""
+"""Predicates on any float type, for which upstream has no lowering."""
 
 BINARY_EXPANSIONS: dict[str, Callable[[Lanes, Value, Value], Value]] = {
     "arith.remf": math_remainder.fmod,
@@ -93,7 +93,7 @@ FAST_EXPANSIONS: dict[str, Expansion] = {
     "math.exp2": math_fast.exp2,
     "math.tanh": math_fast.tanh,
 }
-"""What takes the place of `EXPANSIONS` where ``math.fast`` is set."""
+"""Replacements of `EXPANSIONS` if ``math.fast`` is set."""
 
 
 def double_expansions(target: Target) -> dict[str, Expansion]:
@@ -102,6 +102,6 @@ def double_expansions(target: Target) -> dict[str, Expansion]:
 
 
 def is_call_for_double(name: str, target: Target) -> bool:
-    """Whether an operation on f64 becomes a call of libm for each lane."""
+    """True if an operation on f64 becomes a call of libm for each lane."""
     is_expanded = target.has_fma and name in DOUBLE_EXPANSIONS
     return not is_expanded and (name in EXPANSIONS or name in BINARY_EXPANSIONS)

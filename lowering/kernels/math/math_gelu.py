@@ -1,7 +1,7 @@
-"""The Gaussian error linear unit in one: x·Φ(x) = max(x, 0) - |x|·Q(|x|), Φ being the normal distribution, Q = 1 - Φ.
+"""The Gaussian error linear unit: x·Φ(x) = max(x, 0) - |x|·Q(|x|), Φ being the normal distribution, Q = 1 - Φ.
 
 D. Hendrycks and K. Gimpel, "Gaussian error linear units", 2016. Written with erf it takes a third more operations, and
-negative arguments lose digits where erf is added to 1.
+negative arguments lose accuracy where erf is added to 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INTEGER_IN_BITS = 2.0**23
 
 PIECES_PER_UNIT = 2.5992262
 PIECE_WIDTH = 0.38472989
-"""One over it: a number for which Q of its first multiples is nearly a number of f32."""
+"""1 / `PIECES_PER_UNIT`, chosen so that Q of its first multiples is close to an f32 number."""
 
 PIECES = (
     (-0.009877221, 0.0, 0.06648794, 0.0, -0.39894226, 0.5),
@@ -63,8 +63,8 @@ EXPONENT = (
     -0.4592082,
     -1.1511052,
 )
-"""2^(s·P(s) - 1) is Q(s), 8e-9 off at most, for s ≤ 5.6, and falls on behind. Minimax, from the highest power down;
-each coefficient in turn was rounded and the others fitted anew, here and in `EXP2`."""
+"""2^(s·P(s) - 1) is Q(s), 8e-9 off at most, for s ≤ 5.6, and keeps falling beyond. Minimax, from the highest power
+down; coefficients were rounded one by one, and the others refitted, here and in `EXP2`."""
 
 EXP2 = (0.00015353324, 0.0013398875, 0.009618438, 0.055503324, 0.24022648, 0.6931472)
 """2^r = 1 + r·P(r) to 2.4e-9 for |r| ≤ ½."""
@@ -82,8 +82,8 @@ def gelu(lanes: Lanes, x: Value) -> Value:
 
 
 def _by_exponential(lanes: Lanes, x: Value) -> Value:
-    """Q is two to a polynomial, for which the rest of its exponent goes through another one."""
-    # -∞ is not bounded: times 0 it is NaN. A NaN that is bounded is in the last operand, too.
+    """Compute Q as 2 to a polynomial; another polynomial evaluates the fraction of the exponent."""
+    # -∞ is not clamped: times 0 it is NaN. A NaN that is clamped is in the last operand, too.
     size = lanes.abs(lanes.at_most_by_bits(x, Q_IS_ZERO))
     bounded = lanes.at_most_by_bits(size, Q_IS_ZERO)
     product, magic = lanes.horner(bounded, EXPONENT), lanes.const(ROUND_TO_INT + BIAS_OF_HALF)
@@ -95,7 +95,7 @@ def _by_exponential(lanes: Lanes, x: Value) -> Value:
 
 
 def _by_pieces(lanes: Lanes, x: Value) -> Value:
-    """Q is a polynomial round the nearest multiple of `PIECE_WIDTH`, whose coefficients are looked up."""
+    """Evaluate Q as a polynomial around the nearest multiple of `PIECE_WIDTH`, with coefficients from a table."""
     size = size_up_to(x, NOTHING_BEYOND)
     magic = lanes.const(INTEGER_IN_BITS)
     shifted = lanes.fma(size, lanes.const(PIECES_PER_UNIT), magic)
@@ -109,14 +109,14 @@ def _by_pieces(lanes: Lanes, x: Value) -> Value:
 
 
 class Written(NamedTuple):
-    """A gelu written with erf: its argument, and from erf on the operations that it is made of."""
+    """A gelu written with erf: its argument, and its operations from erf on."""
 
     argument: Value
     operations: tuple[Operation, ...]
 
 
 def written_with(erf: Operation) -> Written | None:
-    """The gelu that an erf is there for: x·½·(1 + erf(x·√½)), the product in any order; None if there is none."""
+    """Match the gelu around an erf: x·½·(1 + erf(x·√½)), with its factors in any order; None if there is none."""
     x = _argument(erf.operands[0])
     gate = _only_user(erf, "arith.addf")
     if x is None or gate is None or not any(_is(operand, 1.0) for operand in gate.operands):
@@ -156,7 +156,7 @@ def _is_half_of(value: Value, x: Value) -> bool:
 
 
 def _only_user(operation: Operation, name: str) -> Operation | None:
-    """The operation of a name that alone uses a result, once."""
+    """The single user of a result, if it has this name and uses the result once; else None."""
     uses = list(operation.results[0].uses)
     if len(uses) != 1 or uses[0].owner.operation.name != name:
         return None
@@ -164,13 +164,13 @@ def _only_user(operation: Operation, name: str) -> Operation | None:
 
 
 def _other(operation: Operation, one: Operation) -> Value:
-    """The operand that the other operation does not give."""
+    """The operand that is not the result of `one`."""
     left, right = operation.operands
     return right if left == one.results[0] else left
 
 
 def _is(value: Value, number: float) -> bool:
-    """Whether a value is a constant, the same in all lanes: this number, but for the last bits of an f32."""
+    """True if a value is a constant, scalar or splat, that equals `number` up to the last bits of an f32."""
     defining = defining_op(value)
     if defining is not None and defining.name == "vector.broadcast":
         return _is(defining.operands[0], number)

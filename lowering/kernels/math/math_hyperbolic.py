@@ -19,7 +19,7 @@ LARGEST = 90.0
 """From here on sinh and cosh are infinite."""
 
 SMALL = 2.0**-10
-"""Below it x plus the cubic term is right to all digits."""
+"""Below it x plus the cubic term is accurate to the last digit."""
 
 
 def odd(lanes: Lanes, x: Value, coefficients: tuple[float, ...]) -> Value:
@@ -59,7 +59,7 @@ def ratio_to_two_more(lanes: Lanes, u: Value) -> Value:
     inverse = lanes.div(lanes.const(1.0), lanes.add(u, two))
     quotient = lanes.mul(u, inverse)
     less = lanes.negate(quotient)
-    # What u is more than the quotient times u + 2.
+    # The remainder of u: what the quotient times u + 2 lacks.
     rest = lanes.fma(less, u, lanes.fma(less, two, u))
     return lanes.fma(rest, inverse, quotient)
 

@@ -57,7 +57,7 @@ def _tail(lanes: Lanes, f: Value) -> tuple[Value, Value]:
 
 
 def _natural(lanes: Lanes, f: Value, e: Value, correction: Value | None = None) -> Value:
-    """e·ln 2 + log(1 + f + correction); the correction is tiny beside f."""
+    """e·ln 2 + log(1 + f + correction); the correction is tiny compared with f."""
     square, tail = _tail(lanes, f)
     tail = lanes.fma(e, lanes.const(LN2_LOW), tail)
     if correction is not None:
@@ -128,7 +128,7 @@ def wide_of(lanes: Lanes) -> Lanes:
 
 
 def log_wide(wide: Lanes, u: Value) -> Value:
-    """ln u in f64, relatively right to 2⁻⁴³, for positive normal numbers; something finite for others."""
+    """ln u in f64, relative error 2⁻⁴³, for positive normal numbers; something finite for others."""
     bits, offset = wide.bits(u), 1024
     shifted = wide.int_add(bits, (offset << 52) - WIDE_SQRT_HALF_BITS)
     exponent = arith.ShRUIOp(shifted, wide.int_const(52)).result
@@ -146,7 +146,7 @@ def log_wide(wide: Lanes, u: Value) -> Value:
 def log1p_by_libm(lanes: Lanes, x: Value) -> Value:
     """ln(1 + x) in f64 from libm's log, a few ulp off (upstream's lowering loses all digits near zero).
 
-    W. Kahan's way: with u = 1 + x rounded, log u · x / (u - 1): the errors of the two parts cancel.
+    W. Kahan's algorithm, with u = 1 + x rounded, log u · x / (u - 1): the errors of the two parts cancel.
     """
     one, inf = lanes.const(1.0), lanes.const(math.inf)
     u = lanes.add(one, x)

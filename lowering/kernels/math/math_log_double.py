@@ -3,7 +3,7 @@
 x = 2ᵉ·(1 + f) with 1 + f in [√½, √2). With s = f / (2 + f), log(1 + f) = f - (h - s·(h + R(s²))), h = f²/2: the scheme
 and the coefficients of R are those of ``e_log.c`` of FDLIBM (Sun Microsystems, 1993); logarithms to other bases are
 formed from high and low parts, as in FreeBSD's ``e_log2.c`` and ``e_log10.c``, with products made exact by fused
-multiply-adds. Denormals are first scaled by 2⁵⁴. With AVX-512, `log_table_double` has another way for all but log1p.
+multiply-adds. Denormals are first scaled by 2⁵⁴. With AVX-512, `log_table_double` is used for all but log1p.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _terms(lanes: Lanes, f: Value) -> tuple[Value, Value]:
 
 
 def _natural(lanes: Lanes, f: Value, e: Value, correction: Value | None = None) -> Value:
-    """e·ln 2 + log(1 + f + correction); the correction is tiny beside 1."""
+    """e·ln 2 + log(1 + f + correction); the correction is tiny compared with 1."""
     half_square, product = _terms(lanes, f)
     low = product if correction is None else lanes.add(product, correction)
     low = lanes.sub(half_square, lanes.fma(e, lanes.const(LN2_LOW), low))
@@ -75,7 +75,7 @@ def _natural(lanes: Lanes, f: Value, e: Value, correction: Value | None = None) 
 
 
 def _in_two(lanes: Lanes, f: Value) -> tuple[Value, Value]:
-    """log(1 + f) as a sum, the second of which is small."""
+    """log(1 + f) as a sum of two numbers, the second of which is small."""
     half_square, product = _terms(lanes, f)
     high = lanes.sub(f, half_square)
     return high, lanes.add(lanes.sub(lanes.sub(f, high), half_square), product)
@@ -84,7 +84,7 @@ def _in_two(lanes: Lanes, f: Value) -> tuple[Value, Value]:
 def _scaled_sum(
     lanes: Lanes, parts: tuple[Value, Value], factor: float, factor_low: float, e: Value
 ) -> Value:
-    """The sum of the parts times the sum of the factors, plus e, of which the sum with the product is exact first."""
+    """e plus the sum of the parts times the sum of the factors; the leading sum, e + product, is corrected exactly."""
     high, low = parts
     constant = lanes.const(factor)
     product = lanes.mul(high, constant)

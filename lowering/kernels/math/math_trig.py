@@ -1,12 +1,12 @@
-"""sin, cos and tan for f32, scalar or vector, right for every argument.
+"""sin, cos and tan for f32, scalar or vector, accurate for every argument.
 
-Vectors without arguments beyond `NEAR` take a short way, in one branch for all lanes: |x| - n·π/2 with π/2 in three
-parts (W. Cody and W. Waite), whose products with n are exact enough by fma; in f64, for tan, two parts do.
+Vectors without arguments beyond `NEAR` take a short path, in one branch for all lanes: |x| - n·π/2 with π/2 in three
+parts (W. Cody and W. Waite), whose products with n are exact enough by fma; in f64, for tan, two parts are enough.
 
 Beyond, the argument is reduced in f64. |x| = y·2ˢ, with s chosen among 0, 25, 50, 75, 100 by size, so that y < 2⁴⁸ is
-exact, and an integer wherever s > 0. Then |x|·2/π ≡ y·C (mod 4) with C = 2ˢ·2/π mod 4, which is kept as a sum
-of two doubles; whole multiples of 4 are full turns and drop out. The product with the high part is formed
-exactly (product and rounding error by fma), so the reduced angle is right to about 2⁻⁵⁷ absolutely, while an
+exact, and an integer if s > 0. Then |x|·2/π ≡ y·C (mod 4) with C = 2ˢ·2/π mod 4, which is stored as a sum
+of two doubles; whole multiples of 4 are full turns and drop out. The product with the high part is computed
+exactly (product and rounding error by fma), so the absolute error of the reduced angle is about 2⁻⁵⁷, while an
 f32 comes no closer than about 2⁻³² to a multiple of π/2.
 
 The polynomials on [-π/4, π/4] are those of ``sinf`` and ``cosf`` of the Cephes library (S. Moshier), those in f64 are
@@ -38,7 +38,7 @@ COS_P = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 
 
 NEAR = 2.0**16
-"""Up to here the short way is right."""
+"""Up to here the short path is accurate."""
 
 HALF_PI = (1.57079637050628662, -4.37113882867379e-8, -1.71512451e-15)
 HALF_PI_WIDE = (1.5707963267948966, 6.123233995736766e-17)
