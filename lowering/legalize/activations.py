@@ -79,7 +79,7 @@ def _hardsigmoid(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
 
 
 def _softplus(args: OpArgs, dtype: DType, x: Scalar) -> Scalar:
-    """The exponential of what is above the threshold, which may overflow, is not computed."""
+    """Clamp the argument of the exponential to the threshold, above which it may overflow and is not needed."""
     beta, threshold = (const(dtype, args.float_attr(name)) for name in ("beta", "threshold"))
     scaled = multiply(dtype, x, beta)
     small = arith.divf(math.log1p(math.exp(minimum(dtype, scaled, threshold))), beta)
@@ -92,7 +92,7 @@ WITH_NUMBERS: dict[str, Callable[[OpArgs, DType, Scalar], Scalar]] = {
     "nn_leakyrelu": _leakyrelu,
     "nn_softplus": _softplus,
 }
-"""What activations with numbers as attributes compute on a scalar."""
+"""The scalar rules of activations with float attributes."""
 NUMBERS = ("alpha", "beta", "threshold")
 """The names of these attributes."""
 
@@ -107,7 +107,7 @@ def legalize_with_numbers(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @legalization("relax.nn_prelu")
 def legalize_prelu(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """The slopes as a tensor that broadcasts to the data."""
+    """Reshape the slopes so that they broadcast to the data."""
     data, alpha = op.operands
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(data.shape))
     slopes = reshaped(alpha, [*alpha.shape, *(1 for _ in data.shape[axis + 1 :])])

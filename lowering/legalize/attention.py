@@ -1,6 +1,6 @@
-"""Legalisation of attention: one prim func, named as a kernel that may replace it.
+"""Legalisation of attention: one prim func, which names a kernel that may replace it.
 
-Its linalg body, two contractions around a softmax, is the meaning; it reads every operand where it lies.
+Its linalg body, two contractions around a softmax, defines the semantics; it reads every operand in place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def legalize_attention(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 class _Reference:
-    """The body of the prim func: scores, weights, and sums of values, each as a whole."""
+    """The body of the prim func: scores, weights, and sums of values, each computed as a whole tensor."""
 
     def __init__(self, prim: PrimBody, scale: float | None, causal: str | None) -> None:
         dtype = prim.in_infos[0].dtype
@@ -46,7 +46,7 @@ class _Reference:
         self.prim, self.scale, self.causal = prim, scale, causal
         self.dtype, self.wide = dtype, compute_dtype(dtype)
         self.shape: tuple[Dim, ...] = (query[0], query[2], query[1], key[1])
-        """Of the scores."""
+        """The shape of the scores."""
         self.sizes = [self._size(0, query, 0), self._size(0, query, 2), self._size(0, query, 1)]
         self.sizes.append(self._size(1, key, 1))
         self.group = head_group(query[2], key[2]) or 1
@@ -80,7 +80,7 @@ class _Reference:
         out: ir.Value,
         grouped: int = 1,
     ) -> ir.Value:
-        """Products summed over loop 4 into `out`, whose axes are loops 0 to 3. Loop `grouped` counts heads."""
+        """Sum products over loop 4 into `out`, whose axes are loops 0 to 3. Loop `grouped` counts heads."""
         head = ir.AffineDimExpr.get(grouped)
         shared = ir.AffineExpr.get_floor_div(head, self.group) if self.group > 1 else head
         exprs = [shared if axis == grouped else ir.AffineDimExpr.get(axis) for axis in right_axes]
@@ -94,7 +94,7 @@ class _Reference:
         return generic([left, right], maps, [out], [projection(5, range(4))], iterators, body)[0]
 
     def _masked(self, scores: ir.Value, *bias: ir.Value) -> ir.Value:
-        """The scores scaled, with the bias added and the keys that a query must not see at -inf."""
+        """Scale the scores, add the bias, and set the keys that the causal mask hides from a query to -inf."""
         factor, shift = self._factor(), self._causal_shift()
 
         def body(score: Scalar, *rest: Scalar) -> Scalar:
@@ -137,7 +137,7 @@ class _Reference:
         )[0]
 
     def _reduce(self, ins: Sequence[ir.Value], start: float, step: Callable[..., Scalar]) -> ir.Value:
-        """`step` folded over the keys, from the scores and what there is one of for each query."""
+        """Fold `step` over the keys, from the scores and tensors with one scalar per query."""
         out = linalg.fill(const(self.wide, start), outs=[self._empty(self.sizes[:3])])
         row = projection(4, range(3))
         iterators = ["parallel"] * 3 + ["reduction"]
@@ -159,7 +159,7 @@ class _Reference:
         return arith.divf(arith.constant(element, 1.0), math.sqrt(arith.sitofp(element, size)))
 
     def _causal_shift(self) -> ir.Value | None:
-        """How many keys more than its own number a query sees."""
+        """The last key that a query sees, relative to the index of the query."""
         if self.causal is None:
             return None
         if self.causal == "TopLeft":

@@ -1,4 +1,4 @@
-"""Legalisation of batch norm: sums over the channels if it trains, then one pass over the elements."""
+"""Legalisation of batch norm: sums over the channels in training, then one pass over the elements."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _mean(
     result: Tensor,
     term: Callable[..., Scalar],
 ) -> Arg:
-    """The mean of the terms of each channel; NaN of none."""
+    """The mean of the terms of each channel; NaN without elements."""
     wide, rank = _known(result.dtype), len(ins[0].shape)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
@@ -81,7 +81,7 @@ def _mean(
 
 
 def _updated(lz: Legalizer, old: Arg, new: Arg, momentum: float, result: Tensor) -> Arg:
-    """A moving average after a batch."""
+    """Update a moving average after a batch."""
     source, wide, target = _known(old.info.dtype), _known(new.info.dtype), _known(result.dtype)
 
     def element(before: Scalar, batch: Scalar, _: Scalar) -> Scalar:
@@ -104,7 +104,7 @@ def _normalised(
     scale: bool,
     center: bool,
 ) -> Arg:
-    """The elements normalised by mean, variance, and what there is of gamma and beta."""
+    """Normalise the elements by mean and variance, with gamma and beta if they are used."""
     dtype, rank = _known(data.info.dtype), len(data.shape)
     wide, kinds = compute_dtype(dtype), [_known(p.info.dtype) for p in parameters]
 

@@ -1,4 +1,4 @@
-"""What the lowering has for a call of an op: its rule, with the generated kernel where one takes it, and without."""
+"""The built-in implementations of an op call: its rule, with the generated kernel if one applies, and without."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WINDOWS = "windows"
 
 
 def builtin_strategy(call: OpCall, rule: Rule, target: Target) -> OpStrategy:
-    """The implementations of a call that `rule` legalises, by the prim funcs that it makes in a scratch module."""
+    """The implementations of a call that `rule` legalises, from the prim funcs that it builds in a scratch module."""
     strategy = OpStrategy()
     scratch = _legalized(call, rule)
     prims = [op for op in functions_of(scratch) if PRIM_FUNC in op.attributes]
@@ -45,13 +45,13 @@ def builtin_strategy(call: OpCall, rule: Rule, target: Target) -> OpStrategy:
         unless = _against_product(product)
         strategy.add(OpImplementation(f"kernel {PRODUCT}", plevel=KERNEL_PLEVEL, rule=rule, unless=unless))
         if not unless:
-            return strategy  # whose linalg op is what the kernel is recognised by
+            return strategy  # the kernel is recognised by the linalg op
     strategy.add(OpImplementation(LINALG, plevel=DEFAULT_PLEVEL, rule=rule, takes_kernel=False))
     return strategy
 
 
 def _legalized(call: OpCall, rule: Rule) -> ir.Module:
-    """A module of the prim funcs that the rule makes for a call, and of a function that calls them."""
+    """A module with the prim funcs that the rule builds for a call, and a function that calls them."""
     legalizer = Legalizer(ir.Module.create(ir.Location.unknown()))
     types = [arg.ssa.type for arg in call.operands]
     with ir.InsertionPoint(legalizer.module.body):
@@ -65,7 +65,7 @@ def _legalized(call: OpCall, rule: Rule) -> ir.Module:
 
 
 def _against_kernel(name: str, prim: func.FuncOp, target: Target) -> str:
-    """Why the generator of a kernel does not take a prim func; "" if it does."""
+    """The reason why the generator of a kernel declines a prim func; "" if it accepts."""
     generator = generator_of(name)
     if generator is None:
         return "there is no generator of this name"
@@ -81,12 +81,12 @@ def _against_kernel(name: str, prim: func.FuncOp, target: Target) -> str:
 
 
 def _multiplies(prim: func.FuncOp) -> bool:
-    """Whether a contraction adds products, not elements as poolings do."""
+    """True if a contraction adds products, and not elements as poolings do."""
     return bool(ops_of(prim.operation, "linalg.matmul", "arith.mulf", "arith.muli", "arith.andi"))
 
 
 def _over_windows(prim: func.FuncOp) -> ir.Operation | None:
-    """The reduction of a prim func that reads its data at sums of loops."""
+    """The reduction of a prim func that reads its data at sums of loop indices; None if there is none."""
     for op in ops_of(prim.operation, "linalg.generic"):
         if len(op.operands) == 3 and any(
             "reduction" in str(kind) for kind in op.attributes["iterator_types"]
@@ -100,7 +100,7 @@ def _over_windows(prim: func.FuncOp) -> ir.Operation | None:
 
 
 def _against_windows(prim: func.FuncOp) -> str:
-    """Why no kernel over windows takes a contraction; "" if one does."""
+    """The reason why no kernel over windows takes a contraction; "" if one does."""
     operation = _over_windows(prim)
     assert operation is not None
     data, sizes, total = (ir.RankedTensorType(x.type) for x in operation.operands)
@@ -118,7 +118,7 @@ def _against_windows(prim: func.FuncOp) -> str:
 
 
 def _against_product(prim: func.FuncOp) -> str:
-    """Why the generated matrix products do not take a contraction; "" if they do."""
+    """The reason why the generated GEMM kernels do not take a contraction; "" if they do."""
     names = {str(ir.RankedTensorType(t).element_type) for t in prim.type.inputs[:2]}
     taken = len(names) == 1 and names <= FLOATS.keys()
     return "" if taken else f"no kernel for {' and '.join(sorted(names))}"

@@ -11,7 +11,7 @@ from relax_mlir.scalars.arithmetic import convert
 
 @legalization("relax.astype")
 def legalize_astype(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """The tensor itself if it has the dtype already."""
+    """Convert the dtype; return the tensor itself if it already has it."""
     source, target = dtype_of(op.operands[0]), op.results[0].dtype
     assert target is not None
     if source == target:

@@ -1,4 +1,4 @@
-"""Pass ``check-prim-funcs``: prim funcs of users can be lowered, keep to their buffers and change no input (R0)."""
+"""Pass ``check-prim-funcs``: prim funcs of users can be lowered, stay in bounds and change no input (R0)."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ from relax_mlir.transform.native_pipeline import run_native
 from relax_mlir.transform.upstream import known_passes
 
 OP_ATTRIBUTES = frozenset({*OP_CLAIMS, LOOP_KIND, DTYPE})
-"""The attributes that begin with ``relax.`` and ops of prim funcs may have; the last two are the script's."""
+"""Attributes starting with ``relax.`` that ops of prim funcs may have; the last two come from scripts."""
 VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview")
 BUFFERS = (*VIEWS, "memref.alloc", "memref.alloca")
-"""The ops that may give memrefs."""
+"""The ops that may return memrefs."""
 
 MAX_CONSTANT = 1 << 30
-"""Elements of the largest constant: they are data of the code, for which LLVM needs memory several times."""
+"""The maximum elements of a constant: constants are part of the code, and LLVM needs their memory several times."""
 
 
 class CheckPrimFuncs(ModulePass):
-    """Refuse prim funcs that cannot be lowered, or that store into inputs of a pure call; mark what needs checks.
+    """Reject prim funcs that cannot be lowered, or that store into inputs of a pure call; mark those that need checks.
 
-    What is not proved to stay within its buffers gets an attribute, by which `check-bounds` checks it at run time.
-    Integer arithmetic gets a value for all operands (a division by zero gives 0, for example); buffers on the stack
-    move to memory that is checked.
+    A prim func that is not proved to stay in bounds gets an attribute, for which `check-bounds` checks it at run time.
+    Integer arithmetic gets a result for all operands (a division by zero gives 0, for example). Stack buffers become
+    heap buffers.
     """
 
     name: ClassVar[str] = "check-prim-funcs"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `VerifyError` with all places."""
+        """Check and rewrite the module in place; raises `VerifyError` with up to 20 problems."""
         prims = {
             op.name.value: op
             for op in module.body.operations
@@ -88,9 +88,9 @@ class CheckPrimFuncs(ModulePass):
 
 
 def check_made(module: ir.Module, names: Sequence[str], ctx: PassContext) -> None:
-    """The same for prim funcs that legalisation has made of tensor expressions, whose calls fit what they declare.
+    """Check prim funcs that legalisation has generated from tensor expressions, whose calls match their declarations.
 
-    Raises `VerifyError` with all places.
+    Raises `VerifyError` with up to 20 problems.
     """
     prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
     found = [problem for name in names for problem in problems(prims[name], prims)]
@@ -109,14 +109,14 @@ def check_made(module: ir.Module, names: Sequence[str], ctx: PassContext) -> Non
 
 
 def forget_declared(prims: Mapping[str, func.FuncOp]) -> None:
-    """Leave out the declared parameters of prim funcs that others call: those calls are not checked against them."""
+    """Remove the declared parameters of prim funcs that others call: those calls are not checked against them."""
     for name in called_by_prims(prims):
         if PARAMS in prims[name].attributes:
             del prims[name].attributes[PARAMS]
 
 
 def problems(prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagnostic]:
-    """What in a prim func cannot be compiled."""
+    """Report what cannot be compiled in a prim func."""
     name = prim.name.value
     if prim.is_external:
         yield _problem(prim.operation, name, "it has no body: define it, or call a packed function")
@@ -141,7 +141,7 @@ def problems(prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagn
 
 
 def _settle_claims(prim: func.FuncOp) -> None:
-    """Leave out what an earlier run has left: claims of a body that has been changed since, marks for checks."""
+    """Remove results of an earlier run: claims about a body that has changed since, and marks for checks."""
     if KERNEL_SEAL in prim.attributes and not is_sealed(prim):
         remove_claims(prim)
     for mark in (UNCHECKED, INDICES_PROVED):
@@ -150,7 +150,7 @@ def _settle_claims(prim: func.FuncOp) -> None:
 
 
 def _attributes(op: ir.Operation, name: str) -> Iterator[Diagnostic]:
-    """Attributes that only the lowering gives to ops of prim funcs."""
+    """Report attributes that only the lowering may give to ops of prim funcs."""
     for attribute in op.attributes if op.name != "func.func" else ():
         if attribute.startswith(("relax.", "llvm.")) and attribute not in OP_ATTRIBUTES:
             yield _problem(
@@ -163,7 +163,7 @@ def _problem(op: ir.Operation, name: str, message: str) -> Diagnostic:
 
 
 def _parameters(prim: func.FuncOp) -> Iterator[Diagnostic]:
-    """Tensors or memrefs of one layout, not both; the declared shapes are those of the types."""
+    """Report parameters that mix tensors and memrefs, have other layouts, or differ from the declared shapes."""
     name, types = prim.name.value, [*prim.type.inputs, *prim.type.results]
     if len(prim.regions[0].blocks) != 1:
         yield _problem(
@@ -209,12 +209,12 @@ def _declared(prim: func.FuncOp, number: int, name: str, shape: Sequence[object]
 
 
 def is_plain(type_: ir.MemRefType) -> bool:
-    """Whether a memref is in row-major order, in ordinary memory."""
+    """True if a memref is in row-major order, in the default memory space."""
     return type_.memory_space is None and bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
 
 
 def _types(op: ir.Operation) -> Iterator[str]:
-    """Values of types that are known at all levels; buffers that come from where they can be followed."""
+    """Report values of types that some level does not support, and buffers whose origin cannot be followed."""
     if op.name == "func.func":
         return
     for result in op.results:
@@ -245,7 +245,7 @@ def _type(type_: ir.Type) -> Iterator[str]:
 
 
 def _shape_of(op: ir.Operation) -> Iterator[str]:
-    """Views and loops whose accesses can be followed."""
+    """Report views and loops whose accesses cannot be followed."""
     if op.name in ("memref.collapse_shape", "memref.expand_shape"):
         if not is_plain(ir.MemRefType(op.operands[0].type)):
             yield "its operand has strides: copy it into a buffer of its own first"
@@ -290,7 +290,7 @@ def _dynamic(type_: ir.Type) -> int:
 
 
 def _call(op: ir.Operation, prim: func.FuncOp, prims: dict[str, func.FuncOp]) -> Iterator[Diagnostic]:
-    """Prim funcs call prim funcs, and never themselves."""
+    """Report calls of functions that are no prim funcs, and recursion."""
     name = callee_of(op)
     if name not in prims:
         yield _problem(op, prim.name.value, f"calls '{name}', which is no prim func")
@@ -308,7 +308,7 @@ def _call(op: ir.Operation, prim: func.FuncOp, prims: dict[str, func.FuncOp]) ->
 
 
 def _use_memory(prim: func.FuncOp) -> None:
-    """Buffers on the stack become others: a loop, or a size, would overflow it; alignments are nobody's business."""
+    """Replace stack buffers by heap buffers: in loops, or if large, they overflow the stack. Drop alignments."""
     for op in ops_of(prim.operation, "memref.alloca", "memref.alloc", "memref.load", "memref.store"):
         if "alignment" in op.attributes:
             del op.attributes["alignment"]
@@ -325,8 +325,8 @@ def _use_memory(prim: func.FuncOp) -> None:
 
 
 def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> None:
-    """Mark a prim func of which something is not proved, so that it is checked, and neither fused nor replaced."""
-    # Calls that are not checked against the declared sizes may pass others, which nothing is proved of.
+    """Mark a prim func that is not fully proved, so that it is checked, and neither fused nor replaced."""
+    # Calls that are not checked against the declared sizes may pass others, for which nothing is proved.
     is_declared = PARAMS in prim.attributes
     kinds = unproved_kinds(plain, sites, name) if plain is not None and is_declared else None
     if kinds is not None and not kinds:
@@ -347,7 +347,7 @@ def _mark(prim: func.FuncOp, sites: CallSites, name: str, plain: str | None) -> 
 
 
 def _needs_checks(prim: func.FuncOp, params: Sequence[PrimParam] | None) -> bool:
-    """Whether something is not proved, also if what is computed twice is known to be the same."""
+    """True if something is not proved, even after CSE."""
     if next(unproved(prim, Ranges(prim, params)), None) is None:
         return False
     run_native("func.func(cse)", prim.operation)

@@ -1,4 +1,4 @@
-"""Legalisation of collapse_sum_like and collapse_sum_to: a sum, seen in the shape of the target."""
+"""Legalisation of collapse_sum_like and collapse_sum_to: a sum, reshaped to the target."""
 
 from __future__ import annotations
 

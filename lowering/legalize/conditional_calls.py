@@ -1,4 +1,4 @@
-"""Conditionals among the implementations of an op, by conditions on sizes."""
+"""Conditionals that select an implementation of an op by conditions on sizes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from relax_mlir.strategy.op_strategy import SpecializedCondition
 from relax_mlir.symbolic import Condition
 
 Emit = Callable[[OpCall], Sequence[Arg]]
-"""Emits the calls of an implementation for the operands that it is given."""
+"""Emits the calls of an implementation for the given operands."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """One of the implementations: its name, when it is taken, and how it is called."""
+    """One of the implementations: its name, its condition, and a function that emits its call."""
 
     name: str
     condition: SpecializedCondition
@@ -30,7 +30,7 @@ class Way:
 def branch(call: OpCall, ways: Sequence[Way]) -> list[Arg]:
     """The results of the first of `ways` whose condition holds, by nested conditionals at the insertion point.
 
-    The last one is taken without a condition. The conditionals have the attribute `BY_SIZE`, the name of the op.
+    The last one is unconditional. The conditionals have the attribute `BY_SIZE`, the name of the op.
     """
     (way, *others), types = ways, [info.to_type() for info in call.results]
     if not others:

@@ -1,4 +1,4 @@
-"""Legalisation of convolutions: zeros around the data, then one sum over a window."""
+"""Legalisation of convolutions: zero padding of the data, then one sum over a window."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from relax_mlir.symbolic import Dim
 
 @legalization("relax.nn_conv1d", "relax.nn_conv2d", "relax.nn_conv3d")
 def legalize_convolution(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Sums over windows, which are matrix products: of the kernels, one a row, and of the windows, one a column."""
+    """Lower to sums over windows, which are GEMMs: the rows are the filters, the columns the windows."""
     conv, result = Convolution.of(op.args), op.results[0]
     assert result.dtype is not None
     wide = result.with_dtype(compute_dtype(result.dtype))
@@ -64,7 +64,7 @@ def _unsure(conv: Convolution, data: Arg, weight: Arg) -> tuple[str, ...]:
 
 
 def _has_windows(conv: Convolution, data: Arg, weight: Arg, wide: Tensor) -> bool:
-    """Whether a generated kernel reads windows where they lie (see `match_windows`)."""
+    """True if a generated kernel reads windows in place (see `match_windows`)."""
     operand, kernel, total = (
         str(_known(info.dtype).storage_type()) for info in (data.info, weight.info, wide)
     )
@@ -75,7 +75,7 @@ def _has_windows(conv: Convolution, data: Arg, weight: Arg, wide: Tensor) -> boo
 
 
 def _is_depthwise(conv: Convolution, weight: Arg) -> bool:
-    """Whether each channel has one kernel of its own."""
+    """True if each channel has a separate filter."""
     sizes = dict(zip(conv.kernel, weight.shape, strict=True))
     return conv.groups > 1 and sizes["I"] == 1 and symbolic.prove_equal(sizes["O"], conv.groups)
 
@@ -83,7 +83,7 @@ def _is_depthwise(conv: Convolution, weight: Arg) -> bool:
 def _sums_over_windows(
     lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor, unsure: tuple[str, ...]
 ) -> Arg:
-    """The convolution in the order of `NCHW` and `OIHW`, with copies around it where the layouts are others."""
+    """The convolution in the layouts `NCHW` and `OIHW`, with copies around it for other layouts."""
     plain = replace(conv, data=f"NC{conv.spatial}", kernel=f"OI{conv.spatial}", out=f"NC{conv.spatial}")
     images = _reordered(lz, f"{_name(conv)}_data", data, conv.data, plain.data)
     kernels = _reordered(lz, f"{_name(conv)}_kernels", weight, conv.kernel, plain.kernel)
@@ -105,14 +105,14 @@ def _sums_over_windows(
 def _reordered(
     lz: Legalizer, name: str, value: Arg, letters: str, wanted: str, result: Tensor | None = None
 ) -> Arg:
-    """`value`, whose dimensions are `letters`, with its dimensions in the order `wanted`."""
+    """Permute `value` from the dimension order `letters` to the order `wanted`."""
     order = [letters.index(letter) for letter in wanted]
     shape = [value.shape[axis] for axis in order]
     return permuted(lz, name, value, order, result or Tensor(shape, value.info.dtype))
 
 
 def _with_zeros(conv: Convolution, prim: PrimBody, into: ir.Value | None = None) -> ir.Value:
-    """The data of a prim func with the zeros of the padding around it (see `surrounded`)."""
+    """Pad the data of a prim func with zeros (see `surrounded`)."""
     sides = [dict(zip(conv.spatial, sizes, strict=True)) for sizes in (conv.before, conv.after)]
     before, after = ([side.get(letter, 0) for letter in conv.data] for side in sides)
     return surrounded(prim, prim.ins[0], before, after, 0, into)
@@ -125,7 +125,7 @@ def _name(conv: Convolution) -> str:
 def _product(
     lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor, unsure: tuple[str, ...]
 ) -> Arg:
-    """The convolution in one group, as a matrix product."""
+    """The convolution in one group, as a GEMM."""
     assert result.dtype is not None
     wide = compute_dtype(result.dtype)
     sizes = dict(zip(conv.out, result.known_shape or (), strict=True))
@@ -150,7 +150,7 @@ def _product(
 
 
 def _is_product(conv: Convolution, weight: Arg) -> bool:
-    """Whether windows are single elements, and channels stand before the spatial dimensions: no copies are needed."""
+    """True if windows are single elements, and channels precede the spatial dimensions: no copies are needed."""
     sizes = dict(zip(conv.kernel, weight.shape, strict=True))
     plain = f"NC{conv.spatial}"
     return (
@@ -161,7 +161,7 @@ def _is_product(conv: Convolution, weight: Arg) -> bool:
 
 
 def _product_of_channels(lz: Legalizer, conv: Convolution, data: Arg, weight: Arg, result: Tensor) -> Arg:
-    """The convolution with windows of one element: for each image, the product of the kernels and its channels."""
+    """The convolution with windows of one element: per image, the GEMM of the filters and its channels."""
     assert result.dtype is not None
     wide = compute_dtype(result.dtype)
     batch, channels, *spatial = data.shape
@@ -178,7 +178,7 @@ def _product_of_channels(lz: Legalizer, conv: Convolution, data: Arg, weight: Ar
 
 
 def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor, unsure: tuple[str, ...]) -> Arg:
-    """The elements of `data` that each element of the result sees."""
+    """The elements of `data` in the window of each element of the result."""
     loops = Loops(conv, ("N", *conv.spatial, *conv.spatial.lower(), "I"), ())
     source, target = _known(data.info.dtype), _known(patches.dtype)
 
@@ -193,7 +193,7 @@ def _patches(lz: Legalizer, conv: Convolution, data: Arg, patches: Tensor, unsur
 
 
 def permuted(lz: Legalizer, name: str, value: Arg, order: Sequence[int], result: Tensor) -> Arg:
-    """`value` with dimension ``order[i]`` as dimension i, in the dtype of `result`."""
+    """Permute `value`: dimension ``order[i]`` becomes dimension i, in the dtype of `result`."""
     source, target, rank = _known(value.info.dtype), _known(result.dtype), len(order)
     if list(order) == list(range(rank)):
         return cast(lz, value, target)
@@ -206,12 +206,12 @@ def permuted(lz: Legalizer, name: str, value: Arg, order: Sequence[int], result:
 
 
 def reshaped(value: Arg, shape: Sequence[Dim]) -> Arg:
-    """`value` in another shape of as many elements: a view, which level R1 keeps."""
+    """`value` in another shape of the same number of elements: a view, which level R1 keeps."""
     return Arg(reshape(Value(value.ssa), shape).ssa, Tensor(shape, value.info.dtype))
 
 
 def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
-    """`data` with zeros around it, by a prim func of its own; itself if there are none."""
+    """Pad `data` with zeros in a separate prim func; return it unchanged without padding."""
     before, after = (dict(zip(conv.spatial, sizes, strict=True)) for sizes in (conv.before, conv.after))
     if not any((*conv.before, *conv.after)):
         return data
@@ -229,10 +229,10 @@ def _padded(lz: Legalizer, conv: Convolution, data: Arg) -> Arg:
 
 @dataclass(frozen=True)
 class Loops:
-    """The loops of a convolution by name: those of the result in its layout, then those of the sum.
+    """The loops of a convolution by name: those of the result in its layout, then the reduction loops.
 
-    ``N``, ``C`` (of the result, within its group) and the spatial letters; ``I`` and small letters are summed over;
-    ``G`` is the group, where there are several. A `depthwise` convolution has ``C`` in its place, and no ``I``.
+    ``N``, ``C`` (of the result, within its group) and the spatial letters; ``I`` and lower-case letters are reduced;
+    ``G`` is the group, if there are several. A `depthwise` convolution has ``C`` instead, and no ``I``.
     """
 
     conv: Convolution
@@ -255,7 +255,7 @@ class Loops:
         return ir.AffineMap.get(len(self.parallel) + len(self.summed), 0, list(exprs))
 
     def of_data(self) -> ir.AffineMap:
-        """Where the data is read."""
+        """The indexing map of the data."""
         exprs: list[ir.AffineExpr] = []
         for letter in self.conv.data:
             if letter == "N" or (letter == "C" and self.depthwise):
@@ -269,7 +269,7 @@ class Loops:
         return self.map(exprs)
 
     def of_weight(self) -> ir.AffineMap:
-        """Where the kernels are read."""
+        """The indexing map of the weight."""
         if self.depthwise:
             loops = {"O": "C"} | {letter: letter.lower() for letter in self.conv.spatial}
             zero = ir.AffineConstantExpr.get(0)
@@ -284,7 +284,7 @@ class Loops:
         return self.map([self.loop(name) for name in names])
 
     def sums(self, prim: PrimBody, data: ir.Value) -> Sequence[ir.Value]:
-        """The sums over windows of `data`, which is as the first input or larger."""
+        """The sums over windows of `data`, which has the shape of the first input or a larger one."""
         conv = self.conv
         groups = 1 if self.depthwise else conv.groups
         data = _split(prim, data, prim.in_infos[0], conv.data.index("C"), groups)
@@ -305,7 +305,7 @@ class Loops:
 
 
 def _in_groups(conv: Convolution, letter: str, channel: str) -> list[str]:
-    """The loops of one dimension of a tensor: those of groups and of channels in them for the channels."""
+    """The loops of one dimension of a tensor; for the channels, one of groups and one of channels in a group."""
     return ["G", letter] if letter == channel and conv.groups > 1 else [letter]
 
 
@@ -315,7 +315,7 @@ def _known(dtype: DType | None) -> DType:
 
 
 def _split(prim: PrimBody, value: ir.Value, info: Tensor, axis: int, groups: int) -> ir.Value:
-    """A tensor whose dimension `axis` is cut into groups: a view."""
+    """Split dimension `axis` of a tensor into groups: a view."""
     if groups == 1:
         return value
     shape = info.known_shape

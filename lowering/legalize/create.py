@@ -1,4 +1,4 @@
-"""Legalisation of the ops that make tensors."""
+"""Legalisation of the ops that create tensors."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from relax_mlir.scalars.linalg_builders import generic, identity
 from relax_mlir.symbolic import Dim
 
 VALUES = {"ones": 1, "ones_like": 1, "zeros": 0, "zeros_like": 0}
-"""What each op fills its result with."""
+"""The fill value of each op."""
 
 
 @legalization("relax.full", "relax.full_like")
 def legalize_full(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Only the fill value is read; the shape is the result's."""
+    """Read only the fill value; the shape is the result's."""
     return elementwise_prim(lz, replace(op, operands=op.operands[-1:]), lambda fill: fill)
 
 

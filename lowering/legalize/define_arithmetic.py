@@ -1,8 +1,8 @@
-"""Ops of users' prim funcs that have no value for some operands get one: what the ops of Relax give (docs/numerics.md).
+"""Define ops of users' prim funcs for all operands, with the results of Relax ops (docs/numerics.md).
 
-A division by zero gives 0, the least integer divided by -1 itself; a shift by the width or more leaves nothing, or
-the sign; a float beyond the range of an integer gives its limit, NaN gives 0. Promises that MLIR lets an op make (that
-nothing overflows, that there are no NaNs) are dropped, as nobody checks them.
+A division by zero gives 0, the lowest integer divided by -1 gives itself; a shift by the width or more gives 0, or the
+sign; a float beyond the range of an integer gives its limit, NaN gives 0. Assumptions that MLIR allows on an op (no
+overflow, no NaNs) are dropped, because nothing checks them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _drop_promises(op: ir.Operation) -> None:
 
 
 def _name_nothing(op: ir.Operation) -> None:
-    """Let the ``linalg`` op around `op` be a ``linalg.generic``, if its name says what its body is no longer."""
+    """Replace the ``linalg`` op around `op` by a ``linalg.generic``, if its name no longer describes its body."""
     around = op.parent.operation
     if not around.name.startswith("linalg.") or around.name == "linalg.generic":
         return
@@ -141,7 +141,7 @@ def _to_integer(kind: str) -> Callable[..., Value]:
 
 
 def _float_power(op: ir.Operation, x: Value, exponent: Value) -> Value:
-    """``x ** exponent`` by way of f64; an odd exponent keeps the sign."""
+    """``x ** exponent`` through f64; an odd exponent keeps the sign."""
     double, i64 = ir.F64Type.get(), ir.IntegerType.get_signless(64)
     exponent = arith.index_cast(i64, exponent) if isinstance(exponent.type, ir.IndexType) else exponent
     source = dtypes.from_element_type(x.type)
@@ -164,7 +164,7 @@ def _signed(type_: ir.Type) -> DType:
 
 
 def _is_normal(op: ir.Operation, x: Value) -> Value:
-    """Whether a float is neither zero, subnormal, infinite nor NaN."""
+    """Emit the test that a float is neither zero, subnormal, infinite nor NaN."""
     kind = dtypes.from_element_type(x.type)
     wide = arithmetic.compute_dtype(kind)
     size = math.absf(arithmetic.widen(kind, x))
@@ -175,7 +175,7 @@ def _is_normal(op: ir.Operation, x: Value) -> Value:
 
 
 def _fma(op: ir.Operation, *operands: Value) -> Value:
-    """Of bf16, which has none: in f32."""
+    """Compute the fused multiply-add of bf16, which has none, in f32."""
     kind = dtypes.from_element_type(operands[0].type)
     return arithmetic.widened(lambda dtype, a, b, c: math.fma(a, b, c))(kind, *operands)
 
@@ -198,10 +198,10 @@ RULES: dict[str, Callable[..., Value]] = {
     "math.ipowi": _integer_power,
     "math.isnormal": _is_normal,
 }
-"""What each op becomes."""
+"""The replacement of each op."""
 
 
-# -- ops that have a value for all operands that they can get
+# -- ops that are defined for all operands that they can get
 
 
 def _is_defined(op: ir.Operation) -> bool:
@@ -221,7 +221,7 @@ def _is_defined(op: ir.Operation) -> bool:
 
 
 def _is_positive(divisor: Value) -> bool:
-    """Whether a divisor is the greater one of something and a positive number."""
+    """True if a divisor is the maximum of a value and a positive constant."""
     op = defining_op(divisor)
     if op is None or op.name != "arith.maxsi":
         return False
@@ -236,7 +236,7 @@ def _constant(value: Value) -> int | None:
 
 
 def _is_guarded(a: Value, divisor: Value, *, signed: bool) -> bool:
-    """Whether `divisor` is ``select(traps, 1, b)`` of `safe_divisor`."""
+    """True if `divisor` is ``select(traps, 1, b)`` of `safe_divisor`."""
     choice = defining_op(divisor)
     if choice is None or choice.name != "arith.select" or _constant(choice.operands[1]) != 1:
         return False
@@ -256,7 +256,7 @@ def _is_guarded(a: Value, divisor: Value, *, signed: bool) -> bool:
 
 
 def _tests(test: Value, value: Value, number: int) -> bool:
-    """Whether `test` is ``value == number``."""
+    """True if `test` is ``value == number``."""
     op = defining_op(test)
     return (
         op is not None
@@ -268,7 +268,7 @@ def _tests(test: Value, value: Value, number: int) -> bool:
 
 
 def _is_limited(count: Value, bits: int) -> bool:
-    """Whether `count` is ``select(count < bits, count, n)`` with a constant in range."""
+    """True if `count` is ``select(count < bits, count, n)`` with a constant in range."""
     choice = defining_op(count)
     if choice is None or choice.name != "arith.select":
         return False
@@ -285,7 +285,7 @@ def _is_limited(count: Value, bits: int) -> bool:
 
 
 def _is_saturated(op: ir.Operation) -> bool:
-    """Whether the operand is ``select(low <= x and x < high, x, 0)``, as the rule of astype writes it."""
+    """True if the operand is ``select(low <= x and x < high, x, 0)``, as the rule of astype emits it."""
     choice = defining_op(op.operands[0])
     if choice is None or choice.name != "arith.select":
         return False

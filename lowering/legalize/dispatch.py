@@ -1,6 +1,6 @@
-"""A prim func that chooses among implementations when it runs: by conditions on sizes.
+"""A prim func that selects among implementations at run time, by conditions on sizes.
 
-It works on memory, as it calls prim funcs in either form. Those on tensors are called through an entry on memory
+It works on memrefs, because it calls prim funcs in either form. Those on tensors are called through an entry on memrefs
 (`prim_entries`).
 """
 
@@ -22,16 +22,16 @@ from relax_mlir.symbolic import Condition, Dim
 from relax_mlir.symbolic.condition import Relation
 
 RELATIONS: dict[Relation, str] = {"<=": "sle", "==": "eq", "!=": "ne"}
-"""How conditions compare integers."""
+"""The predicates of `arith.cmpi` for conditions."""
 
 
 def dispatch(
     module: ir.Module, name: str, inputs: Sequence[Arg], results: Sequence[Tensor], ways: Sequence[Way]
 ) -> list[Arg] | None:
-    """Call a prim func that takes the first of `ways` whose conditions hold, at the insertion point.
+    """Call a prim func that runs the first of `ways` whose conditions hold, at the insertion point.
 
-    The last one is taken without a condition. None: one of them is more than calls of prim funcs, or gives back an
-    operand as it is.
+    The last one is unconditional. None: one of them has other ops than calls of prim funcs, or returns an operand
+    unchanged.
     """
     dispatcher = _Dispatcher(module, inputs, results)
     plans: list[tuple[Way, _Plan]] = []
@@ -46,7 +46,7 @@ def dispatch(
 
 @dataclass(frozen=True)
 class Way:
-    """One of the implementations: the conditions under which it is taken, and the block that calls it."""
+    """One of the implementations: its conditions, and the block that calls it."""
 
     conditions: tuple[Condition, ...]
     block: ir.Block
@@ -54,7 +54,7 @@ class Way:
 
 @dataclass(frozen=True)
 class _Step:
-    """A call of a prim func: the numbers of its operands and results, and the sizes that it is passed."""
+    """A call of a prim func: the value numbers of its operands and results, and the sizes that it is passed."""
 
     callee: str
     operands: tuple[int, ...]
@@ -65,7 +65,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What an implementation calls, in order; values are numbered, the operands of the op first."""
+    """The calls of an implementation, in order; values are numbered, the operands of the op first."""
 
     steps: tuple[_Step, ...]
     outputs: tuple[int, ...]
@@ -77,10 +77,10 @@ class _Dispatcher:
     inputs: Sequence[Arg]
     results: Sequence[Tensor]
     sizes: list[Dim] = field(default_factory=list)
-    """The sizes that the prim func is passed: those in conditions, of buffers, and for what it calls."""
+    """The sizes passed to the prim func: those in conditions, of buffers, and of its callees."""
 
     def plan(self, way: Way) -> _Plan | None:
-        """The calls of one implementation; None if there is more."""
+        """The calls of one implementation; None if it has other ops."""
         numbers: dict[ir.Value, int] = {arg.ssa: i for i, arg in enumerate(self.inputs)}
         fields: dict[ir.Value, tuple[int, ...]] = {}
         count = len(numbers)
@@ -88,9 +88,7 @@ class _Dispatcher:
         *ops, last = [view.operation for view in way.block.operations]
         for op in ops:
             if op.name in ("relax.tuple_get_item", "relax.call_tir") and op.operands[0] not in fields:
-                outside = defining_op(
-                    op.operands[0]
-                )  # CSE makes one tuple of equal ones, in front of the branch
+                outside = defining_op(op.operands[0])  # CSE merges equal tuples, before the branch
                 if outside is None or outside.name != TUPLE or not numbers.keys() >= set(outside.operands):
                     return None
                 fields[op.operands[0]] = tuple(numbers[v] for v in outside.operands)
@@ -121,7 +119,7 @@ class _Dispatcher:
         return _Plan(tuple(steps), outputs)
 
     def emit(self, name: str, plans: Sequence[tuple[Way, _Plan]]) -> str:
-        """The prim func; its name."""
+        """Define the prim func, and return its name."""
         for way, plan in plans:
             for condition in way.conditions:
                 self._need(condition.left, condition.right)
@@ -176,7 +174,7 @@ class _Dispatcher:
         return block.arguments[first + self.sizes.index(dim)]
 
     def _run(self, block: ir.Block, plan: _Plan) -> None:
-        """The calls of an implementation."""
+        """Emit the calls of an implementation."""
         inputs = len(self.inputs)
         values: dict[int, ir.Value] = dict(enumerate(block.arguments[:inputs]))
         outs = list(block.arguments)[inputs : inputs + len(self.results)]
@@ -197,7 +195,7 @@ class _Dispatcher:
             func.CallOp([], name, arguments)
 
     def _entry(self, callee: func.FuncOp, outputs: int) -> str:
-        """The entry on memory of a prim func on tensors; its name."""
+        """Define the entry on memrefs of a prim func on tensors, and return its name."""
         name = callee.name.value + SUFFIX
         if name not in symbol_names(self.module.body):
             tensors = [i for i, t in enumerate(callee.type.inputs) if isinstance(t, ir.RankedTensorType)]

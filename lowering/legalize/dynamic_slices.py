@@ -1,4 +1,4 @@
-"""Legalisation of dynamic_strided_slice: one prim func says where the slice begins and how long it is, one takes it."""
+"""Legalisation of dynamic_strided_slice: one prim func computes the bounds of the slice, one copies it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def legalize_dynamic_strided_slice(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _places(prim: PrimBody) -> Sequence[ir.Value]:
-    """The first place, the number of elements and the step along each dimension, as Python's ``slice.indices``."""
+    """The first index, the number of elements and the step along each dimension, like Python's ``slice.indices``."""
     shape = prim.in_infos[0].known_shape
     assert shape is not None
     outs = list(prim.outs)
@@ -51,7 +51,7 @@ def _places(prim: PrimBody) -> Sequence[ir.Value]:
 
 
 def _number(prim: PrimBody, number: int, at: Sequence[Index]) -> Index:
-    """An integer as ``index``; one beyond the largest is the largest, which means the same."""
+    """An integer as ``index``; larger ones become the maximum, which has the same effect."""
     info, index = prim.in_infos[number], ir.IndexType.get()
     value = tensor.extract(prim.ins[number], list(at))
     if info.dtype is None or info.dtype.kind != "uint":
@@ -79,13 +79,13 @@ def _resolved(
     first, last = held(begin), held(end)
     distance = arith.select(is_up, arith.subi(last, first), arith.subi(first, last))
     backwards = arith.subi(zero, step)
-    # The least integer has no opposite: a step of its size takes one element.
+    # The lowest integer has no negation: a step of that size takes one element.
     is_least = arith.cmpi(_P.slt, backwards, zero)
     width = arith.select(is_up, step, arith.select(is_least, arith.addi(size, one), backwards))
     width = arith.maxsi(width, one)
     some = arith.addi(arith.divsi(arith.subi(distance, one), width), one)
     count = arith.select(arith.cmpi(_P.sgt, distance, zero), some, zero)
-    # Of one element the step does not matter; so it is one that stays in the tensor.
+    # The step of a single element does not matter; use one that stays in the tensor.
     return first, count, arith.select(arith.cmpi(_P.sgt, count, one), step, one)
 
 
@@ -94,7 +94,7 @@ def _int64(value: Index) -> Scalar:
 
 
 def _taken(prim: PrimBody) -> Sequence[ir.Value]:
-    """The elements, all of which are there."""
+    """Gather the elements of the slice, all of which are in bounds."""
     x, first, step = prim.ins
     rank = ir.RankedTensorType(x.type).rank
     index = ir.IndexType.get()

@@ -1,4 +1,4 @@
-"""The rule that elementwise ops share: one ``linalg.generic`` whose body is a scalar rule."""
+"""The rule of elementwise ops: one ``linalg.generic`` whose body is a scalar rule."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def dtype_of(arg: Arg) -> DType:
 
 
 def prim_name(op: OpCall, dtype: DType) -> str:
-    """Name of the prim func of an op: never that of a function of the C library, such as ``exp``."""
+    """Name of the prim func of an op: never that of a C library function, such as ``exp``."""
     return f"{op.args.op}_{dtype.mlir}"
 
 
 def elementwise(body: ScalarBody) -> Callable[[PrimBody], Sequence[ir.Value]]:
-    """Body of a prim func that applies `body` to the scalars of its inputs, which broadcast to its one output."""
+    """The body of a prim func that applies `body` to the scalars of its inputs, which broadcast to its one output."""
 
     def build(prim: PrimBody) -> Sequence[ir.Value]:
         out_shape = prim.out_infos[0].known_shape
@@ -45,7 +45,7 @@ def elementwise(body: ScalarBody) -> Callable[[PrimBody], Sequence[ir.Value]]:
 
 
 def elementwise_prim(lz: Legalizer, op: OpCall, body: ScalarBody, key: Hashable = ()) -> Sequence[Arg]:
-    """Apply `body` to the scalars of the operands, which broadcast. `key`: what `body` depends on beside dtypes."""
+    """Apply `body` to the scalars of the operands, which broadcast. `key`: what else than dtypes `body` depends on."""
     same_shape = all(arg.shape == op.results[0].shape for arg in op.operands)
     pattern: Pattern = "elementwise" if same_shape else "broadcast"
     result = op.results[0].dtype
@@ -55,7 +55,7 @@ def elementwise_prim(lz: Legalizer, op: OpCall, body: ScalarBody, key: Hashable 
 
 
 def register(rules: dict[str, ScalarRule]) -> None:
-    """Legalise each op of the table by its scalar rule, which gets the dtype of the first operand."""
+    """Legalise each op of the table by its scalar rule, with the dtype of the first operand."""
 
     def legalize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
         rule, dtype = rules[op.args.op], dtype_of(op.operands[0])

@@ -1,4 +1,4 @@
-"""Pass ``expose-prim-funcs``: prim funcs that users may call get an entry of their names (R0)."""
+"""Pass ``expose-prim-funcs``: prim funcs that users may call get an entry with their name (R0)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ GLOBAL_SYMBOL = "global_symbol"
 
 
 class ExposePrimFuncs(ModulePass):
-    """Give prim funcs that are called from outside a Relax function of their name, which stands for the entry point.
+    """Define an entry, a Relax function of the same name, for each prim func that is called from outside.
 
-    These are all prim funcs of a module without Relax functions; else those with the attribute ``global_symbol``; but
-    none whose parameters are not declared, since nothing could check its arguments (see `require_entries`). The entry
-    takes what the prim func takes, results included, gives back nothing, and has no body before level M, where
-    `call-exposed-prim-funcs` lets it call the prim func.
+    These are all prim funcs of a module without Relax functions; otherwise those with the attribute ``global_symbol``.
+    Prim funcs without declared parameters get none, because their arguments could not be checked (see
+    `require_entries`). The entry takes the parameters of the prim func, results included, returns nothing, and has no
+    body before level M, where `call-exposed-prim-funcs` adds the call of the prim func.
     """
 
     name: ClassVar[str] = "expose-prim-funcs"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` for a prim func whose ``global_symbol`` is the name of another function,
-        `VerifyError` for an entry that is there already, but is not what this pass makes."""
+        """Add the entries to the module.
+
+        Raises `UnsupportedError` for a prim func whose ``global_symbol`` is the name of another function, and
+        `VerifyError` for an existing entry that this pass would not make."""
         prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
         is_alone = not relax_functions(module)
         there = {
@@ -47,13 +49,13 @@ class ExposePrimFuncs(ModulePass):
         }
         names = {name: exported_name(prim, is_alone) for name, prim in prims.items() if name not in there}
         written = {name: _written(name, prims) for name, exported in names.items() if exported is not None}
-        for name, exported in names.items():  # which renames what the others call
+        for name, exported in names.items():  # this renames callees of the others
             if exported is not None:
                 _expose(module, prims[name], name, exported, sorted(written[name]))
 
 
 def require_entries(module: ir.Module) -> None:
-    """Raise `UnsupportedError` if a module without Relax functions has a prim func that nobody could call."""
+    """Raise `UnsupportedError` if a module without Relax functions has a prim func that cannot be called."""
     if relax_functions(module):
         return
     prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
@@ -67,7 +69,7 @@ def require_entries(module: ir.Module) -> None:
 
 
 def exported_name(prim: func.FuncOp, is_alone: bool) -> str | None:
-    """The name by which a prim func can be called from outside; None: it cannot."""
+    """The name by which a prim func can be called from outside; None if it cannot be."""
     if prim.is_external:
         return None
     attributes = prim.attributes.get(PRIM_ATTRS)
@@ -77,7 +79,7 @@ def exported_name(prim: func.FuncOp, is_alone: bool) -> str | None:
 
 
 def _callee(entry: func.FuncOp, prims: dict[str, func.FuncOp]) -> str:
-    """The prim func of an entry: one that an earlier run has made, else `VerifyError`."""
+    """The prim func of an entry that an earlier run has made; raises `VerifyError` for other entries."""
     given = entry.attributes[EXPOSES]
     callee = given["callee"] if isinstance(given, ir.DictAttr) and "callee" in given else None
     name = callee.value if isinstance(callee, ir.FlatSymbolRefAttr) else ""
@@ -90,9 +92,9 @@ def _callee(entry: func.FuncOp, prims: dict[str, func.FuncOp]) -> str:
 
 
 def _is_entry(entry: func.FuncOp, name: str, prims: dict[str, func.FuncOp]) -> bool:
-    """Whether a function takes what its prim func declares, and says which of it that writes.
+    """True if a function takes the declared parameters of its prim func, and lists those that this writes.
 
-    Prim funcs that others call declare nothing any more, and rely on nothing.
+    Prim funcs that others call no longer declare parameters, and do not rely on them.
     """
     params = prim_params(prims[name])
     if prims[name].is_external or (params is None and name not in called_by_prims(prims)):
@@ -107,7 +109,7 @@ def _is_entry(entry: func.FuncOp, name: str, prims: dict[str, func.FuncOp]) -> b
 
 
 def _names_integer(op: ir.Operation) -> bool:
-    """Whether an op makes an integer among the parameters the symbol that it is declared as."""
+    """True if an op binds an integer parameter to the symbol that it is declared as."""
     return bool(op.name == "relax.match_shape" and isinstance(op.operands[0].type, ir.IntegerType))
 
 
@@ -140,7 +142,7 @@ def _expose(module: ir.Module, prim: func.FuncOp, name: str, exported: str, writ
 
 
 def _require_symbols(prim: func.FuncOp, name: str, params: Sequence[PrimParam]) -> None:
-    """Raise VerifyError if a symbol in a shape is no dimension of any buffer: arguments could not be checked."""
+    """Raise VerifyError if no buffer dimension determines a symbol in a shape: arguments could not be checked."""
     infos = [_info(param) for param in params]
     known = set(parameter_symbols(infos))
     for param, info in zip(params, infos, strict=True):
@@ -161,7 +163,7 @@ def _info(param: PrimParam) -> StructInfo:
 
 
 def _written(name: str, prims: dict[str, func.FuncOp]) -> set[int]:
-    """The numbers of the arguments that a prim func writes: those it stores into, or that its results land in."""
+    """The indices of the arguments that a prim func writes: by stores, or as destinations of its results."""
     prim = prims[name]
     tensors = [i for i, t in enumerate(prim.type.inputs) if isinstance(t, ir.RankedTensorType)]
     results = len(prim.type.results)

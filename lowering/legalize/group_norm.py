@@ -1,6 +1,6 @@
-"""Legalisation of group norm and instance norm: one prim func each, named as a kernel that may replace it.
+"""Legalisation of group norm and instance norm: one prim func each, which names a kernel that may replace it.
 
-The body sees the channels of a group norm as two dimensions, groups and the channels of a group.
+The body splits the channels of a group norm into two dimensions, groups and the channels of a group.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def legalize_group_norm(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _pairs(rank: int, axis: int) -> list[list[int]]:
-    """Which dimensions of a tensor with `axis` cut in two make up each of its dimensions."""
+    """For each dimension of a tensor, its dimensions after `axis` is split in two."""
     return [[place + (place > axis)] if place != axis else [axis, axis + 1] for place in range(rank)]
 
 
 def _split(prim: PrimBody, value: ir.Value, axis: int, groups: int) -> ir.Value:
-    """A tensor with dimension `axis` cut into `groups` parts."""
+    """Split dimension `axis` of a tensor into `groups` parts."""
     sizes = sizes_of(prim, value)
     channels = sizes[axis]
     if isinstance(channels, int):

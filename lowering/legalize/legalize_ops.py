@@ -1,4 +1,4 @@
-"""Pass ``legalize-ops``: Relax ops become `relax.call_tir` of private prim funcs (level R0 to R1)."""
+"""Pass ``legalize-ops``: replace Relax ops by `relax.call_tir` of private prim funcs (level R0 to R1)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEFT = ops_with(KeptAtR1, OnFunctionValues)
 
 
 def relax_ops(module: ir.Module) -> list[ir.Operation]:
-    """All Relax ops of the module, inner ones before the ops that hold them."""
+    """All Relax ops of the module, inner ones before the ops that contain them."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -51,8 +51,8 @@ def relax_ops(module: ir.Module) -> list[ir.Operation]:
 class LegalizeOps(ModulePass):
     """Replace Relax ops by calls of prim funcs: written in linalg on tensors, or what the ops' strategies select.
 
-    An op on a value of unknown shape or dtype becomes a call of the runtime, which compiles it for what it finds.
-    `target`: the machine that strategies are asked for.
+    An op on a value of unknown shape or dtype becomes a call of the runtime, which compiles it for the actual value.
+    `target`: the machine that strategies select for.
     """
 
     name: ClassVar[str] = "legalize-ops"
@@ -60,11 +60,11 @@ class LegalizeOps(ModulePass):
     target: str = "cpu"
 
     def run(self, module: ir.Module, ctx: PassContext) -> None:
-        """Raises `UnsupportedError` for an op without a rule."""
+        """Legalise the module in place; raises `UnsupportedError` for an op without a rule."""
         make_all_effects_explicit(module)
         target = Target.parse(self.target)
         for function in relax_functions(module):
-            # Where sizes choose among implementations there may be conditionals, which dataflow blocks do not hold.
+            # Selection by size may create conditionals, which dataflow blocks do not allow.
             if any(has_expressions(op.name, target) for op in ops_of(function.operation)):
                 ToNonDataflow().run_on_function(function, module, ctx)
         implementations = _Implementations(Legalizer(module), target)
@@ -87,7 +87,7 @@ class LegalizeOps(ModulePass):
 
 @dataclass
 class _Implementations:
-    """Legalises calls by the rules of their ops, or by what strategies select where there are any."""
+    """Legalises calls by the rules of their ops, or by what strategies select if there are any."""
 
     legalizer: Legalizer
     target: Target
@@ -95,14 +95,14 @@ class _Implementations:
 
     @property
     def made(self) -> Sequence[str]:
-        """The names of the prim funcs that were made of tensor expressions, which are users'."""
+        """The names of the prim funcs that were generated from tensor expressions."""
         return () if self._selecting is None else self._selecting.made
 
     def legalize(self, op: ir.Operation, call: OpCall, rule: Rule | None) -> Sequence[Arg]:
         if rule is not None and current_report() is None and not has_expressions(op.name, self.target):
             return rule(self.legalizer, call)
         if self._selecting is None:
-            # Tensor expressions take a while to import, and most modules have none.
+            # Tensor expressions take long to import, and most modules have none.
             from relax_mlir.lowering.legalize.selecting_legalizer import SelectingLegalizer
 
             self._selecting = SelectingLegalizer(self.legalizer, self.target)
@@ -110,7 +110,7 @@ class _Implementations:
 
 
 def _legalized(implementations: _Implementations, op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
-    """What stands for the result of `op` at level R1; None for ops that stay."""
+    """The replacement of the result of `op` at level R1; None for ops that stay."""
     packed = PACKED_RULES.get(op.name)
     if packed is not None:
         return packed(op, cls.args_of(op))

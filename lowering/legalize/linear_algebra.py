@@ -1,4 +1,4 @@
-"""Legalisation of matrix products: ``linalg.matmul`` for matrices, else one contraction."""
+"""Legalisation of matmul: ``linalg.matmul`` for matrices, else one contraction."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def legalize_matmul(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _is_plain(operands: Sequence[Arg], out: Tensor) -> bool:
-    """Two matrices whose dtype is that of the sum, and not bool: what ``linalg.matmul`` computes."""
+    """True for two matrices of the accumulator's dtype, which is not bool: what ``linalg.matmul`` computes."""
     assert out.dtype is not None
     return out.dtype.kind != "bool" and all(len(a.shape) == 2 and a.info.dtype == out.dtype for a in operands)
 
 
 def matrices(prim: PrimBody) -> Sequence[ir.Value]:
-    """The body of a product of two matrices, whose dtype is that of the sum."""
+    """The body of a GEMM of two matrices of the accumulator's dtype."""
     return [linalg.matmul(*prim.ins, outs=[zeroed(prim)])]
 
 

@@ -1,4 +1,4 @@
-"""Legalisation of the ops that move elements. Views (``reshape`` and its kin) stay as they are at level R1."""
+"""Legalisation of the ops that move elements. Views (``reshape`` and the like) are unchanged at level R1."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def legalize_concat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def concatenated(lz: Legalizer, op: OpCall, axis: int) -> Sequence[Arg]:
-    """The operands joined along `axis`."""
+    """Concatenate the operands along `axis`."""
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         result, offset = prim.outs[0], prim.index(0)
@@ -88,7 +88,7 @@ def legalize_strided_slice(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _slice(lz: Legalizer, name: str, x: Arg, result: Tensor, slices: dict[int, Slice]) -> Arg:
-    """A copy of slices with positive strides that are known to lie in `x`."""
+    """Copy slices with positive strides that are known to be in bounds of `x`."""
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         if is_empty(prim.out_infos[0]):
@@ -104,7 +104,7 @@ def _slice(lz: Legalizer, name: str, x: Arg, result: Tensor, slices: dict[int, S
 
 
 def _gathered_slice(lz: Legalizer, x: Arg, result: Tensor, slices: dict[int, Slice]) -> Arg:
-    """Slices read element by element, the positions clamped to `x`; zeros if `x` has nothing to read there."""
+    """Read slices element by element, with positions clamped to `x`; zeros if `x` is empty along a sliced axis."""
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
         begins = {axis: prim.index(part.begin) for axis, part in slices.items()}
@@ -157,7 +157,7 @@ def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
         return generic([given], [map_], [result], [identity(rank)], ["parallel"] * rank, element)[0]
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
-        """All is taken, or, from nothing, nothing, and all is filled."""
+        """Take all elements; or, from an empty axis, take none and fill the result."""
         given, result = prim.ins[1], prim.outs[0]
         if not may_be_empty or rank == 0 or is_empty(prim.out_infos[0]):
             return [taken(prim, given, result)]
@@ -181,13 +181,13 @@ def legalize_take(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _longer(value: ir.Value) -> ir.Type:
-    """The type of a tensor of which only some are taken along the first dimension."""
+    """The type of a tensor with a dynamic first dimension."""
     type_ = ir.RankedTensorType(value.type)
     return ir.RankedTensorType.get([ir.ShapedType.get_dynamic_size(), *type_.shape[1:]], type_.element_type)
 
 
 def _places(lz: Legalizer, x: Arg, indices: Arg, axis: int, mode: str) -> Arg:
-    """The places in an axis that indices mean, worked out once for all rows."""
+    """The positions along an axis that indices refer to, computed once for all rows."""
     dtype, info = indices.info.dtype, Tensor(indices.info.shape, "int64")
     assert dtype is not None
 
@@ -223,9 +223,9 @@ def _require_in_range(prim: PrimBody, dtype: DType, last: Index, axis: int) -> N
 
 
 def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[Index, ir.Value | None]:
-    """The place that an index means, in [0, last], and for ``"nan"`` and ``"check"`` whether the index is in range.
+    """Resolve an index to a position in [0, last]; for ``"nan"`` and ``"check"`` also test if the index is in range.
 
-    For ``"check"`` the place is in that range only if the index is.
+    For ``"check"`` the position is in that range only if the index is.
     """
     index_type = ir.IndexType.get()
     if mode == "known":
@@ -250,7 +250,7 @@ def _resolve(position: ir.Value, dtype: DType, last: Index, mode: str) -> tuple[
     if mode == "nan":
         return clipped, arith.cmpi(arith.CmpIPredicate.eq, index, clipped)
     one = arith.constant(index_type, 1)
-    size = arith.maxsi(arith.addi(last, one), one)  # no division by zero, though nothing is read then
+    size = arith.maxsi(arith.addi(last, one), one)  # avoid a division by zero, though nothing is read then
     if dtype.kind == "uint":
         return arith.remui(index, size), None
     rest = arith.remsi(index, size)
@@ -271,7 +271,7 @@ def _may_be_empty(size: Dim | None) -> bool:
 
 
 def _is_full(prim: PrimBody, axes: Sequence[int]) -> ir.Value | None:
-    """Whether the first input has something along all of `axes`; None: its type says so."""
+    """Test that the first input is not empty along any of `axes`; None if its type guarantees it."""
     source, shape = prim.ins[0], prim.in_infos[0].shape or ()
     zero = prim.index(0)
     tests = [
@@ -283,10 +283,10 @@ def _is_full(prim: PrimBody, axes: Sequence[int]) -> ir.Value | None:
 
 
 def _element(prim: PrimBody, place: Sequence[Index], valid: ir.Value | None, default: float) -> ir.Value:
-    """The first input's element at `place`; `default` unless `valid`.
+    """Load the first input's element at `place`; `default` unless `valid`.
 
-    16-bit floats pass through the branch as float32: machines without them make library calls of values that cross a
-    branch.
+    16-bit floats pass through the branch as float32: targets without them call library functions for values that cross
+    a branch.
     """
     source, dtype = prim.ins[0], prim.in_infos[0].dtype
     assert dtype is not None

@@ -1,4 +1,4 @@
-"""Legalisation of memory.view: elements put together of the bits of others."""
+"""Legalisation of memory.view: elements assembled from the bits of others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relax_mlir.symbolic import Dim
 
 @legalization("relax.memory_view")
 def legalize_memory_view(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Each element is made of pieces of equal size, the largest that begin where elements of both tensors may."""
+    """Assemble each element from pieces of equal size, the largest that is aligned in both tensors."""
     x, result = op.operands[0], op.results[0]
     offset = view_offset(op.args)
     assert x.info.dtype is not None and result.dtype is not None
@@ -49,7 +49,7 @@ def legalize_memory_view(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @dataclass(frozen=True)
 class Pieces:
-    """How elements of `target` are put together of those of `source`, `offset` bytes further."""
+    """The assembly of elements of `target` from those of `source`, at a byte offset."""
 
     source: DType
     target: DType
@@ -57,7 +57,7 @@ class Pieces:
 
     @property
     def size(self) -> int:
-        """The bytes of a piece: 1 where the offset is not known to be a multiple of more."""
+        """The bytes of a piece: 1 if the offset is not known to be a multiple of more."""
         both = min(self.source.itemsize, self.target.itemsize)
         return both if symbolic.prove_divisible(self.offset, both) else 1
 
@@ -89,7 +89,7 @@ class Pieces:
 
 
 def _unsigned(dtype: DType) -> DType:
-    """The unsigned integers of as many bytes."""
+    """The unsigned integer dtype of the same size."""
     return dtypes.dtype(f"uint{8 * dtype.itemsize}")
 
 
@@ -107,7 +107,7 @@ def _from_bits(dtype: DType, bits: Scalar) -> Scalar:
 
 
 def _resized(value: Scalar, source: DType, target: DType) -> Scalar:
-    """Bits of which the low ones count, in another width."""
+    """Extend or truncate bits to another width; only the low ones count."""
     if source.bits == target.bits:
         return value
     change = arith.extui if source.bits < target.bits else arith.trunci
@@ -115,7 +115,7 @@ def _resized(value: Scalar, source: DType, target: DType) -> Scalar:
 
 
 def _position(sizes: Sequence[Index]) -> Index:
-    """The number of the element, in row-major order, at the indices of the loops."""
+    """The row-major position of the element at the loop indices."""
     position: Index = arith.constant(ir.IndexType.get(), 0)
     for axis, size in enumerate(sizes):
         position = arith.addi(arith.muli(position, size), linalg.IndexOp(axis).result)
@@ -123,7 +123,7 @@ def _position(sizes: Sequence[Index]) -> Index:
 
 
 def _flat(source: ir.Value) -> ir.Value:
-    """A tensor as a vector."""
+    """View a tensor as a vector."""
     type_ = ir.RankedTensorType(source.type)
     if type_.rank == 1:
         return source
@@ -140,7 +140,7 @@ def _flat(source: ir.Value) -> ir.Value:
 
 
 def _check_span(prim: PrimBody, pieces: Pieces, offset: Dim) -> None:
-    """Assert that the view begins and ends in the tensor; no sum that might not fit 64 bits is formed."""
+    """Assert that the view begins and ends in the tensor, without sums that might exceed 64 bits."""
     have = _bytes(prim, prim.ins[0], pieces.source)
     want = _bytes(prim, prim.outs[0], pieces.target)
     begin = prim.index(offset)

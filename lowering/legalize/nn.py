@@ -1,7 +1,7 @@
 """Legalisation of activations and normalisations.
 
-Softmax and the normalisations are one prim func each, named as a kernel that may replace it; the linalg body is
-the meaning. It reads the data once per step and keeps only one number per row between steps.
+Softmax and the normalisations are one prim func each, which names a kernel that may replace it; the linalg body
+defines the semantics. It reads the data once per step and stores only one scalar per row between steps.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _relu(dtype: DType, x: Scalar) -> Scalar:
 
 
 def _silu(dtype: DType, x: Scalar) -> Scalar:
-    """x / (1 + e^-x), or x e^x / (1 + e^x) for negative x, where e^-x would overflow while the result is not 0 yet."""
+    """x / (1 + e^-x); for negative x, x e^x / (1 + e^x), because e^-x would overflow before the result is 0."""
     e = math.exp(arith.negf(math.absf(x)))
     negative = compare(dtype, "lt", x, const(dtype, 0))
     top = arith.select(negative, multiply(dtype, x, e), x)
@@ -66,7 +66,7 @@ ACTIVATIONS: dict[str, ScalarRule] = {
     "nn_relu": widened(_relu),
     "nn_silu": widened(_silu),
 }
-"""What each activation computes on a scalar."""
+"""The scalar rule of each activation."""
 
 register(ACTIVATIONS)
 
@@ -80,7 +80,7 @@ def legalize_softmax(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def softmax(lz: Legalizer, data: Arg, axis: int, kernel: str = "softmax") -> Arg:
-    """Call of the prim func ``softmax`` or ``log_softmax`` along `axis`, counted from the front."""
+    """Call the prim func ``softmax`` or ``log_softmax`` along `axis`, which is not negative."""
     return lz.prim(
         kernel,
         [data],
@@ -142,7 +142,7 @@ def normalized(
     center: bool,
     at: Sequence[int] | None = None,
 ) -> list[ir.Value]:
-    """The rows less their mean, divided by their deviation, times and plus `parameters` (see `Rows.map`)."""
+    """Normalise the rows by mean and deviation, then scale and shift them by `parameters` (see `Rows.map`)."""
     mean = rows.divided_by_count(rows.reduce([], 0.0, lambda x, total: arith.addf(total, x)))
 
     def square(x: Scalar, mean: Scalar, total: Scalar) -> Scalar:
@@ -182,16 +182,16 @@ def _rms_norm(prim: PrimBody, axes: Sequence[int], epsilon: float) -> Sequence[i
 
 
 class Rows:
-    """Steps of a computation on the rows of a prim func's first input, a row being what lies along `axes`.
+    """Steps of a computation on the rows of a prim func's first input; a row spans `axes`.
 
-    Numbers are computed in the accumulator of the data's dtype; a tensor of one number per row has the data's
+    Scalars are computed in the accumulator dtype of the data; a tensor of one scalar per row has the data's
     shape without `axes`.
     """
 
     def __init__(
         self, prim: PrimBody, axes: Sequence[int], data: ir.Value | None = None, out: ir.Value | None = None
     ) -> None:
-        """`data` and `out`: the prim func's first input and its output, unless they are given in another shape."""
+        """`data` and `out`: views of the prim func's first input and output, if these have another shape."""
         dtype = prim.in_infos[0].dtype
         assert dtype is not None
         self._prim, self._axes = prim, list(axes)
@@ -207,7 +207,7 @@ class Rows:
         return len(self._sizes)
 
     def reduce(self, per_row: Sequence[ir.Value], start: float, step: Callable[..., Scalar]) -> ir.Value:
-        """``step(x, *numbers of the row, total)`` folded over each row from `start`."""
+        """``step(x, *scalars of the row, total)`` folded over each row from `start`."""
         rank = self._rank
         out = linalg.fill(const(self._wide, start), outs=[self._per_row()])
         iterators = ["reduction" if axis in self._axes else "parallel" for axis in range(rank)]
@@ -227,9 +227,9 @@ class Rows:
         body: Callable[..., Scalar],
         at: Sequence[int] | None = None,
     ) -> list[ir.Value]:
-        """The output: ``body(x, *numbers of the row, *numbers of `along`)``.
+        """The output: ``body(x, *scalars of the row, *scalars of `along`)``.
 
-        Tensors of `along` have the dimensions `at` of the data, those of a row unless given.
+        Tensors of `along` have the dimensions `at` of the data, by default those of a row.
         """
         rank, place = self._rank, projection(self._rank, self._axes if at is None else at)
 
@@ -274,7 +274,7 @@ class Rows:
         return tensor.empty(sizes, self._wide.storage_type())
 
     def _count(self) -> Scalar:
-        """Number of elements of a row, as a float."""
+        """The number of elements of a row, as a float."""
         count = self._prim.index(1)
         for axis in self._axes:
             count = arith.muli(count, self._prim.dim(self._data, axis))
@@ -291,7 +291,7 @@ def _i64(value: int) -> ir.Attribute:
 
 
 def norm_attrs(axes: Sequence[int], epsilon: float) -> dict[str, ir.Attribute]:
-    """What the kernels of norms need to know."""
+    """The attributes of the kernels of norms."""
     return {
         "axes": ir.ArrayAttr.get([_i64(axis) for axis in axes]),
         "epsilon": ir.FloatAttr.get(ir.F64Type.get(), epsilon),

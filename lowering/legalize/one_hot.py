@@ -1,4 +1,4 @@
-"""Legalisation of one_hot: every place is compared with the index."""
+"""Legalisation of one_hot: compare every position with the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass `outline-branches`: conditionals among implementations become calls of prim funcs with branches (level R1)."""
+"""Pass `outline-branches`: outline conditionals among implementations as prim funcs with branches (level R1)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PREDICATES = {getattr(arith.CmpIPredicate, name): relation for relation, name in
 
 @dataclass(frozen=True)
 class OutlineBranches(ModulePass):
-    """Make calls of prim funcs of the conditionals that `legalize-ops` has made where sizes choose an implementation.
+    """Outline the conditionals by which `legalize-ops` selects an implementation by size, as calls of prim funcs.
 
-    The prim func branches, and calls what the branches call. Conditionals that do anything but call prim funcs, such as
-    reshaping, stay in the Relax function. It runs behind `fuse-ops`, which fuses the calls in the branches with those
-    around.
+    The prim func has the branches, and their calls. Conditionals with other ops than calls of prim funcs, such as
+    reshapes, stay in the Relax function. The pass runs after `fuse-ops`, which fuses the calls in the branches with
+    those around them.
     """
 
     name: ClassVar[str] = "outline-branches"
@@ -38,14 +38,14 @@ class OutlineBranches(ModulePass):
 
 
 def _outermost(root: ir.Operation) -> list[ir.Operation]:
-    """The conditionals among implementations that are not the other branch of one."""
+    """The conditionals among implementations that are not the else branch of another one."""
     found = [op for op in ops_of(root, "scf.if") if BY_SIZE in op.attributes]
     inner = {other for op in found if (other := _next(op)) is not None}
     return [op for op in found if op not in inner]
 
 
 def _next(op: ir.Operation) -> ir.Operation | None:
-    """The conditional that is the whole other branch of one."""
+    """The conditional that is the whole else branch of another one; None if there is none."""
     block = op.regions[1].blocks[0]
     *ops, last = [view.operation for view in block.operations]
     others = [each for each in ops if not _is_of_condition(each)]
@@ -55,7 +55,7 @@ def _next(op: ir.Operation) -> ir.Operation | None:
 
 
 def _is_of_condition(op: ir.Operation) -> bool:
-    """Whether an op is one that conditions on sizes are made of."""
+    """True if an op is part of the computation of a condition on sizes."""
     return op.name == "relax.prim_value" or all(
         isinstance(result.type, ir.IntegerType) and result.type.width == 1 for result in op.results
     )
@@ -81,7 +81,7 @@ def _outline(module: ir.Module, op: ir.Operation) -> None:
 
 
 def _ways(op: ir.Operation) -> Iterator[Way | None]:
-    """The branches of a conditional and of those in its other one; None for a condition that is not of sizes."""
+    """The branches of a chain of conditionals; None for a condition that is not on sizes."""
     conditions = _conditions(op.operands[0])
     yield None if conditions is None else Way(conditions, op.regions[0].blocks[0])
     other = _next(op)
@@ -114,7 +114,7 @@ def _size(value: ir.Value) -> Dim | None:
 
 
 def _inputs(op: ir.Operation) -> Iterator[tuple[ir.Value, object]]:
-    """What the calls in a conditional are passed from outside of it, each once."""
+    """The values from outside of a conditional that its calls use, each once."""
     inside = {result for inner in ops_of(op)[1:] for result in inner.results}
     found: dict[ir.Value, None] = {}
     called = (defining_op(call.operands[0]) for call in ops_of(op, "relax.call_tir"))

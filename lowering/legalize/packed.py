@@ -1,4 +1,4 @@
-"""Legalisation of ops that functions of the runtime compute: calls of registered packed functions (level R0 to R1)."""
+"""Legalisation of ops that the runtime computes: calls of registered packed functions (level R0 to R1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from relax_mlir.dialects.structure import pack
 from relax_mlir.mlir import ir
 
 RUNTIME_PREFIX = "relax_mlir.run."
-"""Of functions of this project's runtime, which need Python."""
+"""Name prefix of functions of this project's runtime, which need Python."""
 
 UNIQUE = f"{RUNTIME_PREFIX}unique"
 NONZERO = f"{RUNTIME_PREFIX}nonzero"
@@ -53,4 +53,4 @@ def _nonzero(op: ir.Operation, args: OpArgs) -> ir.Value:
 
 
 PACKED_RULES: dict[str, PackedRule] = {"relax.unique": _unique, "relax.nonzero": _nonzero}
-"""Ops that are calls of the runtime whatever is known of their operands."""
+"""Ops that are calls of the runtime, whatever is known about their operands."""

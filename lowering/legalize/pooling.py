@@ -1,4 +1,4 @@
-"""Legalisation of pooling: a reduction over windows of the data with what does not count around it."""
+"""Legalisation of pooling: a reduction over windows of the data, padded with the neutral element."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _name(pool: Pooling) -> str:
 
 
 def _ends(pool: Pooling) -> tuple[int, ...]:
-    """How far windows may reach behind the data."""
+    """The padding after the data that windows may reach."""
     return tuple(
         after + (stride - 1 if pool.ceil else 0)
         for after, stride in zip(pool.after, pool.strides, strict=True)
@@ -49,7 +49,7 @@ def _ends(pool: Pooling) -> tuple[int, ...]:
 
 
 def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: float) -> Arg:
-    """The sum, or the greatest element, of each window."""
+    """The sum or the maximum of each window."""
     source, target = _known(data.info.dtype), _known(result.dtype)
     loops = (*pool.out, *pool.spatial.lower())
 
@@ -75,7 +75,7 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
         before, after = ([side.get(letter, 0) for letter in pool.layout] for side in sides)
         data = surrounded(prim, prim.ins[0], before, after, neutral)
         count = len(loops)
-        window = tensor.empty(list(pool.size), source.storage_type())  # says how long its loops are
+        window = tensor.empty(list(pool.size), source.storage_type())  # gives the sizes of its loops
         maps = [
             ir.AffineMap.get(count, 0, [place(letter) for letter in pool.layout]),
             ir.AffineMap.get(count, 0, [loop(letter) for letter in pool.spatial.lower()]),
@@ -90,7 +90,7 @@ def _reduced(lz: Legalizer, pool: Pooling, data: Arg, result: Tensor, neutral: f
 
 
 def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -> Arg:
-    """Sums divided by how many elements count in each window."""
+    """Divide sums by the number of elements that count in each window."""
     wide, target = _known(sums.info.dtype), _known(result.dtype)
     if not pool.ceil and (pool.includes_padding or not any((*pool.before, *pool.after))):
         elements = math.prod(pool.size)
@@ -112,7 +112,7 @@ def _means(lz: Legalizer, pool: Pooling, data: Arg, sums: Arg, result: Tensor) -
 
 
 def _may_see_nothing(pool: Pooling, data: Arg) -> bool:
-    """True if a window may have no element of the data: it is in the padding, or its elements are around the data."""
+    """True if a window may have no element of the data: it is in the padding, or its taps skip the data."""
     sizes = dict(zip(pool.layout, data.shape, strict=True))
     return any(
         max(pool.before[axis], end) >= (pool.size[axis] - 1) * step + 1
@@ -141,7 +141,7 @@ def _by_count(
     result: Tensor,
     value: Callable[[Scalar, Index], Scalar],
 ) -> Arg:
-    """`value` of each element of `found`, and of the number of elements that count in its window."""
+    """Apply `value` to each element of `found`, and to the number of elements that count in its window."""
     sizes = dict(zip(pool.layout, data.shape, strict=True))
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:
@@ -167,7 +167,7 @@ def _by_count(
 
 
 def _counted(pool: Pooling, lengths: Sequence[Index]) -> Index:
-    """The number of elements that count of the window at the indices of the loops."""
+    """The number of elements that count in the window at the loop indices."""
     index = ir.IndexType.get()
 
     def number(value: int) -> Index:

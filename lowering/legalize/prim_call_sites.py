@@ -1,4 +1,4 @@
-"""The calls of prim funcs in Relax functions: what is known of sizes at all of them, and which results go where."""
+"""The calls of prim funcs in Relax functions: sizes that are known at all of them, and destinations of results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def called_by_prims(prims: Mapping[str, func.FuncOp]) -> set[str]:
 
 @dataclass(frozen=True)
 class Site:
-    """A call: what its arguments and destinations are, and which argument is the destination of each result."""
+    """A call: its arguments and destinations, and the argument that is the destination of each result."""
 
     op: ir.Operation
     given: Sequence[StructInfo | Dim]
@@ -62,7 +62,7 @@ class CallSites:
         return cls(prims, found, frozenset(called_by_prims(prims)))
 
     def problems(self) -> Iterator[Diagnostic]:
-        """Calls whose results are not those of the prim func."""
+        """Report calls whose results are not those of the prim func."""
         for name, sites in self.sites.items():
             prim = self.prims.get(name)
             if prim is None:
@@ -78,7 +78,7 @@ class CallSites:
                     )
 
     def destinations(self, name: str) -> list[int]:
-        """The number of the argument that is the destination of each tensor that a prim func returns."""
+        """The index of the argument that is the destination of each tensor that a prim func returns."""
         prim = self.prims[name]
         results = sum(isinstance(t, ir.RankedTensorType) for t in prim.type.results)
         if not results:
@@ -90,7 +90,7 @@ class CallSites:
         return tensors[len(tensors) - results :]
 
     def params(self, name: str) -> list[PrimParam] | None:
-        """Shapes of the parameters, by which those that are equal at all calls are equal; None if nothing is known."""
+        """Shapes of the parameters, in which sizes that are equal at all calls are equal; None if nothing is known."""
         sites = self.sites.get(name, [])
         arguments = list(self.prims[name].arguments)
         if not sites or name in self.called_by_prims:

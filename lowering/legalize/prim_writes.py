@@ -1,4 +1,4 @@
-"""Which of its arguments a prim func on memrefs stores into, and calls that do not allow it."""
+"""The arguments that a prim func on memrefs stores into, and calls that do not allow it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from relax_mlir.lowering.legalize.prim_call_sites import CallSites, Site
 from relax_mlir.mlir import func, ir
 
 TARGETS = {"memref.store": 1, "affine.store": 1, "memref.copy": 1}
-"""Ops that store, and which operand the buffer is."""
+"""Ops that store, and the index of the operand that is the buffer."""
 
 
 def written_inputs(prims: dict[str, func.FuncOp], sites: CallSites) -> Iterator[Diagnostic]:
-    """Stores into arguments that a call takes for inputs."""
+    """Report stores into arguments that a call passes as inputs."""
     known: dict[str, dict[int, ir.Operation]] = {}
     for name, calls in sites.sites.items():
         if name not in prims:
@@ -32,7 +32,7 @@ def written_inputs(prims: dict[str, func.FuncOp], sites: CallSites) -> Iterator[
 def stores(
     name: str, prims: dict[str, func.FuncOp], known: dict[str, dict[int, ir.Operation]]
 ) -> dict[int, ir.Operation]:
-    """The arguments that a prim func stores into, by their numbers, each with a place where it does."""
+    """The indices of the arguments that a prim func stores into, each with an op that does so."""
     if name in known:
         return known[name]
     found: dict[int, ir.Operation] = {}
@@ -59,7 +59,7 @@ def _targets(
         outs = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[1]
         yield from _memrefs(list(op.operands)[len(op.operands) - outs :])
     elif op.name.startswith("linalg.") and len(op.regions):
-        yield from _memrefs(list(op.operands))  # linalg.map and others: which is the output is not told apart
+        yield from _memrefs(list(op.operands))  # linalg.map and others do not mark their output
     elif op.name == "func.call":
         written = stores(callee_of(op), prims, known)
         yield from _memrefs([value for number, value in enumerate(op.operands) if number in written])
@@ -70,7 +70,7 @@ def _memrefs(values: list[ir.Value]) -> Iterator[ir.Value]:
 
 
 def _root(value: ir.Value) -> ir.Value:
-    """The buffer that a view shows."""
+    """The root buffer of a view."""
     op = defining_op(value)
     while (
         op is not None and op.name.startswith("memref.") and op.name not in ("memref.alloc", "memref.alloca")

@@ -1,4 +1,4 @@
-"""Printing: a call of a function of the runtime."""
+"""Legalisation of print: a call of a function of the runtime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from relax_mlir.mlir import ir
 
 
 def legalize_print(op: ir.Operation) -> None:
-    """Replace a `relax.print`; the functions that follow see the order of effects in `relax.call_packed`."""
+    """Replace a `relax.print` by a `relax.call_packed`, whose side effects later passes keep in order."""
     spec = ir.ArrayAttr.get([op.attributes["format"], *ir.ArrayAttr(op.attributes["arg_spec"])])
     with ir.InsertionPoint(op), op.location:
         ir.Operation.create(

@@ -16,7 +16,7 @@ from relax_mlir.scalars.arithmetic import Scalar, const, convert, is_nan
 
 @legalization("relax.quantize")
 def legalize_quantize(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Conversions to integers hold numbers in their range."""
+    """Quantise element by element; the conversion to an integer saturates."""
     call, (data, scale, zero), target = _call(op), _dtypes(op), _target(op)
     wide = _wide(data, scale, target)
 
@@ -52,13 +52,13 @@ def _target(op: OpCall) -> DType:
 
 
 def _wide(number: DType, scale: DType, quantized: DType) -> DType:
-    """What numbers are computed in: float64 where one is, and where float32 does not hold all integers."""
+    """The compute dtype: float64 if an operand has it, or if float32 cannot represent all integers."""
     exact = quantized.bits < 32 and "float64" not in (number.name, scale.name)
     return dtypes.dtype("float32" if exact else "float64")
 
 
 def _call(op: OpCall) -> OpCall:
-    """With scale and zero point as tensors that broadcast to the data."""
+    """Reshape scale and zero point so that they broadcast to the data."""
     data, *parameters = op.operands
     rank = len(data.shape)
     behind = 0

@@ -1,4 +1,4 @@
-"""Legalisation of what leaves elements in their order: batch_flatten, dropout, and the marks of gradients."""
+"""Legalisation of ops that keep the order of elements: batch_flatten, dropout, and gradient markers."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Finish = Callable[[Scalar], Scalar]
 
 @dataclass(frozen=True)
 class Reduction:
-    """Which axes of a tensor of `rank` are reduced, and the shape that they leave."""
+    """The reduced axes of a tensor of `rank`, and the shape of the result."""
 
     rank: int
     axes: tuple[int, ...]
@@ -52,7 +52,7 @@ class Reduction:
         return ["reduction" if axis in self.axes else "parallel" for axis in range(self.rank)]
 
     def out_map(self) -> ir.AffineMap:
-        """Where the element at an index of the input goes: reduced axes are left out, or 0 with keepdims."""
+        """The indexing map of the result: reduced axes are left out, or 0 with keepdims."""
         zero = ir.AffineConstantExpr.get(0)
         exprs = [
             zero if axis in self.axes else ir.AffineDimExpr.get(axis)
@@ -62,7 +62,7 @@ class Reduction:
         return ir.AffineMap.get(self.rank, 0, exprs)
 
     def count(self, prim: PrimBody, dtype: DType) -> Scalar:
-        """Number of elements that make one result, as a float of `dtype`."""
+        """The number of elements that are reduced to one result, as a float of `dtype`."""
         total = arith.constant(ir.IndexType.get(), 1)
         for axis in self.axes:
             total = arith.muli(total, prim.dim(prim.ins[0], axis))
@@ -108,7 +108,7 @@ def map_result(value: ir.Value, finish: Finish) -> ir.Value:
 
 
 def store(prim: PrimBody, dtype: DType, value: ir.Value) -> Sequence[ir.Value]:
-    """`value` in the compute dtype as the result: rounded into it, unless it is the result already."""
+    """`value` in the compute dtype as the result: rounded to its dtype, if that differs."""
     if compute_dtype(dtype) == dtype:
         return [value]
     rank = ir.RankedTensorType(value.type).rank
@@ -192,7 +192,7 @@ def _mean(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
 
 @legalization("relax.variance", "relax.std")
 def legalize_variance(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Two passes: the mean into a temporary, then the squares of the distances from it."""
+    """Two passes: the mean into a temporary, then the sum of squared deviations."""
 
     def build(prim: PrimBody, reduction: Reduction, wide: DType) -> ir.Value:
         count = reduction.count(prim, wide)
@@ -232,7 +232,7 @@ def legalize_extremum(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def pooled(lz: Legalizer, op: OpCall, axes: Sequence[int], is_mean: bool) -> Sequence[Arg]:
-    """The mean or the greatest element over `axes`, which the result has with size 1; of nothing NaN, or the least."""
+    """The mean or the maximum over `axes`, which stay with size 1; without elements, NaN or the lowest value."""
     x = op.operands[0]
     dtype = dtype_of(x)
     reduction = Reduction(len(x.shape), tuple(axes), keepdims=True, dtype=dtype)
@@ -249,7 +249,7 @@ def pooled(lz: Legalizer, op: OpCall, axes: Sequence[int], is_mean: bool) -> Seq
 
 
 def extreme(dtype: DType, *, lowest: bool) -> float | int:
-    """The least or the greatest value of a dtype, infinities included."""
+    """The lowest or the highest value of a dtype, infinities included."""
     if dtype.is_float:
         return float("-inf") if lowest else float("inf")
     if dtype.kind == "bool":
@@ -259,7 +259,7 @@ def extreme(dtype: DType, *, lowest: bool) -> float | int:
 
 @dataclass(frozen=True)
 class Emptiness:
-    """The axes whose size is not known to be at least 1: those that are reduced, and those that are kept."""
+    """The axes whose size may be 0: those that are reduced, and those that are kept."""
 
     reduced: tuple[int, ...]
     kept: tuple[int, ...]
@@ -271,7 +271,7 @@ class Emptiness:
         return cls(reduced, tuple(axis for axis in unsure if axis not in reduction.axes))
 
     def check(self, prim: PrimBody, op: str) -> None:
-        """Assert at run time that there are elements to reduce, unless the result is empty too, as NumPy's argmax."""
+        """Assert at run time that no reduced axis is empty, unless the result is empty too, like NumPy's argmax."""
         if not self.reduced:
             return
         zero = arith.constant(ir.IndexType.get(), 0)
@@ -327,7 +327,7 @@ def _arg_reduce(prim: PrimBody, reduction: Reduction, *, greatest: bool) -> ir.V
 
 
 def _flat_position(sizes: dict[int, ir.Value]) -> Scalar:
-    """Position of the current element in the flattened tensor of the reduced axes, as ``index``."""
+    """The position of the current element in the flattened tensor of the reduced axes, as ``index``."""
     position = arith.constant(ir.IndexType.get(), 0)
     for axis, size in sizes.items():
         position = arith.addi(arith.muli(position, size), linalg.IndexOp(axis).result)
@@ -335,7 +335,7 @@ def _flat_position(sizes: dict[int, ir.Value]) -> Scalar:
 
 
 def _beats(dtype: DType, x: Scalar, best: Scalar, *, greatest: bool) -> tuple[Scalar, Scalar]:
-    """Whether `x` is better than `best`, and whether they are equally good; NaN is better than any number."""
+    """Two ``i1``: `x` is better than `best`, and both are equally good; NaN is better than any number."""
     better = compare(dtype, "gt" if greatest else "lt", x, best)
     same = compare(dtype, "eq", x, best)
     if not dtype.is_float:

@@ -1,4 +1,4 @@
-"""Legalisation of flip, roll, tile and repeat: each element of the result is read from its place."""
+"""Legalisation of flip, roll, tile and repeat: each element of the result is read from its source position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir.scalars.linalg_builders import generic, identity, projection
 from relax_mlir.symbolic import Dim
 
 Places = Callable[[Sequence[Index]], Sequence[Index]]
-"""Where the element at some indices of the result lies in the input."""
+"""Maps indices of the result to those of the input."""
 
 
 @legalization("relax.flip")
@@ -54,7 +54,7 @@ def legalize_roll(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _rolled(lz: Legalizer, x: Arg, axis: int, shift: int) -> Arg:
-    """The last elements along an axis, then the first ones: two copies."""
+    """Copy the last elements along an axis, then the first ones."""
     size = x.shape[axis]
     moved = symbolic.floormod(shift, symbolic.maximum(size, 1))
     if moved == 0 or is_empty(x.info):
@@ -82,7 +82,7 @@ def _number(prim: PrimBody, dim: Dim) -> int | Index:
 
 @legalization("relax.tile")
 def legalize_tile(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Each dimension in so many copies, one after the other: a dimension of copies stands before it."""
+    """Repeat each dimension as a whole: a dimension of copies precedes it."""
     x, repeats = op.operands[0], op.args.ints_attr("repeats")
     rank = max(len(x.shape), len(repeats))
     sizes: list[Dim] = [*[1] * (rank - len(x.shape)), *x.shape]
@@ -99,7 +99,7 @@ def legalize_tile(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @legalization("relax.repeat")
 def legalize_repeat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Each element so many times: along the last axis it is read from its place, else rows are copied."""
+    """Repeat each element: along the last axis by gathering, else by copying rows."""
     x, repeats, axis = op.operands[0], op.args.int_attr("repeats"), 0
     if op.args.is_unit("axis"):
         flat = flatten(Value(x.ssa))
@@ -119,7 +119,7 @@ def legalize_repeat(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _spread(lz: Legalizer, op: OpCall, x: Arg, shape: Sequence[Dim], kept: Sequence[int]) -> Arg:
-    """The elements of `x` for all indices of the dimensions of `shape` that are not `kept`, seen as the result."""
+    """Broadcast `x` over the dimensions of `shape` that are not `kept`, and reshape to the result."""
     result = op.results[0]
     made = Tensor(tuple(shape), result.dtype)
     rank = len(shape)
@@ -137,7 +137,7 @@ def _spread(lz: Legalizer, op: OpCall, x: Arg, shape: Sequence[Dim], kept: Seque
 
 
 def _gathered(lz: Legalizer, op: OpCall, x: Arg, places: Callable[[PrimBody], Places], key: Hashable) -> Arg:
-    """The elements of `x` at `places`."""
+    """Gather the elements of `x` at `places`."""
     result = op.results[0]
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:

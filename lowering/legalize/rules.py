@@ -1,9 +1,8 @@
-"""Legalisation rules: how each Relax op becomes calls of prim funcs (level R0 to R1).
+"""Legalisation rules: each replaces a Relax op by calls of prim funcs (level R0 to R1).
 
 A rule is a function ``rule(lz: Legalizer, op: OpCall) -> Sequence[Arg]``, registered with
-``@legalization("relax.add")``. It calls `Legalizer.prim` once for most ops, several times for ops that decompose,
-and returns the op's results; the fields of a tuple operand come one by one in `OpCall.operands`, those of a tuple
-result are returned one by one.
+``@legalization("relax.add")``. It calls `Legalizer.prim` once for most ops, several times for ops that decompose, and
+returns the op's results. Tuples are flattened, as operands in `OpCall.operands` and as results.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ FAMILIES: tuple[str, ...] = (
     "rearrange",
     "quantization",
 )
-"""Modules of `relax_mlir.lowering.legalize` that register rules; first those that are no families of the dialect."""
+"""Modules of `relax_mlir.lowering.legalize` that register rules; those that are no families of the dialect first."""
 
 
 @dataclass(frozen=True)
 class Arg:
-    """An SSA tensor of the function being legalised, with what is known of it."""
+    """An SSA tensor of the function being legalised, with its struct info."""
 
     ssa: ir.Value
     info: Tensor
@@ -75,7 +74,7 @@ class Arg:
 
 @dataclass(frozen=True)
 class OpCall:
-    """The op being legalised: tensor operands, attributes and result infos, tuples taken apart."""
+    """The op being legalised: tensor operands, attributes and result infos, with tuples flattened."""
 
     args: OpArgs
     operands: tuple[Arg, ...]
@@ -83,7 +82,7 @@ class OpCall:
 
 
 class PrimBody:
-    """What the body of a prim func sees while it is built: its tensors at level T."""
+    """The builder of a prim func's body: its tensors at level T, and its index arguments."""
 
     def __init__(self, block: ir.Block, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
         arguments: list[ir.Value] = list(block.arguments)
@@ -129,7 +128,7 @@ class Legalizer:
 
     module: ir.Module
     takes_kernels: bool = True
-    """Whether prim funcs may ask for a generated kernel."""
+    """True if prim funcs may request a generated kernel."""
 
     _prims: dict[Hashable, _Prim] = field(default_factory=dict)
     _used: set[str] = field(default_factory=set)
@@ -149,11 +148,11 @@ class Legalizer:
         kernel: str | None = None,
         kernel_attrs: Mapping[str, ir.Attribute] | None = None,
     ) -> list[Arg]:
-        """Call a prim func on `ins`; returns its results, of shapes and dtypes `outs`.
+        """Call a prim func on `ins`; return its results, of shapes and dtypes `outs`.
 
         `body` builds the prim func at level T and returns one tensor per result, written into `PrimBody.outs`
         (destination-passing style). Two calls with the same name, types and `key` share one function: `key`
-        must hold everything else that `body` depends on. `kernel` names a generated kernel that may replace the
+        must contain everything else that `body` depends on. `kernel` names a generated kernel that may replace the
         body, with `kernel_attrs`.
         """
         in_infos = [arg.info for arg in ins]
@@ -174,9 +173,9 @@ class Legalizer:
         return call_prim(prim.symbol, ins, outs, prim.index_exprs)
 
     def prim_inplace(self, name: str, ins: Sequence[Arg], body: Body, *, key: Hashable = ()) -> Arg:
-        """Call a prim func that leaves its one result in the memory of the first of `ins`, whose type it has.
+        """Call a prim func that writes its one result to the memory of the first of `ins`, which has the same type.
 
-        `body` returns the first input, updated. Where its old elements are still needed, the call gets a copy.
+        `body` returns the first input, updated. If its old elements are still needed, the call gets a copy.
         """
         in_infos = [arg.info for arg in ins]
         signature = (name, "in place", *(_signature(info) for info in in_infos), key)
@@ -205,7 +204,7 @@ class Legalizer:
         kernel_attrs: Mapping[str, ir.Attribute],
         is_inplace: bool = False,
     ) -> _Prim:
-        """`is_inplace`: the function takes no tensors for its results."""
+        """`is_inplace`: the function has no parameters for its results."""
         symbol = fresh_name(name, self._used)
         self._used.add(symbol)
         out_types = [out.storage_type() for out in outs]
@@ -228,7 +227,7 @@ class Legalizer:
 
 
 def call_prim(symbol: str, ins: Sequence[Arg], outs: Sequence[Tensor], integers: Sequence[Dim]) -> list[Arg]:
-    """Call a prim func at the insertion point; its results, of shapes and dtypes `outs`."""
+    """Call a prim func at the insertion point; return its results, of shapes and dtypes `outs`."""
     location = ir.Location.current
     many = len(outs) != 1
     types = [out.to_type() for out in outs]
@@ -244,7 +243,7 @@ def call_prim(symbol: str, ins: Sequence[Arg], outs: Sequence[Tensor], integers:
 
 
 def _signature(info: Tensor) -> str:
-    """What a prim func's type and body may depend on: dtype (with signedness), rank and static sizes."""
+    """The properties that a prim func's type and body may depend on: dtype (with signedness), rank, static sizes."""
     assert info.shape is not None
     sizes = ["?" if d is None or not isinstance(d, int) else str(d) for d in info.shape]
     return f"{info.dtype}[{','.join(sizes)}]"
@@ -266,7 +265,7 @@ def legalization(*op_names: str) -> Callable[[Rule], Rule]:
 
 
 def rule_for(op_name: str, first: str = "") -> Rule | None:
-    """The rule of an op, or None. `first`: the family to look into first; the others are imported if need be."""
+    """The rule of an op, or None. `first`: the family to search first; the others are imported on demand."""
     for family in sorted(FAMILIES, key=lambda each: each != first):
         if op_name in _rules:
             break
@@ -275,7 +274,7 @@ def rule_for(op_name: str, first: str = "") -> Rule | None:
 
 
 def op_call(op: ir.Operation, args: OpArgs) -> OpCall:
-    """The tensors of an op about to be legalised, tuple operands taken apart at the current insertion point."""
+    """The tensors of an op to be legalised; tuple operands are unpacked at the current insertion point."""
     operands: list[Arg] = []
     for value in op.operands:
         info = struct_info(value.type)

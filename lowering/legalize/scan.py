@@ -1,6 +1,6 @@
 """Legalisation of cumsum and cumprod: a loop over the axis, which carries one value per row.
 
-The prim func names the kernel that replaces it; the loop is the meaning.
+The prim func names the kernel that replaces it; the loop defines the semantics.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from relax_mlir.scalars.arithmetic import Scalar, const, convert
 from relax_mlir.scalars.linalg_builders import generic, identity
 
 COMBINE = {"cumsum": (arithmetic.add, 0), "cumprod": (arithmetic.multiply, 1)}
-"""How an element is taken in, and the value before the first one."""
+"""The combining rule, and the value before the first element."""
 
 
 @legalization("relax.cumsum", "relax.cumprod")
@@ -73,7 +73,7 @@ def _scan(prim: PrimBody, name: str, axis: int, exclusive: bool) -> Sequence[ir.
 
     shape = ir.RankedTensorType(data.type).shape
     if shape[axis] == 1:
-        # Of a loop of one round upstream leaves slices that it mistakes where there is another axis of size 1.
+        # For a loop of one iteration, upstream leaves slices that it confuses if another axis has size 1.
         if exclusive:
             return [linalg.fill(const(dtype, initial), outs=[out])]
         maps, parallel, first = [identity(len(shape))], ["parallel"] * len(shape), const(wide, initial)

@@ -1,8 +1,8 @@
-"""Prim funcs that are schedules of others: they stay within their buffers where these do.
+"""Prim funcs that are schedules of others: they stay in bounds if these do.
 
-A schedule reads and writes the elements that the computation without a schedule does, at other times, and buffers of
-its own by construction (see `relax_mlir.te.schedule`). So what is to be proved is proved of the plain loops, and of the
-prim funcs that take the place of some of them.
+A schedule accesses the same elements as the unscheduled computation, at other times; its local buffers are in bounds by
+construction (see `relax_mlir.te.schedule`). So bounds are proved for the unscheduled loops, and for the prim funcs that
+replace some of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from relax_mlir.mlir import func, ir
 
 
 def take_plain(prim: func.FuncOp) -> str | None:
-    """The text of what a prim func is a schedule of, which it loses; None for others, and for broken seals."""
+    """Remove and return the text of a prim func's unscheduled form; None without one, or if its hash does not match."""
     given = prim.attributes.get(SCHEDULED_FROM)
     if given is None:
         return None
@@ -29,10 +29,10 @@ def take_plain(prim: func.FuncOp) -> str | None:
 
 
 def unproved_kinds(text: str, sites: CallSites, name: str) -> set[str]:
-    """The kinds of errors that what a prim func of this name is a schedule of may raise, called as that is.
+    """The kinds of errors that the unscheduled form of a prim func may raise, with the calls of that prim func.
 
-    That is the first function of `text`; the others take the place of loops, on parts of buffers that these read and
-    write wholly.
+    The form is the first function of `text`; the others replace loops, on parts of buffers that these read and write
+    completely.
     """
     module = ir.Module.parse(text)
     kinds: set[str] = set()

@@ -19,7 +19,7 @@ def legalize_where(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @legalization("relax.clip")
 def legalize_clip(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """The tensor itself if there are no bounds."""
+    """Clip the tensor; return it unchanged if there are no bounds."""
     low, high = clip_bound(op.args, "min"), clip_bound(op.args, "max")
     if low is None and high is None:
         return op.operands

@@ -1,4 +1,4 @@
-"""Calls of ops legalised by what their strategies select."""
+"""Legalisation of op calls by the implementations that strategies select."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SelectingLegalizer:
 
     @property
     def made(self) -> list[str]:
-        """The names of the prim funcs that were made of tensor expressions."""
+        """The names of the prim funcs that were generated from tensor expressions."""
         return list(self._expressions.made)
 
     def legalize(self, op: ir.Operation, call: OpCall, rule: Rule | None) -> Sequence[Arg]:
@@ -67,10 +67,10 @@ class SelectingLegalizer:
 
 
 def strategies_of(op: ir.Operation, call: OpCall, rule: Rule | None, target: Target) -> list[OpStrategy]:
-    """What the strategies of an op give for a call: those of users, the last one first, then the project's own.
+    """The implementations that strategies give for a call: users' strategies, the last one first, then built-in ones.
 
     Raises:
-        ArgumentError: a strategy that gives something else.
+        ArgumentError: a strategy returns something else.
     """
     given: list[OpStrategy] = []
     for strategy in (*registered_for(op.name, target), *built_in(op.name)):

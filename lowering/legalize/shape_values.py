@@ -12,7 +12,7 @@ from relax_mlir.mlir import arith, ir, linalg
 
 @legalization("relax.size")
 def legalize_size(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Nothing is read."""
+    """Fill a scalar with the product of the dimensions; no input is read."""
     count = symbolic.product(op.operands[0].shape)
 
     def body(prim: PrimBody) -> Sequence[ir.Value]:

@@ -1,6 +1,6 @@
 """Legalisation of slice_scatter: a prim func that writes the slice in place.
 
-The call gets a copy of the tensor where its old elements are still needed: of a parameter, of one used later.
+The call gets a copy of the tensor if its old elements are still needed: for a parameter, or a value that is used later.
 """
 
 from __future__ import annotations

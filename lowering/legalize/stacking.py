@@ -19,7 +19,7 @@ from relax_mlir.scalars.linalg_builders import generic, identity, projection
 
 @legalization("relax.stack")
 def legalize_stack(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """A join of views with a dimension of size 1."""
+    """Concatenate views with an added dimension of size 1."""
     axis = normalize_axis(op.args.op, op.args.int_attr("axis"), len(op.results[0].shape or ()))
     return concatenated(lz, replace(op, operands=tuple(_with_axis(x, axis) for x in op.operands)), axis)
 
@@ -33,7 +33,7 @@ def legalize_outer(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 
 def _with_axis(x: Arg, axis: int) -> Arg:
-    """`x` with a dimension of size 1; a view."""
+    """`x` with an added dimension of size 1; a view."""
     view = expand_dims(Value(x.ssa), axis)
     return Arg(view.ssa, view.tensor_info)
 

@@ -1,4 +1,4 @@
-"""Implementations that are tensor expressions: their prim funcs, and calls of these."""
+"""Implementations as tensor expressions: their prim funcs, and calls of these."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from relax_mlir.te.emit_te import emit_by_size, emit_tensors
 
 
 def placeholders(call: OpCall) -> list[te.Tensor]:
-    """The tensors of a call's operands, as strategies see them."""
+    """The tensors of a call's operands, as strategies get them."""
     names = [*call.args.operand_names] if len(call.args.operand_names) == len(call.operands) else []
     names = names or [f"x{number}" for number in range(len(call.operands))]
     infos = [arg.info for arg in call.operands]
@@ -43,17 +43,17 @@ def _shape(info: Tensor) -> Sequence[symbolic.Dim]:
 
 
 def out_type(call: OpCall) -> StructInfo:
-    """The struct info of the result of a call, as strategies see it."""
+    """The struct info of the result of a call, as strategies get it."""
     return call.results[0] if len(call.results) == 1 else Tuple(list(call.results))
 
 
 def computed(
     what: str, implementation: OpImplementation, attrs: Attrs, inputs: Sequence[te.Tensor], call: OpCall
 ) -> list[te.Tensor]:
-    """What the tensor expression of an implementation gives for a call.
+    """The tensors that the tensor expression of an implementation computes for a call.
 
     Raises:
-        ArgumentError: it gives something else than computed tensors. ShapeError, DTypeError: they are not the op's.
+        ArgumentError: it returns anything but computed tensors. ShapeError, DTypeError: they do not match the op's.
     """
     assert implementation.compute is not None
     what = f"{what}: implementation '{implementation.name}'"
@@ -78,7 +78,7 @@ def computed(
 
 
 OWN = "relax_mlir.strategy.implementations."
-"""The beginning of the names of modules that have the project's own schedules."""
+"""Name prefix of the modules with built-in schedules."""
 
 
 def _template(
@@ -88,7 +88,7 @@ def _template(
     inputs: Sequence[te.Tensor],
     outputs: Sequence[te.Tensor],
 ) -> Template | None:
-    """By which values of knobs are looked up that come with the package; None for a schedule of a user."""
+    """The key of the knob values that ship with the package; None for a user's schedule."""
     if not getattr(implementation.schedule, "__module__", "").startswith(OWN):
         return None
     window = attrs["pool_size"] if "pool_size" in attrs else inputs[-1].shape[2:]
@@ -100,7 +100,7 @@ def _template(
 
 
 def _ask(kernel: KernelRequest | None, function: func.FuncOp) -> None:
-    """Let a prim func ask for a kernel in its place."""
+    """Request a kernel that replaces a prim func."""
     if kernel is None:
         return
     given = {
@@ -116,20 +116,20 @@ def _ask(kernel: KernelRequest | None, function: func.FuncOp) -> None:
 
 @dataclass
 class TEImplementations:
-    """Makes prim funcs of tensor expressions in a module; equal ones are one."""
+    """Generates prim funcs from tensor expressions in a module, each distinct one once."""
 
     module: ir.Module
     target: Target
     made: dict[str, None] = field(default_factory=dict)
     """The names of the prim funcs."""
     notes: list[str] = field(default_factory=list)
-    """What reports say of the schedules that were made since somebody has emptied this."""
+    """Notes for reports on the schedules that were created since the list was last cleared."""
 
     def call(self, what: str, implementation: OpImplementation, attrs: Attrs, call: OpCall) -> list[Arg]:
-        """Call what an implementation computes at the insertion point.
+        """Call the computation of an implementation at the insertion point.
 
         Raises:
-            ArgumentError: its schedule is none of its tensors.
+            ArgumentError: its schedule does not belong to its tensors.
         """
         with replacing(ir.Location.current):
             return self._call(what, implementation, attrs, call)

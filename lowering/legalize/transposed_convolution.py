@@ -1,4 +1,4 @@
-"""Legalisation of transposed convolutions: a product of matrices for all taps, each of which is added at its places."""
+"""Legalisation of transposed convolutions: one GEMM for all taps, each of which is added at its positions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _in_order(lz: Legalizer, what: str, value: Arg, layout: str, wanted: str) ->
 
 
 def _products(lz: Legalizer, conv: TransposedConvolution, images: Arg, kernels: Arg) -> Arg:
-    """For each image the products of its channels with all taps: ``(batch, groups, outputs * taps, places)``."""
+    """The products of each image's channels with all taps: ``(batch, groups, outputs * taps, places)``."""
     batch, channels, *spatial = images.shape
     groups, places = conv.groups, symbolic.product(spatial)
     own, columns = symbolic.floordiv(channels, groups), symbolic.product(kernels.shape[1:])
@@ -65,13 +65,13 @@ def _products(lz: Legalizer, conv: TransposedConvolution, images: Arg, kernels: 
 
 
 def _reach(conv: TransposedConvolution, axis: int, length: Dim, size: Dim) -> Dim:
-    """How far the result goes, with what padding cuts off."""
+    """The size of the result before padding is cropped."""
     ends = (length - 1) * conv.strides[axis] + (size - 1) * conv.dilation[axis] + 1
     return symbolic.maximum(ends + conv.more[axis], 0)
 
 
 def _added(lz: Legalizer, conv: TransposedConvolution, products: Arg, images: Arg, kernels: Arg) -> Arg:
-    """The products of each tap added where they belong: ``(batch, channels, …)``, with what padding cuts off."""
+    """Add the products of each tap at their positions: ``(batch, channels, …)``, before padding is cropped."""
     batch, _, *lengths = images.shape
     _, outputs, *sizes = kernels.shape
     taps, rank = symbolic.product(sizes), len(lengths)
@@ -122,7 +122,7 @@ def _added(lz: Legalizer, conv: TransposedConvolution, products: Arg, images: Ar
 
 
 def _cut(lz: Legalizer, conv: TransposedConvolution, sums: Arg, result: Tensor) -> Arg:
-    """What padding leaves, in the layout and the dtype of the result."""
+    """Crop the padding, and convert to the layout and the dtype of the result."""
     source, target = dtype_of(sums), result.dtype
     assert target is not None
     letters = f"NC{conv.spatial}"

@@ -1,4 +1,4 @@
-"""Legalisation of eye, tril and triu: the position relative to the diagonal decides."""
+"""Legalisation of eye, tril and triu: elements are selected by their position relative to the diagonal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.scalars.arithmetic import Scalar, const, select
 
 _P = arith.CmpIPredicate
 RELATIONS = {"eye": _P.eq, "eye_like": _P.eq, "tril": _P.sle, "triu": _P.sge}
-"""How ``column - row`` compares with `k` where the elements are kept."""
+"""The predicate of ``column - row`` and `k` for elements that are kept."""
 
 
 def _is_kept(op: OpCall) -> Scalar:
@@ -31,7 +31,7 @@ def _dtype(op: OpCall) -> DType:
 
 @legalization("relax.eye", "relax.eye_like")
 def legalize_eye(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Nothing is read; the shape is the result's."""
+    """Fill the result by position; no input is read."""
     op, dtype = replace(op, operands=()), _dtype(op)
     key = op.args.int_attr("k")
     return elementwise_prim(

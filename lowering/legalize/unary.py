@@ -14,7 +14,7 @@ register(SCALAR_RULES)
 
 @legalization(*(f"relax.{name}" for name in ROUNDING))
 def legalize_rounding(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Integers are rounded already."""
+    """Round floats; return integers unchanged."""
     dtype = dtype_of(op.operands[0])
     if not dtype.is_float:
         return op.operands
@@ -24,7 +24,7 @@ def legalize_rounding(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
 
 @legalization(*(f"relax.{name}" for name in FLOAT_TESTS))
 def legalize_float_test(lz: Legalizer, op: OpCall) -> Sequence[Arg]:
-    """Integers and bool are finite."""
+    """Test floats; the answer for integers and bool is constant."""
     dtype = dtype_of(op.operands[0])
     test, answer = FLOAT_TESTS[op.args.op]
     if not dtype.is_float:

@@ -1,4 +1,4 @@
-"""Ops on values of which too little is known for native code: calls of the runtime, which looks at what they are.
+"""Ops on values that are not known well enough for native code: calls of the runtime, which inspects the values.
 
 ``relax_mlir.run.op`` takes the op's name, its attributes as text, its operands' grouping, the symbols in its
 attributes, its place in the program, then the operands one by one, and last the values of the symbols as a shape.
@@ -32,17 +32,17 @@ SYMBOLIC_ATTRIBUTES = (
     "pad_width",
     "output_size",
 )
-"""Attributes that hold expressions of the symbols in scope, or lists of them."""
+"""Attributes that contain expressions of the symbols in scope, or lists of them."""
 
 
 def run_unknown(op: ir.Operation, cls: type[RelaxOp]) -> ir.Value | None:
-    """The call of the runtime that gives the result of `op`; None if native code can compute it.
+    """Call the runtime for the result of `op`; None if native code can compute it.
 
-    Built at the current insertion point and location.
+    The call is emitted at the current insertion point and location.
     """
     infos = [struct_info(value.type) for value in op.operands]
     if not len(op.results):
-        return None  # what acts on memory has no such form
+        return None  # ops on memory have no such form
     result = struct_info(op.results[0].type)
     function = _OWN_FUNCTIONS.get(op.name)
     if function is not None:
@@ -60,11 +60,11 @@ _OWN_FUNCTIONS = {
     "relax.tensor_to_shape": RUN_TENSOR_TO_SHAPE,
 }
 GENERAL_STRUCTURE = ops_with(IsView) | _OWN_FUNCTIONS.keys()
-"""Ops that level R1 keeps where enough is known of their operands."""
+"""Ops that level R1 keeps if enough is known about their operands."""
 
 
 def _structure_known(info: StructInfo) -> bool:
-    """Whether native code has the length that `shape_to_tensor` or `tensor_to_shape` needs."""
+    """True if native code has the length that `shape_to_tensor` or `tensor_to_shape` needs."""
     if isinstance(info, Shape):
         return info.values is not None
     shape = info.shape if isinstance(info, Tensor) and info.dtype is not None else None
@@ -72,7 +72,7 @@ def _structure_known(info: StructInfo) -> bool:
 
 
 def _is_view(source: StructInfo, target: StructInfo) -> bool:
-    """Whether native code can see `source` as `target`."""
+    """True if native code can view `source` as `target`."""
     assert isinstance(source, Tensor) and isinstance(target, Tensor)
     return source.shape is not None and source.dtype is not None and target.known_shape is not None
 

@@ -1,4 +1,4 @@
-"""Slices of tensors at level T, with offsets and sizes that may be known at run time only."""
+"""Slices of tensors at level T, with static or dynamic offsets and sizes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Window:
 
     @classmethod
     def along(cls, axis: int, offset: Index, stride: int, sizes: Sequence[int | Index]) -> Window:
-        """All of a tensor but along `axis`, where it starts at `offset`."""
+        """All of a tensor, except that it starts at `offset` along `axis`."""
         window = cls(sizes)
         window.offsets[axis], window.strides[axis] = offset, stride
         return window
 
     def extract(self, source: ir.Value, type_: ir.Type) -> ir.Value:
-        """The slice, of a type that may leave out dimensions of size 1."""
+        """Extract the slice, in a type that may omit dimensions of size 1."""
         dynamic_offsets, offsets = _mixed(self.offsets)
         dynamic_sizes, sizes = _mixed(self.sizes)
         return tensor.extract_slice(
@@ -37,7 +37,7 @@ class Window:
         )
 
     def insert(self, part: ir.Value, into: ir.Value) -> ir.Value:
-        """`into` with the slice replaced by `part`."""
+        """Replace the slice of `into` by `part`."""
         dynamic_offsets, offsets = _mixed(self.offsets)
         dynamic_sizes, sizes = _mixed(self.sizes)
         return tensor.insert_slice(
@@ -53,7 +53,7 @@ def _mixed(values: Sequence[int | Index]) -> tuple[list[Index], list[int]]:
 
 
 def sizes_of(prim: PrimBody, value: ir.Value) -> list[int | Index]:
-    """The sizes of a tensor of `prim`, as ints where its type says them."""
+    """The sizes of a tensor of `prim`; static ones as ints."""
     type_ = ir.RankedTensorType(value.type)
     return [
         prim.dim(value, axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
@@ -69,9 +69,9 @@ def surrounded(
     fill: float,
     into: ir.Value | None = None,
 ) -> ir.Value:
-    """A tensor of the body with so many elements `fill` before and behind each dimension.
+    """Pad a tensor of the body with elements `fill` before and after each dimension.
 
-    `into`: the tensor of that size that is written; one of its own if there is none.
+    `into`: the destination, of the padded size; by default a new tensor.
     """
     if not any((*before, *after)):
         return value
@@ -108,5 +108,5 @@ def _sum(size: int | Index, more: int) -> int | Index:
 
 
 def is_empty(info: Tensor) -> bool:
-    """Whether a tensor certainly has no elements."""
+    """True if a tensor is statically empty."""
     return any(isinstance(dim, int) and dim == 0 for dim in info.shape or ())
