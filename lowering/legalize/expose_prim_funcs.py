@@ -41,7 +41,8 @@ class ExposePrimFuncs(ModulePass):
         """Add the entries to the module.
 
         Raises `UnsupportedError` for a prim func whose ``global_symbol`` is the name of another function, and
-        `VerifyError` for an existing entry that this pass would not make."""
+        `VerifyError` for an existing entry that this pass would not make.
+        """
         prims = {op.name.value: op for op in functions_of(module) if PRIM_FUNC in op.attributes}
         is_alone = not relax_functions(module)
         there = {

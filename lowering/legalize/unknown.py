@@ -1,7 +1,7 @@
 """Ops on values that are not known well enough for native code: calls of the runtime, which inspects the values.
 
 ``relax_mlir.run.op`` takes the op's name, its attributes as text, its operands' grouping, the symbols in its
-attributes, its place in the program, then the operands one by one, and last the values of the symbols as a shape.
+attributes, its source location, then the operands one by one, and last the values of the symbols as a shape.
 """
 
 from __future__ import annotations

@@ -303,8 +303,7 @@ class Attention:
     def _sums(
         self, at: Running, place: _Place, packed: _Packed, skinny: e.Value
     ) -> Callable[[_Tile, e.Value], None]:
-        """Return a function that adds weights times values to the accumulators of a tile; pack the block's values if
-        needed.
+        """Return a function that adds weights times values to a tile's accumulators; pack the values if needed.
 
         A single query reads the values in place, unless the last panel of a row would extend past the end of the
         buffer.

@@ -30,8 +30,7 @@ def emit_tile(
     rounding: Rounding | None,
     narrow: bool = False,
 ) -> None:
-    """Emit the micro-kernel for `rows` rows of one panel of C; a `narrow` one computes only the first vector of
-    columns.
+    """Emit the micro-kernel for `rows` rows of one panel of C; a `narrow` one has only the first vector of columns.
 
     C and packed A have the type `element`, whereas packed B (`operands`) may be narrower and is widened; or both hold
     pairs for dot products.

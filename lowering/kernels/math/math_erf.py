@@ -54,8 +54,9 @@ def erf(lanes: Lanes, x: Value) -> Value:
 
 
 def _by_exponential(lanes: Lanes, x: Value) -> Value:
-    """The scheme and the coefficients are N. Juffa's (``my_erff``, CUDA's ``erff`` is built alike): x + x·P(x²)
-    near zero, 1 - exp(-|x|·Q(|x|)) beyond `ERF_SPLIT`.
+    """Compute x + x·P(x²) near zero, and 1 - exp(-|x|·Q(|x|)) beyond `ERF_SPLIT`.
+
+    The scheme and the coefficients are N. Juffa's (``my_erff``; CUDA's ``erff`` is similar).
     """
     magnitude = lanes.at_most(lanes.abs(x), ERF_IS_ONE)
     square = lanes.mul(magnitude, magnitude)

@@ -27,9 +27,10 @@ COLUMNS = 4
 
 @dataclass(frozen=True)
 class GroupNormLast:
-    """A group norm with channels last. `first`: the first normalised axis; all from there to the channels are.
+    """A group norm with channels last.
 
-    `groups`: 0 for one group per channel; `gamma` and `beta` may be None.
+    `first`: the first normalised axis; the following ones, up to the channels, are normalised, too. `groups`: 0 for one
+    group per channel; `gamma` and `beta` may be None.
     """
 
     target: Target

@@ -211,11 +211,11 @@ class Rows:
         return simd.reduce("add", total, fastmath="reassoc")
 
     def sums(self, step: Steps, count: int, work_of: Callable[[Rows], Work] | None = None) -> list[Value]:
-        """The sums (scalars) of the `count` values that `step` accumulates, interleaved with work on a row of this
-        length.
+        """The sums (scalars) of the `count` values that `step` accumulates, interleaved with work on a row.
 
-        `work_of` builds it for vectors of the length of some `Rows`. While its second stage uses some vectors, the
-        first computes the next ones, so neither waits for the other. The sums are the same with and without work.
+        The row has the same length. `work_of` builds the work for vectors of the length of some `Rows`. While its
+        second stage uses some vectors, the first computes the next ones, so neither waits for the other. The sums are
+        the same with and without work.
         """
         several = replace(self, lanes=self.lanes * WORK_VECTORS)
         several_end = emit.round_down(self.length, several.lanes)
