@@ -1,4 +1,4 @@
-"""TVM Relax rebuilt on MLIR, in Python alone.
+"""TVM Relax rebuilt on MLIR, in Python only.
 
 >>> import relax_mlir as rx
 >>> from relax_mlir import op as R
@@ -102,7 +102,7 @@ _HOMES = {
     "te_tensor": "relax_mlir.te.emit_te",
     "var": "relax_mlir.dialects.value",
 }
-"""Every name is imported when it is first asked for: tools that need few of them start faster."""
+"""Names are imported on first use, so tools that need few of them start faster."""
 
 _MODULES = (
     "analysis",
@@ -126,7 +126,7 @@ _MODULES = (
     "transform",
     "vm",
 )
-"""Packages and modules for users, imported likewise."""
+"""Public packages and modules, also imported on first use."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
@@ -137,13 +137,13 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
         return _imported(f"relax_mlir.{name}")
     if name not in _HOMES:
         message = f"module 'relax_mlir' has no attribute '{name}'"
-        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # Python adds what is near
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # Python appends close matches
     globals()[name] = getattr(_imported(_HOMES[name]), name)
     return globals()[name]
 
 
 def _imported(name: str) -> ModuleType:
-    if name in sys.modules:  # perhaps another thread is importing it: that waits
+    if name in sys.modules:  # another thread may be importing it: this waits
         return importlib.import_module(name)
     memory_left = importlib.import_module("relax_mlir.memory_left")
     with memory_left.reported(name):

@@ -1,4 +1,4 @@
-"""Versions of this project, as installed or of the source tree that is imported, and of MLIR's bindings."""
+"""Versions of this project (installed, or of the imported source tree) and of MLIR's bindings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STATED = re.compile(r'^version = "([^"]+)"$', re.MULTILINE)
 
 @functools.cache
 def version() -> str:
-    """As in ``pyproject.toml`` of a source tree, else as installed; ``"unknown"`` where neither says it."""
+    """The version in ``pyproject.toml`` of a source tree, else the installed one; ``"unknown"`` if there is neither."""
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     if project.is_file():
         text = project.read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ PROVIDERS = (DEFAULT, "mlir")
 
 
 def provider() -> str:
-    """The package that MLIR's bindings are taken from; raises ImportError: the variable names no known one."""
+    """The package that provides MLIR's bindings; raises ImportError if the variable names no known one."""
     name = os.environ.get("RELAX_MLIR_BINDINGS", DEFAULT)
     if name not in PROVIDERS:
         raise ImportError(f"RELAX_MLIR_BINDINGS is {name!r}; known providers: {', '.join(PROVIDERS)}")
@@ -40,9 +40,9 @@ def provider() -> str:
 
 @functools.cache
 def bindings_version() -> str:
-    """Name and version of the wheel of the bindings, which are not imported."""
+    """Name and version of the wheel of the bindings; does not import them."""
     package = provider()
-    # Several wheels bring a package called mlir; to look for them takes longer than all else here.
+    # Several wheels contain a package called mlir; searching for them takes longer than everything else here.
     found = ["torch-mlir"] if package == DEFAULT else metadata.packages_distributions().get(package, [])
     try:
         return ", ".join(f"{name} {metadata.version(name)}" for name in found) or f"{package}, from no wheel"

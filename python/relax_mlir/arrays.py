@@ -1,4 +1,4 @@
-"""Arrays that the TVM FFI does not take by itself, and results as NumPy arrays; all without copying.
+"""Arrays that the TVM FFI does not convert by itself, and results as NumPy arrays; nothing is copied.
 
 Nothing here needs the compiler: processes that only run exported libraries use it, too.
 """
@@ -51,7 +51,7 @@ class _Managed(ctypes.Structure):
     )
 
 
-# What an exported array needs to stay alive, by the address of its _Managed.
+# The objects that keep an exported array alive, by the address of its _Managed.
 _exported: dict[int, tuple[Any, ...]] = {}
 
 
@@ -91,10 +91,10 @@ def _export(array: np.ndarray[Any, Any]) -> tvm_ffi.Tensor:
 
 
 def needs_help(value: object) -> bool:
-    """Whether the FFI cannot convert `value` (or something inside it) by itself.
+    """True if the FFI cannot convert `value`, or something inside it, by itself.
 
-    True for nothing else: a call that has failed is made again with what `to_ffi` gives, which must not run a function
-    a second time.
+    It must not be true for anything else: a failed call is repeated with the result of `to_ffi`, and that must not run
+    a function twice.
     """
     if isinstance(value, np.ndarray):
         dtype = value.dtype
@@ -108,8 +108,9 @@ def needs_help(value: object) -> bool:
 
 
 def to_ffi(value: object) -> object:
-    """`value` as the FFI takes it: NumPy arrays as tensors over their memory (read-only and bfloat16 ones too), also
-    inside tuples and lists.
+    """`value` in a form that the FFI accepts, with NumPy arrays as tensors over their memory.
+
+    Arrays inside tuples and lists are converted, and read-only and bfloat16 arrays, too.
 
     Raises DTypeError for arrays of a dtype that DLPack does not know.
     """
@@ -123,7 +124,7 @@ def to_ffi(value: object) -> object:
 
 
 class _Memory:
-    """The memory of an FFI tensor, for NumPy, which keeps this object (and so the tensor) alive."""
+    """The memory of an FFI tensor for NumPy, which holds this object and thus keeps the tensor alive."""
 
     def __init__(self, tensor: tvm_ffi.Tensor, typestr: str) -> None:
         self.tensor = tensor
@@ -138,25 +139,25 @@ class _Memory:
 
 
 def holds_array(value: object) -> bool:
-    """Whether an argument is a NumPy array, or a tuple or list that holds one."""
+    """True if an argument is a NumPy array, or a tuple or list that holds one."""
     if isinstance(value, tuple | list):
         return any(map(holds_array, value))
     return isinstance(value, np.ndarray)
 
 
 def numpy_results(value: Any) -> Any:  # noqa: ANN401 - whatever a function returns
-    """A result with NumPy arrays in place of FFI tensors; arrays of the FFI are tuples then."""
+    """A result with NumPy arrays in place of FFI tensors; arrays of the FFI become tuples."""
     if isinstance(value, tvm_ffi.Tensor):
         return to_numpy(value)
     return tuple(map(numpy_results, value)) if isinstance(value, tvm_ffi.Array) else value
 
 
 def to_numpy(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - anything with DLPack
-    """A result as a NumPy array over the same memory; bfloat16 comes out as `ml_dtypes.bfloat16`."""
+    """A result as a NumPy array over the same memory; the dtype of bfloat16 is `ml_dtypes.bfloat16`."""
     if isinstance(tensor, np.ndarray):
         return tensor
     if isinstance(tensor, tvm_ffi.Tensor) and str(tensor.dtype) == "bfloat16":
-        import ml_dtypes  # here alone: who runs libraries without bfloat16 need not have it
+        import ml_dtypes  # imported here: libraries without bfloat16 run without it
 
         return np.asarray(_Memory(tensor, "<u2")).view(ml_dtypes.bfloat16)
     return np.from_dlpack(tensor)

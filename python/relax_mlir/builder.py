@@ -74,11 +74,11 @@ class BlockBuilder:
         self._function: _Function | None = None
         self._lambdas = 0
         self._frames: dict[str, weakref.ref[Frame]] = {}
-        """The frames of functions, by name: values that somebody still holds keep them alive."""
+        """The frames of functions by name; live values keep them alive."""
 
     @property
     def mod(self) -> IRModule:
-        """The module as it is now, which need not be valid yet; `get` verifies it."""
+        """The module in its current state, which may be invalid; `get` verifies it."""
         return self._mod
 
     # -- functions
@@ -93,13 +93,13 @@ class BlockBuilder:
         result: StructInfo | None = None,
         bounds: Mapping[str, tuple[int, int | None]] | None = None,
     ) -> Iterator[None]:
-        """Build the function `name`; inside, `params` are its values, and `emit_func_output` ends it.
+        """Build the function `name`: in the context, `params` are its values, and `emit_func_output` ends it.
 
-        `private` functions are not callable from outside the module. `result` says what it returns, which lets the
-        function call itself; what `emit_func_output` gets must fit it. `bounds` gives symbols of the parameters
-        inclusive bounds, ``{"n": (1, 4096), "m": (2, None)}``: proofs use them, and each call checks them. An integer
-        parameter ``Prim(value="n")`` defines the symbol n, by a `match_shape`. When the body raises, the function is
-        removed again.
+        `private` functions are not callable from outside the module. `result` is the struct info of the result, which
+        lets the function call itself; the argument of `emit_func_output` must fit it. `bounds` gives symbols of the
+        parameters inclusive bounds, ``{"n": (1, 4096), "m": (2, None)}``: proofs use them, and each call checks them.
+        An integer parameter ``Prim(value="n")`` defines the symbol n, by a `match_shape`. If the body raises, the
+        function is removed.
         """
         if self._function is not None:
             raise ArgumentError(f"function '{name}': function '{self._function.name}' is still being built")
@@ -142,7 +142,7 @@ class BlockBuilder:
 
     @contextlib.contextmanager
     def editing(self, function: func.FuncOp) -> Iterator[None]:
-        """Inside, a function that is there already is what is built: `emit`, `emit_te` and the like may be used."""
+        """Edit an existing function in the context: `emit`, `emit_te` and the other methods add to it."""
         outer, name = self._function, function.name.value
         self._function = _Function(name, function, function.regions[0].blocks[0], private=False)
         try:
@@ -151,7 +151,7 @@ class BlockBuilder:
             self._function = outer
 
     def bound_symbols(self, bounds: Mapping[str, tuple[int, int | None]]) -> None:
-        """Give symbols of the function's parameters bounds, as `function` does; to be called before any op."""
+        """Set bounds of symbols of the function's parameters, as `function` does; call it before any op is emitted."""
         current = self._current("bound_symbols")
         checked = checked_bounds(f"function '{current.name}'", bounds)
         defined = parameter_symbols([struct_info(argument.type) for argument in current.body.arguments])
@@ -189,7 +189,7 @@ class BlockBuilder:
 
     @contextlib.contextmanager
     def dataflow(self) -> Iterator[None]:
-        """A dataflow block: pure ops only; the values that `emit_output` marks are visible after it."""
+        """A dataflow block of pure ops only; the values marked by `emit_output` are visible after it."""
         current = self._current("dataflow")
         if current.dataflow is not None:
             raise ArgumentError("dataflow: dataflow blocks do not nest")
@@ -230,10 +230,10 @@ class BlockBuilder:
     def lambda_function(
         self, name: str, params: Sequence[Var] = (), *, pure: bool | None = None
     ) -> Iterator[Value]:
-        """Build a function inside the function; it sees the values around it. Gives the function as a value.
+        """Build a nested function, which sees the values around it; the context yields the function as a value.
 
-        Inside, `emit_func_output` ends it; afterwards the value can be called (`op.invoke_closure`), passed and
-        returned. `pure`: whether it has no effects; None: as its body says.
+        `emit_func_output` ends it; afterwards the value can be called (`op.invoke_closure`), passed and returned.
+        `pure`: true if it has no side effects; None: inferred from its body.
         """
         current = self._current("lambda_function")
         expect("lambda_function: 'name'", name, str, "a string")
@@ -274,14 +274,14 @@ class BlockBuilder:
         handle._info = info
 
     def _is_pure(self, function: ir.Operation) -> bool:
-        """Whether the ops of a function under construction only compute."""
+        """True if the ops of a function under construction have no side effects."""
         functions = {
             op.name.value: op for op in self._mod.mlir.body.operations if isinstance(op, func.FuncOp)
         }
         return acts(function, impure_functions(functions)) is None
 
     def make_closure(self, callee: str, *captured: Value) -> Value:
-        """The function `callee` of this module as a value, its last parameters bound to `captured`."""
+        """The function `callee` of this module as a closure, with its last parameters bound to `captured`."""
         current = self._current("make_closure")
         if callee == current.name:
             raise ArgumentError(
@@ -301,7 +301,7 @@ class BlockBuilder:
     # -- emitting
 
     def emit(self, value: Any, name: str | None = None) -> Any:  # noqa: ANN401 - see below
-        """Bind `value`, which its op has already emitted, to `name` (kept as its location's name)."""
+        """Bind `value`, which its op has already emitted, to `name` (stored as the name of its location)."""
         self._current("emit")
         expect("emit: 'name'", name, str | None, "a string or None")
         if _is_computed(value):
@@ -320,7 +320,7 @@ class BlockBuilder:
         return bound
 
     def emit_output(self, value: Nested, name: str | None = None) -> Value:
-        """Like `emit`, and let the value leave the dataflow block: the handle returned stays valid after it."""
+        """Like `emit`, but make the value an output of the dataflow block; the returned handle stays valid after it."""
         current = self._current("emit_output")
         if current.dataflow is None:
             raise ArgumentError("emit_output: no dataflow block is open; use emit outside of one")
@@ -329,7 +329,7 @@ class BlockBuilder:
         return handle
 
     def match_shape(self, value: Value, pattern: Sequence[DimLike], dtype: str | None = None) -> Value:
-        """`value` (tensor or shape) with shape `pattern`: new symbols are bound, others asserted at run time."""
+        """`value` (tensor or shape) with shape `pattern`: new symbols are bound, known ones are checked at run time."""
         self._current("match_shape")
         return structure.match_shape(value, pattern, dtype)
 
@@ -347,12 +347,13 @@ class BlockBuilder:
         primfunc_name_hint: str | None = None,
         **kwargs: Any,  # noqa: ANN401 - what `function` takes
     ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
-        """Call a prim func that is made of tensor expressions (`relax_mlir.te`).
+        """Call a prim func built from tensor expressions (`relax_mlir.te`).
 
-        `function` gets the arguments: tensors, alone and in lists and tuples, as placeholders of their shape and dtype,
-        shapes as tuples of dimensions, NumPy arrays as constants, everything else as it is. It returns a
-        `te.Tensor`, or a list or tuple of them. Symbols that no dimension of a tensor is alone are passed as
-        integers. Equal prim funcs are one; `primfunc_name_hint` names it (default: as `function`).
+        `function` is called with the arguments. Tensors, also in lists and tuples, are passed as placeholders of the
+        same shape and dtype, shapes as tuples of dimensions, NumPy arrays as constants, and everything else unchanged.
+        It returns a `te.Tensor`, or a list or tuple of them. Symbols that are not by themselves a dimension of some
+        tensor are passed as integers. Equal prim funcs are shared; `primfunc_name_hint` names the prim func (default:
+        the name of `function`).
 
         Raises:
             ShapeError, DTypeError: a tensor of unknown shape or dtype; and what `function` raises.
@@ -372,7 +373,7 @@ class BlockBuilder:
         out: Tensor | Sequence[Tensor] | Value | Sequence[Value | calls.StaticArg],
         tir_vars: Sequence[DimLike] = (),
     ) -> Value:
-        """Call a prim func of the module by destination passing; see `relax_mlir.op.call_tir`."""
+        """Call a prim func of the module in destination-passing style; see `relax_mlir.op.call_tir`."""
         self._current("call_tir")
         return shape_first.call_tir(callee, args, out, tir_vars)
 
@@ -396,7 +397,7 @@ class BlockBuilder:
     def add_func(self, source: IRModule | func.FuncOp, name: str) -> GlobalVar:
         """Add a copy of the function called `name` from another module (or a function of this context).
 
-        Returns its name here, which differs if `name` is taken.
+        Returns its name in this module, which differs from `name` if that is taken.
         """
         expect("add_func: 'source'", source, IRModule | func.FuncOp, "an IRModule or a function")
         expect("add_func: 'name'", name, str, "a string")
@@ -406,7 +407,7 @@ class BlockBuilder:
         return GlobalVar(fresh)
 
     def update_func(self, name: str, source: IRModule | func.FuncOp) -> None:
-        """Replace the function `name` by that of `source` (the one of the same name in a module)."""
+        """Replace the function `name` by `source`, or by the function of the same name if `source` is a module."""
         expect("update_func: 'source'", source, IRModule | func.FuncOp, "an IRModule or a function")
         old = self.lookup(name)
         new = source[name] if isinstance(source, IRModule) else source
@@ -458,15 +459,15 @@ def _check_params(function: str, params: Sequence[Var]) -> None:
 
 
 def _match_integers(params: Sequence[Var]) -> None:
-    """Let integer parameters define the symbols that their infos name."""
+    """Define the symbols that the struct infos of integer parameters name."""
     for param in params:
         if isinstance(param.struct_info, Prim) and param.struct_info.value is not None:
             structure.match_shape(param, (param.struct_info.value,))
 
 
 def _is_computed(value: object) -> bool:
-    """Whether a value is a tensor expression that has been computed, or a sequence of such."""
-    tensors = sys.modules.get("relax_mlir.te.tensors")  # without it there are none
+    """True if a value is a computed tensor expression, or a sequence of them."""
+    tensors = sys.modules.get("relax_mlir.te.tensors")  # not imported: no tensor expressions
     items = value if isinstance(value, list | tuple) and value else [value]
     return tensors is not None and all(isinstance(item, tensors.Tensor) for item in items)
 

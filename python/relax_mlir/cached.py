@@ -1,7 +1,7 @@
 """Properties that are computed once, without a lock.
 
-`functools.cached_property` holds a lock of the class while it computes, up to Python 3.11: another thread that computes
-the same property of another object waits, and the child of a fork in between waits for ever.
+Up to Python 3.11, `functools.cached_property` holds a lock of the class while it computes. Another thread that computes
+the same property of another object waits, and the child of a fork during the computation waits forever.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ValueT = TypeVar("ValueT")
 
 
 class cached_property(Generic[ValueT]):
-    """A property whose value stays in the object's dictionary; two threads at a time may both compute it."""
+    """A property whose value is stored in the object's dictionary; two threads may compute it concurrently."""
 
     def __init__(self, function: Callable[[Any], ValueT]) -> None:
         self._function = function

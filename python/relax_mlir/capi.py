@@ -1,8 +1,8 @@
-"""MLIR's C API by `ctypes`: its calls do without the GIL, which the bindings hold.
+"""MLIR's C API through `ctypes`: its calls release the GIL, which the bindings hold.
 
 So threads parse, lower and compile in parallel; a fork waits for them (`relax_mlir.fork_safety`). Calls of
-microseconds keep the GIL (`quick_library`): while another thread is busy in Python, to get it back takes longer than
-the call.
+microseconds keep the GIL (`quick_library`): while another thread runs Python code, acquiring the GIL again takes longer
+than the call.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _POINTER, _BOOL = ctypes.c_void_p, ctypes.c_bool
 
 
 class Text(ctypes.Structure):
-    """MlirStringRef: text that need not end with a zero."""
+    """MlirStringRef: a string that need not be zero-terminated."""
 
     _fields_ = (("data", ctypes.c_char_p), ("length", ctypes.c_size_t))
 
 
 class _Message(ctypes.Structure):
-    """MlirStringRef that MLIR gives."""
+    """MlirStringRef as passed by MLIR."""
 
     _fields_ = (("data", _POINTER), ("length", ctypes.c_size_t))
 
@@ -59,7 +59,7 @@ _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "LLVMParseCommandLineOptions": (None, [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p]),
     "LLVMDisposeMessage": (None, [_POINTER]),
 }
-"""Result and arguments of each function that is used: MLIR's handles are structures of one pointer."""
+"""Result and argument types of each function in use: MLIR's handles are structures of one pointer."""
 
 
 def library_path() -> Path:
@@ -72,7 +72,7 @@ def library_path() -> Path:
 
 
 class FreeLibrary:
-    """The C API, by calls that do without the GIL."""
+    """The C API, through calls that release the GIL."""
 
     def __init__(self, path: Path) -> None:
         loaded = _with_signatures(ctypes.CDLL(str(path)))
@@ -94,13 +94,13 @@ def _native(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def library() -> FreeLibrary:
-    """The C API, with the signatures of the functions that are used."""
+    """The C API with the signatures of the functions in use; calls release the GIL."""
     return FreeLibrary(library_path())
 
 
 @functools.cache
 def quick_library() -> ctypes.PyDLL:
-    """The C API, by calls that keep the GIL."""
+    """The C API, through calls that keep the GIL."""
     return _with_signatures(ctypes.PyDLL(str(library_path())))
 
 
@@ -112,13 +112,13 @@ def _with_signatures(loaded: _LibraryT) -> _LibraryT:
 
 
 def text(value: str | bytes) -> Text:
-    """`value` as the C API takes it, as long as that is referred to."""
+    """`value` as an MlirStringRef, valid as long as the returned object is referenced."""
     data = value.encode() if isinstance(value, str) else value
     return Text(data, len(data))
 
 
 def pointer(wrapped: ir.Context | ir.Module | ir.Operation | ir.Attribute | ExecutionEngine) -> int:
-    """What an object of the bindings (a module, an operation, an attribute, an engine) points to."""
+    """The address that an object of the bindings (a module, an operation, an attribute, an engine) points to."""
     capsule = wrapped._CAPIPtr
     name, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -139,18 +139,18 @@ def parse_module(source: bytes, context: ir.Context) -> ir.Module:
 
 @functools.cache
 def _module_capsule() -> ctypes.c_char_p:
-    """How the bindings call capsules of modules; capsules refer to this memory."""
+    """The name that the bindings give capsules of modules; capsules refer to this memory."""
     return ctypes.c_char_p(f"{ir.Module.__module__.partition('.')[0]}.ir.Module._CAPIPtr".encode())
 
 
 class PassPipeline:
-    """Passes of MLIR for the modules of a context, which are not verified; for one thread at a time.
+    """An MLIR pass pipeline for the modules of a context, which are not verified; for one thread at a time.
 
     Args:
-        elements: the passes, as between the brackets of ``builtin.module(…)``.
+        elements: the passes, as written between the parentheses of ``builtin.module(…)``.
         context: the context.
 
-    Raises CompileError for passes that MLIR does not take.
+    Raises CompileError for passes that MLIR rejects.
     """
 
     def __init__(self, elements: str, context: ir.Context) -> None:
@@ -160,7 +160,7 @@ class PassPipeline:
             messages.append(ctypes.string_at(message.data, message.length))
 
         self._context = context
-        """Has to live as long as the manager, which lives as long as the process."""
+        """Must live as long as the pass manager, which lives as long as the process."""
         quick = quick_library()
         self._manager = quick.mlirPassManagerCreate(pointer(context))
         passes = quick.mlirPassManagerGetAsOpPassManager(self._manager)

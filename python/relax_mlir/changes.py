@@ -1,4 +1,4 @@
-"""Versions of modules: views of a function are refused once its module has changed, which may free what they show."""
+"""Versions of modules: a change of a module may free ops, so older views of its functions are refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.mlir import ir
 
 
 class Version:
-    """The state of a module when a view of it was made; it ends with the next change."""
+    """The state of a module when a view of it was created; it ends with the next change."""
 
     __slots__ = ("__weakref__", "_op", "is_current")
 
@@ -19,20 +19,20 @@ class Version:
 
 
 _current: WeakValueDictionary[int, Version] = WeakValueDictionary()
-"""The versions that views refer to, by the address of the outermost op; a module that nothing views has no entry.
+"""The versions that views refer to, by the address of the outermost op; a module without views has no entry.
 
 The hash of an op changes with its attributes.
 """
 
 
 def version(op: ir.Operation | ir.OpView) -> Version:
-    """The current version of the module that holds `op`."""
+    """The current version of the module that contains `op`."""
     outermost = _outermost(op)
     return _current.setdefault(pointer(outermost), Version(outermost))
 
 
 def changed(op: ir.Operation | ir.OpView) -> None:
-    """Note a change of the module that holds `op`: views made before are refused."""
+    """Record a change of the module that contains `op`: older views are refused."""
     ended = _current.pop(pointer(_outermost(op)), None)
     if ended is not None:
         ended.is_current = False

@@ -1,4 +1,4 @@
-"""MLIR's diagnostics as values: collected while code runs, never printed raw by the bindings."""
+"""MLIR's diagnostics as values: collected while code runs, never printed directly by the bindings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Sink = Callable[[Diagnostic], None]
 
 
 def location_text(location: ir.Location) -> str:
-    """``file:line:column`` of a location; of fused, named and call-site ones, of the first with a file."""
+    """``file:line:column`` of a location; for fused, named and call-site locations, of the first file location."""
     exact: Any = ir.Location.from_attr(location.attr, location.context)
     if hasattr(exact, "filename"):
         return f"{exact.filename}:{exact.start_line}:{exact.start_col}"
@@ -34,7 +34,7 @@ def location_text(location: ir.Location) -> str:
 
 
 def all_places(location: ir.Location) -> list[str]:
-    """``file:line:column`` of each file location in a location, in order, each once."""
+    """``file:line:column`` of each distinct file location in a location, in order."""
     exact: Any = ir.Location.from_attr(location.attr, location.context)
     if hasattr(exact, "filename"):
         return [location_text(exact)]
@@ -43,12 +43,12 @@ def all_places(location: ir.Location) -> list[str]:
 
 
 def where(op: ir.Operation) -> str:
-    """``file:line:column`` of an op, as messages begin."""
+    """``file:line:column`` of an op, in the form in which messages begin."""
     return location_text(op.location)
 
 
 def locate(error: RelaxError, op: ir.Operation) -> None:
-    """Let the message of `error` begin with the place and the name of `op`, unless it begins with a place."""
+    """Prefix the message of `error` with the location and name of `op`, unless it begins with a location."""
     message = str(error)
     if _PLACE.match(message) is None and not isinstance(error, VerifyError | ScriptError):
         error.args = (f"{where(op)}: {op.name}: {message}",)
@@ -75,7 +75,7 @@ def of_error(error: BaseException) -> list[Diagnostic]:
 
 
 class _ThreadState(threading.local):
-    """The collectors at work in this thread, outermost first."""
+    """The active collectors of this thread, outermost first."""
 
     def __init__(self) -> None:
         self.sinks: list[Sink] = []
@@ -89,7 +89,7 @@ _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 def collect(context: ir.Context, sink: Sink) -> Iterator[None]:
     """Send every diagnostic of `context` to `sink` instead of stderr.
 
-    Errors that end as an ``MLIRError`` are not among them: that exception carries them (see `of_error`).
+    Errors that are raised as an ``MLIRError`` are not included: the exception carries them (see `of_error`).
     """
 
     def handle(diagnostic: Any) -> bool:  # noqa: ANN401 - a class of the bindings
@@ -119,8 +119,8 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
 
     Raises:
         MLIRError: the text is no valid module; carries MLIR's diagnostics.
-        ParseError: so it is, and the diagnostics quote bytes of it that are no UTF-8, which the bindings cannot
-            pass on.
+        ParseError: the text is no valid module, and the diagnostics quote bytes of it that are not UTF-8, which the
+            bindings cannot pass on.
     """
     require("a module", for_text(len(text)))
     data = text.encode() if isinstance(text, str) else text
@@ -128,7 +128,7 @@ def parse_module(text: str | bytes, context: ir.Context) -> ir.Module:
 
 
 def name_source(module: ir.Module, source: str) -> None:
-    """Let the locations of ops that `parse_module` has read from `source` name it in place of ``-``."""
+    """Rename the file in the locations of ops that `parse_module` has read from ``-`` to `source`."""
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         exact: Any = ir.Location.from_attr(op.location.attr, op.context)
@@ -146,11 +146,11 @@ def parse_file(path: str, context: ir.Context) -> ir.Module:
 
 
 BYTECODE = b"ML\xefR"
-"""How MLIR bytecode begins."""
+"""The first bytes of MLIR bytecode."""
 
 
 def _decodable(parse: Callable[[], ir.Module], source: Callable[[], bytes]) -> ir.Module:
-    """A module whose strings Python can read, as can what is wrong with it."""
+    """A module whose strings Python can decode, as it can the diagnostics."""
     try:
         module = parse()
         text = source()

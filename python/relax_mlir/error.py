@@ -1,6 +1,6 @@
 """Every error that the project raises on purpose, in one hierarchy under `RelaxError`.
 
-Errors that stand for a well-known Python error also derive from it, so ``except ValueError`` keeps working.
+Errors that correspond to a built-in Python error also derive from it, so ``except ValueError`` keeps working.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import UnionType
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message of the compiler, with the source location that it points at."""
+    """One diagnostic of the compiler, with the source location that it refers to."""
 
     severity: str
     location: str
@@ -44,14 +44,11 @@ class ParseError(RelaxError):
 
 
 class UntrustedFileError(ParseError):
-    """A file that could run code when it is read, opened without ``trusted=True``."""
+    """A file that could run code when read, opened without ``trusted=True``."""
 
 
 class ScriptError(ParseError):
-    """Mistakes in a script: each with its file, line and column, and the source underlined.
-
-    `diagnostics` holds them one by one.
-    """
+    """Errors in a script: each with its file, line and column, and the source underlined."""
 
     def __init__(self, frames: Sequence[str], diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
@@ -60,7 +57,7 @@ class ScriptError(ParseError):
 
 
 class UnknownNameError(RelaxError, LookupError):
-    """A name (op, pass, option, function) that is not known; the message lists near matches."""
+    """An unknown name (op, pass, option, function); the message lists near matches."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.what, self.name, self.known = what, name, sorted(set(known))
@@ -82,27 +79,27 @@ class ShapeError(RelaxError, ValueError):
 
 
 class CheckError(RelaxError, AssertionError):
-    """A check of data that failed when a program ran: an assertion, or a maximum of no elements."""
+    """A check of data that failed at run time: an assertion, or a maximum of no elements."""
 
 
 class BoundsError(RelaxError, IndexError):
-    """An index of a prim func that is outside of its buffer, or of a dimension that a value does not have."""
+    """An index outside of the buffer of a prim func, or a dimension that a value does not have."""
 
 
 class RecursionLimitError(RelaxError, RecursionError):
-    """A function that calls itself too deep."""
+    """A function that recurses too deeply."""
 
 
 class OutOfMemoryError(RelaxError, MemoryError):
-    """A buffer or result for which there is no memory."""
+    """A buffer or result that could not be allocated."""
 
 
 class DTypeError(RelaxError, TypeError):
-    """A dtype that an operation does not take, or dtypes that do not fit together."""
+    """A dtype that an operation does not accept, or dtypes that do not match."""
 
 
 class DeviceError(RelaxError, ValueError):
-    """A tensor that lives on a device that the compiled function cannot read."""
+    """A tensor on a device that the compiled function cannot read."""
 
 
 class ArgumentError(RelaxError, TypeError):
@@ -110,14 +107,14 @@ class ArgumentError(RelaxError, TypeError):
 
 
 class PackedFunctionError(RelaxError, LookupError):
-    """A packed function that is not registered, or gave back what its call site does not allow."""
+    """A packed function that is not registered, or returned a value that its call site does not allow."""
 
 
 class ScheduleError(RelaxError, ValueError):
-    """A step of a schedule that is not valid.
+    """An invalid step of a schedule.
 
-    Attributes: the step and the reason; the name of the stage, and of the axis, None where it is not of one; the file
-    and line of the user's call.
+    Attributes: the step and the reason; the name of the stage and of the axis, each None if the error does not concern
+    one; the file and line of the user's call.
     """
 
     def __init__(
@@ -129,11 +126,11 @@ class ScheduleError(RelaxError, ValueError):
 
 
 class BatchError(RelaxError):
-    """A batch of `map_batches` that has no result: its worker is lost, or a function that the model calls failed."""
+    """A batch of `map_batches` without a result: its worker is lost, or a function that the model calls failed."""
 
 
 def expect(where: str, value: object, kinds: type | UnionType, what: str) -> None:
-    """Raise `ArgumentError` unless `value` is one of `kinds`; `where`: the function and its parameter."""
+    """Raise `ArgumentError` unless `value` is an instance of `kinds`; `where`: the function and its parameter."""
     if not isinstance(value, kinds):
         raise ArgumentError(f"{where} is {value!r} ({type(value).__name__}), expected {what}")
 
@@ -154,7 +151,7 @@ class BytecodeError(VerifyError):
     """Bytecode that breaks an invariant of the virtual machine.
 
     Attributes: the reason; the name of the function, the number of the instruction in it, and the register (``%3``),
-    each None where the mistake is not of one.
+    each None if the error does not concern one.
     """
 
     def __init__(
@@ -175,14 +172,14 @@ class BytecodeError(VerifyError):
 
 
 class UnsupportedError(CompileError):
-    """Something valid that this version cannot lower; the message says what to do instead."""
+    """A valid construct that this version cannot lower; the message says what to do instead."""
 
 
 class PassError(CompileError):
     """A pass that failed.
 
-    Attributes: the pass's name, the path of the module as it was before the pass (or None), and the command
-    line that runs the failing pass on it again (or None).
+    Attributes: the pass's name, the path of the module before the pass (or None), and the command line that repeats the
+    failing pass on it (or None).
     """
 
     def __init__(

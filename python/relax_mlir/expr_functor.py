@@ -1,4 +1,4 @@
-"""What TVM has in ``relax.expr_functor``: visitors and mutators with a method per construct.
+"""The counterpart of TVM's ``relax.expr_functor``: visitors and mutators with a method per construct.
 
 >>> from relax_mlir.expr_functor import PyExprVisitor, visitor
 >>> @visitor
@@ -19,12 +19,12 @@ ClassT = TypeVar("ClassT", bound=type)
 
 
 def visitor(cls: ClassT) -> ClassT:
-    """Mark a class as a visitor, as TVM does: it must be a `PyExprVisitor`, and needs nothing else."""
+    """Mark a class as a visitor, as in TVM: it must be a `PyExprVisitor`, and is returned unchanged."""
     return _checked("visitor", cls, PyExprVisitor)
 
 
 def mutator(cls: ClassT) -> ClassT:
-    """Mark a class as a mutator, as TVM does: it must be a `PyExprMutator`, and needs nothing else."""
+    """Mark a class as a mutator, as in TVM: it must be a `PyExprMutator`, and is returned unchanged."""
     return _checked("mutator", cls, PyExprMutator)
 
 

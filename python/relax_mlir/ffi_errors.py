@@ -1,7 +1,7 @@
 """Errors that cross the TVM FFI as their own classes: the project's, and Python's built-in ones.
 
-The FFI carries the name of an error's class and its message. Exceptions of classes that it does not know arrive as
-`RuntimeError`; `tvm_ffi.register_error` makes more of them known.
+The FFI transfers the name of an error's class and its message. Exceptions of unknown classes arrive as `RuntimeError`;
+`tvm_ffi.register_error` makes more classes known.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import tvm_ffi
 
 from relax_mlir import error
 
-# Classes that cannot be made from a message alone.
+# Classes that cannot be constructed from a message alone.
 _OTHER_ARGUMENTS = (UnicodeError, error.UnknownNameError, error.PassError)
 _GROUP = getattr(builtins, "BaseExceptionGroup", UnicodeError)
 
 
 def register_errors() -> None:
-    """Make the classes known by name; doing it again changes nothing."""
+    """Register the classes by name; repeated calls change nothing."""
     for cls in (*vars(builtins).values(), *vars(error).values()):
         if not (isinstance(cls, type) and issubclass(cls, Exception)):
             continue

@@ -1,7 +1,7 @@
-"""Reading files that users name, and those of caches: regular files only.
+"""Reading files named by users, and those of caches: regular files only.
 
-A pipe, a terminal or another device in the place of a file would let its reader wait for ever, or read without end.
-All errors are OSError, whose ``strerror`` says what is wrong.
+Reading a pipe, a terminal or another device instead of a file could wait forever, or never end.
+All errors are OSError, whose ``strerror`` gives the reason.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def why_unreadable(path: _Path) -> str:
 def load_arrays(path: _Path) -> np.ndarray[Any, Any] | Mapping[str, np.ndarray[Any, Any]]:
     """The array of an ``.npy`` file, or those of an ``.npz`` file by name; nothing is unpickled.
 
-    Raises OSError, and ValueError for a file that is neither, is damaged, or has an array that memory cannot hold.
+    Raises OSError, and ValueError for a file that is neither, is damaged, or has an array that does not fit into
+    memory.
     """
     with open_regular(path) as stream:
         try:
@@ -87,5 +88,5 @@ def load_arrays(path: _Path) -> np.ndarray[Any, Any] | Mapping[str, np.ndarray[A
             return loaded if isinstance(loaded, np.ndarray) else {key: loaded[key] for key in loaded.files}
         except (OSError, ValueError):
             raise
-        except Exception as error:  # zipfile, zlib and NumPy have separate errors for damaged files
+        except Exception as error:  # zipfile, zlib and NumPy raise different errors for damaged files
             raise ValueError(str(error) or type(error).__name__) from error

@@ -1,18 +1,18 @@
-"""The locks of this process, and what a fork does with them.
+"""The locks of this process, and their handling across a fork.
 
-The child of a fork has one thread. A lock that another thread has held stays held in it, and what that thread was about
-to change stays half changed. So a fork waits here, in the thread that calls it, until no other thread
+The child of a fork has one thread. A lock that another thread held stays locked in it, and the state that this thread
+was changing stays incomplete. So a fork waits here, in the thread that calls it, until no other thread
 
 - imports a module of this package (the import system has a lock per module),
-- holds one of the locks that `process_lock` has made,
+- holds one of the locks created by `process_lock`,
 - is in a call of MLIR or LLVM without the GIL (`native_call`), which have locks that Python cannot reach.
 
-New locks in the child would not do: LLVM's cannot be replaced, and the state that a lock guards would have to be. With
-`after_fork_in_child` modules drop what depended on threads that are gone.
+New locks in the child would not help: LLVM's cannot be replaced, and the state that a lock guards would have to be
+replaced, too. With `after_fork_in_child`, modules drop state that depended on threads that no longer exist.
 
-The locks are taken in a fixed order, the outermost first, so that a thread that holds one can still get those that
-it needs to finish. A fork waits for microseconds, or until a part of a module is compiled, or code that a process makes
-once. No lock is held while code of users runs.
+The locks are taken in a fixed order, the outermost first, so that a thread that holds one can still get those that it
+needs to finish. A fork waits for microseconds, or for the end of a compilation: of a compilation unit,
+or of code that is compiled once per process. No lock is held while user code runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class Lock(Protocol):
-    """A lock that its holder may take again."""
+    """A reentrant lock."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
     def release(self) -> None: ...
@@ -45,7 +45,7 @@ class Lock(Protocol):
 
 
 class Order(IntEnum):
-    """The order of the locks: while a thread holds one, it takes only those that come later."""
+    """The order of the locks: a thread that holds one takes only later ones."""
 
     MEASURING = auto()
     TORCH_KERNELS = auto()
@@ -68,23 +68,23 @@ _locks: list[tuple[Order, Lock]] = []
 _before: list[Callable[[], None]] = []
 _in_child: list[Callable[[], None]] = []
 _taken: list[Lock] = []
-"""What the thread that forks now holds."""
+"""The locks that the forking thread holds."""
 
 
 def process_lock(order: Order) -> Lock:
-    """A new lock that lives as long as the process; a fork takes it, and gives it back in parent and child."""
+    """A new lock that lives as long as the process; a fork acquires it, and releases it in parent and child."""
     lock: Lock = threading.RLock()
     _locks.append((order, lock))
     return lock
 
 
 def before_fork(action: Callable[[], None]) -> None:
-    """Have `action` called before a fork, while no lock is held."""
+    """Register `action` to be called before a fork, while no lock is held."""
     _before.append(action)
 
 
 def after_fork_in_child(action: Callable[[], None]) -> None:
-    """Have `action` called in the child of a fork, the only thread of which holds no lock but its own."""
+    """Register `action` to be called in the child of a fork, whose only thread holds no locks but its own."""
     _in_child.append(action)
 
 
@@ -92,10 +92,10 @@ _renewed: weakref.WeakSet[RenewedLock] = weakref.WeakSet()
 
 
 class RenewedLock:
-    """A lock of an object, under which code of users may run, or be compiled: a fork does not wait for it.
+    """A lock of an object, under which user code may run or be compiled: a fork does not wait for it.
 
-    In the child it is new. What it guards has to be right at any time; the lock only keeps threads from using it
-    together.
+    In the child it is a new lock. The state that it guards must be consistent at any time; the lock only keeps threads
+    from using the object concurrently.
     """
 
     def __init__(self) -> None:
@@ -104,12 +104,12 @@ class RenewedLock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold it."""
+        """Hold the lock."""
         with self._lock:
             yield
 
     def renew(self) -> None:
-        """Be free, even if a thread holds it."""
+        """Replace the lock by a new one, even if a thread holds it."""
         self._lock = threading.RLock()
 
 
@@ -155,16 +155,16 @@ class SharedChange:
 
 
 _turnstile = process_lock(Order.TURNSTILE)
-"""Who forks holds it: no native call begins."""
+"""Held by the thread that forks: no native call begins."""
 _counting = process_lock(Order.NATIVE_CALLS)
 _idle = threading.Condition(_counting)  # type: ignore[arg-type]  # the protocol says less than RLock
 _running = 0
-"""Threads that are in native calls."""
+"""Number of threads in native calls."""
 
 
 class _Thread(threading.local):
     calls = 0
-    """Native calls that this thread is in: a call may call back."""
+    """Depth of native calls of this thread: a call may call back."""
 
 
 _thread = _Thread()
@@ -188,11 +188,11 @@ class _NativeCall:
 
 
 native_call = _NativeCall()
-"""The context of a call of MLIR or LLVM that does without the GIL."""
+"""The context of a call of MLIR or LLVM that releases the GIL."""
 
 
 def _take_locks() -> None:
-    """Hold all locks, and have no other thread in a native call or an import."""
+    """Acquire all locks, when no other thread is in a native call or an import."""
     for action in _before:
         action()
     while True:
@@ -215,12 +215,12 @@ def _take_locks() -> None:
 
 def _wait_for_imports() -> None:
     for name in _imports():
-        with contextlib.suppress(Exception):  # who imports it gets the error
+        with contextlib.suppress(Exception):  # the thread that imports it gets the error
             importlib.import_module(name)
 
 
 def _imports() -> list[str]:
-    """The modules of this package that other threads import."""
+    """The modules of this package that other threads are importing."""
     known: dict[str, Callable[[], Any]] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
     here = threading.get_ident()
     return [

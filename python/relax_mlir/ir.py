@@ -1,4 +1,4 @@
-"""What TVM has in ``tvm.ir``: the module, structural equality, ops by name.
+"""The counterpart of ``tvm.ir``: the module, structural equality, ops by name.
 
 >>> from relax_mlir.ir import assert_structural_equal
 """

@@ -29,14 +29,14 @@ from relax_mlir.module_functions import (
 from relax_mlir.module_text import PrintOptions, module_text
 from relax_mlir.value_names import keep_names
 
-if TYPE_CHECKING:  # rich is imported where something is shown: it takes a twentieth of all imports
+if TYPE_CHECKING:  # rich is imported on first display: it takes 5 % of the import time
     from rich.syntax import Syntax
 
     from relax_mlir.analysis.module_summary import ModuleSummary
     from relax_mlir.transform import Pass, PassContext
 
 SHORT_TEXT = 100_000
-"""Characters of a text whose context may be used again."""
+"""Maximum number of characters of a text whose context may be reused."""
 
 
 def _parse(context: ir.Context, text: str, name: str) -> ir.Module:
@@ -47,7 +47,7 @@ def _parse(context: ir.Context, text: str, name: str) -> ir.Module:
 
 
 def _context_for(text: str) -> ir.Context:
-    """A context for a text: its own, if it names resources, or is so long that little of it is to be kept."""
+    """A context for a text: a separate one if the text names resources or is long, as contexts keep what they parse."""
     return dialect.context() if len(text) > SHORT_TEXT or "resource" in text else pooled_context()
 
 
@@ -59,7 +59,7 @@ def _parse_file(context: ir.Context, path: str) -> ir.Module:
 
 
 def _named(diagnostic: Diagnostic, name: str) -> Diagnostic:
-    """The parser calls every text ``-``; users know it by its name."""
+    """Name the text in a diagnostic: MLIR's parser calls every text ``-``."""
     if not diagnostic.location.startswith("-:"):
         return diagnostic
     return dataclasses.replace(diagnostic, location=name + diagnostic.location[1:])
@@ -68,13 +68,13 @@ def _named(diagnostic: Diagnostic, name: str) -> Diagnostic:
 class IRModule:
     """A module of Relax functions and prim funcs, at any level of the lowering.
 
-    Functions are found, put and taken out by name: ``mod["f"]``, ``mod["f"] = other["g"]``, ``del mod["f"]``.
-    ``str(module)`` prints the IR; `module.mlir` is the module of the bindings, to be used under
+    Functions are looked up, added and removed by name: ``mod["f"]``, ``mod["f"] = other["g"]``, ``del mod["f"]``.
+    ``str(module)`` prints the IR; `module.mlir` is the module of the bindings, for use inside
     ``with module.mlir.context``.
     """
 
     def __init__(self, functions: ir.Module | Mapping[str, FunctionLike] | None = None) -> None:
-        """Make a module of nothing, of functions by name, or of a module of the bindings, which is not copied.
+        """Create an empty module, or one from functions by name or from a module of the bindings, which is not copied.
 
         ``rx.IRModule({"main": mod["f"]})`` copies the functions, as `update` does.
 
@@ -98,9 +98,9 @@ class IRModule:
 
         Args:
             text: the module in MLIR's syntax.
-            name: the file that it comes from, for messages.
-            trusted: false: a child process parses the text first, since MLIR's parser crashes on some bad
-                text; true saves that time for text that a tool has written.
+            name: the file name for messages.
+            trusted: false: a child process parses the text first, since MLIR's parser crashes on some bad text; true
+                skips that for text that a tool has written.
 
         Raises:
             ParseError: the text is no valid module; carries the diagnostics.
@@ -133,14 +133,14 @@ class IRModule:
 
     @classmethod
     def load(cls, path: str | Path, *, trusted: bool = False) -> IRModule:
-        """Read a module with its weights from a file that `save` has written (`trusted` as for `parse`).
+        """Read a module with its weights from a file written by `save` (`trusted` as for `parse`).
 
         Raises:
-            ParseError: the file cannot be read, is damaged, cut off, of another kind or of a newer version, or holds no
-                valid module; names the path and the reason.
+            ParseError: the file cannot be read, is damaged, truncated, of another format or of a newer version, or
+                holds no valid module; names the path and the reason.
         """
         expect("IRModule.load: 'path'", path, str | Path, "a path")
-        from relax_mlir import module_file  # not needed to build or to compile
+        from relax_mlir import module_file  # not needed for building or compiling
 
         return cls(
             module_file.load(Path(path), lambda text: cls.parse(text, str(path), trusted=trusted).mlir)
@@ -157,7 +157,7 @@ class IRModule:
             UnsupportedError: the module came from text without its weights; names them.
         """
         expect("IRModule.save: 'path'", path, str | Path, "a path")
-        from relax_mlir import module_file  # not needed to build or to compile
+        from relax_mlir import module_file  # not needed for building or compiling
 
         module_file.save(self.mlir, Path(path))
 
@@ -184,12 +184,12 @@ class IRModule:
 
     @property
     def body(self) -> ir.Block:
-        """The block that holds the functions, as `mlir` has it."""
+        """The block that contains the functions, that of `mlir`."""
         return self.mlir.body
 
     @property
     def operation(self) -> ir.Operation:
-        """The module as an op of the bindings, as `mlir` has it."""
+        """The module as an op of the bindings, that of `mlir`."""
         return self.mlir.operation
 
     # -- functions
@@ -200,7 +200,7 @@ class IRModule:
         return ModuleFunctions(self.mlir)
 
     def functions_items(self) -> list[tuple[GlobalVar, func.FuncOp]]:
-        """Name and function of each function, Relax and prim, in order."""
+        """The name and op of each function, Relax and prim, in order."""
         return list(self.functions.items())
 
     items = functions_items
@@ -212,7 +212,7 @@ class IRModule:
     get_global_vars = keys
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """The name of a function that is there; raises `UnknownNameError`."""
+        """The name of an existing function; raises `UnknownNameError`."""
         function_called(self.mlir, name)
         return GlobalVar(name)
 
@@ -221,10 +221,10 @@ class IRModule:
         return self.functions[name]
 
     def __setitem__(self, name: str, function: FunctionLike) -> None:
-        """Put a copy of a function, of this or another module, in the place of `name`, or at the end.
+        """Replace the function `name` by a copy of a function of any module, or append the copy.
 
-        A function of another module brings its weights, and nothing else: what it calls has to be here, too, when
-        the module is verified.
+        Of another module, only the function and its weights are copied: its callees must be in this module, too, when
+        it is verified.
 
         Raises:
             ArgumentError: it is no function, or a module of several.
@@ -233,11 +233,11 @@ class IRModule:
         put(self.mlir, name, as_function(f"IRModule: '{name}'", function))
 
     def __delitem__(self, name: str) -> None:
-        """Take a function out; raises `UnknownNameError`. What calls it must go, too, or be given another one."""
+        """Remove a function; raises `UnknownNameError`. Its callers must be removed or changed, too."""
         remove(self.mlir, function_called(self.mlir, name))
 
     def update(self, other: IRModule | Mapping[str, FunctionLike]) -> None:
-        """Put copies of all functions of `other` in the place of those of their names, or at the end.
+        """Copy all functions of `other` into this module; each replaces the function of its name, or is appended.
 
         Raises:
             ArgumentError: `other` is neither a module nor functions by name.
@@ -249,7 +249,7 @@ class IRModule:
             put(self.mlir, name, function)
 
     def __contains__(self, name: object) -> bool:
-        """Whether a function is called `name`."""
+        """True if a function is called `name`."""
         return name in self.functions
 
     def __iter__(self) -> Iterator[GlobalVar]:
@@ -259,15 +259,15 @@ class IRModule:
     def apply_(self, passes: Pass | Iterable[Pass], ctx: PassContext | None = None) -> IRModule:
         """Run a pass, or passes one after the other, on this module in place, and return it.
 
-        ``pass(mod)`` gives a new module instead. In place no copy remains, but ops, values and functions that a caller
-        has taken out of the module are stale afterwards.
+        ``pass(mod)`` returns a new module instead. In place, no copy remains, but the caller's references to ops,
+        values and functions of the module are stale afterwards.
 
         Args:
             passes: a pass, or a list of passes, which is run as a `relax_mlir.transform.Sequential`.
             ctx: the context, by default the current one of this thread.
 
         Raises:
-            PassError: a pass failed; the module has its former contents. Also what a call of the pass raises.
+            PassError: a pass failed; the module is unchanged. Also the errors of calling the pass.
         """
         from relax_mlir.transform import Pass, Sequential  # passes import this module
 
@@ -276,7 +276,7 @@ class IRModule:
         return passes.apply_(self, ctx)
 
     def clone(self) -> IRModule:
-        """A copy in the same context, which shares the weights."""
+        """A copy in the same context, sharing the weights."""
         with self.context, ir.Location.unknown():
             copy = ir.Module.create(self.mlir.operation.location)
             for op in self.mlir.body.operations:
@@ -289,9 +289,9 @@ class IRModule:
         """Ops, weights, dynamic dimensions, FLOPs and memory of the functions; `str` gives a table.
 
         Args:
-            memory: also plan the memory of a call, for which a copy of the module is legalised.
+            memory: also plan the memory of a call, on a legalised copy of the module.
         """
-        from relax_mlir.analysis.module_summary import summarize  # not needed to build or to compile
+        from relax_mlir.analysis.module_summary import summarize  # not needed for building or compiling
 
         return summarize(self, memory=memory)
 
@@ -309,7 +309,7 @@ class IRModule:
     def asm(self, *, locations: bool = False, elide_above: int | None = 16, value_names: bool = True) -> str:
         """The IR as text; constants of more than `elide_above` elements are elided (None: all are printed).
 
-        `value_names`: values have the names of the source; without them, numbers.
+        `value_names`: true: values have their source names; false: numbers.
         """
         if elide_above is None:
             operation = self.mlir.operation
@@ -318,8 +318,8 @@ class IRModule:
         return module_text(self.mlir, style)
 
     def script(self) -> str:
-        """The module as Relax script: the readable form. Large constants are named, not written out."""
-        from relax_mlir.script.printer import script  # the printer is not needed to build or to compile
+        """The module as Relax script, the readable form. Large constants are named, not written out."""
+        from relax_mlir.script.printer import script  # not needed for building or compiling
 
         return script(self.mlir)
 
@@ -334,7 +334,7 @@ class IRModule:
 
     def _repr_html_(self) -> str:
         """The script form in colour, for notebooks, readable on light and dark pages."""
-        from relax_mlir import notebook  # needed for this form only
+        from relax_mlir import notebook  # needed for this method only
 
         return notebook.code(self.script())
 
@@ -347,6 +347,6 @@ class IRModule:
         return self.asm()
 
     def __repr__(self) -> str:
-        """The functions by name; ``print(module)`` shows the IR, `show` the script."""
+        """The names of the functions; ``print(module)`` shows the IR, `show` the script."""
         names = list(self)
         return f"<IRModule with {', '.join(names) or 'no functions'}>"

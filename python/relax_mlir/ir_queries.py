@@ -1,4 +1,4 @@
-"""Questions to the IR that every part of the compiler asks."""
+"""Queries on the IR that all phases of the compiler use."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FUNCTION = "func.func"
 def ops_of(
     root: ir.Operation, *names: str, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER
 ) -> list[ir.Operation]:
-    """`root` and all ops in it, in the order of the program; where `names` are given, the ops called so only.
+    """`root` and all ops in it, in program order; with `names`, only the ops of these names.
 
-    In post-order, ops come after those in their regions. The list is made before anything is done to its ops, so that
-    the walk is not disturbed.
+    In post-order, ops come after those in their regions. The list is complete before the caller changes any op, so that
+    changes do not affect the walk.
     """
     found: list[ir.Operation] = []
     add, go_on = found.append, ir.WalkResult.ADVANCE  # looked up once: a module is walked a hundred times
@@ -36,23 +36,23 @@ def ops_of(
 
 
 def defining_op(value: ir.Value) -> ir.Operation | None:
-    """The op whose result `value` is; None for the argument of a block."""
+    """The op whose result `value` is; None for a block argument."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def is_used(value: ir.Value) -> bool:
-    """True if `value` has a use; looks at one of them, as there may be thousands."""
+    """True if `value` has a use; looks at one use only, as there may be thousands."""
     return next(iter(value.uses), None) is not None
 
 
 def has_one_use(value: ir.Value) -> bool:
-    """True if `value` has exactly one use; looks at two of them at most."""
+    """True if `value` has exactly one use; looks at two uses at most."""
     return len(list(itertools.islice(value.uses, 2))) == 1
 
 
 def owner_block(value: ir.Value) -> ir.Block:
-    """The block in which `value` is defined: by one of its ops, or as its argument."""
+    """The block that defines `value`, as the result of one of its ops or as its argument."""
     owner = value.owner
     return owner if isinstance(owner, ir.Block) else owner.operation.block
 
@@ -73,11 +73,11 @@ def next_op(op: ir.Operation) -> ir.Operation | None:
 
 
 def last_op(block: ir.Block) -> ir.Operation:
-    """The last op of a block, which has one; ``block.operations[-1]`` counts all ops first."""
+    """The last op of a non-empty block; ``block.operations[-1]`` counts all ops first."""
     try:
         found = ir.InsertionPoint.at_block_terminator(block).ref_operation
     except ValueError:
-        found = None  # an op that ends a block without the trait that MLIR has for terminators
+        found = None  # the last op has no terminator trait in MLIR
     return block.operations[-1].operation if found is None else found.operation
 
 
@@ -86,7 +86,7 @@ def _operation(view: ir.OpView | ir.Operation | None) -> ir.Operation | None:
 
 
 def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The ops around `op`, from the innermost to the module."""
+    """The ops around `op`, from the innermost one to the module."""
     parent = op.parent
     while parent is not None:
         yield parent.operation
@@ -94,21 +94,21 @@ def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def enclosing_function(op: ir.Operation) -> ir.Operation | None:
-    """The ``func.func`` that `op` is or stands in; None outside of functions."""
+    """The ``func.func`` that is or contains `op`; None outside of functions."""
     if op.name == FUNCTION:
         return op
     return next((around for around in ancestors(op) if around.name == FUNCTION), None)
 
 
 def function_of(op: ir.Operation) -> ir.Operation:
-    """The ``func.func`` in which `op` stands, where it is known to stand in one."""
+    """The ``func.func`` that contains `op`, which must be in one."""
     found = enclosing_function(op)
     assert found is not None, f"{op.name} stands in no function"
     return found
 
 
 def enclosing_op_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
-    """`op`, or the op around it, that stands in `block`; None where its function has no such op."""
+    """The op in `block` that is or contains `op`; None if the function of `op` has no such op."""
     if op.block == block:
         return op
     for around in ancestors(op):
@@ -120,9 +120,9 @@ def enclosing_op_in(block: ir.Block, op: ir.Operation) -> ir.Operation | None:
 
 
 def is_a(op: ir.Operation | None, *classes: type[ir.OpView]) -> bool:
-    """Whether `op` is an op of one of some classes; False for None.
+    """True if `op` is an op of one of the classes; false for None.
 
-    The name is compared, so that no view of the op is made, and ops of contexts without the dialect can be asked.
+    Names are compared, so that no view of the op is created, and ops of contexts without the dialect can be queried.
     """
     return op is not None and any(op.name == cls.OPERATION_NAME for cls in classes)
 
@@ -134,7 +134,7 @@ def callee_of(call: ir.Operation) -> str:
 
 
 def symbols_named(op: ir.Operation, ignored: str = "") -> Iterator[str]:
-    """The symbols in the attributes of `op` but one called `ignored`, those in lists and dictionaries, too."""
+    """The symbols in the attributes of `op` except `ignored`, also in lists and dictionaries."""
     attributes = op.attributes
     for index in range(len(attributes)):
         named = attributes[index]
@@ -154,7 +154,7 @@ def _symbols_in(attribute: ir.Attribute) -> Iterator[str]:
 
 
 def has_symbol(module: ir.Module, name: str) -> bool:
-    """True if a function or declaration of the module is called `name`; for many names take `symbol_names`."""
+    """True if a function or declaration of the module is called `name`; for many names, use `symbol_names`."""
     return name in ir.SymbolTable(module.operation)
 
 
@@ -165,14 +165,14 @@ def symbol_names(block: ir.Block) -> set[str]:
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """`wanted`, or it with a number after it (``f_1``), that is not in `taken`."""
+    """`wanted`, with a numeric suffix (``f_1``) if it is in `taken`."""
     return wanted if wanted not in taken else f"{wanted}_{free_number(f'{wanted}_', taken)}"
 
 
 def free_number(prefix: str, taken: Container[str]) -> int:
-    """A positive number that makes a name with `prefix` that is not in `taken`: the first one after some that are.
+    """A positive number such that `prefix` and the number are a name that is not in `taken`.
 
-    Numbers are doubled until one is free, then halved: programs have thousands of values of one name.
+    The number is doubled until one is free, then searched by bisection: programs have thousands of values of one name.
     """
     free = 1
     while f"{prefix}{free}" in taken:
@@ -185,7 +185,7 @@ def free_number(prefix: str, taken: Container[str]) -> int:
 
 
 class FunctionTable(Mapping[str, func.FuncOp]):
-    """The functions of a module by name; the table is made at the first look-up."""
+    """The functions of a module by name; the table is built on the first look-up."""
 
     def __init__(self, module: ir.Operation) -> None:
         self._module = module

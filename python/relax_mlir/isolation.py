@@ -1,4 +1,4 @@
-"""Try something in a child process first: MLIR's C++ can crash on bad text, and must not take the user along."""
+"""Run an action in a child process first: MLIR's C++ can crash on bad text, and must not crash the user's process."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Callable
 
 
 def crash_of(action: Callable[[], object]) -> str | None:
-    """The name of the signal that ends a child process that runs `action`, or None if none does.
+    """The name of the signal that ends a child process that runs `action`; None if it exits normally.
 
-    What `action` returns, raises or prints is lost. Where processes cannot be forked nothing is tried.
+    The result, exceptions and output of `action` are lost. On systems without fork, nothing is run.
     """
     if not hasattr(os, "fork"):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # threads of other libraries: the child only runs `action` and ends
+        warnings.simplefilter("ignore")  # threads of other libraries: the child only runs `action`
         child = os.fork()
     if child == 0:
-        faulthandler.disable()  # the crash is an answer, no news
+        faulthandler.disable()  # a crash is an expected result
         try:
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)

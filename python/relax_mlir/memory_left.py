@@ -1,11 +1,11 @@
-"""The memory that this process can still get: work of MLIR and LLVM begins with a look at it.
+"""The memory that this process can still allocate, checked before work of MLIR and LLVM.
 
-Both end the process where an allocation fails. So the code that begins work of theirs says how much it may take
-(`require`, `promised`), and gets an OutOfMemoryError where there is less. Where there is no limit, that takes about a
+Both end the process if an allocation fails. So the code that starts such work states how much memory it may take
+(`require`, `promised`), and gets an OutOfMemoryError if less is available. Without a limit, the check takes about a
 microsecond.
 
-The amounts are several times what has been measured, on x86-64 with glibc: a module is built in 22 MB and some 5 kB per
-op, a thread that compiles takes an arena of malloc (64 MB, for a moment 128) and its stack.
+The amounts are several times the measured ones (x86-64, glibc): building a module takes 22 MB and about 5 kB per op,
+and a compiling thread takes an arena of malloc (64 MB, briefly 128) and its stack.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from typing import TYPE_CHECKING
 from relax_mlir.error import OutOfMemoryError
 from relax_mlir.fork_safety import Order, process_lock
 
-if TYPE_CHECKING:  # this is imported before MLIR
+if TYPE_CHECKING:  # this module is imported before MLIR
     from relax_mlir.mlir import ir
 
 MB = 1 << 20
 CONTEXT = 24 * MB
-"""For a context, with what a process makes for the first one."""
+"""For a context, including what the first context of a process creates."""
 STEP = 16 * MB
-"""For anything else that is no more than a step: a text is parsed, a pass runs."""
+"""For any other single step: a text is parsed, a pass runs."""
 PART = 48 * MB
-"""For a part of a module that is compiled."""
+"""For the compilation of one compilation unit."""
 IMPORTS = 32 * MB
-"""For modules of this package that are imported when they are first asked for."""
+"""For modules of this package that are imported on first use."""
 BUILD = 96 * MB
-"""For a build on one thread, with what a process makes for the first one."""
+"""For a build on one thread, including what the first build of a process creates."""
 PER_THREAD = 144 * MB
-"""For each other thread that compiles."""
+"""For each further compiling thread."""
 PER_OP = 32 << 10
 """For each op of a module that is built or transformed."""
 PER_BYTE = 400
 """For each byte of bytecode that is lowered and compiled."""
 PER_CHARACTER = 40
-"""For each character of a text that is parsed, up to `MOST_CODE`: what is longer holds numbers of constants."""
+"""For each character of a parsed text, up to `MOST_CODE`: the rest of a longer text is numbers of constants."""
 MOST_CODE = 8 << 20
 PRIVATE_GROUP = Path("/sys/fs/cgroup")
-"""Where a container finds its control group (version 2)."""
+"""The control group (version 2) as a container sees it."""
 
 _lock = process_lock(Order.MEMORY)
 _promises = 0
-"""What is promised to builds that run."""
+"""Bytes reserved for running builds."""
 
 
 def memory_left() -> tuple[int, str] | None:
-    """The bytes that can still be had, and what sets the limit; None: nothing does."""
+    """The number of bytes still available, and the name of the limit; None: there is no limit."""
     limits = [limit for limit in (_address_space(), _data(), _committed()) if limit is not None]
     return min(limits, default=None)
 
@@ -69,11 +69,11 @@ def _data() -> tuple[int, str] | None:
 
 
 def _pages(field: int) -> int:
-    """A field of /proc/self/statm in bytes; 0 where there is none."""
+    """A field of /proc/self/statm in bytes; 0 if there is none."""
     try:
         with open(
             "/proc/self/statm", encoding="ascii"
-        ) as stream:  # each process has another one: a fork, too
+        ) as stream:  # each process has a separate file: after a fork, too
             return int(stream.read().split()[field]) * resource.getpagesize()
     except FileNotFoundError:
         return 0
@@ -90,7 +90,7 @@ def _committed() -> tuple[int, str] | None:
 
 @functools.cache
 def _is_committed() -> bool:
-    """True if the system gives no more memory than it has."""
+    """True if the system does not overcommit memory."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "2"
     return False
@@ -102,11 +102,11 @@ def _is_grouped() -> bool:
 
 
 def group_left(folder: Path = PRIVATE_GROUP) -> tuple[int, str] | None:
-    """The bytes that the control group of a container leaves; None: it has no limit.
+    """The bytes left in the control group of a container; None: it has no limit.
 
-    Beyond them the system ends a process.
+    If a process exceeds them, the system kills it.
 
-    Files that the system keeps in memory are not counted: they make room.
+    The page cache is not counted: the system frees it on demand.
     """
     try:
         limit = (folder / "memory.max").read_text().strip()
@@ -120,7 +120,7 @@ def group_left(folder: Path = PRIVATE_GROUP) -> tuple[int, str] | None:
 
 
 def require(where: str, needed: int) -> None:
-    """Raise OutOfMemoryError unless `needed` bytes can be had; `where`: the function that needs them."""
+    """Raise OutOfMemoryError unless `needed` bytes are available; `where`: the function that needs them."""
     if (left := memory_left()) is not None:
         _require(where, needed, *left)
 
@@ -135,9 +135,9 @@ def _require(where: str, needed: int, left: int, limit: str) -> None:
 
 @contextlib.contextmanager
 def promised(where: str, module: ir.Module) -> Iterator[None]:
-    """Around a build of a module: require its memory, and let other threads leave it alone.
+    """Reserve the memory of a build of a module, so that concurrent builds do not count on it.
 
-    What Python finds no memory for meanwhile ends as an OutOfMemoryError, too.
+    Allocation failures in Python in the meantime are raised as OutOfMemoryError, too.
     """
     global _promises
     with reported(where):
@@ -159,12 +159,12 @@ def promised(where: str, module: ir.Module) -> Iterator[None]:
 
 
 def for_text(length: int) -> int:
-    """The bytes that it takes to parse a text of a length."""
+    """The number of bytes that parsing a text of `length` takes."""
     return STEP + PER_CHARACTER * min(length, MOST_CODE) + 3 * length
 
 
 def require_for(where: str, module: ir.Module) -> None:
-    """Raise OutOfMemoryError unless there is memory for one step on a module, as `require`."""
+    """Raise OutOfMemoryError, as `require` does, unless there is memory for one step on a module."""
     if (left := memory_left()) is not None:
         _require(where, STEP + PER_OP * ops_of(module), *left)
 
@@ -185,7 +185,7 @@ def ops_of(module: ir.Module) -> int:
 
 
 def threads_for(threads: int) -> int:
-    """The number of threads, of `threads` more than one, on which a build has the memory to compile."""
+    """The number of additional threads, at most `threads`, for which a build has the memory to compile."""
     if threads and (left := memory_left()) is not None:
         return max(0, min(threads, (left[0] - BUILD) // PER_THREAD))
     return threads
@@ -193,7 +193,7 @@ def threads_for(threads: int) -> int:
 
 @contextlib.contextmanager
 def reported(where: str) -> Iterator[None]:
-    """Raise OutOfMemoryError for what Python and its libraries find no memory for."""
+    """Raise OutOfMemoryError for allocation failures in Python and its libraries."""
     try:
         yield
     except OutOfMemoryError:

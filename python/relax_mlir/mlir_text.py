@@ -1,4 +1,4 @@
-"""Writing functions as text where that is clearer than builders, and splicing them into a module."""
+"""Writing functions as text where that is clearer than using builders, and splicing them into a module."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from relax_mlir.mlir import func, ir
 
 _PRINTABLE = re.compile(r"[ !#-\[\]-~]*")
-"""What stands in a literal as it is: printable ASCII but for quotation marks and backslashes."""
+"""The characters that a literal contains unescaped: printable ASCII but quotation marks and backslashes."""
 
 
 _ESCAPED = re.compile(rb'[^ -~]|["\\]')
-"""The bytes that do not."""
+"""The bytes that are escaped."""
 _ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(n)|(t)|(.))", re.DOTALL)
 _BARE = re.compile(r"[A-Za-z_][\w$.]*", re.ASCII)
 """The keys of attributes that need no quotation marks."""
@@ -50,7 +50,7 @@ def _key(name: str) -> str:
 
 
 def unquoted(literal: str) -> str:
-    """The text that a string literal of MLIR denotes."""
+    """The string that a string literal of MLIR denotes."""
     return _unescaped(literal.encode()).decode(errors="replace")
 
 
@@ -69,9 +69,9 @@ _LITERAL = re.compile(rb'"(?:[^"\\\n]|\\.)*"')
 
 
 def undecodable(text: bytes) -> str:
-    """The first string literal of a module's text whose bytes are no UTF-8, or "".
+    """The first string literal of a module's text whose bytes are not UTF-8, or "".
 
-    The bindings cannot give such a string to Python. The data of globals of LLVM may be any bytes.
+    The bindings cannot return such a string to Python. The data of LLVM globals may be any bytes.
     """
     if not _HIGH.search(text):
         return ""
@@ -85,12 +85,12 @@ def undecodable(text: bytes) -> str:
 
 
 def symbol(name: str) -> str:
-    """A reference to a symbol, quoted so that any name will do."""
+    """A reference to a symbol, quoted so that any name is allowed."""
     return "@" + quoted(name)
 
 
 def descriptor(rank: int) -> str:
-    """The LLVM struct that a memref of this rank becomes."""
+    """The LLVM struct that a memref of this rank is lowered to."""
     sizes = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
     return f"!llvm.struct<(ptr, ptr, i64{sizes})>"
 
@@ -101,13 +101,13 @@ _SYMBOL = re.compile(
 
 
 def symbols_in(text: str) -> frozenset[str]:
-    """The names of the functions and globals at the top of a module that is written as text."""
+    """The names of the functions and globals at the top level of a module given as text."""
     found = (match[1] for match in _SYMBOL.finditer(text))
     return frozenset(unquoted(name) if name.startswith('"') else name for name in found)
 
 
 class Code:
-    """The body of a function being written: operations in order, with fresh names for their results."""
+    """The body of a function under construction: operations in order, with fresh names for their results."""
 
     def __init__(self) -> None:
         self.prologue: list[str] = []
@@ -118,7 +118,7 @@ class Code:
 
     @property
     def lines(self) -> list[str]:
-        """The whole body: constants and stack memory first."""
+        """The whole body: constants and stack allocations first."""
         return self.prologue + self.body
 
     def fresh(self) -> str:
@@ -130,7 +130,7 @@ class Code:
         self.body.append("  " + operation)
 
     def let(self, operation: str) -> str:
-        """Write an operation with one result; its name."""
+        """Write an operation with one result and return its name."""
         name = self.fresh()
         self.do(f"{name} = {operation}")
         return name
@@ -156,16 +156,16 @@ class Code:
         return self._constants[key]
 
     def stack(self, bytes: int) -> str:
-        """Stack memory of a constant size, aligned to 8."""
+        """A stack allocation of a constant size, 8-byte aligned."""
         size = self.constant(max(bytes, 1))
         return self.at_entry(f"llvm.alloca {size} x i8 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr")
 
     def use_frame(self, frame: str) -> None:
-        """Take the frame of the caller instead of an own one."""
+        """Use the frame of the caller instead of a separate one."""
         self._frame = frame
 
     def frame(self, fragment: Fragment) -> str:
-        """The frame of this call (see `support`), released on every way out."""
+        """The frame of this call (see `support`), released on every exit."""
         if not self._frame:
             self._frame, null = self.stack(8), self.null()
             release = fragment.declare("relax.rt.release", "(!llvm.ptr) -> ()")
@@ -176,13 +176,13 @@ class Code:
         return self._frame
 
     def at(self, pointer: str, offset: int) -> str:
-        """The address `offset` bytes behind `pointer`."""
+        """The address `offset` bytes after `pointer`."""
         if offset == 0:
             return pointer
         return self.let(f"llvm.getelementptr {pointer}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
 
     def load(self, pointer: str, offset: int, type: str, alignment: int | None = None) -> str:
-        """What is `offset` bytes behind `pointer`; `alignment`: in bytes, where it is not that of the type."""
+        """The value `offset` bytes after `pointer`; `alignment`: in bytes, if it is not that of the type."""
         aligned = "" if alignment is None else f" {{alignment = {alignment} : i64}}"
         return self.let(f"llvm.load {self.at(pointer, offset)}{aligned} : !llvm.ptr -> {type}")
 
@@ -218,8 +218,8 @@ class Code:
 class Fragment:
     """Functions and globals written as text, to be spliced into a module.
 
-    `declare` makes functions of the target module (or hooks) known to the text; in `splice` a symbol that the
-    module already has is left alone.
+    `declare` declares functions of the target module (or hooks) for the text; `splice` does not replace a symbol that
+    the module already has.
     """
 
     def __init__(self) -> None:
@@ -227,18 +227,18 @@ class Fragment:
         self._definitions: dict[str, None] = {}
 
     def declare(self, name: str, type: str, attributes: str = "") -> str:
-        """Make a private function known: `type` like "(i1, index) -> ()"; the name with its @."""
+        """Declare a private function: `type` like "(i1, index) -> ()". Return the name with its @."""
         suffix = f" attributes {{{attributes}}}" if attributes else ""
         self._declarations.setdefault(name, f"func.func private {symbol(name)}{type}{suffix}")
         return symbol(name)
 
     def external(self, declaration: str) -> None:
-        """Make a C function known: `declaration` like "@free(!llvm.ptr)"."""
+        """Declare a C function: `declaration` like "@free(!llvm.ptr)"."""
         name = declaration[1 : declaration.index("(")]
         self._declarations.setdefault(name, f"llvm.func {declaration}")
 
     def define(self, text: str) -> None:
-        """Add functions or globals; the same text twice counts once."""
+        """Add functions or globals; equal text is added once."""
         self._definitions[text] = None
 
     def function(self, head: str, code: Code, attributes: str = "") -> None:
@@ -247,11 +247,11 @@ class Fragment:
         self.define("\n".join([f"func.func {head}{suffix} {{", *code.lines, "}"]))
 
     def declared(self) -> set[str]:
-        """The names of the functions that have been made known."""
+        """The names of the declared functions."""
         return set(self._declarations)
 
     def text(self, known: Container[str] = ()) -> str:
-        """All of it, without the declarations of symbols that are `known`."""
+        """The whole text, without declarations of symbols in `known`."""
         declared = [text for name, text in self._declarations.items() if name not in known]
         return "\n".join([*declared, *self._definitions])
 
@@ -272,12 +272,12 @@ class Fragment:
 
 
 def text_name(text: str) -> str:
-    """The name of the constant for a text, the same in all modules, so that they can share the code that uses it."""
+    """The name of the constant for a string, the same in all modules, so that they can share the code that uses it."""
     return f"relax.text.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def text_constant(fragment: Fragment, text: str) -> str:
-    """A constant text with a zero byte behind it, as a private global; its name with the @."""
+    """A zero-terminated string as a private global constant; return its name with the @."""
     name = symbol(text_name(text))
     fragment.define(f"llvm.mlir.global internal constant {name}({quoted(text + chr(0))})")
     return name
@@ -290,7 +290,7 @@ def symbol_name(op: ir.Operation | ir.OpView) -> str:
 
 
 def is_declaration(op: ir.OpView) -> bool:
-    """Whether a symbol is a function without a body (globals never are)."""
+    """True if a symbol is a function without a body (globals never are)."""
     return len(op.regions) == 1 and len(op.regions[0].blocks) == 0 and op.operation.name.endswith("func")
 
 

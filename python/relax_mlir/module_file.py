@@ -1,6 +1,6 @@
-"""Modules in files: IR text and weights in one ZIP archive, which `IRModule.save` writes and `IRModule.load` reads.
+"""The file format of modules: IR text and weights in one ZIP archive (`IRModule.save`, `IRModule.load`).
 
-The archive holds, without compression, ``module.mlir`` (text with locations and names, weights elided), one
+The archive contains, uncompressed, ``module.mlir`` (text with locations and names, weights elided), one
 ``weights/NUMBER-NAME.npy`` per weight, so that ``numpy.load`` and any ZIP tool can look inside, and
 ``relax-mlir.json``: the version of the format, and the dtypes.
 """
@@ -28,20 +28,20 @@ FORMAT, FORMAT_VERSION = "relax-mlir module", 1
 MANIFEST, TEXT, WEIGHTS = "relax-mlir.json", "module.mlir", "weights/"
 _OTHER = re.compile(r"[^\w.-]")
 _DATE = (1980, 1, 1, 0, 0, 0)
-"""Of all entries, so that equal modules make equal files."""
+"""The date of all entries, so that equal modules produce equal files."""
 
 Array = np.ndarray[Any, Any]
 
 
 def save(module: ir.Module, path: Path) -> None:
-    """Write `module` to `path`: under a temporary name, then moved, so that nobody sees half of a file.
+    """Write `module` to `path` atomically: to a temporary file, which is then moved.
 
     Raises:
         ArgumentError: the file cannot be written; says why.
-        UnsupportedError: the module's text had no data for a weight, or one is in a type or a location.
+        UnsupportedError: the module's text had no data for a weight, or a weight is in a type or a location.
     """
     weights = resources(module.operation)
-    # In local scope no data of resources is printed.
+    # In local scope, data of resources is not printed.
     text = module_text(module, PrintOptions(debug_info=True, local_scope=True))
     if has_hidden_resources(module.operation):
         raise UnsupportedError(
@@ -77,17 +77,17 @@ def _dtype_of(attribute: ir.Attribute) -> str:
 
 
 def _storable(array: Array) -> Array:
-    """NumPy's format has no bfloat16: its bits, as the manifest tells."""
+    """An array that NumPy's format can store: bfloat16 is stored as its bits, which the manifest records."""
     return np.ascontiguousarray(
         array.view(np.uint16) if array.dtype == dtypes.dtype("bfloat16").numpy else array
     )
 
 
 def load(path: Path, parse: Callable[[str], ir.Module]) -> ir.Module:
-    """The module in a file that `save` has written; `parse` reads its text.
+    """Load the module in a file written by `save`; `parse` reads its text.
 
     Raises:
-        ParseError: the file cannot be read, is no such file, is cut off or damaged, or comes from a newer version;
+        ParseError: the file cannot be read, is no such file, is truncated or damaged, or comes from a newer version;
             names the path and the reason.
     """
     try:
@@ -112,7 +112,7 @@ def load(path: Path, parse: Callable[[str], ir.Module]) -> ir.Module:
 
 
 class _Invalid(Exception):
-    """What is wrong with the contents of a file."""
+    """The contents of a file are invalid; the message is the reason."""
 
 
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _open(archive: zipfile.ZipFile, name: object) -> IO[bytes]:
 
 
 def _array(archive: zipfile.ZipFile, name: str, entry: Mapping[str, Any]) -> Array:
-    """A weight, after what its header says has been compared with the manifest and with what is there."""
+    """A weight, after its header has been compared with the manifest and with the size of the data."""
     try:
         dtype = dtypes.dtype(str(entry.get("dtype")))
     except UnknownNameError as error:
@@ -172,7 +172,7 @@ def _array(archive: zipfile.ZipFile, name: str, entry: Mapping[str, Any]) -> Arr
 
 
 def _header(member: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether the order is Fortran's, and dtype."""
+    """The shape, true if the order is Fortran's, and the dtype."""
     try:
         read = {
             (1, 0): np.lib.format.read_array_header_1_0,
@@ -184,7 +184,7 @@ def _header(member: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dty
 
 
 def attach_weights(module: ir.Module, arrays: Mapping[str, Array], what: str) -> None:
-    """Put the weights in the place of the names that the text of a module has for them.
+    """Replace the resource names in the module's text by the weights.
 
     Raises ParseError for a weight that is missing or of another type; its message begins with `what`.
     """

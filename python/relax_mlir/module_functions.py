@@ -1,4 +1,4 @@
-"""The functions of a module as users name, take, add and replace them; `IRModule` is made of this."""
+"""Looking up, removing, adding and replacing functions of a module by name, for `IRModule`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from relax_mlir.ir_module import IRModule
 
 FunctionLike = Union["func.FuncOp", "IRModule"]
-"""What can be put into a module under a name: a function of any module, or a module that holds nothing else."""
+"""A value to store in a module under a name: a function of any module, or a module of exactly one function."""
 
 _removed: WeakKeyDictionary[ir.Module, ir.Module] = WeakKeyDictionary()
-"""Where the functions are that were taken out of a module, as long as it lives: a user may still hold them."""
+"""The modules that hold the functions removed from a module, as long as it lives: users may still refer to them."""
 
 
 class GlobalVar(str):
-    """The name of a function, as TVM has it: a string, whose `name_hint` is itself."""
+    """The name of a function, as in TVM: a string, whose `name_hint` is the string itself."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class GlobalVar(str):
 class ModuleFunctions(Mapping[GlobalVar, "func.FuncOp"]):
     """All functions of a module by name, Relax and prim, in order: ``for gv, f in mod.functions.items()``.
 
-    Calling it gives the Relax functions alone, without declarations: ``for f in mod.functions()``.
+    Calling it returns the Relax functions only, without declarations: ``for f in mod.functions()``.
     """
 
     def __init__(self, module: ir.Module) -> None:
@@ -66,7 +66,7 @@ class ModuleFunctions(Mapping[GlobalVar, "func.FuncOp"]):
 
 
 def functions_of(module: ir.Module) -> list[func.FuncOp]:
-    """All functions at the top of a module."""
+    """All functions at the top level of a module."""
     return [op for op in module.body.operations if isinstance(op, func.FuncOp)]
 
 
@@ -81,7 +81,7 @@ def function_called(module: ir.Module, name: str) -> func.FuncOp:
 
 
 def kept(module: ir.Module, function: func.FuncOp) -> func.FuncOp:
-    """A function that users get: it shows its parts, and keeps the module, without which there is no function."""
+    """A function for users: it has views of its parts, and keeps the module alive, which owns it."""
     from relax_mlir.expr.function import Function
 
     return Function.view(function, module)
@@ -110,9 +110,9 @@ def as_function(where: str, source: object) -> func.FuncOp:
 
 
 def put(module: ir.Module, name: str, source: func.FuncOp) -> func.FuncOp:
-    """Copy `source`, of any module, into `module` as `name`, in the place of the function that has the name.
+    """Copy `source`, of any module, into `module` as `name`; it replaces the function of that name.
 
-    What calls itself calls the copy. Weights are shared, not copied.
+    Recursive calls of `source` call the copy. Weights are shared, not copied.
 
     Raises:
         VerifyError: `source` is no valid function. UnsupportedError: it lacks the data of a weight.
@@ -140,7 +140,7 @@ def put(module: ir.Module, name: str, source: func.FuncOp) -> func.FuncOp:
 
 
 def remove(module: ir.Module, op: ir.Operation | ir.OpView) -> None:
-    """Take an op out of the body of `module`; whoever still holds it may go on reading it."""
+    """Remove an op from the body of `module`; existing references to it stay readable."""
     with module.context, ir.Location.unknown():
         if module not in _removed:
             _removed[module] = ir.Module.create()

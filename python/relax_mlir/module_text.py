@@ -1,4 +1,4 @@
-"""Modules as text, and text into files that are never seen half-written."""
+"""Modules as text, and atomic writes of files."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 
 RESOURCE_LIMIT = 64
-"""Bytes of a resource blob (a weight) above which it is elided from printed modules."""
+"""Size in bytes of a resource blob (a weight) above which it is elided from printed modules."""
 
 
 @dataclass(frozen=True)
 class PrintOptions:
-    """How a module is printed; the defaults show everything but large weights and locations."""
+    """Options of printing a module; the defaults show everything but large weights and locations."""
 
     debug_info: bool = False
     elements_limit: int | None = None
     generic: bool = False
     local_scope: bool = False
     value_names: bool = True
-    """Call values by the names of their locations, not by numbers."""
+    """Name values after the names of their locations, not by numbers."""
     assume_verified: bool = False
-    """Print ops in their own syntax without a check that they are valid."""
+    """Print ops in their custom syntax without verifying them."""
     without_body: Callable[[ir.Operation], bool] | None = None
-    """Tells the functions of which only name and type are printed."""
+    """True for the functions of which only name and type are printed."""
 
 
 DEFAULT = PrintOptions()
@@ -41,8 +41,8 @@ DEFAULT = PrintOptions()
 def module_text(module: ir.Module | ir.Operation, options: PrintOptions = DEFAULT) -> str:
     """The module's assembly, ending in a newline.
 
-    A module with weights prints without aliases (``#map``): to collect them MLIR would format every weight, even
-    those that it then elides.
+    A module with weights is printed without aliases (``#map``): to collect them, MLIR would format every weight, even
+    those that it elides.
     """
     if options.without_body is not None:
         module = _without_bodies(module.operation, options.without_body)
@@ -62,7 +62,7 @@ def module_text(module: ir.Module | ir.Operation, options: PrintOptions = DEFAUL
 def _without_bodies(op: ir.Operation, chosen: Callable[[ir.Operation], bool]) -> ir.Operation:
     """A copy of a module in which the chosen functions are declarations, each on one line.
 
-    ``relax.elided`` says how many ops their bodies have. A function that is printed alone stays.
+    ``relax.elided`` is the number of ops in their bodies. A function that is printed by itself keeps its body.
     """
     if op.name != "builtin.module":
         return op
@@ -91,7 +91,7 @@ def _declare(function: ir.Operation) -> None:
 
 
 def has_weights(module: ir.Module | ir.Operation) -> bool:
-    """Whether constants of the module's functions, or of its constant table, are resources."""
+    """True if a constant of the module's functions, or of its constant table, is a resource."""
     return any(
         is_resource(value) for top in entry_block(module.operation).operations for value in _constants(top)
     )
@@ -110,9 +110,9 @@ def _constants(top: ir.OpView) -> Iterator[ir.Attribute]:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write to a temporary name in the same folder, then move: readers see all of it or nothing.
+    """Write to a temporary file in the same folder, then move it: readers see all of it or nothing.
 
-    What is no regular file (``/dev/null``, a pipe) is written to directly.
+    Paths other than regular files (``/dev/null``, a pipe) are written directly.
     """
     with writing_atomically(path) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
@@ -120,7 +120,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def writing_atomically(path: Path) -> Iterator[IO[bytes]]:
-    """`write_atomically` with a stream: the file is there when the context is left without an error."""
+    """`write_atomically` with a stream: the file appears when the context exits without an error."""
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its name has a NUL character")
     if path.exists() and not path.is_file():
@@ -140,5 +140,5 @@ def writing_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 
 def file_name(pass_name: str) -> str:
-    """A pass name as part of a file name."""
+    """A pass name in a form that is valid in a file name."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in pass_name)

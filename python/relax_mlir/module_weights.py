@@ -1,4 +1,4 @@
-"""The weights of ops: resources, found, replaced and taken out, in arrays and dictionaries of attributes, too."""
+"""The weights of ops: find, replace and remove resources, also in arrays and dictionaries of attributes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from relax_mlir.dialects import constants
 from relax_mlir.mlir import ir
 
 _WITHOUT_USE_LISTS = 2
-"""The version of MLIR's bytecode that does not record the order of uses, which is no part of a program."""
+"""The version of MLIR's bytecode that does not record the order of uses, which is not part of the program."""
 
 
 def resources(op: ir.Operation) -> dict[str, ir.Attribute]:
-    """The weights among the attributes of all ops in `op`, by the names of their resources."""
+    """The weights among the attributes of all ops in `op`, by resource name."""
     return {constants.resource_name(weight): weight for weight in dict.fromkeys(_in_order(op))}
 
 
 def replace_resources(op: ir.Operation, made: Mapping[str, ir.Attribute]) -> None:
-    """Put the attributes `made` in the place of the resources of these names."""
+    """Replace the resources of these names by the attributes `made`."""
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
         attributes = inner.attributes
@@ -42,19 +42,19 @@ def copied(op: ir.Operation, context: ir.Context) -> ir.Operation:
         return clone
     weights = _in_order(op)
     constants.require(weights)
-    # In local scope no data of resources is printed.
+    # In local scope, data of resources is not printed.
     text = op.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
     with context, ir.Location.unknown():
         copy: ir.Operation = ir.Operation.parse(text).operation
-        # The parser gives new names to resources whose names the context has already.
+        # The parser renames resources whose names exist in the context.
         replace_resources(copy, _shared(_in_order(copy), weights))
     return copy
 
 
 def attribute_in(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
-    """An attribute in `context`; the weights in it are shared.
+    """An attribute in `context`; its weights are shared.
 
-    Raises UnsupportedError: the data of a weight is missing.
+    Raises UnsupportedError if the data of a weight is missing.
     """
     if attribute.context == context:
         return attribute
@@ -65,7 +65,7 @@ def attribute_in(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
 
 
 def content(attribute: ir.Attribute) -> str:
-    """The text of an attribute with hashes of the elements of weights instead of their names."""
+    """The text of an attribute, with hashes of the weights' elements in place of their names."""
     weights = dict.fromkeys(_weights_in(attribute))
     if not weights:
         return str(attribute)
@@ -79,7 +79,7 @@ def content(attribute: ir.Attribute) -> str:
 
 
 def _shared(resources: Sequence[ir.Attribute], weights: Sequence[ir.Attribute]) -> dict[str, ir.Attribute]:
-    """Weights in the current context, by the names that the parser has given their resources."""
+    """Weights in the current context, by the names that the parser gave their resources."""
     made: dict[str, ir.Attribute] = {}
     for name, weight in zip(map(constants.resource_name, resources), weights, strict=True):
         if name not in made:
@@ -90,15 +90,14 @@ def _shared(resources: Sequence[ir.Attribute], weights: Sequence[ir.Attribute]) 
 def program_bytes(
     op: ir.Operation, chosen: Callable[[ir.Operation], Iterable[str]] | None = None
 ) -> tuple[bytes, list[tuple[int, str, ir.Attribute]]]:
-    """All that is true of an op, with its locations: two ops of a context that have the same are the same program.
+    """A canonical encoding of an op and its locations: two ops of a context with equal encodings are the same program.
 
     Args:
-        op: an op, which need not be valid.
-        chosen: the names of the attributes of an op that are weights; by default, those of all that are.
+        op: an op; it may be invalid.
+        chosen: the names of the attributes of an op to treat as weights; by default, all weights.
 
-    Returns:
-        MLIR's bytecode of the op without these weights; each weight with the number of its op and the name of the
-        attribute. Bytes are the same in every context and process.
+    Returns: MLIR's bytecode of the op without these weights; each weight with the number of its op and the name of the
+        attribute. The bytes are the same in every context and process.
     """
     copy = op.clone(ip=False)
     taken: list[tuple[int, str, ir.Attribute]] = []
@@ -128,13 +127,13 @@ def has_hidden_resources(op: ir.Operation) -> bool:
     replace_resources(copy, none)
     if "dense_resource<" not in copy.get_asm(print_generic_op_form=True, enable_debug_info=True):
         return False
-    # Of an op without resources MLIR writes no section of resources, whatever its strings are.
+    # MLIR writes no section of resources for an op without resources, whatever its strings contain.
     text: str = copy.get_asm(print_generic_op_form=True, enable_debug_info=True, assume_verified=True)
     return text.rstrip().endswith("#-}")
 
 
 def _in_order(op: ir.Operation) -> list[ir.Attribute]:
-    """The weights of all ops in `op`, one by one."""
+    """The weights of all ops in `op`, in order."""
     found: list[ir.Attribute] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
@@ -148,7 +147,7 @@ def _in_order(op: ir.Operation) -> list[ir.Attribute]:
 
 
 def _weight_names(op: ir.Operation, *, deep: bool = True) -> list[str]:
-    """The names of the attributes of an op that are weights, or (`deep`) hold some."""
+    """The names of the attributes of an op that are weights, or (`deep`) contain some."""
     attributes = op.attributes
     return [name for name in attributes if _is_weight(attributes[name], deep)]
 
@@ -169,7 +168,7 @@ def _weights_in(attribute: ir.Attribute) -> Iterator[ir.Attribute]:
 
 
 def _replaced(attribute: ir.Attribute, made: Mapping[str, ir.Attribute]) -> ir.Attribute:
-    """An attribute with those of `made` in the place of resources; needs a current context."""
+    """An attribute with its resources replaced by those of `made`; needs a current context."""
     if isinstance(attribute, ir.ArrayAttr):
         return ir.ArrayAttr.get([_replaced(item, made) for item in attribute])
     if isinstance(attribute, ir.DictAttr):

@@ -1,7 +1,7 @@
 """HTML for notebooks: code and tables that are readable on light and on dark pages.
 
-The text has the colour of the page, and what is coloured has a contrast of 4 and more to white and to near black, since
-what a notebook shows may be exported, without its styles, to a page of the other kind.
+Text has the colour of the page. Coloured text has a contrast of 4 or more to white and to near black, since notebook
+output may be exported, without its styles, to a page of the other kind.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def code(text: str) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Text as it is, in the colour of the page."""
+    """Preformatted text in the colour of the page."""
     return f'<pre style="{_PRE}">{escape(text)}</pre>'
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:
-    """A table, of which the first `words` columns are words and the others numbers."""
+    """A table whose first `words` columns are text and whose other columns are numbers."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
         aligned = ["left" if number < words else "right" for number in range(len(cells))]

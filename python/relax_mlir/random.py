@@ -1,4 +1,4 @@
-"""Generators of random numbers: the state that programs draw from, and get back."""
+"""Generators of random numbers: the state that programs draw from and return."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ State = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class Generator:
-    """A state of random numbers (`relax_mlir.op.random`): equal seeds give equal numbers, on all machines.
+    """A state of random numbers (`relax_mlir.op.random`): equal seeds give equal numbers on all machines.
 
-    A program takes the state as its last argument, and gives the next one as its last result; `draw` calls it so.
+    A program takes the state as its last argument, and returns the next one as its last result; `draw` calls it like
+    this.
     """
 
     def __init__(self, seed: int, counter: int = 0) -> None:
@@ -29,7 +30,7 @@ class Generator:
 
     @property
     def state(self) -> State:
-        """The key and the counter, three words of 64 bits (a copy)."""
+        """The key and the counter, three 64-bit words (a copy)."""
         found: State = self._state.copy()
         return found
 
@@ -44,16 +45,16 @@ class Generator:
 
     @property
     def counter(self) -> int:
-        """Blocks of four words that have been drawn."""
+        """The number of blocks of four words drawn so far."""
         return int(self._state[1]) + (int(self._state[2]) << 64)
 
     def draw(self, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401 - those of the function
-        """What `function` gives for `arguments` and the state, without the next state, which is kept.
+        """Call `function` with `arguments` and the state; store the next state and return the other results.
 
-        The state stays what it was if the call fails.
+        The state does not change if the call fails.
 
         Raises:
-            ArgumentError: the function does not return a next state behind its results.
+            ArgumentError: the function does not return a next state after its results.
         """
         found = function(*arguments, self._state)
         parts = tuple(found) if isinstance(found, tuple | list) else ()
@@ -64,6 +65,6 @@ class Generator:
 
 
 def _array(value: object) -> object:
-    from relax_mlir.runtime import to_numpy  # the runtime takes a while to import
+    from relax_mlir.runtime import to_numpy  # the runtime takes long to import
 
     return value if isinstance(value, np.ndarray) else to_numpy(value)

@@ -1,4 +1,4 @@
-"""The line of a source file that an error points at, underlined."""
+"""The source line that an error refers to, underlined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IDENTIFIER = re.compile(r"[\w.$%@\"]+")
 
 
 def split_place(place: str) -> tuple[str, int, int] | None:
-    """File, line and column of ``file:line:column``; None for another text."""
+    """File, line and column of ``file:line:column``; None for any other text."""
     parts = place.rsplit(":", 2)
     if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):
         return None
@@ -21,10 +21,10 @@ def split_place(place: str) -> tuple[str, int, int] | None:
 
 
 def source_frame(place: str) -> list[str]:
-    """The source line at ``file:line:column`` and carets below it; nothing where the file cannot be read.
+    """The source line at ``file:line:column`` and carets below it; empty if the file cannot be read.
 
-    In Python the whole expression that begins there is underlined, without a column the whole line; elsewhere the
-    word.
+    In Python files, the whole expression that begins there is underlined, in other files the word; without a column,
+    the whole line.
     """
     found = split_place(place)
     if found is None:
@@ -39,7 +39,7 @@ def source_frame(place: str) -> list[str]:
 
 
 def with_frames(message: str) -> str:
-    """`message`, with the source line below each of its lines that begins with a place."""
+    """`message`, with the source line below each of its lines that begins with a source location."""
     lines: list[str] = []
     for line in message.split("\n"):
         lines.append(line)
@@ -64,14 +64,14 @@ def _span(filename: str, number: int, column: int, text: str) -> tuple[int, int]
 
 
 def source_lines(text: str, *, keepends: bool = False) -> list[str]:
-    """The lines of Python text as its parser counts them; `str.splitlines` also splits at form feeds and others."""
+    """The lines of Python text as its parser counts them; `str.splitlines` also splits at form feeds, for example."""
     lines = list(io.StringIO(text, newline=""))
     return lines if keepends else [line.rstrip("\r\n") for line in lines]
 
 
 @functools.lru_cache(maxsize=8)
 def _expressions(filename: str, text: str) -> dict[tuple[int, int], int]:
-    """For each place in Python text where an expression begins, the last column of the longest that ends there."""
+    """The last column, on its first line, of the longest expression that begins at each position of Python text."""
     try:
         tree = ast.parse(text, filename)
     except (SyntaxError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A context for what belongs to no module of a user."""
+"""A context for IR that belongs to no user's module."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PART_DIALECTS = frozenset(
         "x86",
     )
 )
-"""The dialects of levels V, F and L, of which the parts are that a module is compiled in."""
+"""The dialects of levels V, F and L, which are those of a module's compilation units."""
 
 _ALL_DIALECTS = b"""
 module attributes {dlti.dl_spec = #dlti.dl_spec<>} {
@@ -50,16 +50,17 @@ module attributes {dlti.dl_spec = #dlti.dl_spec<>} {
   }
 }
 """
-"""To parse this loads `PART_DIALECTS`, and what the passes of these levels load besides (dlti, tensor), in one call
-that does without the GIL. Nothing is loaded when several threads are at work."""
+"""Parsing this text loads all dialects that levels V, F and L need, in one call that releases the GIL.
+
+These are `PART_DIALECTS`, and dlti and tensor for the passes. Nothing is loaded later, when several threads run."""
 
 _lock = process_lock(Order.SPARE_CONTEXT)
 
 
 def spare_context() -> ir.Context:
-    """A context that several threads may use at a time.
+    """A context that several threads may use concurrently.
 
-    It has `PART_DIALECTS` from the beginning: to load all that there are takes as long as to compile a small function.
+    It loads only `PART_DIALECTS`, at its creation: loading all dialects takes as long as compiling a small function.
     """
     with _lock:
         return _spare_context()

@@ -1,7 +1,7 @@
 """Description of the machine that code is generated for.
 
-Kernel generators are functions of a `Target`: of its vector width, register count and cache sizes, never of
-constants. `Target.host()` reads the machine at hand (Linux: ``/proc/cpuinfo`` and sysfs).
+Kernel generators are functions of a `Target`: of its vector width, register count and cache sizes, never of constants.
+`Target.host()` describes the current machine (Linux: ``/proc/cpuinfo`` and sysfs).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ THREADS_VARIABLE = "RELAX_MLIR_NUM_THREADS"
 MAX_THREADS = 256
 
 CACHE_LINE = 64
-"""Bytes of a cache line, on every CPU that is described here."""
+"""Bytes of a cache line, the same on every supported CPU."""
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -33,7 +33,7 @@ _X86_FEATURES = frozenset({"sse4_1", "avx", "avx2", "fma", "f16c", "amx_tile", "
 }  # fmt: skip
 _ARM_FEATURES = frozenset({"asimd", "asimdhp", "asimddp", "bf16", "sve"})
 FEATURES = _X86_FEATURES | _ARM_FEATURES
-"""The CPU features that this project looks at, named as Linux names them."""
+"""The CPU features that affect code generation, with Linux's names."""
 
 _NEEDED = {
     "avx": ("sse4_1",),
@@ -54,33 +54,33 @@ _NEEDED = {
     "bf16": ("asimd",),
     "sve": ("asimd",),
 }
-"""What a feature needs: there is no CPU that has it alone (LLVM's rules)."""
+"""The features that a feature requires: no CPU has it without them (LLVM's rules)."""
 
 
 @dataclass(frozen=True, init=False)
 class Target:
-    """What code is generated for; immutable and hashable.
+    """The machine that code is generated for; immutable and hashable.
 
-    ``Target("cpu")`` is the host, ``Target("cpu -mcpu=haswell -num-threads=4")`` a named CPU with a change.
-    Options: ``-mcpu`` (one of `presets()`, or ``native``), ``-mtriple``, ``-mattr=+avx2,-fma``, ``-num-threads``,
-    ``-vector-bytes``, ``-vector-registers`` and ``-l1``, ``-l2``, ``-l3`` (bytes). The text of a target says all
-    of it: ``Target(str(target)) == target``. Keyword arguments set attributes directly, and
-    `dataclasses.replace` works.
+    ``Target("cpu")`` is the host, ``Target("cpu -mcpu=haswell -num-threads=4")`` a named CPU with a change. Options:
+    ``-mcpu`` (one of `presets()`, or ``native``), ``-mtriple``, ``-mattr=+avx2,-fma``, ``-num-threads``,
+    ``-vector-bytes``, ``-vector-registers`` and ``-l1``, ``-l2``, ``-l3`` (bytes). The string form is complete:
+    ``Target(str(target)) == target``. Keyword arguments set attributes directly, and `dataclasses.replace` works.
 
-    A feature that ``-mattr`` adds brings what it needs, one that it takes away takes with it what needs it: without
-    ``avx512f`` vectors have at most 32 bytes, without ``avx`` 16, and 16 registers, unless the options say otherwise.
+    ``-mattr`` adds a feature together with the features that it requires, and removes a feature together with those
+    that require it. Unless the options say otherwise, there are 16 vector registers without ``avx512f``, of at most 32
+    bytes, or of 16 bytes without ``avx``.
 
     Attributes:
         kind: always ``cpu``.
         triple: LLVM's target triple.
         cpu: LLVM's name of the CPU, or ``native``.
         vector_bytes: width of the vector registers that kernels use.
-        num_vector_registers: how many of them there are.
+        num_vector_registers: the number of vector registers.
         l1_bytes, l2_bytes: data caches of one core.
         l3_bytes: the shared cache (0: none).
-        num_threads: how many threads compiled code may use, at most 256. The host's: the CPUs that the process may
-            use (affinity, quota of the control group), or what the environment variable
-            RELAX_MLIR_NUM_THREADS says; 1 where compiled code has no threads (see docs/limits.md).
+        num_threads: the number of threads that compiled code may use, at most 256. For the host: the number of CPUs
+            that the process may use (affinity, quota of the control group), or the value of the environment variable
+            RELAX_MLIR_NUM_THREADS; 1 where compiled code has no threads (see docs/limits.md).
         features: the CPU's features, a subset of `FEATURES`.
 
     Raises:
@@ -110,44 +110,44 @@ class Target:
 
     @staticmethod
     def parse(text: str | Target) -> Target:
-        """The target that a text like ``cpu -mcpu=haswell`` describes; a target is given back as it is."""
+        """The target described by a text like ``cpu -mcpu=haswell``; a target is returned unchanged."""
         return text if isinstance(text, Target) else Target(text)
 
     @staticmethod
     def host() -> Target:
-        """The machine at hand."""
+        """The current machine."""
         return Target("cpu")
 
     @staticmethod
     def presets() -> tuple[str, ...]:
-        """The CPUs that ``-mcpu`` knows, besides ``native``."""
+        """The CPUs that ``-mcpu`` accepts in addition to ``native``."""
         return tuple(sorted(_PRESETS))
 
     def lanes(self, bits: int) -> int:
-        """How many elements of this many bits fill one vector register (at least 1)."""
+        """The number of elements of `bits` bits that fill one vector register (minimum 1)."""
         return max(1, self.vector_bytes * 8 // bits)
 
     def has(self, *features: str) -> bool:
-        """Whether the CPU has all these features."""
+        """True if the CPU has all these features."""
         return self.features.issuperset(features)
 
     def runnable_here(self) -> Target:
-        """The target with those of its features only that the machine at hand has.
+        """The target with only those of its features that the current machine has.
 
-        Vectors stay as wide: LLVM cuts up those that the CPU does not have. But it stops the process where it meets an
-        operation for which there is no instruction. Where something is missing, LLVM compiles for the CPU of the host.
+        The vector width does not change: LLVM splits vectors that are too wide for the CPU. But LLVM aborts the process
+        for an operation without an instruction. If a feature is missing, LLVM compiles for the CPU of the host.
         """
         kept = self.features & Target.host().features
         return self if kept == self.features else replace(self, features=kept, cpu="native")
 
     @property
     def has_fma(self) -> bool:
-        """Whether the CPU multiplies and adds in one instruction; all but old x86 CPUs do."""
+        """True if the CPU multiplies and adds in one instruction; all but old x86 CPUs do."""
         return self.has("fma") or self.architecture != "x86_64"
 
     @property
     def has_masks(self) -> bool:
-        """Whether instructions read and write some lanes of a vector of 32-bit or 64-bit elements."""
+        """True if the CPU has masked loads and stores of vectors of 32-bit or 64-bit elements."""
         return self.has("avx") or self.has("sve")
 
     @property
@@ -171,7 +171,7 @@ class Target:
             options.append(f"-mattr={','.join(changes)}")
         implied = {**base, **_vectors(base, self.features)}
         for option, name in _NUMBERS.items():
-            # What the environment says is no part of the machine.
+            # Environment variables are not part of the machine.
             always = name == "num_threads" and THREADS_VARIABLE in os.environ and self.cpu == "native"
             if always or getattr(self, name) != implied[name]:
                 options.append(f"-{option}={getattr(self, name)}")
@@ -248,11 +248,11 @@ _NUMBERS = {
     "l2": "l2_bytes",
     "l3": "l3_bytes",
 }
-"""Options that are numbers, and the attributes that they set."""
+"""Options with integer values, and the attributes that they set."""
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """The attributes that a target's text stands for."""
+    """The attributes that a target's text denotes."""
     expect("target", text, str, "a target or its text")
     kind, *options = text.split() or [""]
     if kind not in ("cpu", "llvm"):
@@ -288,7 +288,7 @@ def _features_of(triple: str) -> frozenset[str]:
 
 
 def _vectors(base: dict[str, Any], features: frozenset[str]) -> dict[str, int]:
-    """Width and number of the vector registers, where features that the base has are gone."""
+    """Width and number of the vector registers without the removed features."""
     gone = base["features"] - features
     if "avx" in gone:
         widest = (16, 16)
@@ -303,7 +303,7 @@ def _vectors(base: dict[str, Any], features: frozenset[str]) -> dict[str, int]:
 
 
 def _threads_from_environment() -> int | None:
-    """What RELAX_MLIR_NUM_THREADS says, if it is set."""
+    """The value of RELAX_MLIR_NUM_THREADS; None if it is not set."""
     text = os.environ.get(THREADS_VARIABLE)
     if text is None:
         return None
@@ -326,7 +326,7 @@ def _base(cpu: str) -> dict[str, Any]:
 
 
 def _changed(text: str, features: frozenset[str], changes: str, known: frozenset[str]) -> frozenset[str]:
-    """The features after changes like ``+avx2,-fma``, in their order."""
+    """The features after changes like ``+avx2,-fma``, applied in order."""
     for change in filter(None, changes.split(",")):
         sign, name = change[0], change[1:]
         if sign not in "+-":
@@ -338,12 +338,12 @@ def _changed(text: str, features: frozenset[str], changes: str, known: frozenset
 
 
 def _needs(name: str) -> frozenset[str]:
-    """A feature and all that it needs."""
+    """A feature and all that it requires."""
     return frozenset({name}).union(*map(_needs, _NEEDED.get(name, ())))
 
 
 def _needing(name: str) -> frozenset[str]:
-    """A feature and all that need it."""
+    """A feature and all that require it."""
     return frozenset(other for other in FEATURES if name in _needs(other))
 
 
@@ -369,7 +369,7 @@ def _check(target: Target) -> None:
 
 @lru_cache(maxsize=1)
 def _host() -> dict[str, Any]:
-    """The attributes of the machine at hand; what cannot be read comes from a modest preset."""
+    """The attributes of the current machine; values that cannot be read come from a modest preset."""
     machine = platform.machine().lower()
     arm = machine in ("aarch64", "arm64")
     found = _permitted(_cpu_features())
@@ -397,7 +397,7 @@ def _cpu_features() -> frozenset[str]:
 
 
 def host_flags() -> frozenset[str]:
-    """All features of the CPU at hand, also those that no target names, as Linux names them."""
+    """All features of the host CPU as Linux names them, also those that no target names."""
     for line in _read(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features"):
@@ -406,13 +406,13 @@ def host_flags() -> frozenset[str]:
 
 
 def _permitted(features: frozenset[str]) -> frozenset[str]:
-    """The features that this process may use: Linux gives AMX tiles to processes that ask for them."""
+    """The features that this process may use: Linux grants AMX tiles only on request."""
     amx = frozenset(name for name in features if name.startswith("amx_"))
     return features if not amx or _ask_for_tiles() else features - amx
 
 
 def _ask_for_tiles() -> bool:
-    """Ask for the state of AMX tiles (``ARCH_REQ_XCOMP_PERM`` of Linux's x86 ABI); whether it is granted."""
+    """Request the state of AMX tiles (``ARCH_REQ_XCOMP_PERM`` of Linux's x86 ABI); true if it is granted."""
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         return False
     arch_prctl, request, tile_data = 158, 0x1023, 18
@@ -420,7 +420,7 @@ def _ask_for_tiles() -> bool:
 
 
 def _cache_sizes() -> dict[int, int]:
-    """Bytes of the data or unified cache of each level of the first CPU, as far as sysfs tells."""
+    """Bytes of the data or unified cache of each level of the first CPU, as far as sysfs lists them."""
     sizes: dict[int, int] = {}
     for folder in sorted(_caches()):
         level, size = _read(folder / "level").strip(), _read(folder / "size").strip()
@@ -438,10 +438,10 @@ def _caches() -> list[Path]:
 
 
 def usable_cpus() -> int:
-    """CPUs that this process may use: affinity and cgroup quota honoured."""
+    """The number of CPUs that this process may use, by affinity and cgroup quota."""
     affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
-        return 1  # there is no team of threads for other systems
+        return 1  # there is no thread pool for other systems
     count = len(affinity(0)) if affinity else (os.cpu_count() or 1)
     return max(1, min(count, _cgroup_cpus() or count))
 
@@ -458,7 +458,7 @@ def _cgroup_cpus() -> int | None:
 
 
 def _read(path: Path) -> str:
-    """A file's text; empty where it cannot be read."""
+    """A file's text; empty if it cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Reports on the terminal: its width, and tables in which words may wrap and numbers are never cut."""
+"""Reports on the terminal: its width, and tables in which text may wrap and numbers are never truncated."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # rich is imported where tables are made: help starts faster without
+if TYPE_CHECKING:  # rich is imported when a table is created: help starts faster without it
     from rich.console import Console
     from rich.table import Table
 
 DEFAULT_WIDTH = 80
 MIN_WIDTH = 40
 MIN_WORDS = 10
-"""Least width of a column of words."""
+"""Minimum width of a text column."""
 
 
 def width() -> int:
-    """Columns of the terminal; ``COLUMNS`` if it is set, 80 where there is no terminal."""
+    """Columns of the terminal; ``COLUMNS`` if it is set, 80 without a terminal."""
     return max(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns, MIN_WIDTH)
 
 
 def wrapped(head: str, text: str, columns: int, indent: int) -> list[str]:
-    """Lines of a report: `head` and `text` in `columns` columns, words whole, further lines indented by `indent`."""
+    """Lines of a report: `head` and `text`, wrapped at `columns` columns, further lines indented by `indent`."""
     return textwrap.wrap(
         text,
         columns,
@@ -37,7 +37,7 @@ def wrapped(head: str, text: str, columns: int, indent: int) -> list[str]:
 
 
 def report_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    """A table to which rows are added: columns of words, which wrap, then of numbers, which do not."""
+    """An empty table: text columns, which wrap, followed by number columns, which do not."""
     from rich import box
     from rich.table import Table
 
@@ -52,7 +52,7 @@ def report_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Ta
 
 
 def print_table(table: Table, console: Console | None = None) -> None:
-    """Print a table in the terminal's width; wider if its numbers need that, since they are more than a neat edge."""
+    """Print a table in the terminal's width, or wider if its numbers need that."""
     from rich.console import Console
     from rich.measure import Measurement
 
@@ -75,7 +75,7 @@ def print_table(table: Table, console: Console | None = None) -> None:
 def lines_of(rows: Sequence[Sequence[str]], columns: int, first: int) -> list[str]:
     """Rows as lines of aligned cells.
 
-    Where they are wider than `columns`, the cells from number `first` on stand on a line of their own below.
+    If they are wider than `columns`, the cells from index `first` on go on a separate line below.
     """
     if max(map(len, _aligned(rows)), default=0) <= columns:
         return _aligned(rows)

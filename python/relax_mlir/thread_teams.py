@@ -1,6 +1,6 @@
-"""The teams of threads of a process, as the FFI's registry knows them: how many threads a call may use.
+"""The thread pools of a process, found in the FFI's registry, and their limits of threads per call.
 
-Needs the TVM FFI alone: processes that only run libraries use it.
+Needs only the TVM FFI: processes that only run libraries use it, too.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Sequence
 import tvm_ffi
 
 PREFIX = "relax_mlir.team."
-"""What the names of the functions begin with that give the teams (`lowering.runtime_lib.thread_pool`)."""
+"""Prefix of the registered functions that return the thread pools (`lowering.runtime_lib.thread_pool`)."""
 
 LIMIT_OFFSET = 8
-"""Where the limit of a team lies in its state, in bytes."""
+"""Byte offset of the thread limit in the state of a pool."""
 
 
 def teams() -> list[int]:
-    """The addresses of the teams of threads that the process has: one, or several of different versions."""
+    """The addresses of the thread pools in the process: one, or several of different versions."""
     names = [name for name in tvm_ffi.registry.list_global_func_names() if name.startswith(PREFIX)]
     return [tvm_ffi.get_global_func(name)().value for name in names]
 
 
 def limit_threads(of: Sequence[int], count: int) -> None:
-    """Let calls run on `count` threads of these teams at most; 0: on as many as the code is compiled for."""
+    """Limit calls to `count` threads of these pools; 0: the number that the code is compiled for."""
     for team in of:
         ctypes.c_int64.from_address(team + LIMIT_OFFSET).value = count

@@ -1,4 +1,4 @@
-"""The names that IR text gives its values, which MLIR's parser drops: kept as names of locations."""
+"""The names of values in IR text, which MLIR's parser drops: kept as names of locations."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from relax_mlir.ir_queries import entry_block
 from relax_mlir.mlir import ir
 
 _DEFINED = re.compile(rb"(%[\w$.-]+)(:\d+)?(\s*,\s*%[\w$.-]+(:\d+)?)*\s*=\s*$")
-"""What stands on a line before the name of an op with results."""
+"""The text of a line before the name of an op with results."""
 _NAME = re.compile(rb"%([A-Za-z_$.-][\w$.-]*)")
 _NUMBERED = re.compile(rb"arg\d+")
-"""What MLIR itself calls arguments without a name."""
+"""MLIR's own names for arguments without a name."""
 
 
 def keep_names(module: ir.Module, text: bytes, *sources: str) -> None:
-    """Give each value of `module` the name that it has in `text`, of which `parse_module` or `parse_file` made it.
+    """Give each value of `module` the name that it has in `text`, from which `module` was parsed.
 
-    MLIR prints these names; scripts, bindings and messages use them. Values that have a name already keep it, as those
-    of text with locations do, and numbers (``%0``, ``%arg0``) are no names. A parameter is called by its attribute
-    ``relax.name``.
+    MLIR prints these names; scripts, bindings and messages use them. Values that already have a name, such as those of
+    text with locations, keep it, and numbers (``%0``, ``%arg0``) are not names. A parameter gets its name from its
+    attribute ``relax.name``.
 
     Args:
-        sources: what the locations call the text.
+        sources: the file names of the text in locations.
     """
     lines = text.split(b"\n")
 
@@ -66,7 +66,7 @@ def _name_argument(argument: ir.BlockArgument, name: str | None) -> None:
 
 
 def _name_parameters(function: ir.Operation) -> None:
-    """Names of parameters are those of their attributes, where they have one."""
+    """Name parameters after their attributes, where they have one."""
     given = ir.ArrayAttr(function.attributes["arg_attrs"])
     arguments = entry_block(function).arguments if len(function.regions[0].blocks) else ()
     for argument, attribute in zip(arguments, given, strict=False):
