@@ -1,4 +1,4 @@
-"""Pass infrastructure: contexts, passes, sequences, MLIR's own passes, the registry of names."""
+"""The pass infrastructure: contexts, passes, sequences, MLIR's own passes, the registry of names."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _HOMES = {
     "register_patterns": "dpl.fusion",
     "relax_functions": "transform.passes",
 }
-"""Every name is imported when it is first asked for: tools that show names of passes start faster."""
+"""Names are imported on first use, so tools that list names of passes start faster."""
 
 __all__ = [
     "CodegenRegion",
@@ -115,7 +115,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
     if name in _HOMES:
         globals()[name] = getattr(importlib.import_module(f"relax_mlir.{_HOMES[name]}"), name)
         return globals()[name]
-    if not name[:1].isupper():  # a module of this package, before it is imported
+    if not name[:1].isupper():  # a module of this package, not yet imported
         raise AttributeError(f"module 'relax_mlir.transform' has no attribute '{name}'")
     from relax_mlir.transform.constructors import constructor
 

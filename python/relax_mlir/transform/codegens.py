@@ -1,4 +1,4 @@
-"""Code generators by name: what the pass ``run-codegen`` asks for calls of a library."""
+"""Code generators by name, for the pass ``run-codegen``, which lowers calls of a library with them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from relax_mlir.passes.patterns.codegen_region import CodegenRegion
 
 Codegen = Callable[["CodegenRegion"], Union["Value", "ExternFunc", str]]
-"""Gets a function of calls of composite functions, and emits what takes its place by builders; or gives the name of a
-packed function to be called with its parameters, and then with the results to fill."""
+"""A code generator: a function of a region of calls of composite functions.
+
+It emits the replacement of the region with builders, or returns the name of a packed function that is called with the
+parameters of the region, followed by the results to fill."""
 
 CodegenT = TypeVar("CodegenT", bound=Codegen)
 
@@ -25,15 +27,15 @@ _codegens: dict[str, Codegen] = {}
 def register_codegen(
     name: str, codegen: Codegen | None = None, *, override: bool = False
 ) -> Callable[[CodegenT], CodegenT]:
-    """Make a code generator known by name; also a decorator.
+    """Register a code generator by name; also a decorator.
 
     Args:
-        name: what stands in front of the dot in the names of its patterns.
+        name: the part before the dot in the names of its patterns.
         codegen: a function of one `CodegenRegion`; None: the decorated one.
-        override: replace the one that is registered.
+        override: replace a registered code generator.
 
     Raises:
-        ArgumentError: the name is taken, or is none.
+        ArgumentError: the name is taken or invalid.
     """
     expect("register_codegen: 'name'", name, str, "a name")
     if not name or "." in name:
@@ -57,12 +59,12 @@ def register_codegen(
 
 
 def unregister_codegen(name: str) -> None:
-    """Forget a code generator."""
+    """Remove a code generator from the registry."""
     _codegens.pop(name, None)
 
 
 def codegen_names() -> list[str]:
-    """All names: those registered, and those of libraries that register theirs when they are asked for."""
+    """All names: those registered, and those of libraries that register their code generator on first use."""
     return sorted({*_codegens, *registry.LIBRARIES})
 
 
@@ -70,7 +72,7 @@ def codegen_called(name: str) -> Codegen:
     """The code generator called `name`.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: no code generator has this name.
     """
     registry.load_library(name)
     if name not in _codegens:

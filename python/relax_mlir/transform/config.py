@@ -11,7 +11,7 @@ from relax_mlir.error import ArgumentError, UnknownNameError
 
 @dataclass(frozen=True)
 class ConfigOption:
-    """A key that `PassContext.config` may hold."""
+    """A valid key of `PassContext.config`."""
 
     key: str
     type: type
@@ -19,7 +19,7 @@ class ConfigOption:
     help: str
 
     def check(self, value: object) -> object:
-        """The value, converted where nothing is lost (an int for a float).
+        """The value, converted if the conversion is exact (an int for a float).
 
         Raises:
             ArgumentError: the value has another type.
@@ -37,7 +37,7 @@ _OPTIONS: dict[str, ConfigOption] = {}
 
 
 def register_config_option(key: str, type: type, default: object, help: str = "") -> ConfigOption:
-    """Make `key` known to every `PassContext`.
+    """Register `key` as an option of every `PassContext`.
 
     Raises:
         ArgumentError: the key is taken, or the default does not have the type.
@@ -51,19 +51,19 @@ def register_config_option(key: str, type: type, default: object, help: str = ""
 
 
 def config_option(key: str) -> ConfigOption:
-    """The option of that key; UnknownNameError lists near matches."""
+    """The option of that key; raises UnknownNameError, which lists near matches."""
     if key not in _OPTIONS:
         raise UnknownNameError("config option", key, _OPTIONS)
     return _OPTIONS[key]
 
 
 def config_options() -> tuple[ConfigOption, ...]:
-    """All registered options, by key."""
+    """All registered options, sorted by key."""
     return tuple(_OPTIONS[key] for key in sorted(_OPTIONS))
 
 
 def check_config(config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A checked copy of `config`: every key known, every value of its option's type."""
+    """A copy of `config`, after checking that every key is registered and every value has its option's type."""
     return {key: config_option(key).check(value) for key, value in (config or {}).items()}
 
 

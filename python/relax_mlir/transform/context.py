@@ -1,17 +1,17 @@
-"""`PassContext`: what decides which passes run, how they are configured, and who watches.
+"""`PassContext`: the passes to run, their configuration, and the instruments.
 
 The rules are TVM's:
 
 1. A disabled pass does not run; else a required one does; else the level decides (`pass_enabled`). A pass that is both
    is disabled, with a warning.
-2. Entering calls ``enter_pass_ctx`` of the instruments in order. When one fails, those entered before it are
-   exited in order, the instruments are cleared, the context is not entered, and the exception goes on.
-3. Leaving calls ``exit_pass_ctx`` in order. When one fails, those after it are not called, the instruments
-   are cleared, and the exception goes on; the context has been left by then.
-4. Before a pass, ``should_run`` of *all* instruments is asked and the answers are ANDed; passes that the
-   context requires skip the question. ``run_before_pass`` and ``run_after_pass`` are called in order.
-5. An exception in ``should_run``, ``run_before_pass`` or ``run_after_pass`` goes on unchanged, and nothing
-   after it is called; neither is ``run_after_pass`` when the pass itself fails.
+2. Entering calls ``enter_pass_ctx`` of the instruments in order. When one fails, those entered before it are exited in
+   order, the instruments are cleared, the context is not entered, and the exception propagates.
+3. Leaving calls ``exit_pass_ctx`` in order. When one fails, those after it are not called, the instruments are cleared,
+   and the exception propagates; the context has been left by then.
+4. Before a pass, ``should_run`` of *all* instruments is called and the results are ANDed; it is not called for passes
+   that the context requires. ``run_before_pass`` and ``run_after_pass`` are called in order.
+5. An exception in ``should_run``, ``run_before_pass`` or ``run_after_pass`` propagates unchanged, and no later call is
+   made; ``run_after_pass`` is not called either when the pass itself fails.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _ThreadState(threading.local):
-    """The contexts that this thread has entered, and the one that holds when it has entered none."""
+    """The contexts that this thread has entered, and its default context."""
 
     def __init__(self) -> None:
         self.default = PassContext()
@@ -45,16 +45,16 @@ class PassContext:
     """Options under which passes run; ``with`` makes it the current one of this thread.
 
     Args:
-        opt_level: every pass of at most that level runs in a sequence, 0 to 3 (docs/passes.md has a table for `build`).
-        required_pass: names of passes that run whatever their level is, unless they are disabled.
+        opt_level: 0 to 3; a sequence runs the passes of at most this level (docs/passes.md has a table for `build`).
+        required_pass: names of passes that run at any level, unless they are disabled.
         disabled_pass: names of passes that do not run.
         config: values of registered options, by key.
-        instruments: are told of every pass.
-        diag_ctx: keeps what passes report; without one it is logged.
+        instruments: called around every pass.
+        diag_ctx: collects the diagnostics of passes; None: they are logged.
 
     Raises:
         ArgumentError: an argument of another kind.
-        UnknownNameError: a pass or an option that nobody knows; lists near matches.
+        UnknownNameError: an unknown pass or option; lists near matches.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class PassContext:
         self.diag_ctx = diag_ctx
         self.instrument_error: BaseException | None = None
         self.reported_errors: list[Diagnostic] = []
-        """Errors that the passes under way have reported, and go on: they fail when they end."""
+        """Errors that running passes have reported without raising: the passes fail when they end."""
 
     def derived(self, **changes: Any) -> PassContext:  # noqa: ANN401 - what the constructor takes
-        """A context like this one but for `changes`, which are arguments of the constructor."""
+        """A copy of this context with `changes`, which are arguments of the constructor."""
         same = {
             "opt_level": self.opt_level,
             "required_pass": self.required_pass,
@@ -98,12 +98,12 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """The innermost context that this thread has entered, else the thread's default context."""
+        """The innermost context that this thread has entered, or the thread's default context."""
         return _state.stack[-1] if _state.stack else _state.default
 
     @staticmethod
     def list_configs() -> dict[str, ConfigOption]:
-        """Every registered config option by key."""
+        """All registered config options by key."""
         return {option.key: option for option in config_options()}
 
     def option(self, key: str) -> Any:  # noqa: ANN401 - the option's own type
@@ -112,21 +112,21 @@ class PassContext:
         return self.config.get(key, default)
 
     def pass_enabled(self, info: PassInfo) -> bool:
-        """Whether a pass that stands in a sequence runs (rule 1)."""
+        """True if a pass in a sequence runs (rule 1)."""
         if info.name in self.disabled_pass:
             return False
         return info.name in self.required_pass or self.opt_level >= info.opt_level
 
     def note(self, message: str, place: Place = None) -> None:
-        """For passes: remark something, at the location of an op or value (see `DiagnosticContext`)."""
+        """For passes: report a note at the location of an op or value (see `DiagnosticContext`)."""
         report(diagnostic_at("note", message, place))
 
     def warning(self, message: str, place: Place = None) -> None:
-        """For passes: warn of something, at the location of an op or value."""
+        """For passes: report a warning at the location of an op or value."""
         report(diagnostic_at("warning", message, place))
 
     def error(self, message: str, place: Place = None) -> None:
-        """For passes: report an error and go on. The pass fails when it ends, with all errors that it reported."""
+        """For passes: report an error and continue. The pass fails when it ends, with all errors that it reported."""
         self.reported_errors.append(diagnostic_at("error", message, place))
 
     def __enter__(self) -> PassContext:
@@ -143,15 +143,15 @@ class PassContext:
         self._exit_instruments()
 
     def override_instruments(self, instruments: Iterable[PassInstrument] | None) -> None:
-        """Exit the present instruments and enter these in their place (rules 2 and 3)."""
+        """Exit the current instruments and enter these instead (rules 2 and 3)."""
         self._exit_instruments()
         self.instruments = _instruments(instruments)
         self._enter_instruments()
 
     def before_pass(self, module: IRModule, info: PassInfo, ask: bool = True) -> bool:
-        """Whether the instruments let the pass run; if so they have been told that it begins (rule 4).
+        """True if the instruments let the pass run; in that case ``run_before_pass`` has been called (rule 4).
 
-        `ask` is false for a pass that runs because another one requires it: it skips the question.
+        `ask` is false for a pass that runs because another one requires it: ``should_run`` is not called.
         """
         try:
             if ask and info.name not in self.required_pass:
@@ -166,7 +166,7 @@ class PassContext:
         return True
 
     def after_pass(self, module: IRModule, info: PassInfo) -> None:
-        """Tell the instruments that the pass has ended well."""
+        """Call ``run_after_pass`` of the instruments, after a pass has succeeded."""
         try:
             for instrument in self.instruments:
                 instrument.run_after_pass(module, info)

@@ -1,4 +1,4 @@
-"""`DiagnosticContext`: what the passes of a `PassContext` report, kept for whoever runs them."""
+"""`DiagnosticContext`: the diagnostics that the passes of a `PassContext` report, for the caller."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from relax_mlir.mlir import ir
 from relax_mlir.source_frame import with_frames
 
 Place = ir.Operation | ir.OpView | ir.Value | ir.Location | None
-"""What a message is about: the location of an op, of a value, or a location itself."""
+"""The subject of a message: the location of an op, of a value, or a location itself."""
 
 
 class DiagnosticContext:
-    """Warnings, errors and remarks of passes, and of MLIR in them, in the order in which they were reported.
+    """Warnings, errors and remarks of passes, and of MLIR during passes, in the order in which they were reported.
 
     >>> found = DiagnosticContext()
     >>> with PassContext(diag_ctx=found):
@@ -24,20 +24,20 @@ class DiagnosticContext:
         self.diagnostics: list[Diagnostic] = []
 
     def emit(self, diagnostic: Diagnostic) -> None:
-        """Keep one more."""
+        """Append a diagnostic."""
         self.diagnostics.append(diagnostic)
 
     def of_severity(self, severity: str) -> list[Diagnostic]:
-        """Those that are errors (``"error"``), warnings (``"warning"``), notes or remarks."""
+        """The diagnostics of a severity: ``"error"``, ``"warning"``, ``"note"`` or ``"remark"``."""
         return [diagnostic for diagnostic in self.diagnostics if diagnostic.severity == severity]
 
     def render(self) -> str:
-        """One line each, with the source underlined where it can be read; empty if there are none."""
+        """The diagnostics, each with its source underlined if that can be read; empty if there are none."""
         return "\n".join(with_frames(str(diagnostic)) for diagnostic in self.diagnostics)
 
 
 def diagnostic_at(severity: str, message: str, place: Place) -> Diagnostic:
-    """A message about `place`."""
+    """A diagnostic at the location of `place`."""
     if isinstance(place, ir.Location):
         location: ir.Location | None = place
     else:

@@ -1,4 +1,4 @@
-"""What a failing pass turns into: an error with the pass, its place in the source, and a way to reproduce it."""
+"""Failures of passes as errors with the pass, the source location, and a reproducer."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from relax_mlir.transform.run import current_run
 from relax_mlir.transform.user_place import place_in, user_place
 
 DUMP_VARIABLE = "RELAX_MLIR_DUMP_DIR"
-"""Environment variable that stands in for the config option ``pass.dump_dir``."""
+"""Environment variable that is used if the config option ``pass.dump_dir`` is not set."""
 REPRODUCERS_VARIABLE = "RELAX_MLIR_REPRODUCERS"
-"""Environment variable that, being 0, switches reproducers in the folder for temporary files off."""
+"""Environment variable: 0 disables reproducers in the folder for temporary files."""
 
 
 @contextmanager
 def guarded(
     module: ir.Module, info: PassInfo, ctx: PassContext, verify: bool | None = None
 ) -> Iterator[None]:
-    """Around the work of one pass: verify what it leaves, and turn its failure into an error of the project.
+    """Run one pass in the context: verify the module after it, and convert its failure to an error of the project.
 
-    `verify` overrules the context's option.
-    Exceptions of instruments go on unchanged. A `RelaxError` keeps its type and gets the pass's name and the
-    hints. Anything else becomes a `PassError`. Warnings of a pass that succeeds are reported on.
+    `verify` overrules the context's option. Exceptions of instruments propagate unchanged. A `RelaxError` keeps its
+    type and gets the pass's name and the hints. Anything else becomes a `PassError`. If the pass succeeds, its warnings
+    are passed on.
     """
     folder = ctx.option(DUMP_DIR) or os.environ.get(DUMP_VARIABLE, "")
     before = module.operation.clone(ip=False) if folder else None
@@ -64,7 +64,7 @@ def guarded(
 
 
 class _Reported(Exception):
-    """A pass has ended that reported errors on its way."""
+    """The pass has ended after reporting errors."""
 
     def __init__(self, errors: list[Diagnostic]) -> None:
         self.errors = errors
@@ -74,7 +74,7 @@ class _Reported(Exception):
 
 
 def _keep(ctx: PassContext, diagnostics: list[Diagnostic]) -> bool:
-    """Hand diagnostics to the context's own collection; false: it has none."""
+    """Add diagnostics to the context's own collection; false if it has none."""
     if ctx.diag_ctx is None:
         return False
     for diagnostic in diagnostics:
@@ -83,7 +83,7 @@ def _keep(ctx: PassContext, diagnostics: list[Diagnostic]) -> bool:
 
 
 def _errors_of(failure: RelaxError) -> list[Diagnostic]:
-    """The errors that a failure consists of."""
+    """The error diagnostics of a failure."""
     found = [d for d in getattr(failure, "diagnostics", ()) if d.severity == "error"]
     return found or [Diagnostic("error", "unknown", str(failure).partition("\n")[0])]
 
@@ -117,9 +117,9 @@ def _leave_reproducer(
     before: ir.Operation | None,
     folder: str,
 ) -> None:
-    """Write a reproducer and say where it is.
+    """Write a reproducer and add its path to the message.
 
-    With a folder for it, that of the pass that failed; else that of the outermost pass, whose module is at hand.
+    With `folder`, it is that of the failing pass; otherwise of the outermost pass, whose input module is available.
     """
     if not ctx.option(REPRODUCERS) or (not folder and os.environ.get(REPRODUCERS_VARIABLE) == "0"):
         return

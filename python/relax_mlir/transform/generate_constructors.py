@@ -1,4 +1,4 @@
-"""Writes `constructors.pyi`, in which type checkers find the classes of passes."""
+"""Writes `constructors.pyi`, which declares the classes of passes for type checkers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stub() -> str:
     imports = [*((module, _import(module, name)) for module, name in written)]
     imports.append((PIPELINES, f"from {PIPELINES} import NamedPipeline"))
     lines += [*(text for _, text in sorted(imports)), ""]
-    # Their classes are made from the table of phases, where type checkers see none.
+    # These classes are built from the table of phases, so type checkers do not see them.
     lines += [f"class {name}(NamedPipeline): ..." for module, name in places if module == PIPELINES]
     names = sorted(name for _, name in places)
     lines += ["", "__all__ = [", *(f'    "{name}",' for name in names), "]", ""]
@@ -30,7 +30,7 @@ def stub() -> str:
 
 
 def _import(module: str, name: str) -> str:
-    """An import for users of the stub, as ruff formats it."""
+    """An import for users of the stub, formatted as by ruff."""
     line = f"from {module} import {name} as {name}"
     return line if len(line) <= MAX_LINE else f"from {module} import (\n    {name} as {name},\n)"
 

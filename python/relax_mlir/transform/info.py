@@ -1,4 +1,4 @@
-"""What the infrastructure knows of a pass without running it."""
+"""The properties of a pass that are known without running it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MAX_LEVEL = 3
 """The highest optimisation level of passes and contexts."""
 
 _made: set[str] = set()
-"""Names of passes that are not registered, but that somebody has made."""
+"""Names of existing passes that are not registered."""
 
 
 def pass_names(what: str, given: Iterable[str] | None) -> tuple[str, ...]:
-    """`given`, a list of names or None, as a tuple; raises `ArgumentError` for all else. `what` is the parameter."""
+    """`given`, a list of names or None, as a tuple; raises `ArgumentError` for others. `what` names the parameter."""
     if given is None:
         return ()
     if isinstance(given, str):
@@ -29,19 +29,19 @@ def pass_names(what: str, given: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def level(what: str, given: int) -> int:
-    """`given`, checked to be an optimisation level; `what` is the parameter. Raises `ArgumentError`."""
+    """`given`, checked to be an optimisation level; `what` names the parameter. Raises `ArgumentError`."""
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_LEVEL:
         raise ArgumentError(f"{what} is {given!r}, expected an integer from 0 to {MAX_LEVEL}")
     return given
 
 
 def remember(name: str) -> None:
-    """Let contexts take the name of a pass that is not registered."""
+    """Make contexts accept the name of a pass that is not registered."""
     _made.add(name)
 
 
 def known_name(name: str) -> str:
-    """The name of a pass as contexts compare it; a class's name (``FuseOps``) becomes that of the pass (``fuse-ops``).
+    """The name of a pass in the form that contexts compare: a class's name (``FuseOps``) is mapped to ``fuse-ops``.
 
     Raises:
         UnknownNameError: there is no such pass; lists near matches.
@@ -55,9 +55,9 @@ def known_name(name: str) -> str:
 class PassInfo:
     """Name, optimisation level and required passes, as in TVM.
 
-    `text` is the pass as it stands in a textual pipeline (``func.func(canonicalize{top-down=false})``), the
-    name alone unless given. `composite` marks a pass that only runs others (instruments that print or dump
-    skip it: its parts are reported one by one), `on_functions` one that sees one function at a time.
+    `text` is the pass in a textual pipeline (``func.func(canonicalize{top-down=false})``), by default its name.
+    `composite` marks a pass that only runs others (instruments that print or dump skip it: they see its parts),
+    `on_functions` one that runs on one function at a time.
     """
 
     name: str

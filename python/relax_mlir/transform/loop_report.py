@@ -1,4 +1,4 @@
-"""What became of loops with a kind, and why: the records, and the text of ``relax-opt --explain-loops``."""
+"""Decisions about loop annotations, and their reasons: the records, and the text of ``relax-opt --explain-loops``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class LoopDecision:
-    """Whether a loop of prim func `function` runs as its `kind` says, and what that means, or why not: `reason`.
+    """The decision about a loop of prim func `function`: `honoured` if it runs as `kind` requests, and the `reason`.
 
-    `place` is the line of the loop.
+    `place` is the source line of the loop. The `reason` of an honoured loop says what its kind amounts to.
     """
 
     function: str
@@ -24,12 +24,12 @@ class LoopDecision:
 
 @dataclass
 class LoopReport:
-    """What the passes about kinds of loops did: `decisions`, in order."""
+    """The decisions about annotated loops, in order."""
 
     decisions: list[LoopDecision] = field(default_factory=list)
 
     def render(self) -> str:
-        """The decisions as text; copies of a loop that fare alike are one."""
+        """The decisions as text; copies of a loop with equal decisions are merged."""
         decisions = dict.fromkeys(self.decisions)
         lines = [
             f"{d.kind if d.honoured else 'serial':<11}{d.function}: "
@@ -45,10 +45,10 @@ _report: ContextVar[LoopReport | None] = ContextVar("loop_report", default=None)
 
 @contextmanager
 def explain_loops() -> Iterator[LoopReport]:
-    """Collect what becomes of loops written as `T.vectorized`, `T.unroll` and `T.parallel` in the ``with`` block.
+    """Collect the decisions about `T.vectorized`, `T.unroll` and `T.parallel` loops in the ``with`` block.
 
-    Example: `with explain_loops() as report: rx.build(module, cache=False)`, then `print(report.render())`. Of a module
-    that comes from the cache nothing is decided.
+    Example: `with explain_loops() as report: rx.build(module, cache=False)`, then `print(report.render())`. A module
+    from the cache has no decisions.
     """
     report = LoopReport()
     token = _report.set(report)
@@ -59,5 +59,5 @@ def explain_loops() -> Iterator[LoopReport]:
 
 
 def open_report() -> LoopReport | None:
-    """The report of the innermost `explain_loops` around; None outside of any."""
+    """The report of the innermost active `explain_loops`; None if there is none."""
     return _report.get()

@@ -1,4 +1,4 @@
-"""MLIR's pass managers, made once per context: those with `canonicalize` collect the patterns of all dialects first."""
+"""MLIR's pass managers, created once per context: creating `canonicalize` collects the patterns of all dialects."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def run_native(pipeline: str, module: ir.Module | ir.Operation, verify: bool = T
     """Run a pipeline of MLIR's passes on a module, or on a function in one.
 
     Args:
-        pipeline: its text, with the op around it that it runs on: ``builtin.module(cse)``.
-        module: what it runs on.
-        verify: check it after each pass.
+        pipeline: its text, including the op that it runs on: ``builtin.module(cse)``.
+        module: the module or function.
+        verify: verify the IR after each pass.
 
-    Raises ValueError for a pipeline that MLIR does not accept, `ir.MLIRError` for a pass that fails.
+    Raises ValueError if MLIR rejects the pipeline, `ir.MLIRError` if a pass fails.
     """
     managers = _managers.setdefault(module.context, {})
     manager = managers.get((pipeline, verify))

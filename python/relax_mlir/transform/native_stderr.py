@@ -1,4 +1,4 @@
-"""Capture what C++ writes to file descriptor 2: some option errors of MLIR reach the user no other way."""
+"""Capture the output of C++ to file descriptor 2: MLIR reports some option errors only there."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Captured:
 
 @contextmanager
 def captured_stderr() -> Iterator[Captured]:
-    """Send descriptor 2 of this process to a file, for the few microseconds that a parse takes.
+    """Redirect descriptor 2 of this process to a file, for the microseconds that a parse takes.
 
-    The descriptor belongs to the whole process: one thread at a time, and nothing long inside.
+    The descriptor is shared by the whole process: use it in one thread at a time, for short calls only.
     """
     with _lock, tempfile.TemporaryFile() as file:
         saved = os.dup(2)

@@ -1,7 +1,7 @@
 """The options of a pass, as dataclass fields and as text: ``fuse-ops{max-depth=4 mode="fast"}``.
 
 A field ``max_depth`` is the option ``max-depth``. Types: bool, int, float, str, ``Literal``, tuples of these
-(``sizes=1,2,4``), and each of them or None (an option that is absent).
+(``sizes=1,2,4``), and each of them or None (an absent option).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, Union
 from relax_mlir.error import ArgumentError, ParseError, UnknownNameError
 
 REQUIRED = "required"
-"""What `describe_options` says of an option without default."""
+"""The default that `describe_options` shows for an option without default."""
 TRUE, FALSE = frozenset({"true", "1", ""}), frozenset({"false", "0"})
 P = TypeVar("P")
 
@@ -31,11 +31,11 @@ def option_types(cls: type) -> dict[str, Any]:
 
 
 def create(cls: type[P], name: str, text: str) -> P:
-    """The pass `cls` with the options in `text` (what stands between the braces).
+    """The pass `cls` with the options in `text` (the text between the braces).
 
     Raises:
         UnknownNameError: no option of that name.
-        ParseError: a value that is not of the option's type, or an option without default that is missing.
+        ParseError: a value that is not of the option's type, or a missing option without default.
     """
     values: dict[str, Any] = {}
     given = split_options(name, text)
@@ -56,12 +56,12 @@ def create(cls: type[P], name: str, text: str) -> P:
 def check_options(instance: object) -> None:
     """Raise ArgumentError if an option of a pass has a value that is not of its type.
 
-    Options of types that no text can give are left to the pass.
+    The pass itself checks options of types that have no textual form.
     """
     try:
         cls: Any = type(instance)
         kinds = _known_types(cls)
-    except (NameError, TypeError):  # annotations that name what only a function sees
+    except (NameError, TypeError):  # annotations that use names local to a function
         return
     for option, kind in kinds.items():
         name = option.replace("-", "_")
@@ -106,7 +106,7 @@ def _shortened(value: object) -> str:
 
 
 def split_options(name: str, text: str) -> list[tuple[str, str]]:
-    """``a=1 b="x y" c`` as pairs; a value may be quoted or in braces, a key alone has the value ''."""
+    """The options in ``a=1 b="x y" c`` as pairs; a value may be quoted or in braces, a key without value has ''."""
     pairs: list[tuple[str, str]] = []
     position = 0
     while position < len(text):
@@ -121,7 +121,7 @@ def split_options(name: str, text: str) -> list[tuple[str, str]]:
 
 
 def _item_end(name: str, text: str, position: int) -> int:
-    """Where the item that starts at `position` ends: the first space outside quotes and braces."""
+    """The end of the item that starts at `position`: the first space outside quotes and braces."""
     depth, quote = 0, ""
     for index in range(position, len(text)):
         char = text[index]
@@ -172,7 +172,7 @@ def _scalar(text: str, kind: type) -> bool | int | float | str:
 
 
 def format_options(instance: object) -> str:
-    """The options that differ from their defaults, in braces; '' when none does."""
+    """The options that differ from their defaults, in braces; '' if there are none."""
     if not dataclasses.is_dataclass(instance):
         return ""
     parts = []
@@ -192,9 +192,9 @@ def _format(value: object) -> str:
 
 
 def option_text(text: str) -> str:
-    """A value as text of options, in quotation marks where it needs them; options have no escapes.
+    """A value as text of an option, in quotation marks if needed; options have no escapes.
 
-    Raises ArgumentError: it has quotation marks of both kinds.
+    Raises ArgumentError if it contains quotation marks of both kinds.
     """
     if text and not set(text) & set(" \t\n{}'\""):
         return text
@@ -205,7 +205,7 @@ def option_text(text: str) -> str:
 
 
 def describe_options(cls: type) -> list[tuple[str, str, str]]:
-    """For help: option name, type, default (as text) in field order."""
+    """For help: name, type and default (as text) of each option, in field order."""
     described = []
     for field in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
         if not field.init:

@@ -1,4 +1,4 @@
-"""`Pass`: what every pass is, and how one is run."""
+"""`Pass`: the interface of every pass, and how a pass is run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ModuleT = TypeVar("ModuleT", IRModule, ir.Module)
 class Pass(ABC):
     """A transformation of a module.
 
-    Calling a pass gives a new module and leaves the argument unchanged; `apply_` changes a module in place. Both run
-    the pass under the current context: the instruments are asked and told.
+    Calling a pass returns a new module and leaves the argument unchanged; `apply_` changes a module in place. Both run
+    the pass under the current context and call its instruments.
     """
 
     def __init_subclass__(cls) -> None:
@@ -36,14 +36,14 @@ class Pass(ABC):
 
     @abstractmethod
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
-        """Transform `module` in place, without regard to the instruments."""
+        """Transform `module` in place, without calling instruments."""
 
     def __call__(self, module: ModuleT, ctx: PassContext | None = None) -> ModuleT:
-        """Return the module that the pass makes of `module`, an `IRModule` or the MLIR module in one.
+        """Return the transformed `module`, an `IRModule` or the MLIR module in one.
 
-        The result is a new module in the same context, which shares the weights, also where the pass finds nothing
-        to do or an instrument does not let it run. The argument is unchanged, with the ops and values that a caller
-        holds, and when the pass fails. Instruments get the new module.
+        The result is a new module in the same context, which shares the weights, even if the pass changes nothing or an
+        instrument skips it. The argument is unchanged, also when the pass fails, and references to its ops and values
+        stay valid. Instruments get the new module.
 
         Args:
             module: the module, valid IR.
@@ -52,7 +52,7 @@ class Pass(ABC):
         Raises:
             VerifyError: the module is invalid before the outermost pass.
             PassError: the pass failed, or left an invalid module.
-            RelaxError: what the pass itself raises, with the pass's name added.
+            RelaxError: an error of the pass itself, with the pass's name added.
         """
         mod, ctx = self._checked(module), PassContext.current() if ctx is None else ctx
         with run_on_copy(mod, ctx, self.info.text) as run:
@@ -62,8 +62,8 @@ class Pass(ABC):
     def apply_(self, module: ModuleT, ctx: PassContext | None = None) -> ModuleT:
         """Run on `module` in place and return it; arguments and errors are those of a call.
 
-        When the pass fails, the module gets back the contents that it had before the outermost pass; ops that a caller
-        still holds are then stale.
+        If the pass fails, the module is restored to its state before the outermost pass; the caller's references to its
+        ops are then stale.
         """
         mod, ctx = self._checked(module), PassContext.current() if ctx is None else ctx
         with run_in_place(mod, ctx, self.info.text) as run:
@@ -75,7 +75,7 @@ class Pass(ABC):
         return module if isinstance(module, IRModule) else IRModule(module)
 
     def _run(self, run: Run, ctx: PassContext, ask: bool = True) -> None:
-        """Run on the module of `run`; `ask` is false for a pass that another one requires."""
+        """Run on the module of `run`; `ask` is false for a pass that another pass requires."""
         info = self.info
         if ask:
             self._run_required(run, ctx)

@@ -1,10 +1,10 @@
 """`module_pass`, `function_pass`, `prim_func_pass`, `dataflowblock_pass`: passes of plain functions and plain classes.
 
-On a function the result is a pass; on a class with ``transform_module`` (``transform_function``,
-``transform_dataflowblock``) it is a pass class. Functions take ``(mod, ctx)``, or ``(function, mod, ctx)`` and
-``(block, mod, ctx)``, where `mod` is an `IRModule`. They return the module (the function), either the one that they
-were given, changed in place, or a new one, whose contents take the place of the old ones. A function that only works in
-place may be annotated ``-> None`` and return nothing::
+A decorated function becomes a pass; a decorated class with ``transform_module`` (``transform_function``,
+``transform_dataflowblock``) becomes a pass class. Functions take ``(mod, ctx)``, or ``(function, mod, ctx)`` and
+``(block, mod, ctx)``, where `mod` is an `IRModule`. They return a module (a function): either their argument, changed
+in place, or a new one, whose contents replace the old ones. A function that only works in place may be annotated
+``-> None`` and return nothing::
 
     @module_pass(opt_level=2)
     def transform(mod, ctx):
@@ -36,7 +36,7 @@ def module_pass(
     name: str | None = None,
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
-    """Make a `ModulePass` of ``f(mod, ctx)`` or of a class with ``transform_module``."""
+    """Create a `ModulePass` from ``f(mod, ctx)`` or from a class with ``transform_module``."""
     return _decorate(target, ModulePass, "run", "transform_module", _on_module, opt_level, name, required)
 
 
@@ -47,7 +47,7 @@ def function_pass(
     name: str | None = None,
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
-    """Make a `FunctionPass` of ``f(function, mod, ctx)`` or of a class with ``transform_function``."""
+    """Create a `FunctionPass` from ``f(function, mod, ctx)`` or from a class with ``transform_function``."""
     return _decorate(
         target, FunctionPass, "run_on_function", "transform_function", _on_function, opt_level, name, required
     )
@@ -60,7 +60,7 @@ def prim_func_pass(
     name: str | None = None,
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
-    """Make a `PrimFuncPass` of ``f(function, mod, ctx)`` or of a class with ``transform_function``."""
+    """Create a `PrimFuncPass` from ``f(function, mod, ctx)`` or from a class with ``transform_function``."""
     return _decorate(
         target, PrimFuncPass, "run_on_function", "transform_function", _on_function, opt_level, name, required
     )
@@ -73,7 +73,7 @@ def dataflowblock_pass(
     name: str | None = None,
     required: Iterable[str] | None = None,
 ) -> Any:  # noqa: ANN401 - a pass, a pass class, or a decorator
-    """Make a `DataflowBlockPass` of ``f(block, mod, ctx)`` or a class with ``transform_dataflowblock``."""
+    """Create a `DataflowBlockPass` from ``f(block, mod, ctx)`` or from a class with ``transform_dataflowblock``."""
     return _decorate(
         target,
         DataflowBlockPass,

@@ -1,4 +1,4 @@
-"""From names and text to passes: the one place that knows both this project's passes and MLIR's."""
+"""From names and text to passes: the only module that knows both this project's passes and MLIR's."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ def create_pass(name: str, options: str = "") -> Pass:
     """A pass of this project or of MLIR by name.
 
     Raises:
-        UnknownNameError: neither knows it; lists near matches.
-        ParseError: options that it does not take.
+        UnknownNameError: an unknown name; lists near matches.
+        ParseError: options that the pass does not accept.
     """
     expect("create_pass: 'name'", name, str, "a name")
     if registry.is_known(name):
         result = create(registry.pass_class(name), name, options)
         if isinstance(result, PipelinePass):
-            result.passes()  # its options are checked here, not when it runs
+            result.passes()  # checks its options now, not when it runs
         return result
     return MLIRPass(str(Element(name, options)))
 
 
 def get_pass(name: str) -> Pass:
-    """A pass by its name (``fuse-ops``), by its class's (``FuseOps``), or one of MLIR's (``cse``).
+    """A pass by its name (``fuse-ops``), by its class name (``FuseOps``), or one of MLIR's (``cse``).
 
-    Its options have their defaults; `create_pass` takes others.
+    Its options have their defaults; `create_pass` accepts other values.
 
     Raises:
-        UnknownNameError: nobody knows it; lists near matches.
-        ParseError: it has options that must be given.
+        UnknownNameError: an unknown name; lists near matches.
+        ParseError: it has options without default.
     """
     expect("get_pass: 'name'", name, str, "the name of a pass")
     return create_pass(name if registry.is_known(name) or registry.is_upstream(name) else known_name(name))
@@ -49,7 +49,7 @@ def get_pass(name: str) -> Pass:
 def parse_pipeline(text: str, name: str = "pipeline") -> Sequential:
     """The passes of a textual pipeline, this project's and MLIR's mixed; every name and option is checked.
 
-    ``builtin.module(...)`` around the whole may be left out.
+    The outermost ``builtin.module(...)`` may be omitted.
 
     Raises:
         UnknownNameError: a pass or option that does not exist; lists near matches.
@@ -62,7 +62,7 @@ def parse_pipeline(text: str, name: str = "pipeline") -> Sequential:
 
 
 def passes_of(elements: tuple[Element, ...], anchors: tuple[str, ...] = ()) -> Iterator[Pass]:
-    """The passes that the elements of a pipeline stand for, checked, inside the given anchors."""
+    """The passes that the elements of a pipeline denote, checked, inside the given anchors."""
     for element in elements:
         if element.children is not None:
             yield from passes_of(element.children, (*anchors, element.name))

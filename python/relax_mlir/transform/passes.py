@@ -1,6 +1,6 @@
-"""The kinds of pass that are written in Python, and the decorators that make them of plain functions.
+"""The kinds of pass that are written in Python, and the decorators that create them from plain functions.
 
-A pass with options is a frozen dataclass, and its fields are they; its docstring is its help::
+A pass with options is a frozen dataclass. Its fields are its options, and its docstring is its help::
 
     @dataclass(frozen=True)
     class FuseOps(ModulePass):
@@ -34,15 +34,15 @@ DATAFLOW = "relax.dataflow"
 
 
 class PythonPass(Pass):
-    """A pass written in Python. Subclasses set `name`, and `opt_level` and `required` where they differ."""
+    """A pass written in Python. Subclasses set `name`, and override `opt_level` and `required` if needed."""
 
     name: ClassVar[str]
     opt_level: ClassVar[int] = 0
     required: ClassVar[tuple[str, ...]] = ()
     always_verified: ClassVar[bool] = False
-    """Whether the module is verified after the pass even where the context asks for no verification."""
+    """True if the module is verified after the pass even when the context disables verification."""
     on_functions: ClassVar[bool] = False
-    """Whether the pass sees one function at a time."""
+    """True if the pass runs on one function at a time."""
 
     @cached_property
     def info(self) -> PassInfo:
@@ -60,7 +60,7 @@ class PythonPass(Pass):
 
     @abstractmethod
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
-        """Do the work; the module's context is current."""
+        """Transform `module`, whose context is current."""
 
 
 class ModulePass(PythonPass):
@@ -75,14 +75,14 @@ class ModulePass(PythonPass):
 
 
 class FunctionPass(PythonPass):
-    """A pass on each Relax function but those marked ``SkipOptimization``. It must not add or delete functions."""
+    """A pass on each Relax function except those marked ``SkipOptimization``. It must not add or delete functions."""
 
     on_functions: ClassVar[bool] = True
     lowers: ClassVar[bool] = False
-    """True for a step of the lowering, which functions marked ``SkipOptimization`` need, too."""
+    """True for a step of the lowering, which also runs on functions marked ``SkipOptimization``."""
 
     def functions(self, module: ir.Module) -> list[func.FuncOp]:
-        """The functions that the pass sees."""
+        """The functions that the pass runs on."""
         return relax_functions(module) if self.lowers else optimized_functions(module)
 
     def transform(self, module: ir.Module, ctx: PassContext) -> None:
@@ -111,7 +111,7 @@ class FunctionPass(PythonPass):
 
 
 class PrimFuncPass(FunctionPass):
-    """A pass on each prim func but those marked ``SkipOptimization``. It must not add or delete functions."""
+    """A pass on each prim func except those marked ``SkipOptimization``. It must not add or delete functions."""
 
     def functions(self, module: ir.Module) -> list[func.FuncOp]:
         return [
@@ -120,7 +120,7 @@ class PrimFuncPass(FunctionPass):
 
 
 class DataflowBlockPass(PythonPass):
-    """A pass on each dataflow block of each Relax function but those marked ``SkipOptimization``.
+    """A pass on each dataflow block of each Relax function except those marked ``SkipOptimization``.
 
     It must not change anything outside its block.
     """
@@ -139,7 +139,7 @@ class DataflowBlockPass(PythonPass):
 
 
 def relax_functions(module: ir.Module) -> list[func.FuncOp]:
-    """The Relax functions of a module: those with a body that are no prim funcs."""
+    """The Relax functions of a module: those with a body that are not prim funcs."""
     return [op for op in functions_of(module) if PRIM_FUNC not in op.attributes and not op.is_external]
 
 
@@ -154,7 +154,7 @@ def prim_funcs(module: ir.Module) -> list[func.FuncOp]:
 
 
 def skips_optimization(function: func.FuncOp) -> bool:
-    """True if ``R.func_attr`` or ``T.func_attr`` gives a function ``SkipOptimization`` with a value other than 0."""
+    """True if ``R.func_attr`` or ``T.func_attr`` sets ``SkipOptimization`` to a value other than 0."""
     of_user: ir.DictAttr | ir.OpAttributeMap = function.attributes
     if PRIM_ATTRS in function.attributes:
         of_user = ir.DictAttr(function.attributes[PRIM_ATTRS])
@@ -166,7 +166,7 @@ def _names(module: ir.Module) -> set[str]:
 
 
 def dataflow_blocks(function: func.FuncOp) -> list[ir.Operation]:
-    """The ``relax.dataflow`` ops of a function, in order, those inside branches included."""
+    """The ``relax.dataflow`` ops of a function, in order, including those inside branches."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:

@@ -33,7 +33,7 @@ def parse_elements(text: str) -> tuple[Element, ...]:
     """The elements of a pipeline.
 
     Raises:
-        ParseError: text that does not follow the grammar; the message points at the place.
+        ParseError: text that does not follow the grammar; the message marks the position.
     """
     expect("parse_pipeline: 'text'", text, str, "text")
     parser = _Parser(text)
@@ -94,7 +94,7 @@ class _Parser:
         return name
 
     def options(self) -> str:
-        """What stands in the braces; inner braces balance, except in quotes."""
+        """The text in the braces; inner braces balance, except in quotes."""
         opened, depth, quote = self.position, 0, ""
         while self.position < len(self.text):
             char = self.text[self.position]

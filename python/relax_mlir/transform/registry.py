@@ -1,4 +1,4 @@
-"""Pass names → classes, as data: nothing is imported until a pass is asked for by name.
+"""Pass names → classes, as data: the class is imported when a pass is first looked up.
 
 To add a pass, add one line to `PASSES`.
 """
@@ -114,11 +114,11 @@ LIBRARIES: dict[str, str] = {
 
 
 FUNCTIONS_PREFIX = "relax_mlir."
-"""What the names of the packed functions of libraries begin with; then comes the library's name, and a dot."""
+"""Prefix of the names of packed functions of libraries, followed by the library's name and a dot."""
 
 
 def load_library(name: str) -> ModuleType | None:
-    """The module of a library, which registers its patterns and code generator; None if this project has none for it.
+    """The module that registers the patterns and the code generator of a library; None if this project has none.
 
     The library itself is loaded by the module's ``load()``.
     """
@@ -132,7 +132,7 @@ def library_of(function: str) -> str | None:
 
 
 def how_to_register(function: str) -> str:
-    """What to do where no packed function is registered under a name."""
+    """Advice for a packed function that is not registered."""
     library = library_of(function)
     if library is None:
         return "tvm_ffi.register_global_func registers it"
@@ -140,7 +140,7 @@ def how_to_register(function: str) -> str:
 
 
 def register_pass(name: str, target: str | type[Pass]) -> None:
-    """Make a pass of another package known by name: a class, or ``"module:Class"`` to import when needed.
+    """Register a pass of another package: a class, or ``"module:Class"``, which is imported when needed.
 
     Raises:
         ArgumentError: the name is taken.
@@ -157,7 +157,7 @@ def register_pass(name: str, target: str | type[Pass]) -> None:
 _CLASSES: dict[str, type[Pass]] = {}
 
 PLUGINS: list[str] = []
-"""The Python files whose passes have been registered (see `relax_mlir.tools.plugins`)."""
+"""The Python files whose passes are registered (see `relax_mlir.tools.plugins`)."""
 
 
 def names() -> list[str]:
@@ -166,12 +166,12 @@ def names() -> list[str]:
 
 
 def is_known(name: str) -> bool:
-    """Whether a pass of that name is registered (it is not imported)."""
+    """True if a pass of that name is registered; does not import it."""
     return name in PASSES or name in _CLASSES
 
 
 def is_upstream(name: str) -> bool:
-    """Whether MLIR has a pass or a pipeline of that name."""
+    """True if MLIR has a pass or a pipeline of that name."""
     from relax_mlir.transform.upstream_names import PASSES as UPSTREAM
     from relax_mlir.transform.upstream_names import PIPELINES
 
@@ -182,7 +182,7 @@ def name_of_class(text: str) -> str:
     """The name of the registered pass whose class is called `text`.
 
     Raises:
-        UnknownNameError: there is none; lists near matches among the names of passes.
+        UnknownNameError: no pass has this class; lists near matches among the names of passes.
     """
     found = next((name for name in names() if class_name(name) == text), None)
     if found is None:
@@ -191,15 +191,15 @@ def name_of_class(text: str) -> str:
 
 
 def class_name(name: str) -> str:
-    """The name of the class of a registered pass, which is not imported."""
+    """The name of the class of a registered pass; does not import it."""
     return _CLASSES[name].__name__ if name in _CLASSES else PASSES[name].rpartition(":")[2]
 
 
 def pass_class(name: str) -> type[Pass]:
-    """The class of a registered pass, imported now if it was not.
+    """The class of a registered pass, imported if necessary.
 
     Raises:
-        UnknownNameError: no such pass; lists near matches, those among MLIR's own passes included.
+        UnknownNameError: no such pass; lists near matches, including MLIR's own passes.
     """
     if name in _CLASSES:
         return _CLASSES[name]

@@ -1,8 +1,8 @@
 """Reproducers: a module, the passes to run on it and the options of the context, in one file.
 
-The form is MLIR's own: the module's text, then ``{-# external_resources: { mlir_reproducer: { pipeline: … } } #-}``.
-``relax-opt --run-reproducer`` replays it, and so does ``mlir-opt`` if the passes are MLIR's. What ``mlir-opt`` does not
-know stands in an entry of its own, ``relax_reproducer``, which it skips.
+The format is MLIR's: the module's text, then ``{-# external_resources: { mlir_reproducer: { pipeline: … } } #-}``.
+``relax-opt --run-reproducer`` replays it, and so does ``mlir-opt`` if the passes are MLIR's. Settings that ``mlir-opt``
+does not know are stored in the entry ``relax_reproducer``, which it skips.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OF_MLIR, OWN = "mlir_reproducer", "relax_reproducer"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a reproducer says beside its module."""
+    """The contents of a reproducer except its module."""
 
     pipeline: str
     unregistered: bool = False
@@ -45,7 +45,7 @@ class Recipe:
 
     @classmethod
     def of(cls, pipeline: str, ctx: PassContext, unregistered: bool) -> Recipe:
-        """The recipe for passes that run in a context; of its names of passes, those that others know."""
+        """The recipe for passes that run in a context; names of passes that are not registered are omitted."""
         config = {key: value for key, value in ctx.config.items() if key != DUMP_DIR}
         disabled, required = (
             tuple(sorted(filter(_is_known, names))) for names in (ctx.disabled_pass, ctx.required_pass)
@@ -53,7 +53,7 @@ class Recipe:
         return cls(f"builtin.module({pipeline})", unregistered, ctx.opt_level, disabled, required, config)
 
     def text(self) -> str:
-        """The section that ends a reproducer."""
+        """The section at the end of a reproducer."""
         of_mlir = {
             "pipeline": quoted(self.pipeline),
             "disable_threading": "true",
@@ -76,7 +76,7 @@ class Recipe:
 
 
 def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
-    """The recipe in a reproducer's text, and the module's text, in which lines keep their numbers.
+    """The recipe in a reproducer's text, and the module's text with unchanged line numbers.
 
     Raises:
         ParseError: there is none.
@@ -115,7 +115,7 @@ def read_recipe(text: str, source: str) -> tuple[Recipe, str]:
 
 
 def _group(resources: dict[str, Any], name: str) -> dict[str, str]:
-    """The entries of a group that are texts or words."""
+    """The entries of a group that are strings or words."""
     group = resources.get(name)
     return (
         {key: value for key, value in group.items() if isinstance(value, str)}
@@ -125,7 +125,7 @@ def _group(resources: dict[str, Any], name: str) -> dict[str, str]:
 
 
 def write_reproducer(module: ir.Module | ir.Operation, recipe: Recipe, name: str, folder: str) -> Path:
-    """Write a reproducer for the failure of pass `name`, into `folder` or a folder of one's own for temporary files.
+    """Write a reproducer for the failure of pass `name` into `folder`, or into the user's folder for temporary files.
 
     Raises:
         OSError: it cannot be written.
@@ -154,7 +154,7 @@ def _are_known(elements: Iterable[Element]) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    """Whether whoever replays knows a pass of that name."""
+    """True if a pass of that name is available when the reproducer is replayed."""
     return registry.is_known(name) or registry.is_upstream(name)
 
 
@@ -167,7 +167,7 @@ def _numbered(folder: Path, name: str) -> Path:
 
 
 def _hashed(text: str, name: str) -> Path:
-    """A name by the contents: a failure that repeats leaves one file."""
+    """A path named after a hash of the contents: a repeated failure leaves one file."""
     folder = Path(tempfile.gettempdir()) / f"relax-mlir-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def required_passes(info: PassInfo) -> list[Pass]:
-    """The passes that must run before, in an order that suits them all.
+    """The passes that must run before, each after the passes that it requires.
 
     Raises:
         UnknownNameError: a required name that is not registered.
-        RelaxError: passes that require each other.
+        RelaxError: passes that require one another.
     """
     order: dict[str, Pass] = {}
     _collect(info, (info.name,), order)

@@ -1,4 +1,4 @@
-"""The part of MLIR text behind the module, ``{-# external_resources: { … } #-}``, taken apart.
+"""Parser of the section after the module in MLIR text, ``{-# external_resources: { … } #-}``.
 
 The grammar is MLIR's::
 
@@ -25,14 +25,14 @@ EXTERNAL = "external_resources"
 
 
 class Span(NamedTuple):
-    """From where to where an entry of a section stands in the text."""
+    """The start and end of an entry of a section in the text."""
 
     start: int
     end: int
 
 
 class _Section:
-    """One section: its entries, and where those of the outermost level stand."""
+    """One section: its entries, and the spans of the outermost ones."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text, self.start, self.position = text, start, start + len("{-#")
@@ -84,7 +84,7 @@ class _Section:
 
 
 def take_external_resources(text: str) -> tuple[dict[str, Any], str]:
-    """The external resources of a module's text by name, and the text without them, in which lines keep their numbers.
+    """The external resources of a module's text by name, and the text without them, with unchanged line numbers.
 
     Raises ParseError: text that does not follow the grammar.
     """
@@ -104,10 +104,10 @@ def take_external_resources(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _without(text: str, section: _Section) -> str:
-    """The text with blanks in place of the section's external resources; of all of it, if it has nothing else."""
+    """The text with the section's external resources blanked out, or the whole section if it has no other entries."""
     span = section.spans[EXTERNAL]
     start, end = span if len(section.spans) > 1 else (section.start, section.end)
-    if len(section.spans) > 1:  # a comma separates them from their neighbour
+    if len(section.spans) > 1:  # also remove the comma that separates them from their neighbour
         following = re.compile(r"\s*,").match(text, end)
         if following is not None:
             end = following.end()

@@ -1,4 +1,4 @@
-"""What a pass of a user gives back becomes what its module holds; see `relax_mlir.transform.pass_decorators`."""
+"""Store the results of users' passes in their modules; see `relax_mlir.transform.pass_decorators`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ VISIBILITY = "sym_visibility"
 
 
 def works_in_place(function: Callable[..., Any]) -> bool:
-    """Whether a function says that it gives back nothing: ``-> None``."""
+    """True if a function is annotated ``-> None``: it changes its argument in place."""
     return getattr(function, "__annotations__", {}).get("return", ...) in (None, "None")
 
 
 def take_module(what: str, mod: IRModule, result: object, in_place: bool) -> None:
-    """Let `mod` hold what the module `result` holds, which may be `mod` itself.
+    """Replace the contents of `mod` by those of the module `result`, which may be `mod` itself.
 
     Raises:
         ArgumentError: `result` is no module; begins with `what`, the pass.
@@ -47,7 +47,7 @@ def take_module(what: str, mod: IRModule, result: object, in_place: bool) -> Non
 
 
 def take_function(what: str, mod: IRModule, function: func.FuncOp, result: object, in_place: bool) -> None:
-    """Put the function `result` in the place of `function`, which it may be itself; name and visibility stay.
+    """Replace `function` by the function `result`, which may be `function` itself; name and visibility stay.
 
     Raises:
         ArgumentError: `result` is no function; begins with `what`, the pass.
@@ -70,7 +70,7 @@ def take_function(what: str, mod: IRModule, function: func.FuncOp, result: objec
 
 
 def take_block(what: str, block: ir.Operation, result: object, in_place: bool) -> None:
-    """Dataflow blocks are changed in place: `result` is the block.
+    """Check that `result` is the dataflow block itself, which is changed in place.
 
     Raises:
         ArgumentError: it is something else; begins with `what`, the pass.

@@ -1,4 +1,4 @@
-"""One outermost run of a pass: its history, and the way back when it fails."""
+"""One outermost run of a pass: its history, and the restoration of the module on failure."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from relax_mlir.transform.context import PassContext
 
 @dataclass
 class Run:
-    """What happened since the outermost call: the names of the passes that have run, in order."""
+    """The state of an outermost call: the names of the passes that have run, in order."""
 
     mod: IRModule
-    """The module, as instruments and users' passes get it."""
+    """The module that instruments and users' passes get."""
     original: ir.Operation
-    """The module as it was before: what `mod` is a copy of, or a copy of `mod`."""
+    """The module before the run: the source of the copy `mod`, or a copy of `mod`."""
     pipeline: str
     """The outermost pass as text."""
     history: list[str] = field(default_factory=list)
 
     def just_run(self, names: frozenset[str]) -> set[str]:
-        """Those of `names` that ran last, with nothing else after them."""
+        """Those of `names` that ran last, with no other pass after them."""
         recent: set[str] = set()
         for name in reversed(self.history):
             if name not in names:
@@ -43,7 +43,7 @@ class Run:
 
 
 class _ThreadState(threading.local):
-    """The runs under way in this thread, outermost first (a pass may work on a second module)."""
+    """The active runs of this thread, outermost first (a pass may run passes on a second module)."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -54,7 +54,7 @@ _state = _ThreadState()
 
 @contextmanager
 def run_on_copy(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
-    """A run on a copy of `mod`, which is unchanged and shows in reports what the module was before."""
+    """A run on a copy of `mod`; `mod` is unchanged and is used in reproducers."""
     if ctx.option(VERIFY_EACH):
         verify_input(mod.mlir)
     require_for(pipeline, mod.mlir)
@@ -64,7 +64,7 @@ def run_on_copy(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]
 
 @contextmanager
 def run_in_place(mod: IRModule, ctx: PassContext, pipeline: str) -> Iterator[Run]:
-    """The run on `mod` that is under way, or a new one, which restores `mod` on failure."""
+    """The active run on `mod`, or a new one, which restores `mod` on failure."""
     if _state.runs and _state.runs[-1].mod.mlir == mod.mlir:
         yield _state.runs[-1]
         return
@@ -97,14 +97,14 @@ def current_run() -> Run:
 
 
 def current_module(module: ir.Module) -> IRModule:
-    """`module` as the instruments of its run get it."""
+    """`module` as the object that the instruments of its run get."""
     if _state.runs and _state.runs[-1].mod.mlir == module:
         return _state.runs[-1].mod
     return IRModule(module)
 
 
 def verify_input(module: ir.Module) -> None:
-    """Raise `VerifyError` with the diagnostics unless `module`, which passes are to run on, is valid MLIR."""
+    """Raise `VerifyError` with the diagnostics unless the input `module` of passes is valid MLIR."""
     try:
         module.operation.verify()
     except ir.MLIRError as error:
@@ -112,7 +112,7 @@ def verify_input(module: ir.Module) -> None:
 
 
 def _restore(module: ir.Module, backup: ir.Operation) -> None:
-    """Give `module` the contents of `backup`, unless it still has them."""
+    """Restore the contents of `module` from `backup`, if they have changed."""
     if _fingerprint(module.operation) == _fingerprint(backup):
         return
     for op in list(module.body.operations):
@@ -127,6 +127,6 @@ def _restore(module: ir.Module, backup: ir.Operation) -> None:
 
 
 def _fingerprint(op: ir.Operation) -> str:
-    """All of an op, which need not be valid, as text; weights are named, since no pass changes them in place."""
+    """The text of an op, which may be invalid, with names for weights, since no pass changes these in place."""
     text: str = op.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
     return text

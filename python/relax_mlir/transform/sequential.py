@@ -1,9 +1,9 @@
 """`Sequential`: passes one after the other, with TVM's rules on which of them run.
 
 1. A pass that the context disables is skipped; else one that it requires runs; else one of at most its level.
-2. Before a pass that runs, in a sequence or called alone, the passes that it requires run, those that they require
-   first, whatever the context or the instruments' ``should_run`` say of them; but not again where they have just run,
-   that is, when nothing but passes so required has run since.
+2. Before a pass that runs, in a sequence or by itself, the passes that it requires run, after those that they require.
+   The context and the instruments' ``should_run`` cannot skip them. They do not run again if no pass other than these
+   required ones has run since.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sequential(Pass):
         name: str = "sequential",
         required: Iterable[str] | None = None,
     ) -> None:
-        """Make a sequence; `required` are names of passes that run before it.
+        """Create a sequence; `required` are names of passes that run before it.
 
         Raises:
             ArgumentError: an argument of another kind.
@@ -69,7 +69,7 @@ class PipelinePass(Pass):
 
     @abstractmethod
     def passes(self) -> Sequence[Pass]:
-        """What the pipeline consists of, in order."""
+        """The passes of the pipeline, in order."""
 
     def execute(self, module: ir.Module, ctx: PassContext) -> None:
         run_sequence(self.passes(), module, ctx)

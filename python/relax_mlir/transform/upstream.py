@@ -30,7 +30,7 @@ _RESTRICTED = re.compile(r"restricted to '([^']*)' on a PassManager intended to 
 
 @dataclass(frozen=True)
 class UpstreamPass(Pass):
-    """One pass of MLIR, on the ops that its anchors name (``("func.func",)``: on every function)."""
+    """One pass of MLIR, on the ops that its anchors name (``("func.func",)``: every function)."""
 
     element: Element
     anchors: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class UpstreamPass(Pass):
 
     @property
     def text(self) -> str:
-        """The pass inside its anchors."""
+        """The textual form of the pass inside its anchors."""
         return "".join(f"{a}(" for a in self.anchors) + str(self.element) + ")" * len(self.anchors)
 
     @cached_property
@@ -54,9 +54,9 @@ class UpstreamPass(Pass):
 class MLIRPass(Pass):
     """A pass of MLIR, or a whole pipeline of them: ``"cse"``, ``"func.func(canonicalize,cse),symbol-dce"``.
 
-    A pipeline is taken apart, so that instruments see, and the context can disable, each pass in it. A pass
-    that runs on functions only is put inside ``func.func(...)``, as ``mlir-opt`` does. Without `check` MLIR is not
-    asked whether it accepts each pass (see `known_passes`).
+    A pipeline is split into its passes, so that instruments see, and the context can disable, each of them. A pass that
+    runs on functions only is put inside ``func.func(...)``, as in ``mlir-opt``. Without `check`, MLIR does not validate
+    each pass (see `known_passes`).
 
     Raises:
         UnknownNameError: a name that MLIR does not know, with near matches.
@@ -89,9 +89,9 @@ class MLIRPass(Pass):
 
 @cache
 def known_passes(pipeline: str, opt_level: int = 0, name: str = "mlir-pipeline") -> MLIRPass:
-    """Passes of MLIR whose text is known to be right and in its place, as that of this project's own pipelines.
+    """Passes of MLIR whose text is known to be valid, such as that of this project's own pipelines.
 
-    To ask MLIR takes a millisecond per pass. Who asks again gets the same object: passes do not change.
+    Validation by MLIR takes a millisecond per pass. Equal calls return the same object: passes are immutable.
     """
     return MLIRPass(pipeline, opt_level, name, check=False)
 
@@ -99,7 +99,7 @@ def known_passes(pipeline: str, opt_level: int = 0, name: str = "mlir-pipeline")
 def upstream_passes(
     elements: tuple[Element, ...], anchors: tuple[str, ...] = (), check: bool = True
 ) -> Iterator[UpstreamPass]:
-    """The single passes of a pipeline in the order in which they run, checked unless they are known to be right."""
+    """The single passes of a pipeline, in execution order, validated if `check`."""
     for element in elements:
         if element.children is not None:
             yield from upstream_passes(element.children, (*anchors, element.name), check)
@@ -110,11 +110,11 @@ def upstream_passes(
 
 
 def check_upstream(element: Element, anchors: tuple[str, ...] = (), implicit: bool = True) -> UpstreamPass:
-    """The pass, once MLIR has accepted its name, options and place.
+    """The pass, after MLIR has accepted its name, options and anchors.
 
     Args:
         element: name and options.
-        anchors: the ops inside which it stands.
+        anchors: the ops that contain it.
         implicit: put a pass that is restricted to another op inside that op's name, if it has no anchor yet.
     """
     result = UpstreamPass(element, anchors)
@@ -135,7 +135,7 @@ def check_upstream(element: Element, anchors: tuple[str, ...] = (), implicit: bo
 
 @lru_cache(maxsize=1024)
 def _parse_problem(pipeline: str) -> str:
-    """What MLIR says against a pipeline; '' when it accepts it. Options may be reported on stderr only."""
+    """MLIR's objection to a pipeline; '' if it accepts it. Some option errors are reported on stderr only."""
     with captured_stderr() as output:
         try:
             PassManager.parse(pipeline, spare_context())
@@ -145,7 +145,7 @@ def _parse_problem(pipeline: str) -> str:
 
 
 def _expand(element: Element, anchors: tuple[str, ...]) -> Iterator[UpstreamPass]:
-    """The passes that one of MLIR's named pipelines stands for."""
+    """The passes of one of MLIR's named pipelines."""
     if anchors:
         raise ParseError(f"pipeline '{element.name}' runs on the whole module, not inside '{anchors[-1]}'")
     problem = _parse_problem(f"{ROOT}({element})")

@@ -1,7 +1,7 @@
 """Names of MLIR's passes, pipelines and dialects in the bindings wheel, as data.
 
-The bindings cannot list them; only messages and ``--show-passes`` use this list, whether a name exists is
-asked of MLIR itself. A test holds that every name here is known to the bindings.
+The bindings cannot list them. Only messages and ``--show-passes`` use this list; MLIR itself decides if a name exists.
+A test checks that the bindings know every name here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where in a user's Python file an exception was raised, for messages."""
+"""The location in a user's Python file where an exception was raised, for messages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 
 
 def place_in(error: BaseException, file: str) -> str | None:
-    """``file:line:0`` of the innermost call in `file` on the way to an exception, or to what has caused it.
+    """``file:line:0`` of the innermost call in `file` in the traceback of an exception or of its causes.
 
-    None if there is none.
+    None if no call is in `file`.
     """
     found = None
     cause: BaseException | None = error
@@ -24,7 +24,7 @@ def place_in(error: BaseException, file: str) -> str | None:
 
 
 def user_place(error: BaseException) -> str | None:
-    """``file:line:0`` of the innermost call in code that is neither of this project nor of a library."""
+    """``file:line:0`` of the innermost call in code that belongs neither to this project nor to a library."""
     found = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         name, file = str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename
