@@ -1,4 +1,4 @@
-"""IR and scripts in colours, for terminals."""
+"""IR and scripts in colour, for terminals."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pygments.lexers import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text
 
 MAX_SIZE = 1 << 20
-"""Characters above which a text stays plain: nobody waits seconds for colours."""
+"""Number of characters above which a text is not coloured, as that would take seconds."""
 
 _WORD = r"[\w$.-]+"
 
 
 class MLIRLexer(RegexLexer):  # type: ignore[misc]  # pygments has no types
-    """The generic parts of MLIR's text, whatever the dialect: values, symbols, blocks, types, names of ops."""
+    """The generic tokens of MLIR's text in any dialect: values, symbols, blocks, types, names of ops."""
 
     name = "MLIR"
     tokens: ClassVar[dict[str, list[tuple[str, object]]]] = {
@@ -40,12 +40,12 @@ class MLIRLexer(RegexLexer):  # type: ignore[misc]  # pygments has no types
 
 
 def ir_in_colours(text: str) -> str:
-    """MLIR's text in colours."""
+    """MLIR's text in colour."""
     return _highlighted(text, MLIRLexer)
 
 
 def script_in_colours(text: str) -> str:
-    """A script in colours."""
+    """A script in colour."""
     return _highlighted(text, PythonLexer)
 
 

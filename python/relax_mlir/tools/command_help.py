@@ -1,4 +1,4 @@
-"""How ``relax-compile``, ``-run`` and ``-tune`` show their help: options stay whole, and examples have a line each."""
+"""Help texts of ``relax-compile``, ``-run`` and ``-tune``: options are not split, examples have a line each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ EXAMPLES = "examples:"
 
 
 def examples(*commands: str) -> str:
-    """The end of a help text."""
+    """The examples at the end of a help text."""
     return "\n".join([EXAMPLES, *(f"  {command}" for command in commands)])
 
 
 class CommandHelp(argparse.HelpFormatter):
-    """Wraps texts at spaces alone, since options and names of commands have hyphens; keeps the lines of `examples`."""
+    """Wraps text at spaces only, since options and names of commands have hyphens; keeps the lines of `examples`."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)

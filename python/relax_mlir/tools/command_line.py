@@ -1,4 +1,4 @@
-"""What the command lines of ``relax-compile``, ``relax-run`` and ``relax-tune`` have in common."""
+"""Common parts of the command lines of ``relax-compile``, ``relax-run`` and ``relax-tune``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FILE, DIRECTORY = "file", "directory"
 
 
 def completed(action: Any, kind: str = FILE) -> None:  # noqa: ANN401 - an action of argparse
-    """Let an argument be completed as the name of a file or a folder."""
+    """Complete the values of an argument as names of files or folders."""
     action.completed_as = kind
 
 
 class _PrintCompletion(Action):
-    """Prints the script for a shell, and ends."""
+    """Prints the script for a shell, and exits."""
 
     def __call__(
         self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
@@ -31,7 +31,7 @@ class _PrintCompletion(Action):
 
 
 def non_negative(text: str) -> int:
-    """An option that is an integer from 0 on; argparse reports a ValueError."""
+    """Parse a non-negative integer option; argparse reports a ValueError."""
     number = int(text)
     if number < 0:
         raise ArgumentTypeError(f"expected an integer from 0 on, got {number}")
@@ -39,7 +39,7 @@ def non_negative(text: str) -> int:
 
 
 def add_common(parser: ArgumentParser) -> None:
-    """Options that all tools have."""
+    """Add the options that all tools have."""
     from relax_mlir._version import version
 
     parser.add_argument("--trusted", action="store_true", help=TRUSTED_HELP)
@@ -54,7 +54,7 @@ def add_common(parser: ArgumentParser) -> None:
 
 
 def run_tool(parser: ArgumentParser, work: Callable[[Namespace], int], arguments: Sequence[str]) -> int:
-    """Do the work that the arguments ask for; 0 on success, else 1 (2: a wrong command line)."""
+    """Run `work` with the parsed arguments; 0 on success, else 1 (2: a wrong command line)."""
     from relax_mlir.error import RelaxError
 
     try:

@@ -1,4 +1,4 @@
-"""What ``relax-compile`` does: read, compile, write."""
+"""The work of ``relax-compile``: read, compile, write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CODE = {"llvm-ir": emit_code.llvm_ir, "asm": emit_code.assembly, "bytecode": em
 def compile_file(options: Namespace) -> None:
     """Compile the input, or print it at a level.
 
-    Raises RelaxError: the command line, the input, the compilation or the output.
+    Raises RelaxError: an error in the command line, the input, the compilation or the output.
     """
     output = None if options.output in (None, "-") else Path(options.output)
     if options.json:
@@ -71,13 +71,13 @@ def _run(options: Namespace, output: Path | None, targets: list[Target], report:
 
 
 def _files(output: Path | None, weights: str | None) -> list[Path]:
-    """What has been written."""
+    """The written files."""
     found = [] if output is None else [output]
     return found if weights != "beside" else [*found, *(each.with_suffix(FILE_ENDING) for each in found)]
 
 
 def steps_of(output: Path | None) -> tuple[str, ...]:
-    """The steps of a compilation in order, for its progress; none are known of one that prints a module."""
+    """The steps of a compilation in order, for the progress bar; empty if a module is printed."""
     if output is None or output.suffix not in ENDINGS:
         return ()
     is_bytecode = output.suffix == BYTECODE
@@ -87,7 +87,7 @@ def steps_of(output: Path | None) -> tuple[str, ...]:
 
 
 def inspect_file(options: Namespace) -> None:
-    """Print what a library says of itself; raises ParseError, ArgumentError."""
+    """Print the metadata of a library; raises ParseError, ArgumentError."""
     if options.emit or options.output or options.entry or options.tuned or options.strategies:
         raise ArgumentError("--inspect goes with --json alone")
     info = inspect_library(options.input)
@@ -106,7 +106,7 @@ def _require_ending(output: Path, exec_mode: str | None) -> None:
 
 
 def _require_library(options: Namespace, output: Path | None, targets: list[Target]) -> None:
-    """Raise ArgumentError for options of libraries, where the output is none."""
+    """Raise ArgumentError for options that apply to libraries only, if the output is not a library."""
     if options.emit is None and output is not None and not _is_bytecode(options, output):
         return
     if options.profile:

@@ -1,4 +1,4 @@
-"""What ``relax-compile`` tells of its work: a progress bar on terminals, and phases and sizes on request."""
+"""Reports of ``relax-compile``: a progress bar on terminals, and phases and sizes on request."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from relax_mlir.tools.supervise import note
 
 
 class Report:
-    """Phases and how long they took: as a bar on terminals while it is entered, and as a table at the end.
+    """Phases and their durations: as a progress bar on terminals while entered, and as a table at the end.
 
-    `steps` are the names of all steps, as far as they are known: without them the bar only says that something is done.
+    `steps` are the names of all steps, if they are known: without them, the bar shows no fraction.
     """
 
     def __init__(self, verbose: bool, steps: Sequence[str] = ()) -> None:
@@ -53,7 +53,7 @@ class Report:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Say what is being done."""
+        """Run a phase of this name in the context."""
         note(f"it was {name}")
         self._begin(name)
         self._heard.clear()
@@ -68,7 +68,7 @@ class Report:
         ]
 
     def _hear(self, step: str) -> None:
-        """A step of the compiler begins."""
+        """Record that a step of the compiler begins."""
         self._heard.append((step, perf_counter()))
         self._begin(step)
 
@@ -77,7 +77,7 @@ class Report:
         self._bar.update(self._task, description=step, completed=done, refresh=True)
 
     def show(self, *paths: Path) -> None:
-        """Phases, and the sizes of files."""
+        """Print the table of phases, and the sizes of files."""
         if not self.verbose:
             return
         table = terminal.report_table("", ["phase"], ["ms"])

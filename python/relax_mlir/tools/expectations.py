@@ -1,9 +1,8 @@
 """``--verify-diagnostics``: compare the diagnostics of a module with the comments that expect them.
 
-``// expected-error @below {{part of the message}}`` (``-warning``, ``-note``, ``-remark``) expects a
-diagnostic on its own line, or ``@above``, ``@below``, ``@+2``, ``@-1`` of it, ``@7`` in line 7, or
-``@unknown`` without a location.
-``expected-error-re {{... {{regular expression}} ...}}`` matches regular expressions.
+``// expected-error @below {{part of the message}}`` (``-warning``, ``-note``, ``-remark``) expects a diagnostic on the
+line of the comment, relative to it (``@above``, ``@below``, ``@+2``, ``@-1``), in line 7 (``@7``), or without a
+location (``@unknown``). ``expected-error-re {{... {{regular expression}} ...}}`` matches regular expressions.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _EXPECTED = re.compile(
 )
 _MALFORMED = re.compile(r"expected-\w+")
 OP_NOTE = "see current operation"
-"""The bindings attach the op to every error as a note; ``mlir-opt`` does not in this mode."""
+"""The note with the op that the bindings attach to every error; ``mlir-opt`` does not in this mode."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One comment: what is expected on `line` (None: no location), and where the comment stands."""
+    """One comment: the diagnostic expected on `line` (None: no location), and the position of the comment."""
 
     severity: str
     line: int | None
@@ -42,20 +41,20 @@ class Expectation:
 
 
 class Complaint(NamedTuple):
-    """What is wrong, where in the input, and how many characters there are to be marked."""
+    """An error, its location in the input, and the number of characters to underline."""
 
     diagnostic: Diagnostic
     underlined: int = 1
 
 
 def line_of(diagnostic: Diagnostic) -> int | None:
-    """The line that a diagnostic points at."""
+    """The line that a diagnostic refers to."""
     parts = diagnostic.location.rsplit(":", 2)
     return int(parts[1]) if len(parts) == 3 and parts[1].isdigit() else None
 
 
 def read_expectations(text: str) -> tuple[list[Expectation], list[Complaint]]:
-    """The expectations in `text`, and complaints about malformed ones; places in it are of the file ``-``."""
+    """The expectations in `text`, and complaints about malformed ones; their locations name the file ``-``."""
     found: list[Expectation] = []
     malformed: list[Complaint] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -96,7 +95,7 @@ def _place(place: str | None, number: int) -> int | None:
 
 
 def compare(expected: Sequence[Expectation], diagnostics: Sequence[Diagnostic]) -> list[Complaint]:
-    """Complaints: what came unexpected, and what did not come."""
+    """Complaints about unexpected diagnostics, and about expected ones that are missing."""
     open_ = list(expected)
     complaints: list[Complaint] = []
     for diagnostic in diagnostics:

@@ -1,4 +1,4 @@
-"""``--irdl-file``: dialects that an IRDL file defines."""
+"""``--irdl-file``: dialects defined by an IRDL file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def load_irdl_file(path: str, context: ir.Context) -> None:
     """Register the dialects of a file in a context.
 
     Raises:
-        ParseError: the file cannot be read or is no valid IRDL, or a dialect is there already.
+        ParseError: the file cannot be read or is no valid IRDL, or a dialect exists already.
     """
     try:
         data = read_bytes(path)

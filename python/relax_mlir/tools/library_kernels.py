@@ -1,4 +1,4 @@
-"""Which functions ``--elide-kernels`` prints on one line: those that the compiler's generators have written."""
+"""The functions that ``--elide-kernels`` prints on one line: those written by the compiler's generators."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from relax_mlir.mlir import ir
 
 
 def is_library_kernel(function: ir.Operation) -> bool:
-    """Whether a function is a kernel or a support function, and no code of the module itself.
+    """True if a function is a kernel or a support function, not code of the module itself.
 
-    Those are the functions that are the same in all modules, what generators write for one (epilogues), and prim
-    funcs whose bodies a kernel generator has replaced: as long as the body is the reference in linalg, it is shown.
+    These are the functions that are the same in all modules, functions that generators write for one module
+    (epilogues), and prim funcs whose bodies a kernel generator has replaced: while the body is still the linalg
+    reference, it is shown.
     """
     if shared_group(function) is not None or is_support(function) or AS_GENERATED in function.attributes:
         return True

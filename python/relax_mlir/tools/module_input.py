@@ -1,4 +1,4 @@
-"""What command-line tools do with the modules that they are given."""
+"""Preparation of the input modules of command-line tools."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from relax_mlir.mlir import func, ir
 
 
 def keep_entries(module: IRModule, entries: list[str]) -> IRModule:
-    """The module with only these functions public; what they do not need goes, when it is compiled.
+    """The module with only these functions public; compilation removes functions that they do not need.
 
-    Raises UnknownNameError: no such public function.
+    Raises UnknownNameError if there is no such public function.
     """
     public = {
         op.name.value: op

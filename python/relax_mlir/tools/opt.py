@@ -1,4 +1,4 @@
-"""``relax-opt``: run passes on a module, in the manner of ``mlir-opt``. See ``relax-opt --help``."""
+"""``relax-opt``: run passes on a module, like ``mlir-opt``. See ``relax-opt --help``."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TEXTS = {
     "print-target": "target_text",
     "print-completion": "completion_text",
 }
-"""Options that take no input, and the function of `opt_help` that gives the text to show."""
+"""Options without input, and the functions of `opt_help` that return their texts."""
 TAKES = {"print-target": "target", "print-completion": "print-completion"}
-"""The option whose value the function takes."""
+"""The options whose value is passed to the function."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do what the arguments ask for, in this process; 0 on success, else 1."""
+    """Run the command in this process; 0 on success, else 1."""
     from relax_mlir.error import RelaxError
     from relax_mlir.tools import colour
     from relax_mlir.tools.opt_options import parse_arguments
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _text(options: Options) -> str:
-    """The text that an option of `TEXTS` asks for; what it needs is imported now."""
+    """The text for an option of `TEXTS`; imports the modules that it needs."""
     from relax_mlir.tools import opt_help
 
     shown = next(name for name in TEXTS if options.on(name))
@@ -60,7 +60,7 @@ def _text(options: Options) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of the command; the work happens in a child process."""
+    """Entry point of the command, which runs in a child process."""
     return supervised(TOOL, run, sys.argv[1:] if arguments is None else arguments)
 
 

@@ -1,4 +1,4 @@
-"""What ``relax-opt`` does with one input: parse, run the passes, print; part by part."""
+"""The work of ``relax-opt`` on one input: parse, run the passes, print, for each of its modules."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STDIN = "-"
 
 @dataclass
 class Part:
-    """One module of the input: its text, led by empty lines so that line numbers are those of the file."""
+    """One module of the input: its text, after empty lines so that line numbers are those of the file."""
 
     text: bytes
     first_line: int
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass
 class Driver:
-    """The work on one input file."""
+    """The processing of one input file."""
 
     options: Options
     source: str = ""
@@ -64,7 +64,7 @@ class Driver:
     bindings: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> int:
-        """Process the input; 0 when all went well, else 1.
+        """Process the input; 0 on success, else 1.
 
         Raises:
             RelaxError: a bad command line, or a file that cannot be read or written.
@@ -110,11 +110,11 @@ class Driver:
         return 0 if succeeded else 1
 
     def _strategies(self) -> AbstractContextManager[StrategyReport | None]:
-        """Collects the choices of implementations, if they are to be shown."""
+        """The context that collects choices of implementations, if they are to be shown."""
         return explain_strategy() if self.options.on("explain-strategy") else nullcontext()
 
     def _check_emit(self) -> None:
-        """Raise for an unknown form of code, and for options that cannot go with it."""
+        """Raise for an unknown form of code, and for options that exclude each other."""
         form = self.options.text("emit")
         if form and form not in EMITTED:
             raise UnknownNameError("form of code", form, EMITTED)
@@ -141,7 +141,7 @@ class Driver:
         return Sequential(passes_of(elements), name="relax-opt")
 
     def _reproduce(self, data: bytes) -> bytes:
-        """Take passes and options from the reproducer that the input is; returns its module."""
+        """Take passes and options from the reproducer `data`; return its module."""
         if self.options.elements or self.options.text("pass-pipeline"):
             raise ParseError("--run-reproducer takes the passes from the file: give no others")
         self.recipe, text = read_recipe(data.decode(errors="replace"), self.source)
@@ -151,7 +151,7 @@ class Driver:
         return text.encode()
 
     def _process(self, part: Part, pipeline: Sequential) -> tuple[str | bytes | None, bool]:
-        """What the part becomes (None if it failed), and whether it went as it should."""
+        """The output for a part (None if it failed), and true if it was processed as expected."""
         diagnostics: list[Diagnostic] = []
         text: str | bytes | None = None
         error: RelaxError | None = None
@@ -177,7 +177,7 @@ class Driver:
     def _transform(
         self, part: Part, pipeline: Sequential, diagnostics: list[Diagnostic]
     ) -> str | bytes | None:
-        """What the part becomes; None if it cannot be parsed.
+        """The output for a part; None if it cannot be parsed.
 
         Raises:
             RelaxError: a pass failed.
@@ -222,7 +222,7 @@ class Driver:
             return self._painted(module_text(module, opt_watchers.print_options(self.options)))
 
     def _painted(self, text: str, is_script: bool = False) -> str:
-        """The output in colours, where it goes to the standard output and that has colours."""
+        """The output in colour, if it goes to a standard output that has colours."""
         if self.options.text("o") not in ("", STDIN) or not is_coloured(sys.stdout):
             return text
         from relax_mlir.tools.coloured_text import ir_in_colours, script_in_colours  # on terminals only
@@ -280,7 +280,7 @@ class Driver:
                 print(f"===== Execution time =====\n{watcher.render()}", file=sys.stderr)
 
     def _read(self) -> bytes:
-        """IR as text or bytecode: that of the file, or of the module that a saved or a Python file has."""
+        """IR as text or bytecode: that of the file, or of the module in an archive or a Python file."""
         if self.options.input == STDIN:
             return sys.stdin.buffer.read()
         try:
@@ -307,7 +307,7 @@ class Driver:
 
 
 def _split(data: bytes) -> Iterator[Part]:
-    """The parts between the separator lines, each with as many empty lines before it as stand there."""
+    """The parts between the separator lines, each after as many empty lines as precede it in the input."""
     start = 0
     for end in [*(match.start() for match in SEPARATOR.finditer(data)), len(data)]:
         before = data.count(b"\n", 0, start)
@@ -317,7 +317,7 @@ def _split(data: bytes) -> Iterator[Part]:
 
 
 def _without_diagnostics(error: RelaxError) -> str:
-    """The message of an error whose diagnostics are shown apart."""
+    """The message of an error without its diagnostics, which are shown separately."""
     diagnostics = error.diagnostics if isinstance(error, CompileError) else ()
     shown = {line for d in diagnostics for line in (f"  {d}", *source_frame(d.location))}
     return "\n".join(line for line in str(error).split("\n") if line not in shown)

@@ -14,8 +14,8 @@ TRUSTED_HELP = "the input is from a trusted source: a .pt2 file may run code"
 class Flag:
     """One option.
 
-    `kind`: bool, int, str, list (comma-separated, may be repeated) or tuple (a path, may be repeated). `value`: what
-    the value is; `choices`: what it may be.
+    `kind`: bool, int, str, list (comma-separated, may be repeated) or tuple (a path, may be repeated). `value`: the
+    placeholder for the value in help; `choices`: the allowed values.
     """
 
     name: str
@@ -27,12 +27,12 @@ class Flag:
 
     @property
     def option(self) -> str:
-        """As it stands on the command line."""
+        """The option in the form of the command line."""
         return f"-{self.name}" if len(self.name) == 1 else f"--{self.name}"
 
     @property
     def usage(self) -> str:
-        """The same with its value."""
+        """The option with its value."""
         if not self.value:
             return self.option
         return f"{self.option}{' ' if len(self.name) == 1 else '='}<{self.value}>"

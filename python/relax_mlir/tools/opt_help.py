@@ -48,11 +48,11 @@ ENVIRONMENT = {
     "RELAX_MLIR_IN_PROCESS=1": "do not work in a child process (for debuggers); a crash then ends relax-opt itself",
     "COLUMNS": "width of help and reports (default: that of the terminal, else 80)",
 }
-"""Variables that the tool reads."""
+"""Environment variables that the tool reads."""
 
 
 def help_text() -> str:
-    """Everything that the tool understands, by group."""
+    """All options of the tool, by group."""
     groups: dict[str, list[Flag]] = {}
     for flag in FLAGS:
         groups.setdefault(flag.group, []).append(flag)
@@ -86,7 +86,7 @@ def _row(left: str, right: str, indent: int = 4) -> str:
 
 
 def _width() -> int:
-    """That of the terminal, but no lines that are hard to read."""
+    """The width of the terminal, limited to readable lines."""
     return min(terminal.width(), MAX_WIDTH)
 
 
@@ -108,7 +108,7 @@ def passes_text() -> str:
 
 
 def _of_plugin(name: str) -> PassSummary:
-    """Of a pass that is in no table; why it cannot be loaded, if it cannot: the list stays complete."""
+    """The summary of a pass of a plugin; if it cannot be loaded, the reason, so that the list is complete."""
     try:
         return summary_of(registry.pass_class(name))
     except RelaxError as error:
@@ -157,7 +157,7 @@ def cache_info_text() -> str:
 
 
 def cache_clear_text() -> str:
-    """Empty the cache of compiled modules; says what is gone."""
+    """Empty the cache of compiled modules; return a message about what was removed."""
     from relax_mlir.runtime import cache_store
 
     before = cache_store.info()
@@ -165,7 +165,7 @@ def cache_clear_text() -> str:
 
 
 def completion_text(shell: str) -> str:
-    """A script for a shell; raises `UnknownNameError`, `UnsupportedError`."""
+    """The completion script for a shell; raises `UnknownNameError`, `UnsupportedError`."""
     from relax_mlir.tools.completion import opt_parser, script  # needed for this text only
 
     return script(opt_parser(), shell)

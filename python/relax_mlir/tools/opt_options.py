@@ -1,4 +1,4 @@
-"""The command line of ``relax-opt``: its parser.
+"""The parser of the command line of ``relax-opt``.
 
 Options are ``--name``, ``--name=value`` or ``--name value``, with one dash or two, and ``-oFILE``; every other
 ``--name`` is a pass or a named pipeline, run in the order given.
@@ -23,7 +23,7 @@ TRUE, FALSE = frozenset({"", "1", "true"}), frozenset({"0", "false"})
 
 @dataclass
 class Options:
-    """A parsed command line; `values` holds the flags that were given."""
+    """A parsed command line; `values` holds the options that are set."""
 
     input: str = "-"
     elements: list[Element] = field(default_factory=list)
@@ -49,10 +49,10 @@ class Options:
 
 
 def parse_arguments(arguments: Sequence[str]) -> Options:
-    """The options that the arguments stand for.
+    """Parse the arguments.
 
     Raises:
-        UnknownNameError: a flag that is neither option nor pass; lists near matches.
+        UnknownNameError: a name that is neither an option nor a pass; lists near matches.
         ParseError: a missing, superfluous or malformed value.
     """
     options = Options()
@@ -73,9 +73,9 @@ def parse_arguments(arguments: Sequence[str]) -> Options:
 
 
 def load_plugins(arguments: Sequence[str]) -> None:
-    """Run the files of ``--load-pass-plugin``, whose passes the other arguments may name.
+    """Run the files of ``--load-pass-plugin``, since the other arguments may name their passes.
 
-    Raises RelaxError: a file that cannot be read, or fails.
+    Raises RelaxError if a file cannot be read, or fails.
     """
     option = "load-pass-plugin"
     for argument, after in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
@@ -127,7 +127,7 @@ def _known() -> list[str]:
 
 
 def _attached(argument: str) -> str:
-    """The file of ``-oFILE``; '' for other arguments, and for what looks like a mistyped name."""
+    """The file of ``-oFILE``; '' for other arguments, including those that resemble a known name."""
     if not argument.startswith("-o") or len(argument) < 3:
         return ""
     near = difflib.get_close_matches(argument[1:].partition("=")[0], _known(), n=1, cutoff=0.8)
@@ -135,7 +135,7 @@ def _attached(argument: str) -> str:
 
 
 def _pass(name: str, value: str) -> Element:
-    """The pass that a flag names; whether its options are right is seen when it is made."""
+    """The pass that an option names; its own options are checked when it is created."""
     if _is_pass(name):
         return Element(name, value.strip())
     known = _known()
@@ -146,7 +146,7 @@ def pipeline_elements(options: Options) -> tuple[Element, ...]:
     """The passes to run, from ``--pass-pipeline`` or from the flags; they get the target of ``--target``.
 
     Raises:
-        ParseError: a pipeline that is not ``builtin.module(...)``.
+        ParseError: the pipeline is not ``builtin.module(...)``.
     """
     elements = _elements(options)
     if not elements and options.text("emit") not in ("", "bytecode"):
@@ -156,7 +156,7 @@ def pipeline_elements(options: Options) -> tuple[Element, ...]:
 
 
 def _with_target(element: Element, target: str) -> Element:
-    """The element with the option ``target``, if its pass takes one and has none."""
+    """The element with the option ``target``, if its pass has that option and it is not set."""
     if not registry.is_known(element.name):
         return element
     known = option_types(registry.pass_class(element.name))

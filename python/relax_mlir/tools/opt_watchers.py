@@ -1,4 +1,4 @@
-"""The instruments that the options of ``relax-opt`` ask for, and how they print."""
+"""The instruments that options of ``relax-opt`` request, and their print options."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ AFTER = ("mlir-print-ir-after", "mlir-print-ir-after-all", "mlir-print-ir-after-
 
 
 class Breadcrumbs(PassInstrument):
-    """Notes the pass that runs, for the message after a crash."""
+    """Records the current pass, for the message after a crash."""
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
         note(f"pass '{info.text}' ran")
 
 
 def print_options(options: Options) -> PrintOptions:
-    """How modules are printed."""
+    """The options of printing modules."""
     without_body = None
     if options.on("elide-kernels"):
         from relax_mlir.tools.library_kernels import is_library_kernel  # needed for this option only
@@ -53,9 +53,9 @@ def print_options(options: Options) -> PrintOptions:
 
 
 def instruments(options: Options) -> Iterator[PassInstrument]:
-    """The watchers that the options ask for; timing last, so that it measures no printing.
+    """The instruments that the options request; timing last, so that it does not measure printing.
 
-    Raises ParseError: an option that says how to print, and none that prints.
+    Raises ParseError if a printing option is set and nothing is printed.
     """
     yield Breadcrumbs()
     yield from _printers(options)
@@ -70,7 +70,7 @@ def instruments(options: Options) -> Iterator[PassInstrument]:
 
 
 def check(options: Options) -> None:
-    """Raises ParseError: a folder for dumps, and nothing that is dumped; UnknownNameError: no such pass."""
+    """Raise ParseError for a dump folder without dumps, UnknownNameError for an unknown pass."""
     for name in (*options.names(BEFORE[0]), *options.names(AFTER[0])):
         if not (registry.is_known(name) or registry.is_upstream(name)):
             raise registry.unknown_pass(name)

@@ -1,4 +1,4 @@
-"""Files that the tools write: no folder is made for them."""
+"""Output files of the tools, which do not create folders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from relax_mlir.error import ParseError
 
 
 def require_folder(path: Path) -> None:
-    """Raise `ParseError` unless a file of that path can be made where it is asked for."""
+    """Raise `ParseError` if the path is a folder, or its folder does not exist."""
     if path.is_dir():
         raise ParseError(f"cannot open output file '{path}': it is a folder")
     if not path.parent.is_dir():

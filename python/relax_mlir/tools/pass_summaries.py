@@ -1,6 +1,6 @@
-"""What help says of each pass, as data: to read it from the classes would import the whole compiler.
+"""The help of each pass as data: reading it from the classes would import the whole compiler.
 
-``python -m relax_mlir.tools.pass_summaries`` writes the table anew; a test holds it current.
+``python -m relax_mlir.tools.pass_summaries`` regenerates the table; a test checks that it is up to date.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def summaries() -> dict[str, PassSummary]:
 
 
 def summary_of(cls: type[Pass]) -> PassSummary:
-    """What help says of a class."""
+    """The help of a pass class."""
     import inspect
 
     from relax_mlir.transform import PipelinePass
@@ -44,7 +44,7 @@ def summary_of(cls: type[Pass]) -> PassSummary:
 
 
 def table_text() -> str:
-    """The table as it should be, read from the classes of all passes of the project."""
+    """The table as generated from the classes of all passes of the project."""
     from relax_mlir.transform import registry
 
     rows = {name: summary_of(registry.pass_class(name))._asdict() for name in sorted(registry.PASSES)}

@@ -1,4 +1,4 @@
-"""``--dump-pass-pipeline``: the passes that a pipeline consists of, as ``--pass-pipeline`` takes them."""
+"""``--dump-pass-pipeline``: the passes of a pipeline, in the syntax of ``--pass-pipeline``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from relax_mlir.transform import MLIRPass, Pass, PassContext, PipelinePass, Sequ
 
 
 def pipeline_text(passes: Iterable[Pass], ctx: PassContext) -> str:
-    """The passes that run in a context, named pipelines taken apart, one a line."""
+    """The passes that run in a context, one per line, with named pipelines expanded."""
     texts = [each.info.text for each in _leaves(passes, ctx)]
-    head = f"Pass Manager with {len(texts)} passes:"  # "1 passes", as mlir-opt has it
+    head = f"Pass Manager with {len(texts)} passes:"  # "1 passes", as in mlir-opt
     inside = ",\n".join(f"  {text}" for text in texts)
     if not texts:
         return f"{head}\nbuiltin.module()\n"

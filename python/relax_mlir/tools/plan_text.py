@@ -1,4 +1,4 @@
-"""What ``relax-opt --memory-plan`` shows: the memory plans of a module's functions."""
+"""The output of ``relax-opt --memory-plan``: the memory plans of a module's functions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from relax_mlir.mlir import ir
 from relax_mlir.runtime.memory_plan import MemoryPlan
 
 PIPELINE = "relax-to-memrefs"
-"""What is run for the plans where no passes are asked for."""
+"""The pipeline that is run for the plans if no passes are given."""
 
 
 def bindings(texts: Sequence[str]) -> dict[str, int]:
-    """Values of symbols from texts like ``n=128``. ParseError: another text, or a symbol that has two values."""
+    """Values of symbols from texts like ``n=128``. ParseError: another text, or two values for a symbol."""
     values: dict[str, int] = {}
     for text in texts:
         found = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(\d+)\s*", text)
@@ -29,9 +29,9 @@ def bindings(texts: Sequence[str]) -> dict[str, int]:
 
 
 def plans_text(module: ir.Module, values: Mapping[str, int]) -> str:
-    """The plans of all functions, with values of symbols in place of those that are given.
+    """The plans of all functions, with the given symbols replaced by their values.
 
-    Raises ArgumentError: no function has been planned, or no plan has a symbol of `values`.
+    Raises ArgumentError if no function has been planned, or no plan has a symbol of `values`.
     """
     plans = list(_plans(module))
     if not plans:

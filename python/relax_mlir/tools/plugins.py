@@ -1,7 +1,7 @@
-"""``--load-pass-plugin``: Python files with passes and ops of the user.
+"""``--load-pass-plugin``: Python files with users' passes and ops.
 
-All passes that a file defines can be used: classes and decorated functions. What it registers by itself
-(`register_pass`, `register_op_attr`, …) is there as well.
+All passes that a file defines are available: classes and decorated functions. The file may also register passes and ops
+itself (`register_pass`, `register_op_attr`, …).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from relax_mlir.transform.user_place import place_in
 
 
 def load_plugin(path: str) -> None:
-    """Run a file, and register the passes that it defines; nothing if that has been done.
+    """Run a file, and register the passes that it defines; once per file.
 
     Raises:
-        ParseError: it cannot be read, or is no Python.
+        ParseError: it cannot be read, or is not Python.
         ArgumentError: it fails, or a pass has a name that is taken; the message begins with file and line.
     """
     try:
@@ -74,7 +74,7 @@ def _run(file: Path, path: str) -> ModuleType:
 
 
 def _passes(module: ModuleType) -> Iterator[tuple[str, type[Pass]]]:
-    """The passes that a file defines, each with the name of its variable."""
+    """The passes that a file defines, each with its variable name."""
     for variable, value in vars(module).items():
         cls = value if isinstance(value, type) else type(value)
         own = issubclass(cls, Pass) and cls.__module__ == module.__name__

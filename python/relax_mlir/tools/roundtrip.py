@@ -18,13 +18,14 @@ def bytecode_of(module: ir.Module) -> bytes:
 
 
 def verify_roundtrip(module: ir.Module, new_context: Callable[[], ir.Context]) -> None:
-    """Check that a module, printed and read again, is the same, but for locations, which some ops do not print.
+    """Check that printing and parsing a module yields the same module, except for locations, which some ops do not
+    print.
 
     Args:
         module: the module.
-        new_context: makes a context that knows the same dialects.
+        new_context: creates a context with the same dialects.
 
-    Raises VerifyError: as text or as bytecode, it is not.
+    Raises VerifyError if it differs, as text or as bytecode.
     """
     text = module.operation.get_asm(enable_debug_info=True)
     reference = _generic(module)

@@ -1,4 +1,4 @@
-"""What ``relax-run`` does: one call whose results are written or compared, or calls that are timed."""
+"""The work of ``relax-run``: one call whose results are written or compared, or a series of timed calls."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from relax_mlir.tools.tuned_option import load_strategies
 Array = np.ndarray[Any, Any]
 
 POINTS = 7
-"""Sizes that are measured between the first and the last value of symbols."""
+"""Number of sizes measured from the first to the last value of the symbols."""
 MIN_SAMPLES = 5
 SAMPLE_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The values of symbols, and seconds per call: the median, and the first and the last tenth."""
+    """The values of symbols, and seconds per call: the median, and the first and the last decile."""
 
     sizes: Mapping[str, int]
     median: float
@@ -49,9 +49,9 @@ class Timing:
 
 
 def run_model(options: Namespace) -> int:
-    """Do what the command line asks for; 1 if results differ from those of ``--compare``, else 0.
+    """Run the command; 1 if results differ from those of ``--compare``, else 0.
 
-    Raises RelaxError: the command line, a file, or the call.
+    Raises RelaxError: an error in the command line, a file, or the call.
     """
     _check(options)
     note("the model was loaded")
@@ -106,7 +106,7 @@ def _check(options: Namespace) -> None:
 
 
 def _call(function: RunnableFunction, args: Sequence[object], trace: str | None) -> dict[str, Array]:
-    """The results by name; parameters that the function writes by their own."""
+    """The results by name; parameters that the function writes, by parameter name."""
     if trace is None:
         return _results(function, args, function.call(*args))
     assert function.profile is not None
@@ -133,7 +133,7 @@ def _write(path: Path, results: Mapping[str, Array]) -> None:
 
 
 def _compare(results: Mapping[str, Array], expected: Mapping[str, Array], rtol: float, atol: float) -> bool:
-    """Say for each result whether it is close to its reference, and where the worst element is."""
+    """Print for each result if it is close to its reference, and the position of the worst element."""
     good = True
     for name, reference in expected.items():
         if name not in results:
@@ -183,7 +183,7 @@ def _sweep(options: Namespace, function: RunnableFunction, given: Mapping[str, A
 
 
 def _between(low: int, high: int, step: int, count: int) -> int:
-    """The size at a step: they grow by one factor, from 1 on if the lowest is 0."""
+    """The size at a step: sizes grow geometrically, from 1 if the lowest is 0."""
     if low == high or step == 0:
         return low
     first = max(1, low)

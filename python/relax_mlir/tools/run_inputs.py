@@ -32,8 +32,8 @@ LARGEST = 1 << 63
 def read_arrays(texts: Sequence[str], names: Sequence[str]) -> dict[str, Array]:
     """The arrays that ``--input`` names, by parameter.
 
-    Raises ParseError: a file that cannot be read; UnknownNameError: no such parameter; ArgumentError: a name twice, or
-    an array (.npy) without one, if there are several parameters.
+    Raises ParseError: a file that cannot be read; UnknownNameError: no such parameter; ArgumentError: a repeated name,
+    or an array (.npy) without a name if there are several parameters.
     """
     found: dict[str, Array] = {}
     for text in texts:
@@ -79,7 +79,7 @@ def _load(path: str) -> Array | dict[str, Array]:
 
 
 def read_values(option: str, texts: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """``n=7,m=1:64``, as ranges by symbol; raises ParseError."""
+    """The ranges in ``n=7,m=1:64``, by symbol; raises ParseError."""
     found: dict[str, tuple[int, int]] = {}
     for item in ",".join(texts).split(","):
         if not item:
@@ -106,7 +106,7 @@ def symbols_of(function: RunnableFunction) -> list[str]:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """A parameter, or a field of one: its kind, its dimensions as text, its dtype."""
+    """A parameter, or a field of a tuple parameter: its kind, its dimensions as text, its dtype."""
 
     name: str
     kind: str
@@ -124,7 +124,7 @@ def _leaves(function: RunnableFunction) -> list[_Leaf]:
 
 
 def _leaf(facts: Mapping[str, Any]) -> _Leaf:
-    """Read the text of a type: ``Tensor((n, 2 * m), "float32")``, ``Shape((n,))``."""
+    """Parse the text of a type: ``Tensor((n, 2 * m), "float32")``, ``Shape((n,))``."""
     name, kind = str(facts.get("name", "_")), str(facts["kind"])
     fields = tuple(_leaf(each) for each in facts.get("fields", ()))
     dims: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ def _leaf(facts: Mapping[str, Any]) -> _Leaf:
 
 
 def _expression(text: str) -> ast.expr | None:
-    """The text of a type; None if it leaves something open, as ``Tensor(?, "float32")`` does."""
+    """The parsed text of a type; None if it is not fully known, as ``Tensor(?, "float32")``."""
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError:
@@ -150,12 +150,12 @@ def _expression(text: str) -> ast.expr | None:
 def arguments(
     function: RunnableFunction, given: Mapping[str, Array], values: Mapping[str, int] | None, seed: int
 ) -> list[object]:
-    """The arguments of a call: those given, and random ones at these values of symbols.
+    """The arguments of a call: the given arrays, and random ones for these values of symbols.
 
     Raises:
         ArgumentError: an argument is missing and `values` is None, or a symbol has no value.
         ShapeError: a value is outside of the symbol's bounds.
-        UnsupportedError: a parameter of a kind that cannot be made.
+        UnsupportedError: a parameter of a kind that cannot be generated.
     """
     missing = [name for name in function.names if name not in given]
     if missing and values is None:
@@ -172,7 +172,7 @@ def arguments(
 
 
 def _sizes_given(leaves: Sequence[_Leaf], given: Mapping[str, Array]) -> dict[str, int]:
-    """The symbols that arrays tell: those that are a dimension alone."""
+    """The symbols determined by the given arrays: those that are a dimension by themselves."""
     found: dict[str, int] = {}
     for leaf in leaves:
         if leaf.kind == "tensor" and leaf.name in given:

@@ -1,4 +1,4 @@
-"""Functions that ``relax-run`` calls: of libraries, bytecode, and modules that are compiled now."""
+"""Functions that ``relax-run`` calls: of libraries, of bytecode, and of modules compiled for the call."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class RunnableFunction:
-    """A function, what is known of its parameters, and how it is called with arrays and other values of the FFI.
+    """A function, the known properties of its parameters, and a callable for arrays and other values of the FFI.
 
-    `params`: name, kind and type of each, as `relax_mlir.export.metadata` has them; None: not known, and `names` are
-    all that is. `bounds`: lowest and highest values of symbols. `written`: the numbers of the parameters that the
-    function writes, as a prim func does.
+    `params`: name, kind and type of each parameter, in the form of `relax_mlir.export.metadata`; None: only `names` are
+    known. `bounds`: lowest and highest values of symbols. `written`: the indices of the parameters that the function
+    writes, as a prim func does.
     """
 
     name: str
@@ -57,17 +57,17 @@ def load_function(
     *,
     trusted: bool = False,
 ) -> RunnableFunction:
-    """The function of a file.
+    """Load a function of a file.
 
     Args:
         model: a path, see `relax_mlir.tools.run_command`.
-        name: None: the only one.
-        threads: for how many threads a module is compiled; on how many of its own a library runs at most.
-        profiled: whether there are to be records; a library has been compiled with them.
-        tuned: the file of ``relax-tune`` by which the schedules of a module are made.
+        name: the function; None: the only one.
+        threads: the number of threads that a module is compiled for, or that limits a library.
+        profiled: true: the function produces profiling records; a library must be compiled with them.
+        tuned: the file of ``relax-tune`` with the knob values for a module's schedules.
         trusted: as for `relax_mlir.load`.
 
-    Raises RelaxError: the file, or the name.
+    Raises RelaxError: an error in the file, or in the name.
     """
     ending = Path(model).suffix
     if tuned is not None and ending in (".vmexec", ".so"):
@@ -161,7 +161,7 @@ def arrays_of(result: object) -> dict[str, Array]:
     leaves: list[Array] = []
 
     def collect(value: object) -> None:
-        if isinstance(value, tvm_ffi.Shape):  # which is a tuple, too
+        if isinstance(value, tvm_ffi.Shape):  # a Shape is a tuple, too
             leaves.append(np.array([*value], np.int64))
         elif isinstance(value, tvm_ffi.Array | tuple | list):
             for each in value:

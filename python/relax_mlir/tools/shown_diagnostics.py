@@ -1,4 +1,4 @@
-"""Diagnostics as ``mlir-opt`` shows them: place, message, the line of the input and a caret."""
+"""Diagnostics in the format of ``mlir-opt``: location, message, the line of the input and a caret."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def show(
     """Write a diagnostic to a stream.
 
     Args:
-        source, lines: name and text of the input; places in other files are read from there.
-        underlined: how many characters from the place on are marked.
+        source, lines: name and text of the input; lines of other files are read from those files.
+        underlined: the number of characters to underline.
     """
     place = split_place(diagnostic.location)
     if place is None or place[0] not in ("-", source):

@@ -1,6 +1,6 @@
-"""Run a tool's work in a child process, so that a crash in C++ ends as a message and an exit code.
+"""Run a tool's work in a child process, so that a crash in C++ becomes a message and an exit code.
 
-The child says in a few shared bytes what it is doing (`note`); the parent quotes it when the child dies.
+The child records its current activity in shared memory (`note`); the parent quotes it if the child crashes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _shared = mmap.mmap(-1, SIZE)
 
 
 def note(activity: str) -> None:
-    """Say what is being done now."""
+    """Record the current activity."""
     data = activity.encode(errors="replace")[: SIZE - 1]
     _shared[: len(data) + 1] = data + b"\0"
 
@@ -33,10 +33,10 @@ def _noted() -> str:
 
 
 def supervised(tool: str, work: Work, arguments: Sequence[str]) -> int:
-    """The exit code of `work`; 1, with one line on stderr, when it crashes or raises.
+    """The exit code of `work`; 1, with one line on stderr, if it crashes or raises.
 
-    `RELAX_MLIR_IN_PROCESS=1` does without the child process (for debuggers), `RELAX_MLIR_TRACEBACK=1` shows
-    the Python trace of an internal error.
+    `RELAX_MLIR_IN_PROCESS=1` disables the child process (for debuggers), `RELAX_MLIR_TRACEBACK=1` shows the Python
+    traceback of an internal error.
     """
     if os.environ.get(IN_PROCESS_VARIABLE) or not hasattr(os, "fork"):
         return guarded(tool, work, arguments)
@@ -53,7 +53,7 @@ def _wait(tool: str, child: int) -> int:
     while True:
         try:
             status = os.waitpid(child, 0)[1]
-        except KeyboardInterrupt:  # the child has got the signal too: wait for it to end
+        except KeyboardInterrupt:  # the child gets the signal too: wait until it exits
             continue
         break
     code = os.waitstatus_to_exitcode(status)
@@ -67,7 +67,7 @@ def _wait(tool: str, child: int) -> int:
 
 
 def guarded(tool: str, work: Work, arguments: Sequence[str]) -> int:
-    """The exit code of `work`, with what it raises reported in one line."""
+    """The exit code of `work`; its exceptions are reported in one line."""
     try:
         code = work(arguments)
         sys.stdout.flush()

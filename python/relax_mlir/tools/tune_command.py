@@ -1,4 +1,4 @@
-"""``relax-tune``: the best values of knobs of a module's schedules, measured, in a file. See ``relax-tune --help``."""
+"""``relax-tune``: measures knob values of a module's schedules and stores the best ones. See ``relax-tune --help``."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Do what the arguments ask for, in this process; 0 on success, else 1 (2: a wrong command line)."""
+    """Run the command in this process; 0 on success, else 1 (2: a wrong command line)."""
     return run_tool(parser(), _work, arguments)
 
 
@@ -110,7 +110,7 @@ def _work(options: argparse.Namespace) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of the command; the work happens in a child process."""
+    """Entry point of the command, which runs in a child process."""
     return supervised(TOOL, run, sys.argv[1:] if arguments is None else arguments)
 
 

@@ -1,4 +1,4 @@
-"""What ``relax-tune`` does: read tasks, tune them, say what was found."""
+"""The work of ``relax-tune``: read tasks, tune them, report the results."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ INTERRUPTED = 130
 
 
 def tune_file(options: Namespace) -> int:
-    """Do what the command line asks for; 1 if a task could not be measured, 130 after Ctrl-C, else 0.
+    """Run the command; 1 if a task could not be measured, 130 after Ctrl-C, else 0.
 
-    Raises RelaxError: the command line, a file, or the module.
+    Raises RelaxError: an error in the command line, a file, or the module.
     """
     limited = options.budget is not None or options.trials is None
     given = DEFAULT_BUDGET if options.budget is None else options.budget

@@ -1,4 +1,4 @@
-"""What ``relax-tune`` is given: tasks of a file, a budget, sizes."""
+"""The inputs of ``relax-tune``: the tasks in a file, a time budget, sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_seconds(option: str, text: str) -> float:
 
 
 def read_sizes(texts: Sequence[str]) -> list[dict[str, int]]:
-    """The sizes of texts like ``n=1,m=7``, each a set; raises ParseError."""
+    """The sizes of texts like ``n=1,m=7``, one set per text; raises ParseError."""
     return [_sizes(text) for text in texts]
 
 
@@ -46,8 +46,8 @@ def require_sizes(tasks: Sequence[Task], sizes: Sequence[dict[str, int]]) -> Non
     """Check sizes against the symbols of tasks.
 
     Raises:
-        UnknownNameError: a symbol that no task has. ArgumentError: sizes that lack a symbol of a task, or are outside
-            of its bounds.
+        UnknownNameError: a symbol that no task has. ArgumentError: a set without some symbol of a task, or a size
+            outside of the symbol's bounds.
     """
     known = {symbol for task in tasks for symbol in task.symbols}
     for each in sizes:
@@ -70,14 +70,14 @@ def require_sizes(tasks: Sequence[Task], sizes: Sequence[dict[str, int]]) -> Non
 
 
 def read_tasks(text: str, target: Target, *, trusted: bool = False) -> list[Task]:
-    """The tasks of a file: those of its module, and, if it is Python, those that it defines.
+    """The tasks of a file: those of its module and, if it is Python, those that it defines.
 
     Args:
-        text: a path, as for `read_module`; ``file.py:Name`` takes one module of it, or one task.
+        text: a path, as for `read_module`; ``file.py:Name`` selects one module or one task of the file.
         trusted: as for `relax_mlir.load`.
 
     Raises:
-        ParseError, UnknownNameError: as `read_module`. ArgumentError: there is no task in it.
+        ParseError, UnknownNameError: as `read_module`. ArgumentError: the file has no task.
     """
     tasks = (
         _of_python(text, target)

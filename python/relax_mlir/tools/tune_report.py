@@ -1,4 +1,4 @@
-"""What ``relax-tune`` shows: a progress bar, tables of tasks and results, a plot of the best so far."""
+"""Reports of ``relax-tune``: a progress bar, tables of tasks and results, a plot of the best so far."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from relax_mlir.tuning import Task, TaskOutcome, TaskStep
 
 PLOTS = (".svg", ".png")
 LABEL = 24
-"""Characters of a task's name beside its line and the bar."""
+"""Number of characters of a task's name shown next to the progress bar."""
 
 
 class ProgressBar:
-    """How much of the budget is spent, and the best so far of the task at hand, on terminals.
+    """A bar on terminals with the spent part of the budget and the best result so far of the current task.
 
     `total`: seconds, or candidates.
     """
@@ -56,7 +56,7 @@ class ProgressBar:
         self._bar.stop()
 
     def step(self, step: TaskStep) -> None:
-        """A candidate was measured."""
+        """Record that a candidate was measured."""
         self.measured += 1
         done = monotonic() - self._begun if self.is_time else self.measured
         self._bar.update(
@@ -68,7 +68,7 @@ class ProgressBar:
 
 
 def show_tasks(tasks: Sequence[Task]) -> None:
-    """A table of tasks: what they compute, and what there is to choose."""
+    """Print a table of tasks: their tensors, knobs, and number of configurations."""
     table = terminal.report_table("", ["task", "tensors", "knobs"], ["configurations"])
     for task in tasks:
         space = task.space()
@@ -86,7 +86,7 @@ def _tensors(task: Task) -> str:
 
 
 def show_outcomes(outcomes: Sequence[TaskOutcome]) -> None:
-    """A table of what was found."""
+    """Print a table of results."""
     table = terminal.report_table("", ["task", "best values"], ["times as fast", "tried", "failed"])
     for outcome in outcomes:
         table.add_row(outcome.task.name, *_cells(outcome))
@@ -106,7 +106,7 @@ def _cells(outcome: TaskOutcome) -> tuple[str, str, str, str]:
 
 
 def require_plot(path: Path) -> None:
-    """Raise ArgumentError for another kind of picture, UnsupportedError where matplotlib is not installed."""
+    """Raise ArgumentError for an unknown image format, UnsupportedError if matplotlib is not installed."""
     if path.suffix not in PLOTS:
         raise ArgumentError(f"--plot: {str(path)!r} does not end with {' or '.join(PLOTS)}")
     try:
@@ -116,7 +116,7 @@ def require_plot(path: Path) -> None:
 
 
 def plot(outcomes: Sequence[TaskOutcome], path: Path) -> None:
-    """Draw the best so far of each task over its candidates."""
+    """Plot the best result so far of each task over its candidates."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""``--strategies`` and ``--tuned``: what users register for ops, and the values that ``relax-tune`` has found."""
+"""``--strategies`` and ``--tuned``: users' registrations for ops, and the values found by ``relax-tune``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_strategies(parser: ArgumentParser) -> None:
-    """The option of files that register strategies."""
+    """Add the option for files that register strategies."""
     strategies = parser.add_argument(
         "--strategies",
         action="append",
@@ -28,7 +28,7 @@ def add_strategies(parser: ArgumentParser) -> None:
 
 
 def add_tuned(parser: ArgumentParser) -> None:
-    """Options of tools that compile: files of strategies, and of measurements."""
+    """Add the options of tools that compile: files of strategies, and of measurements."""
     add_strategies(parser)
     tuned = parser.add_argument(
         "--tuned", metavar="FILE", help="take the values of knobs that relax-tune has found (tuned.json)"
@@ -46,13 +46,13 @@ def load_strategies(paths: Sequence[str]) -> None:
 
 
 def tuned_schedules(tool: str, path: str | None, target: Target | None) -> AbstractContextManager[None]:
-    """Let schedules that are made within have what a file knows for a target; without a path, their first values.
+    """Use the measured values of a file for schedules built in the context; without a path, their default values.
 
-    Says so if the file has measurements for other targets. `target` None: that of each pass counts, and it is an error
-    if a schedule was measured for others alone.
+    A note reports that the file has measurements for other targets. `target` None: the target of each pass is used, and
+    it is an error if a schedule was measured for other targets only.
 
     Raises:
-        ParseError: there is no such file, or it is none of measurements.
+        ParseError: the file does not exist, or is not a file of measurements.
     """
     if path is None:
         return nullcontext()
