@@ -96,7 +96,8 @@ def program_bytes(
         op: an op; it may be invalid.
         chosen: the names of the attributes of an op to treat as weights; by default, all weights.
 
-    Returns: MLIR's bytecode of the op without these weights; each weight with the number of its op and the name of the
+    Returns:
+        MLIR's bytecode of the op without these weights; each weight with the number of its op and the name of the
         attribute. The bytes are the same in every context and process.
     """
     copy = op.clone(ip=False)

@@ -1,4 +1,4 @@
-"""The part of a library that is written in assembly: weights and metadata as sections, and what runs at load."""
+"""The assembly part of a library: weights and metadata as sections, and the code that runs at load."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from relax_mlir.lowering.runtime_lib.library import START, WEIGHTS
 
 
 def library_assembly(weights: str, facts: str, architecture: str, more: Mapping[str, str]) -> str:
-    """For GNU's and LLVM's assemblers.
+    """The assembly text, for GNU's and LLVM's assemblers.
 
     Args:
-        architecture: LLVM's name of it.
-        weights: the file of weights: they are mapped when they are read, and shared by processes.
+        architecture: LLVM's name of the architecture.
+        weights: the file of weights: they are mapped on first read, and shared by processes.
         facts: the file of metadata, which is not loaded.
-        more: names of further sections that are not loaded, each with a file.
+        more: further sections that are not loaded: names, each with the file of its contents.
     """
     return f"""{cpu_words_assembly(architecture)}
     .section .init_array, "aw", %init_array

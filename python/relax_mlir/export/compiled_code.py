@@ -1,4 +1,4 @@
-"""Compiled code with its constants, which need not run on this machine."""
+"""Compiled code with its constants, possibly for another machine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from relax_mlir.runtime.profile_sites import Site
 
 @dataclass(frozen=True)
 class CompiledCode:
-    """What a library is made of: object files, the arrays that they read, and what they offer.
+    """The contents of a library: object files, the arrays that they read, and the functions that they define.
 
-    `sites`: what it records, if it is profiled.
+    `sites`: the recorded call sites, if it is profiled.
     """
 
     interface: Interface
@@ -26,7 +26,7 @@ class CompiledCode:
 
     @staticmethod
     def of(executable: Executable) -> CompiledCode:
-        """The code of this process."""
+        """The code of an executable of this process."""
         engine = executable.engine
         return CompiledCode(engine.interface, engine.constants, engine.objects, executable.profile_sites)
 
@@ -37,11 +37,11 @@ class CompiledCode:
 
     @property
     def memory_plans(self) -> Mapping[str, str]:
-        """Texts of the memory plans of functions."""
+        """The memory plans of functions, as text."""
         return self.interface.memory_plans
 
     def export_library(self, path: str | Path, *, weights: str = "embed") -> Path:
         """Write the functions to a file for the target; see `relax_mlir.export.export_library`."""
-        from relax_mlir.export.export_library import export_library  # which takes such code
+        from relax_mlir.export.export_library import export_library  # which imports this module
 
         return export_library(self, path, weights=weights)

@@ -1,5 +1,6 @@
-"""How a library finds out whether the CPU has what its code uses: words of feature bits, as ``cpuid`` gives them, or on
-AArch64 Linux."""
+"""The check that the CPU has the features that a library's code uses.
+
+The features are bits of 32-bit words as ``cpuid`` returns them, or, on AArch64, as Linux does."""
 
 from __future__ import annotations
 
@@ -59,21 +60,21 @@ _ARM_BITS: dict[str, tuple[int, int]] = {
     "sve": (_HWCAP, 22),
     "bf16": (_HWCAP2, 14),
 }
-"""On AArch64: words that Linux gives a process (``getauxval``), by Linux's names of features."""
+"""On AArch64: features by Linux's names, in the words that Linux passes to a process (``getauxval``)."""
 
 _ALSO = {
     "sse4_1": ("ssse3", "cx16", "sse4_2", "popcnt"),
     "avx2": ("bmi1", "bmi2", "abm", "movbe"),
     "avx512bw": ("avx512cd",),
 }
-"""What the levels x86-64-v2, v3 and v4, and all CPUs that have a feature, have besides, and LLVM uses."""
+"""Further features that LLVM uses, which all CPUs with a feature, or of the levels x86-64-v2 to v4, have."""
 
 _SYSTEM = {"avx": 0x6, "avx512f": 0xE6, "amx_tile": 0x60000}
-"""The registers that the system must save for a feature: bits of XCR0."""
+"""The registers that the system must save for a feature, as bits of XCR0."""
 
 
 def needed_words(target: Target, host: Collection[str]) -> list[int]:
-    """The bits that each word must have for code of a target; `host`: all features of the machine that compiles.
+    """The bits that each word must contain for the code of a target; `host`: all features of the compiling machine.
 
     Code for the CPU of the host may use any of them.
     """

@@ -1,4 +1,4 @@
-"""Where the sections of an ELF file of 64 bits lie."""
+"""The positions of the sections of a 64-bit ELF file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.runtime.elf_tables import elf_tables
 
 
 def sections(data: bytes | mmap.mmap, start: int = 0) -> Iterator[tuple[str, int, int]]:
-    """The name, place and size of each section of a file that begins at `start`.
+    """The name, offset and size of each section of a file that begins at `start`.
 
     Raises ElfError, a ValueError, for anything else.
     """
@@ -27,5 +27,5 @@ def sections(data: bytes | mmap.mmap, start: int = 0) -> Iterator[tuple[str, int
 
 
 def section(data: bytes | mmap.mmap, name: str, start: int = 0) -> tuple[int, int] | None:
-    """The place and size of the section of this name; None: there is none."""
+    """The offset and size of the section of this name; None: there is none."""
     return next(((offset, size) for found, offset, size in sections(data, start) if found == name), None)

@@ -27,9 +27,9 @@ WEIGHTS = ("embed", "beside")
 
 @dataclass(frozen=True)
 class Attachment:
-    """What a library has besides code: the contents of `file`, in a section of its own; None: they lie elsewhere.
+    """Data of a library in addition to its code: the contents of `file`, in a separate section.
 
-    `where`: what the metadata says of it: ``"inside"``, or the name of a file.
+    `file` is None if the data is not inside. `where`: the entry in the metadata: ``"inside"``, or the name of a file.
     """
 
     section: str
@@ -38,10 +38,10 @@ class Attachment:
 
 
 _EXPORTS = f"{{ global: {ENTRY_PREFIX}*; local: *; }};\n"
-"""A version script of linkers."""
+"""A version script for linkers."""
 
 _SHARED = ("-shared", "-Wl,-z,nodelete", "-Wl,-z,noexecstack", "-Wl,--version-script=exports.map")
-"""Results outlive the library's last user, and their memory comes back to its pool: it must stay loaded."""
+"""The library must stay loaded: results outlive its last user, and their memory returns to its pool."""
 
 
 def export_library(
@@ -55,28 +55,28 @@ def export_library(
     """Write compiled functions to a file that runs without this project.
 
     The functions are the symbols ``__tvm_ffi_NAME``, with the calling convention of the TVM FFI:
-    ``tvm_ffi.load_module`` loads a shared library in Python, the FFI's C API in C and C++. Nothing else is
-    exported. Code, constants (with those that are packed when a module is compiled), memory pool and threads are
-    inside; what is needed at run time is ``libtvm_ffi`` and the C library. The file runs on CPUs that have the features
-    of the target.
+    ``tvm_ffi.load_module`` loads a shared library in Python, the FFI's C API in C and C++. Nothing else is exported.
+    The file contains code, constants (including those that are packed at compile time), memory pool and threads; at run
+    time it needs ``libtvm_ffi`` and the C library. It runs on CPUs that have the features of the target.
 
     Args:
-        executable: made by `relax_mlir.build`, or, for another architecture, by `cross_build`. Several, of one module
-            for several targets, become one library: at load, it takes the code that has most of what the CPU has.
+        executable: the result of `relax_mlir.build`, or, for another architecture, of `cross_build`. Several, of one
+            module for several targets, become one library: at load, it selects the code that uses the most features of
+            the CPU.
         path: ends with ``.so`` (a shared library), ``.o`` (an object file) or ``.a`` (an archive).
-        linker: the C compiler that links; by default, one for the target's architecture (see `Linker.find`).
-        weights: ``"embed"``: the constants are in the file. ``"beside"``: they are in a file of safetensors of the
-            same name in the same folder (of an object or archive: in the folder of the program that it is linked
-            into). In both cases they are mapped, not read, at load.
+        linker: the C compiler used for linking; by default, one for the target's architecture (see `Linker.find`).
+        weights: ``"embed"``: the constants are in the file. ``"beside"``: they are in a safetensors file of the same
+            name in the same folder (for an object or archive: the folder of the program that it is linked into). In
+            both cases they are mapped, not read, at load.
         attachment: bytecode that calls the functions.
 
     Returns:
-        The path. The file is complete or not there.
+        The path. The file is written completely or not at all.
 
     Raises:
-        ArgumentError: another ending, or executables that do not go together. UnsupportedError: the functions call what
-            only this process has (the message names the op's place), there is no linker, or this system has no ELF
-            objects. CompileError: the linker fails (with what it says).
+        ArgumentError: another ending, or executables that do not match. UnsupportedError: the functions call something
+            that only this process has (the message names the op's location), there is no linker, or this system has no
+            ELF objects. CompileError: the linker fails (with its message).
     """
     levels = _levels(executable)
     expect("export_library: 'path'", path, str | Path, "a path that ends with .so, .o or .a")
@@ -103,7 +103,7 @@ def export_library(
 
 
 def _scratch(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """A temporary folder next to a file that is to be written; raises ArgumentError if there can be none."""
+    """A temporary folder next to the output file; raises ArgumentError if it cannot be created."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
@@ -130,7 +130,7 @@ def _levels(executable: object) -> list[CompiledCode]:
 
 @dataclass(frozen=True)
 class _Job:
-    """What is written for a library: to `folder`; `stem`: of the file of weights, if there is to be one."""
+    """The inputs of a library: written to `folder`; `stem`: of the file of weights, if there is one."""
 
     levels: Sequence[CompiledCode]
     linker: Linker
@@ -151,7 +151,7 @@ class _Job:
         return None if self.stem is None else f"{self.stem}{FILE_ENDING}"
 
     def write_inputs(self) -> list[str]:
-        """Write objects, assembly and weights; gives the names of what is to be linked."""
+        """Write objects, assembly and weights; return the names of the files to link."""
         layout = WeightsLayout.of([level.constants for level in self.levels])
         targets = [Target.parse(level.interface.target) for level in self.levels]
         own = [
@@ -195,7 +195,7 @@ def _shared(job: _Job, inputs: list[str]) -> None:
 
 
 def _object(job: _Job, inputs: list[str]) -> None:
-    """One object, in which only entry points can be seen from outside."""
+    """Link one object in which only entry points are visible from outside."""
     objcopy, keep = binary_tool("objcopy", job.architecture), f"--keep-global-symbol={ENTRY_PREFIX}*"
     job.linker.run(["-r", "-nostdlib", *inputs, "-o", "merged.o"], job.folder)
     run_tool([objcopy, "--wildcard", keep, "merged.o", "result"], job.folder)

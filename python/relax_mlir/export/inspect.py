@@ -1,4 +1,4 @@
-"""Read what a library says of itself, without loading it."""
+"""Read the metadata of a library without loading it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ARCHIVE = b"!<arch>\n"
 
 @dataclass(frozen=True)
 class LibraryInfo:
-    """What a library says of itself; `relax_mlir.export.metadata` describes the keys of `facts`."""
+    """The metadata of a library; `relax_mlir.export.metadata` describes the keys of `facts`."""
 
     path: Path
     facts: Mapping[str, Any]
 
     def as_json(self) -> str:
-        """The facts as JSON."""
+        """The metadata as JSON."""
         return json.dumps(self.facts, indent=2, sort_keys=True)
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ def _file(name: str | None) -> str:
 
 
 def _workspaces(formulas: list[str], targets: list[str]) -> list[str]:
-    """One line if they are equal, none if nothing is needed."""
+    """One line if all are equal, none if no workspace is needed."""
     if len(set(formulas)) == 1:
         return [] if formulas[0] == "0" else [f"    workspace: {formulas[0]} bytes"]
     pairs = zip(formulas, targets, strict=True)
@@ -70,9 +70,9 @@ def _results(values: list[dict[str, Any]]) -> str:
 
 
 def inspect_library(path: str | Path) -> LibraryInfo:
-    """Read the metadata of a library, object file or archive that `export_library` has written.
+    """Read the metadata of a library, object file or archive written by `export_library`.
 
-    Raises ParseError: it cannot be read, is no such file, or a newer version has made it.
+    Raises ParseError: the file cannot be read, is no such file, or was written by a newer version.
     """
     expect("inspect_library: 'path'", path, str | os.PathLike, "a path")
     path = Path(path)
@@ -96,7 +96,7 @@ def inspect_library(path: str | Path) -> LibraryInfo:
 
 
 def _is_metadata(facts: dict[str, Any]) -> bool:
-    """True if the facts have the keys that `metadata` writes, with values of their kinds."""
+    """True if the metadata has the keys that `metadata` writes, with values of the right types."""
     texts = [facts.get(key) for key in ("relax_mlir", "tvm_ffi", "source")]
     weights, packed, functions = (facts.get(key) for key in ("weights", "packed", "functions"))
     return (
@@ -150,7 +150,7 @@ def _is_list(value: Any, is_item: Callable[[Any], bool]) -> TypeGuard[list[Any]]
 
 
 def _member(data: mmap.mmap) -> int:
-    """Where the object begins: an archive has one behind its tables of symbols and names."""
+    """The start of the object: in an archive, it comes after the tables of symbols and names."""
     if data[: len(_ARCHIVE)] != _ARCHIVE:
         return 0
     at = len(_ARCHIVE)

@@ -13,7 +13,7 @@ from relax_mlir.target import Target, host_flags
 
 
 def require_exportable(level: CompiledCode) -> None:
-    """Raise UnsupportedError if code cannot leave this process."""
+    """Raise UnsupportedError if code depends on this process."""
     if not level.objects:
         raise UnsupportedError(
             "export_library: the executable has no object files: this system cannot make them "
@@ -48,9 +48,9 @@ _INSTEAD = {
 
 
 def ordered_levels(levels: Sequence[CompiledCode]) -> list[CompiledCode]:
-    """The same, those first that need most of a CPU.
+    """The levels, sorted so that those with the most CPU features come first.
 
-    Raises ArgumentError: they are not of one module, or two are for one target, or they are for two architectures.
+    Raises ArgumentError if they are of different modules, two are for the same target, or for different architectures.
     """
     if len(levels) > MAX_LEVELS:
         raise ArgumentError(
@@ -79,5 +79,5 @@ def ordered_levels(levels: Sequence[CompiledCode]) -> list[CompiledCode]:
 
 
 def _bits(target: Target) -> int:
-    """How many things a CPU must have."""
+    """The number of features that a CPU must have."""
     return sum((word & 0xFFFFFFFF).bit_count() for word in needed_words(target, host_flags()))

@@ -1,4 +1,4 @@
-"""The tools that make libraries of object files: the C compiler of the system, or Zig's from the package index."""
+"""The tools that link object files to libraries: the C compiler of the system, or Zig's from the package index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir.error import CompileError, UnsupportedError
 from relax_mlir.target import Target
 
 EXTRA = "link"
-"""The extra of the package that brings Zig's C compiler."""
+"""The extra of the package that installs Zig's C compiler."""
 
 VARIABLE = "CC"
 
@@ -30,13 +30,13 @@ class Linker:
 
     @staticmethod
     def find(architecture: str | None = None) -> Linker:
-        """One for an architecture (LLVM's name of it; None: this machine's).
+        """The linker for an architecture (LLVM's name of it; None: this machine's).
 
         ``$CC``; else ``cc``, ``gcc`` or ``clang``, and for another architecture ``ARCHITECTURE-linux-gnu-gcc``; else
         ``python -m ziglang cc``, which links for all. ``$CC`` has to be for the architecture.
 
         Raises:
-            UnsupportedError: ``$CC`` is no program, or there is none of them.
+            UnsupportedError: ``$CC`` is no program, or none of these exists.
         """
         if chosen := os.environ.get(VARIABLE):
             command = tuple(shlex.split(chosen))
@@ -61,17 +61,17 @@ class Linker:
         )
 
     def run(self, arguments: Sequence[str | Path], folder: Path) -> None:
-        """Run it in a folder; raises CompileError with what it says if it fails."""
+        """Run the command in a folder; raises CompileError with its message if it fails."""
         run_tool([*self.command, *map(str, arguments)], folder)
 
 
 def run_tool(command: Sequence[str], folder: Path) -> None:
-    """Run a program in a folder; raises CompileError with what it says if it fails or cannot be started."""
+    """Run a program in a folder; raises CompileError with its message if it fails or cannot be started."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except OSError as error:
         raise CompileError(f"export: {command[0]} cannot be started: {error.strerror}") from None
-    # Ctrl-C on a terminal may reach the program first.
+    # The program may get Ctrl-C from the terminal first.
     if done.returncode in (-signal.SIGINT, 128 + signal.SIGINT):
         raise KeyboardInterrupt
     if done.returncode:
@@ -80,9 +80,9 @@ def run_tool(command: Sequence[str], folder: Path) -> None:
 
 
 def binary_tool(name: str, architecture: str) -> str:
-    """The path of a tool for object files of an architecture (``objcopy``, ``ar``), or of LLVM's, which is for all.
+    """The path of a tool for object files of an architecture (``objcopy``, ``ar``), or of LLVM's, which handles all.
 
-    Raises UnsupportedError if there is neither.
+    Raises UnsupportedError if neither exists.
     """
     is_cross = architecture != Target.host().architecture
     own = f"{architecture}-linux-gnu-{name}" if is_cross else name

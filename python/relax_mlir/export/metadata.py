@@ -1,4 +1,4 @@
-"""What a library says of itself, as JSON in a section of its own that is not loaded."""
+"""The metadata of a library, as JSON in a separate section that is not loaded."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ FORMAT = 1
 def metadata(
     levels: Sequence[CompiledCode], weights: WeightsLayout, file: str | None, bytecode: str | None
 ) -> dict[str, Any]:
-    """Of code, for one target or several, and its constants; `file`: the name of theirs, if they have one; `bytecode`:
-    where that is which calls the functions.
+    """The metadata of code, for one target or several, and of its constants.
+
+    `file`: the name of the file of constants, if there is one; `bytecode`: the location of the bytecode
+    that calls the functions.
 
     Keys: ``format``, ``relax_mlir`` and ``tvm_ffi`` (versions), ``targets``, ``source`` (the SHA-256 of the module),
     ``weights`` (``bytes``, ``sha256``, and ``file``, which may be null), ``packed`` (functions that must be registered,
-    each with the place of a call) and ``functions``: parameters and results, each with ``name``, ``kind`` and ``type``,
-    the numbers of the parameters that are ``written`` (by a prim func, or for results in their memory), the ``bounds``
-    of symbols (lowest and highest value, which may be null), and the ``workspace`` of a call in bytes: for each target,
-    a formula of the symbols.
+    each with the location of a call) and ``functions``: parameters and results, each with ``name``, ``kind`` and
+    ``type``, the indices of the parameters that are ``written`` (by a prim func, or for results in their memory), the
+    ``bounds`` of symbols (lowest and highest value, which may be null), and the ``workspace`` of a call in bytes: for
+    each target, a formula of the symbols.
     """
     interface = levels[0].interface
     functions = {name: function_facts(levels, name) for name in interface.functions}
@@ -53,7 +55,7 @@ def to_bytes(facts: dict[str, Any]) -> bytes:
 
 
 def function_facts(levels: Sequence[CompiledCode], name: str) -> dict[str, Any]:
-    """What the metadata says of one function; see `metadata`."""
+    """The metadata of one function; see `metadata`."""
     interface = levels[0].interface
     facts = interface.signatures.get(name, {})
     return {

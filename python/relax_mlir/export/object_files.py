@@ -19,10 +19,10 @@ from relax_mlir.target import Target
 
 
 def level_objects(level: CompiledCode, number: int, count: int, linker: Linker, folder: Path) -> list[bytes]:
-    """The objects of a level, one of `count`; their entry points are named as `code_name` says.
+    """The objects of a level, one of `count`; `code_name` names their entry points.
 
-    Code of several levels has the same names inside. So each of several levels becomes one object, in which nothing
-    else can be seen.
+    Internal names are the same in all levels. So with several levels, each becomes one object, in which only the entry
+    points are visible.
     """
     own = [with_renamed_symbols(data, ENTRY_PREFIX, code_prefix(number)) for data in level.objects]
     if count == 1:

@@ -1,4 +1,4 @@
-"""The objects that every library has beside its own code: the pool of memory, the team of threads, what starts it."""
+"""The objects that every library has in addition to its own code: memory pool, thread pool, start code."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from relax_mlir.runtime.process_code import object_of, part_of
 from relax_mlir.target import Target, host_flags
 
 PLAIN = {"x86_64": "x86-64", "aarch64": "cortex-a72"}
-"""Per architecture, a CPU that has no more than all of them."""
+"""For each architecture, a baseline CPU: all CPUs of the architecture have its features."""
 
 _LINKED = (CPU_WORDS, pool.STATE, thread_pool.STATE, WEIGHTS, "pthread_atfork", "__register_atfork")
-"""What the code that starts a library finds when it is linked, besides what its levels have."""
+"""The symbols that the start code of a library needs at link time, in addition to those of its levels."""
 
 _TABLES = (CONSTANTS_ADDRESS, MEMORY_ADDRESS, THREADS_ADDRESS)
 
@@ -59,7 +59,7 @@ def start_text(
     weights: WeightsFile | None,
     is_profiled: bool = False,
 ) -> str:
-    """The module that starts a library, as MLIR text; the arguments are those of `start_objects`."""
+    """The start module of a library as MLIR text; the arguments are those of `start_objects`."""
     levels = [
         LibraryLevel(
             tuple(own),
@@ -88,14 +88,14 @@ def start_objects(
     weights: WeightsFile | None,
     is_profiled: bool,
 ) -> list[bytes]:
-    """Object files.
+    """Compile the start code to object files.
 
     Args:
         functions: names of the entry points.
-        targets: the machines that the functions are compiled for, the best first.
-        places: for each of them, where the constants lie in the weights, in bytes.
-        weights: where they have a file of their own; None: they are linked beside this.
-        is_profiled: whether the code writes records.
+        targets: the machines that the functions are compiled for, in order of preference.
+        places: for each of them, the byte offsets of the constants in the weights.
+        weights: their separate file; None: they are linked into the library.
+        is_profiled: true: the code writes profiling records.
     """
     machine = targets[0].architecture
     entries = [*functions, *([PROFILE_FUNCTION] if is_profiled else [])]
@@ -118,7 +118,7 @@ def start_objects(
 
 
 def _object(part: Part, machine: str, opt_level: int = 2) -> bytes:
-    """For any CPU of an architecture: whatever asks the CPU, and says that it lacks something, must run on all."""
+    """An object for any CPU of an architecture: the code that checks for missing CPU features must run on all."""
     plain = Target(f"cpu -mcpu={PLAIN[machine]}")
     if machine == Target.host().architecture:
         return object_of(part, opt_level, FunctionCpu(plain.cpu, feature_text(plain)))

@@ -1,4 +1,4 @@
-"""The weights of a library: the constants as compiled code reads them, one behind the other."""
+"""The weights of a library: the constants in the layout of compiled code, one after the other."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 Array: TypeAlias = np.ndarray[Any, Any]
 
 ALIGNMENT = 64
-"""Bytes of a cache line, on which every constant begins."""
+"""Bytes of a cache line; every constant is aligned to one."""
 
 PAGE_BYTES = {"x86_64": 1 << 12, "aarch64": 1 << 16}
-"""Per architecture, the largest page that Linux uses for files: they begin on one as a whole."""
+"""For each architecture, the largest page size of Linux for files, to which the weights as a whole are aligned."""
 
 FILE_ENDING = ".safetensors"
 
@@ -37,17 +37,17 @@ _DTYPES = {
     "uint8": "U8",
     "bool": "BOOL",
 }
-"""The names of dtypes in safetensors; an array of another one is stored as its bytes."""
+"""The names of dtypes in safetensors; arrays of other dtypes are stored as bytes."""
 
 _LENGTH_BYTES = 8
 
 
 @dataclass(frozen=True)
 class WeightsLayout:
-    """Where the constants of each level of a library begin, in bytes, and how many they take together.
+    """The byte offsets of the constants of each level of a library, and their total size.
 
-    `stored`: the arrays to store, with their places, in order; equal ones are stored once; `digest`: the SHA-256 of
-    their own SHA-256 in that order.
+    `stored`: the arrays to store, with their offsets, in order; equal ones are stored once; `digest`: the SHA-256 of
+    the SHA-256 of each in that order.
     """
 
     places: tuple[tuple[int, ...], ...]
@@ -57,7 +57,7 @@ class WeightsLayout:
 
     @staticmethod
     def of(levels: Sequence[Sequence[Array]]) -> WeightsLayout:
-        """For the constants of each level."""
+        """The layout of the constants of each level."""
         by_memory: dict[tuple[int, int], int] = {}
         by_content: dict[tuple[int, bytes], int] = {}
         stored: list[tuple[int, Array]] = []
@@ -81,7 +81,7 @@ class WeightsLayout:
 
 
 def write_weights(layout: WeightsLayout, stream: IO[bytes]) -> None:
-    """Write the constants behind what a file has; what lies between them is zeros."""
+    """Write the constants at the end of a file; gaps between them are filled with zeros."""
     start = stream.tell()
     for place, array in layout.stored:
         stream.seek(start + place)
@@ -90,9 +90,10 @@ def write_weights(layout: WeightsLayout, stream: IO[bytes]) -> None:
 
 
 def safetensors_header(layout: WeightsLayout) -> bytes:
-    """What stands before the weights in a file of safetensors, a multiple of `ALIGNMENT` long.
+    """The header of a safetensors file, of a length that is a multiple of `ALIGNMENT`.
 
-    The format (https://github.com/huggingface/safetensors) allows no gaps between tensors, so each gap is one.
+    The format (https://github.com/huggingface/safetensors) allows no gaps between tensors, so each gap is stored as
+    one.
     """
     entries: dict[str, Any] = {"__metadata__": {"made_by": "relax-mlir", "sha256": layout.digest}}
     for name, dtype, shape, begin, end in _tensors(layout):

@@ -1,10 +1,10 @@
 """The bindings of upstream MLIR: the only module of the project that imports them.
 
-The default provider is the pinned ``torch-mlir`` wheel, which carries the complete upstream bindings under
-the package name ``torch_mlir``. With ``RELAX_MLIR_BINDINGS=mlir`` it is an installed package ``mlir``: bindings of
-MLIR 23 or newer, since older ones have no ``dialects.ext`` with traits. MLIR 24 is tested.
+The default provider is the pinned ``torch-mlir`` wheel, which contains the complete upstream bindings in the package
+``torch_mlir``. With ``RELAX_MLIR_BINDINGS=mlir`` it is an installed package ``mlir``: bindings of MLIR 23 or newer,
+since older ones have no ``dialects.ext`` with traits. MLIR 24 is tested.
 
-The bindings carry no types: the ``.pyi`` files in this folder do, for the parts that the project uses.
+The bindings have no type annotations: the ``.pyi`` files in this folder declare those that the project uses.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ DIALECTS = {
     "tensor": "dialects.tensor",
     "vector": "dialects.vector",
 }
-"""Modules of the bindings that are imported when they are first used: together they take 0.3 s."""
+"""Modules of the bindings that are imported on first use: together they take 0.3 s."""
 
 MODULES = ("ir", "passmanager", "execution_engine", "_mlir_libs", *DIALECTS.values())
 NAMES = ("DynamicAttr", "DynamicOpTrait", "DynamicType", "IsTerminatorTrait")
-"""What the module ``ir`` must have: the newest of its names that define dialects in Python."""
+"""Names that the module ``ir`` must have: the newest of those that define dialects in Python."""
 
 
 def _load(name: str) -> ModuleType:
@@ -51,7 +51,7 @@ def _load(name: str) -> ModuleType:
 
 
 def _unusable(error: Exception | None = None) -> ImportError:
-    """The error that says what is wrong with the provider, and which one works."""
+    """The error for an unusable provider: the reason, and a provider that works."""
     spec = importlib.util.find_spec(provider)
     if spec is None:
         reason = f"no package {provider!r} is installed"
@@ -70,13 +70,13 @@ def _unusable(error: Exception | None = None) -> ImportError:
 
 
 def _lacking() -> list[str]:
-    """The modules and names in use that the provider does not have."""
-    with contextlib.suppress(ImportError):  # absent, or it says why it fails when it is used
+    """The modules and names in use that the provider lacks."""
+    with contextlib.suppress(ImportError):  # absent, or it reports the reason when it is used
         importlib.import_module(provider)
     modules = [name for name in MODULES if not _has(name)]
     try:
         bindings = importlib.import_module(f"{provider}.ir")
-    except ImportError:  # it is among the modules, or the reason is another one
+    except ImportError:  # it is one of the lacking modules, or there is another reason
         return modules
     return modules + [f"ir.{name}" for name in NAMES if not hasattr(bindings, name)]
 
@@ -94,11 +94,11 @@ if provider != _version.DEFAULT and _lacking():  # before half of the project is
 
 
 def extension(name: str) -> ModuleType:
-    """A module that the provider has in addition to MLIR's own bindings, ``dialects.torch``. Raises ImportError."""
+    """A module of the provider in addition to MLIR's own bindings: ``dialects.torch``. Raises ImportError."""
     return _load(name)
 
 
-if TYPE_CHECKING:  # the stubs beside this file
+if TYPE_CHECKING:  # the stubs in this folder
     from relax_mlir.mlir import arith as arith
     from relax_mlir.mlir import bufferization as bufferization
     from relax_mlir.mlir import cf as cf
@@ -131,7 +131,7 @@ else:
 
 
 libraries: ModuleType = _load("_mlir_libs")
-"""Where the shared libraries are."""
+"""The package of the shared libraries."""
 
 
 version = _version.bindings_version

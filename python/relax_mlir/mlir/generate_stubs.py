@@ -1,7 +1,7 @@
 """Write the type stubs of the upstream dialects in use: ``python -m relax_mlir.mlir.generate_stubs``.
 
-Each dialect's stub holds the classes, functions and enumerations that the project names, with the signatures of
-the installed bindings. ``ir.pyi``, ``ext.pyi`` and ``passmanager.pyi`` are kept by hand.
+Each dialect's stub declares the classes, functions and enumerations that the project uses, with the signatures of the
+installed bindings. ``ir.pyi``, ``ext.pyi`` and ``passmanager.pyi`` are maintained by hand.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from relax_mlir.mlir import DIALECTS, ir, provider
 HERE = Path(__file__).resolve().parent
 BY_HAND = frozenset({"ext", "ir", "passmanager", "execution_engine"})
 SOURCES = ("dialects", "lowering", "passes", "python")
-"""Folders of a checkout whose modules are read for the names in use."""
+"""Folders of a checkout whose modules are searched for names in use."""
 BINDINGS = "relax_mlir.mlir"
-"""Where these come from."""
+"""The package of the dialects."""
 
 
 def stub_text(dialect: str, names: set[str]) -> str:
-    """The stub of `dialect` with `names`; names that the bindings do not have are left out, for mypy to report."""
+    """The stub of `dialect` with `names`; names that the bindings lack are omitted, so that mypy reports them."""
     module = importlib.import_module(f"{provider}.{DIALECTS[dialect]}")
     found = {name: getattr(module, name) for name in sorted(names) if hasattr(module, name)}
     body = "".join(_definition(name, value) for name, value in found.items())
@@ -42,7 +42,7 @@ def stub_text(dialect: str, names: set[str]) -> str:
 
 
 def _imports(body: str, module: str, *names: str) -> str:
-    """The line that imports those of `names` from `module` that `body` has."""
+    """The line that imports those of `names` from `module` that occur in `body`."""
     used = [name for name in names if re.search(rf"\b{name}\b", body)]
     return f"from {module} import {', '.join(used)}\n" if used else ""
 
@@ -93,7 +93,7 @@ def _members(value: enum.EnumMeta) -> list[tuple[str, enum.Enum]]:
 
 
 def _class(name: str, value: type) -> str:
-    """The class with all that Python code of the bindings defines on it and on its bases below ``OpView``."""
+    """The class, with the members that Python code of the bindings defines in it and in its bases below ``OpView``."""
     members: dict[str, object] = {}
     for base in reversed(value.__mro__):
         if ".dialects." in base.__module__:
@@ -156,14 +156,14 @@ UNTYPED = {
     "IfOp.then_block": "ir.Block",
     "IfOp.else_block": "ir.Block",
 }
-"""Types of properties that the bindings leave without one."""
+"""Types of properties that the bindings do not annotate."""
 
 _PLACES = {"loc": "ir.Location | None", "ip": "ir.InsertionPoint | Literal[False] | None"}
-"""Parameters of all builders, which some of the bindings leave without a type."""
+"""Parameters of all builders, which some of the bindings do not annotate."""
 
 
 def _returned(function: Callable[..., object]) -> str:
-    """`Any` where the number of results decides between one, a list, and the op."""
+    """The return type; `Any` if the number of results decides between one value, a list, and the op."""
     text = _hints(function).get("return", "Any")
     return "Any" if "ir.OpResultList |" in text or "| ir.OpResultList" in text else text
 
@@ -178,12 +178,12 @@ def _evaluated(hint: object, scope: dict[str, object]) -> str:
         return _text(hint)
     try:
         return _text(eval(hint, scope))
-    except (NameError, TypeError, AttributeError):  # written for type checkers alone
+    except (NameError, TypeError, AttributeError):  # annotations for type checkers only
         return "Any"
 
 
 def _text(hint: object) -> str:
-    """`hint` as it stands in a stub. The types of values are left out: operands are `ir.Value`, whatever they hold."""
+    """`hint` in the form of a stub. Types of values are omitted: operands are `ir.Value`."""
     if hint is None or hint is type(None):
         return "None"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)

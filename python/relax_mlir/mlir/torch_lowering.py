@@ -1,8 +1,8 @@
-"""torch-mlir's own lowering of PyTorch's ops, which the provider ``torch_mlir`` of the bindings brings.
+"""torch-mlir's own lowering of PyTorch's ops, which the bindings of the provider ``torch_mlir`` include.
 
-`torch_text` writes a graph of PyTorch in MLIR's dialect of it. ``python -m relax_mlir.mlir.torch_lowering`` is a child
-process that reads such a text and prints it as loops and linalg on buffers: passes of torch-mlir may end their process,
-or run for ever, with ops that they do not expect.
+`torch_text` writes a PyTorch graph in MLIR's dialect ``torch``. ``python -m relax_mlir.mlir.torch_lowering`` is a child
+process that reads such a text and prints it lowered to loops and linalg on buffers: for unexpected ops, passes of
+torch-mlir may crash their process, or not terminate.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _TO_BUFFERS = (
     "bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map copy-before-write=true},"
     "buffer-results-to-out-params{modify-public-functions=true},func.func(tm-tensor-to-loops),canonicalize,cse)"
 )
-"""Results are last parameters; no parameter before them is written."""
+"""Results become trailing parameters; no other parameter is written."""
 
 
 def torch_text(graph: Any) -> str:  # noqa: ANN401 - a torch.fx.Graph
     """A graph of ``torch.fx``, of functional ATen ops, as the function ``main`` in MLIR's dialect ``torch``.
 
     Raises:
-        ImportError: the bindings are others than those of torch-mlir.
-        Exception: of all kinds, by torch-mlir's importer, for what it does not know.
+        ImportError: the bindings are not those of torch-mlir.
+        Exception: of any kind, from torch-mlir's importer, for unsupported constructs.
     """
     importer_class = extension("extras.fx_importer").FxImporter
     with _context():
@@ -40,7 +40,7 @@ def torch_text(graph: Any) -> str:  # noqa: ANN401 - a torch.fx.Graph
 
 
 def lowered(text: str) -> str:
-    """What `torch_text` gave, on buffers, in generic form. Raises MLIRError."""
+    """The result of `torch_text` lowered to buffers, in generic form. Raises MLIRError."""
     with _context():
         module = ir.Module.parse(text)
         for pipeline in (_TO_LINALG, _TO_BUFFERS):
@@ -58,7 +58,7 @@ def _context() -> Any:  # noqa: ANN401 - an iterator
 
 
 def main() -> int:
-    """The child process: the text comes in, what it is lowered to goes out, errors go to stderr."""
+    """The child process: reads the text from stdin, prints the lowered text to stdout, and errors to stderr."""
     try:
         found = lowered(sys.stdin.read())
     except ir.MLIRError as error:

@@ -1,4 +1,4 @@
-"""Ops of TVM's Relax that are no ops here, and what does what they do."""
+"""Ops of TVM's Relax that do not exist here, and their replacements."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ ELSEWHERE = {
     "null_value": "an argument that is not given is None",
     "wrap_param": "constants and parameters are values as any other, so programs leave it out",
 }
-"""By the name in TVM, without ``relax.``, a sentence."""
+"""The advice for an op, by its name in TVM without ``relax.``."""

@@ -1,4 +1,4 @@
-"""Ops by name: their shape rules, and attributes that users give ops of their own.
+"""Ops by name: their shape rules, and users' ops with their attributes.
 
 >>> from relax_mlir import op as R
 >>> R.infer_rule("relax.add")(Tensor(("n", 4)), Tensor((4,)))
@@ -36,17 +36,17 @@ FAMILIES = ("grad", "image", "memory", "nn", "random", "vision", "vm")
 """Families whose ops are written with a dot."""
 
 RULES = ("FInferShape", "FInferType", "FInferStructInfo")
-"""Keys of shape rules: what gives the shape, the dtype, or both."""
+"""Keys of shape rules, which return the shape, the dtype, or both."""
 PURITY = "FPurity"
 PATTERN = "TOpPattern"
 STRATEGY = "FTVMStrategy"
 KEYS = (*RULES, PURITY, PATTERN, STRATEGY)
 
 DEVICE_OPS = frozenset({"device_copy", "hint_on_device", "on_device", "to_vdevice"})
-"""TVM's ops on devices."""
+"""TVM's ops for devices."""
 
 LATE = {STRATEGY: "relax_mlir.strategy.op_attribute"}
-"""Attributes that parts above this one know of, and the modules that have them."""
+"""Attributes that higher layers define, and the modules that hold them."""
 
 _given: dict[str, dict[str, tuple[int, Any]]] = {}
 """The attributes that users have registered, each with its level, by op and key."""
@@ -54,22 +54,22 @@ _given: dict[str, dict[str, tuple[int, Any]]] = {}
 
 @dataclass(frozen=True)
 class Op:
-    """An op by its name, as `Call` has it: one of Relax (``Op.get("relax.add")``), or a user's.
+    """An op by name, as in a `Call`: one of Relax (``Op.get("relax.add")``), or a user's.
 
-    A user's op is a packed function that has a shape rule: `register_op_attr` or `register_infer` gives it one. A call
-    of it is a `call_pure_packed` if its attribute ``FPurity`` is True, else a `call_packed`.
+    A user's op is a packed function with a shape rule, registered by `register_op_attr` or `register_infer`. A call of
+    it is a `call_pure_packed` if its attribute ``FPurity`` is True, else a `call_packed`.
     """
 
     name: str
-    """As it is written: ``relax.nn.relu``."""
+    """The full name: ``relax.nn.relu``."""
 
     @staticmethod
     def get(name: str) -> Op:
         """The op called `name`, with or without ``relax.``.
 
         Raises:
-            UnknownNameError: there is no such op. UnsupportedError: it is one of TVM's that is none here, such as those
-                about devices; the message says what to do instead.
+            UnknownNameError: there is no such op. UnsupportedError: an op of TVM that does not exist here, such as
+                those for devices; the message says what to do instead.
         """
         expect("Op.get: 'name'", name, str, "the name of an op")
         if written_name(name) in DEVICE_OPS:
@@ -85,14 +85,14 @@ class Op:
 
     @property
     def is_builtin(self) -> bool:
-        """Whether it is an op of Relax, rather than a user's."""
+        """True if it is an op of Relax, false for a user's op."""
         return op_class_of(self.name) is not None
 
     def get_attr(self, key: str) -> Any:  # noqa: ANN401 - a rule, or a bool
         """The attribute `key`; None if unset.
 
-        Keys are ``FInferShape`` (also ``FInferType``, ``FInferStructInfo``), ``FPurity``, and of ops of Relax
-        ``TOpPattern``, an `OpPatternKind`, and ``FTVMStrategy``, a function that gives the `OpStrategy` of a call.
+        Keys are ``FInferShape`` (also ``FInferType``, ``FInferStructInfo``), ``FPurity``, and for ops of Relax
+        ``TOpPattern``, an `OpPatternKind`, and ``FTVMStrategy``, a function that returns the `OpStrategy` of a call.
 
         Raises:
             UnknownNameError: there is no attribute of this name.
@@ -110,7 +110,7 @@ class Op:
         return f"{PREFIX}{_ir_name(self.name)}" not in ops_with(HasEffect)
 
     def has_attr(self, key: str) -> bool:
-        """Whether the op has the attribute `key`."""
+        """True if the op has the attribute `key`."""
         return self.get_attr(key) is not None
 
     def __str__(self) -> str:
@@ -123,20 +123,19 @@ def register_op_attr(
     value: Any = None,  # noqa: ANN401 - a rule, or a bool
     level: int = 10,
 ) -> Any:  # noqa: ANN401 - the value, or a decorator
-    """Give an op of the user's, which is the packed function `op_name`, an attribute; also a decorator.
+    """Set an attribute of a user's op, which is the packed function `op_name`; also a decorator.
 
     Args:
-        op_name: the name under which the function is registered.
-        attr_key: ``FInferShape``: the shape rule, as for `register_infer`; besides a `StructInfo` it may give a shape,
-            whose dtype ``FInferType`` says then. ``FInferType``: gives the name of a dtype, or a `StructInfo`.
-            ``FInferStructInfo``: both in one. ``FPurity``: whether the function has no effects.
-            ``FTVMStrategy``, of ops of Relax: a strategy beside those that the op has
-            (`relax_mlir.strategy.register_strategy`).
-        value: the rule or the bool; None gives a decorator.
-        level: of two values the one of the higher level counts; two of one level are an error.
+        op_name: the registered name of the function.
+        attr_key: ``FInferShape``: the shape rule, as for `register_infer`; it returns a `StructInfo`, or a shape, in
+            which case ``FInferType`` returns the dtype. ``FInferType``: returns the name of a dtype, or a `StructInfo`.
+            ``FInferStructInfo``: both in one. ``FPurity``: true if the function has no side effects. ``FTVMStrategy``,
+            for ops of Relax: an additional strategy (`relax_mlir.strategy.register_strategy`).
+        value: the rule or the bool; None returns a decorator.
+        level: the value of the highest level is used; two values of one level are an error.
 
     Raises:
-        ArgumentError: the op is one of Relax, whose rules are what it means; or it has the attribute already.
+        ArgumentError: the op is one of Relax, whose rules are fixed; or it has the attribute already.
         UnknownNameError: there is no attribute `attr_key`.
     """
     expect("register_op_attr: 'op_name'", op_name, str, "the name of a packed function")
@@ -173,13 +172,13 @@ def register_op_attr(
 
 
 def unregister_op(op_name: str) -> None:
-    """Forget the attributes of a user's op."""
+    """Remove the attributes of a user's op."""
     _given.pop(op_name, None)
     unregister_infer(op_name)
 
 
 def _combined(name: str, *args: Any) -> StructInfo:  # noqa: ANN401 - infos and literals
-    """What the rules of a user's op say together."""
+    """The combined result of the rules of a user's op."""
     rules = {key: rule for key, (_, rule) in _given[name].items()}
     if "FInferStructInfo" in rules:
         found: StructInfo = rules["FInferStructInfo"](*args)
@@ -201,10 +200,10 @@ def _combined(name: str, *args: Any) -> StructInfo:  # noqa: ANN401 - infos and 
 
 
 def infer_rule(name: str) -> Callable[..., StructInfo]:
-    """The shape rule of the op `name`, of Relax or a user's: ``rule(*infos, **attributes)`` gives the result's info.
+    """The shape rule of the op `name`, of Relax or a user's: ``rule(*infos, **attributes)`` returns the result's info.
 
-    A rule of Relax takes a `StructInfo` per operand, other arguments as the op's builder has them, and raises what the
-    builder raises; several results are a `Tuple`.
+    A rule of Relax takes a `StructInfo` per operand, the builder's other arguments, and raises the builder's errors;
+    several results are a `Tuple`.
 
     Raises:
         UnknownNameError: there is no such op.
@@ -226,7 +225,7 @@ def infer_rule(name: str) -> Callable[..., StructInfo]:
 
 
 def _asked(name: str, builder: Callable[..., Any], *operands: Any, **attributes: Any) -> StructInfo:  # noqa: ANN401
-    """What the builder's op gives: it is built in a function of its own, which nobody keeps."""
+    """The result info of the builder's op, which is built in a temporary function."""
     infos = [item for item in _nested(operands) if isinstance(item, StructInfo)]
     with _context(), ir.Location.unknown(), located_at(f"infer_rule({name!r})", 0, 0):
         holder = func.FuncOp("rule", ir.FunctionType.get([i.to_type() for i in infos], []), ip=False)
@@ -254,7 +253,7 @@ def _values(item: Any, arguments: Iterator[Value]) -> Any:  # noqa: ANN401 - an 
 
 
 def _context() -> contextlib.AbstractContextManager[object]:
-    """Enters a context of this module where there is none."""
+    """Enter a context of this module if there is none."""
     return _own_context() if ir.Context.current is None else contextlib.nullcontext()
 
 
@@ -271,7 +270,7 @@ def _ir_name(name: str) -> str:
 
 
 def op_class_of(name: str) -> type[RelaxOp] | None:
-    """The class of an op of Relax, called with or without ``relax.``, ``nn.relu`` or ``nn_relu``; else None."""
+    """The class of an op of Relax, by name with or without ``relax.``, ``nn.relu`` or ``nn_relu``; else None."""
     dialect.import_families()
     return op_classes().get(PREFIX + _ir_name(name))
 
@@ -299,7 +298,7 @@ def _all_names() -> list[str]:
 
 
 def pattern_of(name: str) -> OpPatternKind:
-    """How an op of Relax may be fused; of views, the elements stay in order."""
+    """The fusion pattern of an op of Relax; for views, the order of elements does not change."""
     found = op_class_of(name)
     assert found is not None
     return OpPatternKind.INJECTIVE if found.OPERATION_NAME in ops_with(IsView) else found.op_pattern

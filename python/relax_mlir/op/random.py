@@ -1,4 +1,4 @@
-"""Builders of random numbers: ``R.random.uniform(state, (n, 4))`` gives numbers and the next state."""
+"""Builders of random numbers: ``R.random.uniform(state, (n, 4))`` returns numbers and the next state."""
 
 from relax_mlir.dialects.random import bernoulli, bits, normal, randint, uniform, words
 

@@ -1,7 +1,7 @@
 """Reading and rewriting programs: visitors, mutators and rules, for authors of passes.
 
-A visitor looks at every binding, a mutator may replace it: by nothing, one value or many ops, which the builders of
-`relax_mlir.op` emit with their shapes deduced. ``docs/writing-passes.md`` is the introduction.
+A visitor is called for every binding. A mutator may also replace it by nothing, by a value, or by several ops, which
+the builders of `relax_mlir.op` emit with deduced shapes. ``docs/writing-passes.md`` is the introduction.
 """
 
 from relax_mlir.expr.bindings import Binding

@@ -1,4 +1,4 @@
-"""The order of the ops of a block: what must come before what, and an order that keeps to it."""
+"""Dependencies between the ops of a block, and their topological order."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from relax_mlir.mlir import ir
 from relax_mlir.symbolic import symbols
 
 Graph = Sequence[Sequence[int]]
-"""Per op of a block, by its number, the numbers of others in ascending order."""
+"""For each op of a block, by index: the indices of other ops in ascending order."""
 
 
 def needs_of(ops: Sequence[ir.Operation]) -> Graph:
-    """What each op needs to come first: the makers of its operands, and of the symbols that it uses."""
+    """The ops that must precede each op: those that define its operands, or symbols that it uses."""
     positions: dict[ir.Value, int] = {
         result: number for number, op in enumerate(ops) for result in op.results
     }
@@ -37,7 +37,7 @@ def needs_of(ops: Sequence[ir.Operation]) -> Graph:
 
 
 def numbers_of(positions: Mapping[ir.Value, int], values: Sequence[ir.Value]) -> list[int]:
-    """The positions of those of `values` that have one, in ascending order."""
+    """The indices of those of `values` that have one, in ascending order."""
     return sorted({positions[value] for value in values if value in positions})
 
 
@@ -50,12 +50,15 @@ def _symbols(op: ir.Operation) -> set[str]:
             try:
                 found.update(struct_info(result.type).symbols())
             except RelaxError:
-                continue  # a value of another dialect, which has no symbols
+                continue  # a value of another dialect, without symbols
     return found
 
 
 def needs_with_effects(ops: Sequence[ir.Operation], impure: Collection[str] = ()) -> Graph:
-    """The same, and of each op with effects, or with regions, the one before it; `impure`: functions with effects."""
+    """`needs_of`, plus the order of ops with side effects or regions: each needs the one before it.
+
+    `impure`: the functions with side effects.
+    """
     needs = [list(row) for row in needs_of(ops)]
     before: int | None = None
     for number, op in enumerate(ops):
@@ -68,12 +71,12 @@ def needs_with_effects(ops: Sequence[ir.Operation], impure: Collection[str] = ()
 
 
 def sort_block(block: ir.Block, impure: Collection[str] = ()) -> None:
-    """Order the ops of a block so that each stands behind what it uses; the order stays where it can, that of effects.
+    """Sort the ops of a block topologically; the order of side effects, and otherwise where possible, is kept.
 
-    `impure`: the functions with effects.
+    `impure`: the functions with side effects.
 
     Raises:
-        ArgumentError: two ops need each other.
+        ArgumentError: the ops depend on each other in a cycle.
     """
     *ops, end = [view.operation for view in block.operations]
     needs = needs_with_effects(ops, impure)

@@ -1,4 +1,4 @@
-"""`PyExprMutator`: a method per construct, which says what an expression becomes."""
+"""`PyExprMutator`: a method per construct, which returns the replacement of an expression."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ from relax_mlir.rewrite.replace import Replacer
 
 
 class PyExprMutator(Constructs):
-    """Visits a function as a `PyExprVisitor` does, and makes a new one of what the methods return.
+    """Visits a function like a `PyExprVisitor`, and builds a new function from the results of the methods.
 
-    A method of an expression returns what takes its place: the expression itself, where it stays; another one, new
-    (``Call("relax.multiply", call.args)``) or made by builders (``R.multiply(x, y)``, ``self.builder_.emit_te(…)``); a
-    number or an array. None leaves it, too. ``super().visit_call_(call)`` gives the call with what became of its
-    arguments, and so does `visit_expr_post_order`. A method of a binding that returns a value lets it take the place of
-    what is bound.
+    The method of an expression returns its replacement: the expression itself or None to keep it, a new expression
+    (``Call("relax.multiply", call.args)``), the result of a builder (``R.multiply(x, y)``,
+    ``self.builder_.emit_te(…)``), a number or an array. ``super().visit_call_(call)`` and `visit_expr_post_order`
+    return the call with its arguments rewritten. If the method of a binding returns a value, this replaces the bound
+    value.
 
-    New expressions are emitted by the builders, with shapes and dtypes deduced, in front of the binding, whose name and
-    location they get; they are not visited. What is left without use is removed; the types of what uses a new value are
-    deduced again. The function that is given stays as it is. Functions with `call_packed` have their effects made
-    explicit in the new one, if anything changes there.
+    New expressions are emitted by the builders, with deduced shapes and dtypes, before the binding, and get its name
+    and location; they are not visited. Unused values are removed, and the types of the users of a new value are deduced
+    again. The original function does not change. If a function with `call_packed` changes, its effects are explicit in
+    the new function.
 
     >>> class Double(PyExprMutator):
     ...     def visit_call_(self, call):
@@ -69,9 +69,9 @@ class PyExprMutator(Constructs):
 
     @property
     def builder_(self) -> BlockBuilder:
-        """Builds into a copy of the module: prim funcs that methods make, and functions that are put into it.
+        """The builder of a copy of the module, for the prim funcs that methods create and the functions that they add.
 
-        ``self.builder_.update_func(name, function)`` and ``self.builder_.get()`` give the new module.
+        ``self.builder_.update_func(name, function)`` and ``self.builder_.get()`` return the new module.
         """
         if self._builder is None:
             if self._given is None:
@@ -82,7 +82,7 @@ class PyExprMutator(Constructs):
         return self._builder
 
     def visit_module(self, mod: IRModule) -> IRModule:
-        """A new module, in which all Relax functions have been visited; verified."""
+        """Visit all Relax functions; return a new, verified module."""
         expect(f"{type(self).__name__}.visit_module: 'mod'", mod, IRModule, "an IRModule")
         self._given, self._builder = mod, None
         for name, function in list(mod.functions.items()):
@@ -93,11 +93,11 @@ class PyExprMutator(Constructs):
         return self.builder_.get()
 
     def visit_expr(self, expr: Any) -> Any:  # noqa: ANN401 - any expression; what takes its place
-        """What takes the place of an expression; of a function of a module a new one, or itself if nothing changes.
+        """The replacement of an expression. For a function of a module: a new one, or the same if nothing changes.
 
         Raises:
-            ArgumentError: it is no expression, or its own method visits it again; a method returned what is none.
-            ShapeError, DTypeError: what uses a new value does not accept it.
+            ArgumentError: `expr` is no expression, or its own method visits it again; a method returned no expression.
+            ShapeError, DTypeError: a user of a new value does not accept it.
         """
         if isinstance(expr, Function) and self._walk is None:
             return self._new_function(expr)
@@ -117,7 +117,7 @@ class PyExprMutator(Constructs):
         return expr if found is None else found
 
     def visit_expr_post_order(self, expr: Any) -> Any:  # noqa: ANN401 - any expression
-        """The expression with what became of the expressions in it, without its own method."""
+        """The expression with the expressions in it rewritten, without calling its method."""
         if isinstance(expr, Call):
             return PyExprMutator.visit_call_(self, expr)
         if isinstance(expr, Tuple):
@@ -127,7 +127,7 @@ class PyExprMutator(Constructs):
         return PyExprMutator.visit_if_(self, expr) if isinstance(expr, If) else expr
 
     def lookup_binding(self, var: Any) -> Value | None:  # noqa: ANN401 - any expression
-        """The expression to which a variable is bound; None of a parameter, and of what is no variable."""
+        """The expression to which a variable is bound; None for a parameter, and for anything but a variable."""
         identity = var._identity if isinstance(var, Var) else None
         op = None if identity is None else defining_op(identity)
         return None if op is None or self._walk is None else self._walk.program.node(op)
@@ -189,7 +189,7 @@ class PyExprMutator(Constructs):
         return Call(made_op, args if made is None else made, call.attrs, call.sinfo_args)
 
     def _all(self, given: Sequence[Any]) -> list[Any] | None:
-        """What became of some expressions; None if all stay."""
+        """The replacements of some expressions; None if all are kept."""
         made = [
             item if isinstance(item, LITERALS) and not hasattr(item, "name_hint") else self.visit_expr(item)
             for item in given
@@ -229,7 +229,7 @@ class PyExprMutator(Constructs):
         return seq
 
     def _visit_end(self, walk: _Walk, end: ir.Operation) -> None:
-        """The value of a sequence, which the last op of its block hands on."""
+        """Visit the value of a sequence, the operand of the last op of its block."""
         if end.name == "scf.condition":
             given = walk.program.expression(end.operands[0])
             made = self.visit_expr(given)
@@ -304,18 +304,18 @@ class _Walk:
         self._changed = False
 
     def close(self) -> None:
-        """End the walk; what has been emitted and not placed is lost."""
+        """End the walk; emitted ops that have not been placed are discarded."""
         self._editing.__exit__(None, None, None)
         self.program.retire()
         self.replacer.scratch.erase()
 
     def is_new(self, op: ir.Operation) -> bool:
-        """Whether the walk has made the op."""
+        """True if this walk has created the op."""
         return len(op.results) > 0 and op.results[0] in self._new
 
     @contextmanager
     def emitting(self, binding: Binding) -> Iterator[None]:
-        """Inside, builders emit for a binding; ops that no settled value needs go in front of it at the end."""
+        """In the context, builders emit ops for a binding; at its end, ops not yet placed are inserted before it."""
         self._marks.append(len(self.replacer.emitted()))
         try:
             with ir.InsertionPoint(self.replacer.scratch_block):
@@ -329,7 +329,7 @@ class _Walk:
             self._marks.pop()
 
     def settle(self, who: str, binding: Binding, given: Any) -> None:  # noqa: ANN401 - what a method returned
-        """Let what a method returned take the place of what the binding binds."""
+        """Replace the bound value of the binding by the result of a method."""
         if isinstance(given, Node) and given.is_view and given.operation == binding.operation:
             return
         has_result = len(binding.operation.results) > 0
@@ -339,7 +339,7 @@ class _Walk:
         else:
             value = replacement(given, binding, who)
         if value is not None:
-            _ = value.ssa  # a new expression is emitted here
+            _ = value.ssa  # emits a new expression
         self._place(binding.operation, value)
         if not has_result:
             self.replacer.remove(binding.operation)
@@ -361,7 +361,7 @@ class _Walk:
 
     @contextmanager
     def sequence(self) -> Iterator[None]:
-        """Inside, what is emitted belongs into the blocks of a sequence."""
+        """In the context, emitted ops belong in the blocks of a sequence."""
         self._marks.append(len(self.replacer.emitted()))
         try:
             with ir.InsertionPoint(self.replacer.scratch_block):
@@ -370,7 +370,7 @@ class _Walk:
             self._marks.pop()
 
     def operand(self, op: ir.Operation, index: int, given: Any) -> None:  # noqa: ANN401 - an expression or a number
-        """Let `given` be an operand of an op; the type that it had is kept by a `match_shape` where one is needed."""
+        """Replace an operand of an op by `given`; a `match_shape` restores the operand's type if needed."""
         old = self.program.expression(op.operands[index])
         value = replacement(given, binding_of(op), "visit_expr", old)
         assert value is not None, "an operand has a value"
@@ -380,7 +380,7 @@ class _Walk:
         self._changed = True
 
     def condition(self, op: ir.Operation, given: Any) -> None:  # noqa: ANN401 - an expression
-        """Let `given`, a bool tensor of rank 0, be the condition of an op."""
+        """Replace the condition of an op by `given`, a bool tensor of rank 0."""
         if not isinstance(given, Value):
             raise ArgumentError(f"a condition is replaced by {given!r}, expected a bool tensor of rank 0")
         flag = given.ssa
@@ -395,14 +395,14 @@ class _Walk:
         self.replacer.refresh_results(op)
 
     def finish(self) -> bool:
-        """Deduce types down to the function's, and remove what is not used; whether anything has changed."""
+        """Deduce types up to the function's type, and remove unused values; true if anything has changed."""
         if self._changed:
             self._refresh(entry_block(self._function))
             self.replacer.sweep()
         return self._changed
 
     def _refresh(self, block: ir.Block) -> None:
-        """In case a method did not go into everything: all ops, in order, once more."""
+        """Refresh all ops again, in order, since a method may not have visited every part."""
         for view in list(block.operations):
             op = view.operation
             self.replacer.refresh(op)
@@ -418,7 +418,7 @@ def _functions(module: ir.Operation) -> list[func.FuncOp]:
 
 
 def _is_same(made: Any, given: Any) -> bool:  # noqa: ANN401 - expressions
-    """Whether an expression has stayed."""
+    """True if an expression is unchanged."""
     if made is given:
         return True
     if isinstance(made, Value) and isinstance(given, Value):

@@ -1,4 +1,4 @@
-"""`PyExprVisitor`: a method per construct, called on a whole program in its order."""
+"""`PyExprVisitor`: a method per construct, called on a whole program in program order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ LITERALS = (str, bool, int, float)
 
 
 class PyExprVisitor(Constructs):
-    """Looks at every construct of a program, in its order: functions, blocks, bindings, variables, expressions.
+    """Visits every construct of a program in program order: functions, blocks, bindings, variables, expressions.
 
-    Subclasses define the methods that matter to them, under the names of the first design (``visit_call``) or of TVM
-    (``visit_call_``); ``super().visit_call_(call)`` visits what is inside. A method of no construct is an error when
-    the class is made.
+    Subclasses define the methods that they need, under the older names (``visit_call``) or those of TVM
+    (``visit_call_``); ``super().visit_call_(call)`` visits the nested constructs. A method for an unknown construct is
+    an error when the class is defined.
 
     >>> class CountCalls(PyExprVisitor):
     ...     count = 0
@@ -37,10 +37,10 @@ class PyExprVisitor(Constructs):
                 self.visit_expr(function)
 
     def visit_expr(self, expr: Any) -> Any:  # noqa: ANN401 - any expression; what its method returns
-        """Visit an expression: calls its method.
+        """Visit an expression: call its method.
 
         Raises:
-            ArgumentError: it is no expression, or its own method visits it again.
+            ArgumentError: `expr` is no expression, or its own method visits it again.
         """
         return self._dispatch(expr)
 

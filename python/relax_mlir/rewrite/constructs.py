@@ -1,4 +1,4 @@
-"""What visitors and mutators by construct share: which method an expression, a binding or a block has."""
+"""The common base of visitors and mutators by construct: dispatch to the method of an expression, binding or block."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ KINDS: tuple[tuple[type, str], ...] = (
     (GlobalVar, "global_var"),
     (Op, "op"),
 )
-"""The name of the method of each class of expressions."""
+"""The name of the method for each class of expressions."""
 
 
 class Constructs:
     """Base of visitors and mutators with a method per construct.
 
-    A method is called ``visit_call``, as in the first design, or ``visit_call_``, as in TVM. The first, where it is not
-    overridden, calls the second, which by default visits what is inside; with `super` either goes on.
+    A method is called ``visit_call`` (the older name) or ``visit_call_`` (as in TVM). Unless it is overridden, the
+    former calls the latter, which by default visits the nested constructs; `super` calls the default of either.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - passed on
@@ -85,7 +85,7 @@ class Constructs:
 
     @contextlib.contextmanager
     def _entered(self, given: object, kind: str) -> Iterator[None]:
-        """Inside, a visit of the same expression is an error: it would never end."""
+        """In the context, visiting the same expression is an error, as it would not terminate."""
         active: list[object] = vars(self).setdefault("_active", [])
         key = _key(given)
         if key is not None and key in active:
@@ -135,28 +135,28 @@ class Constructs:
         return self.visit_match_cast_(binding)
 
     def visit_match_shape(self, binding: MatchCast) -> Any:  # noqa: ANN401
-        """A `MatchCast`, as the first design calls it."""
-        raise NotImplementedError  # visitors and mutators have their own
+        """A `MatchCast`, under its older name."""
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_var_binding_(self, binding: Binding) -> Any:  # noqa: ANN401
         """A `VarBinding`; by default its value, then its variable."""
-        raise NotImplementedError  # visitors and mutators have their own
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_match_cast_(self, binding: MatchCast) -> Any:  # noqa: ANN401
         """A `MatchCast`; by default its value, then its variable."""
         return self.visit_match_shape(binding)
 
     def visit_var_def(self, var: Var) -> Any:  # noqa: ANN401
-        """A variable of either kind, where it is bound, and a parameter."""
+        """A variable of either kind at its binding, or a parameter."""
         if isinstance(var, DataflowVar):
             return self.visit_dataflow_var_def_(var)
         return self.visit_var_def_(var)
 
     def visit_var_def_(self, var: Var) -> Any:  # noqa: ANN401
-        """A variable where it is bound, and a parameter."""
+        """A variable at its binding, or a parameter."""
 
     def visit_dataflow_var_def_(self, var: DataflowVar) -> Any:  # noqa: ANN401
-        """A variable of a dataflow block where it is bound."""
+        """A variable of a dataflow block at its binding."""
 
     # -- expressions: leaves
 
@@ -169,11 +169,11 @@ class Constructs:
         return var
 
     def visit_dataflow_var(self, var: DataflowVar) -> Any:  # noqa: ANN401
-        """The use of a variable of a dataflow block in it; by default as of any other."""
+        """The use of a dataflow variable in its block; by default like any other variable."""
         return self.visit_dataflow_var_(var)
 
     def visit_dataflow_var_(self, var: DataflowVar) -> Any:  # noqa: ANN401
-        """The use of a variable of a dataflow block in it; by default as of any other."""
+        """The use of a dataflow variable in its block; by default like any other variable."""
         return self.visit_var(var)
 
     def visit_constant(self, constant: Constant) -> Any:  # noqa: ANN401
@@ -185,11 +185,11 @@ class Constructs:
         return constant
 
     def visit_shape_expr(self, shape: ShapeExpr) -> Any:  # noqa: ANN401
-        """A shape that is written out."""
+        """A literal shape."""
         return self.visit_shape_expr_(shape)
 
     def visit_shape_expr_(self, shape: ShapeExpr) -> Any:  # noqa: ANN401
-        """A shape that is written out."""
+        """A literal shape."""
         return shape
 
     def visit_prim_value(self, value: PrimValue) -> Any:  # noqa: ANN401
@@ -201,19 +201,19 @@ class Constructs:
         return value
 
     def visit_extern_func(self, function: ExternFunc) -> Any:  # noqa: ANN401
-        """A packed function by its name."""
+        """A reference to a packed function by name."""
         return self.visit_extern_func_(function)
 
     def visit_extern_func_(self, function: ExternFunc) -> Any:  # noqa: ANN401
-        """A packed function by its name."""
+        """A reference to a packed function by name."""
         return function
 
     def visit_global_var(self, name: GlobalVar) -> Any:  # noqa: ANN401
-        """A function of the module by its name."""
+        """A reference to a function of the module by name."""
         return self.visit_global_var_(name)
 
     def visit_global_var_(self, name: GlobalVar) -> Any:  # noqa: ANN401
-        """A function of the module by its name."""
+        """A reference to a function of the module by name."""
         return name
 
     def visit_op(self, op: Op) -> Any:  # noqa: ANN401
@@ -251,36 +251,36 @@ class Constructs:
         return self.visit_seq_expr_(seq)
 
     def visit_function(self, function: Function | LocalFunction) -> Any:  # noqa: ANN401
-        """A function, of a module or inside another one."""
+        """A function, of a module or nested in another one."""
         return self.visit_function_(function)
 
     def visit_tuple_(self, value: Tuple) -> Any:  # noqa: ANN401
         """A tuple; by default its fields."""
-        raise NotImplementedError  # visitors and mutators have their own
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_tuple_getitem_(self, value: TupleGetItem) -> Any:  # noqa: ANN401
         """A field of a tuple; by default the tuple."""
-        raise NotImplementedError  # visitors and mutators have their own
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_call_(self, call: Call) -> Any:  # noqa: ANN401
-        """A call; by default what is called, then the arguments but for literals."""
-        raise NotImplementedError  # visitors and mutators have their own
+        """A call; by default the callee, then the arguments except literals."""
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_if_(self, conditional: If) -> Any:  # noqa: ANN401
         """A conditional; by default the condition, then the branches."""
-        raise NotImplementedError  # visitors and mutators have their own
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_loop_(self, loop: Loop) -> Any:  # noqa: ANN401
-        """A loop; by default bounds and carried values, then the parameters and bodies."""
-        raise NotImplementedError  # visitors and mutators have their own
+        """A loop; by default the bounds and carried values, then the parameters and bodies."""
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_seq_expr_(self, seq: SeqExpr) -> Any:  # noqa: ANN401
         """A sequence of blocks; by default the blocks, then the value."""
-        raise NotImplementedError  # visitors and mutators have their own
+        raise NotImplementedError  # visitors and mutators override this
 
     def visit_function_(self, function: Function | LocalFunction) -> Any:  # noqa: ANN401
         """A function; by default its parameters, then the body."""
-        raise NotImplementedError  # visitors and mutators have their own
+        raise NotImplementedError  # visitors and mutators override this
 
 
 def _key(given: object) -> Any:  # noqa: ANN401 - what two views of one expression share; None for leaves

@@ -1,4 +1,4 @@
-"""Changes of whole Relax functions: their symbols, their parameters, the calls of them."""
+"""Edits of whole Relax functions: their symbols, parameters, and calls."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def functions_by_name(module: ir.Module) -> dict[str, func.FuncOp]:
 
 
 def is_relax_function(op: func.FuncOp) -> bool:
-    """Whether `op` is a Relax function with a body."""
+    """True if `op` is a Relax function with a body."""
     return PRIM_FUNC not in op.attributes and not op.is_external
 
 
 def is_private(op: func.FuncOp) -> bool:
-    """Whether `op` cannot be called from outside the module."""
+    """True if `op` cannot be called from outside the module."""
     return "sym_visibility" in op.attributes
 
 
 def calls_of(module: ir.Module) -> dict[str, list[ir.Operation]]:
-    """The ``relax.call`` ops of the module by the name of their callee."""
+    """The ``relax.call`` ops of the module, by callee name."""
     calls: dict[str, list[ir.Operation]] = {}
     for function in functions_by_name(module).values():
         for op in ops_of(function.operation) if is_relax_function(function) else ():
@@ -42,7 +42,7 @@ def calls_of(module: ir.Module) -> dict[str, list[ir.Operation]]:
 
 
 def names_used(module: ir.Module) -> set[str]:
-    """The functions that something other than a ``relax.call`` refers to, by a symbol in an attribute."""
+    """The functions that are referenced by a symbol attribute of an op other than ``relax.call``."""
     used: set[str] = set()
     for function in functions_by_name(module).values():
         for op in ops_of(function.operation):
@@ -54,7 +54,7 @@ def names_used(module: ir.Module) -> set[str]:
 
 
 def _infos(op: ir.Operation) -> Iterator[tuple[ir.Value, StructInfo]]:
-    """The values that `op` and its blocks define, but for those of other dialects."""
+    """The values that `op` and its blocks define, except those of other dialects."""
     values = [*op.results, *(a for region in op.regions for block in region.blocks for a in block.arguments)]
     for value in values:
         try:
@@ -64,7 +64,7 @@ def _infos(op: ir.Operation) -> Iterator[tuple[ir.Value, StructInfo]]:
 
 
 def symbols_of(function: func.FuncOp) -> list[str]:
-    """Every symbol that appears in the function, in order of appearance; last, those that only have bounds."""
+    """Every symbol of the function, in order of first use; symbols that only have bounds come last."""
     names: dict[str, None] = {}
     for op in ops_of(function.operation):
         for _, info in _infos(op):
@@ -76,9 +76,9 @@ def symbols_of(function: func.FuncOp) -> list[str]:
 
 
 def substitute_symbols(root: ir.Operation, mapping: Mapping[str, Dim]) -> None:
-    """Replace symbols in `root` and everything in it: in types and in attributes.
+    """Replace symbols in `root` and all nested ops, in types and in attributes.
 
-    The type of a function that is `root` must be set afterwards (`update_type`).
+    If `root` is a function, its type must be updated afterwards (`update_type`).
     """
     for op in ops_of(root):
         for value, info in list(_infos(op)):
@@ -91,7 +91,7 @@ def substitute_symbols(root: ir.Operation, mapping: Mapping[str, Dim]) -> None:
 
 
 def update_type(function: func.FuncOp, names: Sequence[str] | None = None) -> None:
-    """Make the function's type that of its block's arguments and returned values; `names`: the parameters'."""
+    """Set the function's type from its block arguments and returned values; `names`: those of the parameters."""
     block = entry_block(function)
     returned = block.operations[-1].operation.operands
     function.attributes["function_type"] = ir.TypeAttr.get(
@@ -104,7 +104,7 @@ def update_type(function: func.FuncOp, names: Sequence[str] | None = None) -> No
 
 
 def remove_parameters(function: func.FuncOp, indices: Sequence[int]) -> None:
-    """Drop unused parameters; calls are not touched."""
+    """Remove unused parameters; calls are not changed."""
     names = parameter_names(function)
     block = entry_block(function)
     for index in sorted(indices, reverse=True):
@@ -114,7 +114,7 @@ def remove_parameters(function: func.FuncOp, indices: Sequence[int]) -> None:
 
 
 def arguments_of(call: ir.Operation) -> list[ir.Value]:
-    """The arguments of a call; fields of a tuple that is not made here are taken out in front of the call."""
+    """The arguments of a call; if their tuple is not created in place, its fields are extracted before the call."""
     whole = call.operands[0]
     info = struct_info(whole.type)
     assert isinstance(info, Tuple)
@@ -123,7 +123,7 @@ def arguments_of(call: ir.Operation) -> list[ir.Value]:
 
 
 def set_arguments(call: ir.Operation, arguments: Sequence[ir.Value]) -> None:
-    """Give a call other arguments; the tuple of the old ones is erased where nothing else has it."""
+    """Replace the arguments of a call; the tuple of the old ones is erased if it has no other use."""
     old = call.operands[0]
     with ir.InsertionPoint(call):
         call.operands[0] = pack(list(arguments), call.location)
@@ -131,7 +131,7 @@ def set_arguments(call: ir.Operation, arguments: Sequence[ir.Value]) -> None:
 
 
 def erase_if_unused(value: ir.Value) -> None:
-    """Erase the tuple `value`, and tuples it is made of, if nothing uses it."""
+    """Erase the tuple `value`, and tuples that are its fields, if they are unused."""
     if isinstance(value.owner, ir.Block) or list(value.uses):
         return
     defining = value.owner.operation

@@ -1,4 +1,4 @@
-"""`ExprMutator` and `DataflowMutator`: a method per op, which says what a binding becomes."""
+"""`ExprMutator` and `DataflowMutator`: a method per op, which returns the replacement of a binding."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from relax_mlir.rewrite.replace import Replacer
 from relax_mlir.rewrite.visitor import Target, Walker, roots_of
 
 Replacement = Any
-"""What a method returns: None, a `Value`, a number or array (a constant), or a sequence of these (a tuple)."""
+"""The result of a method: None, a `Value`, a number or array (a constant), or a sequence of these (a tuple)."""
 
 
 class ExprMutator(Walker):
-    """Visits every binding of the program once, in order, and replaces those whose method says so.
+    """Visits every binding of the program once, in order, and replaces it if its method returns a replacement.
 
     Subclasses define ``visit_<op>(self, binding)`` and `visit_default`, as for an `ExprVisitor`. A method returns
 
-    - None: the binding stays;
-    - a value: whatever used the binding's result uses that value instead;
-    - a number: the same with that number, in the shape and dtype of the result; an array: with that constant;
-    - a list or tuple of these: the same with a tuple; ``()`` also removes a `print`, an `assert_op`, or a
+    - None: the binding is kept;
+    - a value: it replaces all uses of the binding's result;
+    - a number: it is replaced by this number in the shape and dtype of the result; an array: by this constant;
+    - a list or tuple of these: it is replaced by a tuple; ``()`` also removes a `print`, an `assert_op`, or a
       `call_packed` without result.
 
-    Ops that the method emits by builders (`R.add`, ``x * 2``) stand in front of the binding and carry its location,
-    the last one its name. They may use the binding's own result, which then stays. Bindings that a replacement
-    leaves without use are removed, and the types of those that use it are deduced again, down to the result of the
-    function; where the new type does not follow from a declared one, a `match_shape` checks it at run time.
+    Ops that the method emits with builders (`R.add`, ``x * 2``) are inserted before the binding and get its location,
+    the last one its name. They may use the binding's own result; in that case, the binding is kept. Bindings that
+    become unused are removed, and the types of the users are deduced again, down to the result of the function; if a
+    declared type does not follow from the new one, a `match_shape` checks it at run time.
 
-    What methods emit is not visited in the same walk. With ``repeat = True`` walks are repeated until no method
-    replaces anything; after `max_walks` of them an error says which op goes round in circles.
+    Emitted ops are not visited in the same walk. With ``repeat = True`` walks are repeated until no method replaces
+    anything; after `max_walks` walks, an error names an op that is still replaced.
 
-    Functions with `call_packed` have their effects made explicit first (see the pass ``explicit-effects``), so that
-    a value may be replaced by any that is equal to it.
+    Functions with `call_packed` have their effects made explicit first (see the pass ``explicit-effects``), so that a
+    value may be replaced by any equal value.
 
     >>> class Halve(ExprMutator):
     ...     def visit_divide(self, binding):
@@ -62,14 +62,14 @@ class ExprMutator(Walker):
     _replacer: Replacer | None = None
 
     def visit(self, target: Target) -> int:
-        """Rewrite an `IRModule` (verified at the end), a module or function, or the inside of one op, in place.
+        """Rewrite an `IRModule` (verified at the end), a module or function, or the body of an op, in place.
 
-        Returns how many bindings were replaced. When it raises, the target may be half rewritten; a pass that runs
-        it has its module restored.
+        Returns the number of replaced bindings. If it raises, the target may be partly rewritten; a pass restores its
+        module.
 
         Raises:
-            ArgumentError: a method returned what is no replacement, emitted an effect in a dataflow block, or
-                still replaces something after `max_walks` walks.
+            ArgumentError: a method returned no valid replacement, emitted an op with side effects in a dataflow block,
+                or still replaces something after `max_walks` walks.
             ShapeError, DTypeError: a binding that uses a replaced value does not accept the new type.
         """
         context, roots = roots_of(target)
@@ -85,7 +85,7 @@ class ExprMutator(Walker):
         return total
 
     def users(self, value: Value) -> list[Binding]:
-        """As for visitors, without those that replacements have left without use."""
+        """As for visitors, without the bindings that replacements have left unused."""
         replacer = self._replacer
         found = super().users(value)
         return found if replacer is None else [item for item in found if not replacer.is_dead(item.operation)]
@@ -119,7 +119,7 @@ class ExprMutator(Walker):
             scratch.operation.erase()
 
     def _visit_block(self, block: ir.Block, root: ir.Operation, inside: bool) -> None:
-        """`inside`: whether bindings of the block are to be visited, or just kept up to date."""
+        """Visit a block. `inside`: true if its bindings are visited, false if only their types are updated."""
         replacer = self._replacer
         assert replacer is not None
         inside = inside or block.owner.operation == root
@@ -162,7 +162,7 @@ class ExprMutator(Walker):
 
 
 class DataflowMutator(ExprMutator):
-    """An `ExprMutator` that visits what stands in dataflow blocks only; what it emits must be pure."""
+    """An `ExprMutator` that visits only bindings in dataflow blocks; its replacements must be pure."""
 
     dataflow_only: ClassVar[bool] = True
 
@@ -175,7 +175,7 @@ def _function_of(op: ir.Operation) -> ir.Operation:
 
 
 def scratch_function(module: ir.Operation) -> func.FuncOp:
-    """A private function in `module`, into which methods emit, so that builders see what they call; to be erased."""
+    """A temporary private function in `module`, into which methods emit, so that builders can resolve callees."""
     body = entry_block(module)
     with ir.InsertionPoint(body):
         name = fresh_name("rewrite", FunctionTable(module))
@@ -185,10 +185,10 @@ def scratch_function(module: ir.Operation) -> func.FuncOp:
 def replacement(
     given: Replacement, binding: Binding, name: str, replaced: Value | None = None
 ) -> Value | None:
-    """What replaces the result of a binding, or `replaced`; None for an op without result, which is to go.
+    """The replacement of the result of a binding, or of `replaced`; None for an op without result, which is removed.
 
     Raises:
-        ArgumentError: `given`, which the method `name` returned, is no replacement.
+        ArgumentError: `given`, the result of the method `name`, is no replacement.
     """
     if isinstance(given, Value):
         return given

@@ -1,4 +1,4 @@
-"""`Replacer`: puts replacements in place, keeps types up to date behind them, removes what is left without use."""
+"""`Replacer`: inserts replacements, updates types after them, removes unused ops."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from relax_mlir.rewrite.retype import Functions, deduce, fit
 
 
 class Replacer:
-    """The state of one walk over one function. Ops are removed at its end only, so that views of them stay valid."""
+    """The state of one walk over one function. Ops are erased only at its end, so that views of them stay valid."""
 
     def __init__(self, functions: Functions, scratch: ir.Operation, scratch_block: ir.Block) -> None:
         self.functions = functions
         self.scratch, self.scratch_block = scratch, scratch_block
         self.count = 0
         self._changed: set[ir.Value] = set()
-        """Values at whose uses the type has changed."""
+        """Values whose type has changed for some of their users."""
         self._replaced: set[ir.Value] = set()
         self._unused: list[ir.Operation] = []
         self._removed: dict[int, ir.Operation] = {}
-        """Ops without results that are to go, by address: the hash of an op changes with its operands."""
+        """Ops without results to be removed, by address: the hash of an op changes with its operands."""
         self._dead: set[ir.Value] | None = None
-        """The first results of ops that nothing needs any more; found when first asked for, then kept up to date."""
+        """The first results of dead ops; computed on first use, then kept up to date."""
 
     def emitted(self) -> list[ir.Operation]:
-        """The ops that stand in the scratch block."""
+        """The ops in the scratch block."""
         return [view.operation for view in self.scratch_block.operations]
 
     def place(self, op: ir.Operation, emitted: Sequence[ir.Operation], result: Value | None) -> None:
-        """Move `emitted` in front of `op`, and let `result`, if given, take the place of its first result.
+        """Move `emitted` before `op`, and replace its first result by `result`, if given.
 
-        Ops that use that result themselves go behind `op`, which stays.
+        If the emitted ops use that result themselves, they go after `op`, which is kept.
         """
         last = None if result is None else defining_op(result.ssa)
         location = op.location
@@ -93,7 +93,7 @@ class Replacer:
             self._announce(new, old.type)
 
     def exchange(self, op: ir.Operation, index: int, value: ir.Value) -> None:
-        """Let `value` be operand `index` of `op`."""
+        """Replace operand `index` of `op` by `value`."""
         old = op.operands[index]
         op.operands[index] = value
         self._keep(value)
@@ -114,7 +114,7 @@ class Replacer:
         return bool(enclosing_function(op) == self.scratch)
 
     def _drop_updates(self, call: ir.Operation) -> None:
-        """Without the call, what it was given stays as it was."""
+        """Replace the updated arguments of a removed call by the original ones."""
         following = next_op(call)
         while following is not None and following.name == UpdatedOp.OPERATION_NAME:
             following.results[0].replace_all_uses_with(following.operands[0])
@@ -125,7 +125,7 @@ class Replacer:
             following = next_op(following)
 
     def _announce(self, value: ir.Value, old_type: ir.Type) -> None:
-        """Remember that uses of `value` must be looked at; ops of other dialects get a value of the old type."""
+        """Record that the users of `value` need new types; ops of other dialects get a value of the old type."""
         self._changed.add(value)
         for use in list(value.uses):
             user = use.owner.operation
@@ -136,7 +136,7 @@ class Replacer:
             )
 
     def refresh(self, op: ir.Operation) -> None:
-        """Deduce the types of `op` again if those of its operands have changed."""
+        """Deduce the types of `op` again if the types of its operands have changed."""
         if not any(operand in self._changed for operand in op.operands) or self._is_replaced(op):
             return
         if op.name == "func.return":
@@ -145,7 +145,7 @@ class Replacer:
             self.refresh_results(op)
 
     def refresh_results(self, op: ir.Operation) -> None:
-        """Give the results of `op` the types that its operands, or the ends of its regions, say."""
+        """Set the types of the results of `op` from its operands, or from the terminators of its regions."""
         if op.name == "scf.if":
             infos: Sequence[StructInfo] | None = self._branches(op)
         elif op.name != "relax.dataflow" and len(op.regions):
@@ -171,7 +171,7 @@ class Replacer:
             raise
 
     def _branches(self, op: ir.Operation) -> Sequence[StructInfo]:
-        """Infos of a conditional: what all branches agree on, else the declared ones, to which they are fitted."""
+        """Infos of a conditional: the common info of the branches, else the declared one, to which they are fitted."""
         yields = [region.blocks[0].operations[-1].operation for region in op.regions if len(region.blocks)]
         infos = []
         for index, result in enumerate(op.results):
@@ -188,7 +188,7 @@ class Replacer:
         if op.name == LambdaOp.OPERATION_NAME:
             self._keep_result(op)
             return
-        # The body of `scf.while` yields what its condition takes, which may be other values than the results.
+        # The body of `scf.while` yields the operands of its condition region, which may differ from the results.
         carried = entry_block(op).arguments if op.name == "scf.while" else op.results
         types = [value.type for value in carried]
         for region in op.regions:
@@ -202,7 +202,7 @@ class Replacer:
                     )
 
     def _keep_result(self, op: ir.Operation) -> None:
-        """What a function inside the function returns stays of the type that its callers were told."""
+        """Fit the result of a nested function to its declared type, on which its callers rely."""
         declared, end = struct_info(op.results[0].type), entry_block(op).operations[-1].operation
         assert isinstance(declared, Callable)
         assert declared.result is not None
@@ -236,13 +236,13 @@ class Replacer:
             defining.location = user.location
         return fitted
 
-    # -- what is left without use
+    # -- unused ops
 
     def _is_replaced(self, op: ir.Operation) -> bool:
         return any(result in self._replaced for result in op.results)
 
     def is_dead(self, op: ir.Operation) -> bool:
-        """True if `op` will be removed: it has been replaced, or is pure and used by such ops only."""
+        """True if `op` will be removed: it has been replaced, or is pure and used only by dead ops."""
         if not len(op.results):
             return pointer(op) in self._removed
         if self._dead is None:
@@ -250,7 +250,7 @@ class Replacer:
             for inside in reversed(ops_of(function_of(op))):
                 self._bury([inside])
         emitted = self.emitted()
-        for item in reversed(emitted):  # what the method has emitted so far
+        for item in reversed(emitted):  # ops that the method has emitted so far
             if not self._is_needless(item):
                 self._keep_operands(item)
             elif len(item.results):
@@ -258,7 +258,7 @@ class Replacer:
         return op.results[0] in self._dead
 
     def _is_needless(self, op: ir.Operation) -> bool:
-        """True if `op` is dead, given the dead ones among its users."""
+        """True if `op` is dead, given the known dead ops among its users."""
         if not len(op.results):
             return pointer(op) in self._removed
         if self._is_replaced(op):
@@ -273,7 +273,7 @@ class Replacer:
         return self._dead is not None and op.results[0] in self._dead
 
     def _bury(self, waiting: list[ir.Operation]) -> None:
-        """Note which of the ops `waiting` are dead, and what is dead then that they used."""
+        """Record which of the ops `waiting` are dead, and which of their operands' ops become dead."""
         if self._dead is None:
             return
         while waiting:
@@ -284,11 +284,11 @@ class Replacer:
             waiting += [defining for operand in op.operands if (defining := defining_op(operand)) is not None]
 
     def _release(self, op: ir.Operation) -> None:
-        """Note what is dead when `op`, which has no results, is removed."""
+        """Record the ops that become dead when `op`, which has no results, is removed."""
         self._bury([defining for operand in op.operands if (defining := defining_op(operand)) is not None])
 
     def _keep(self, value: ir.Value) -> None:
-        """Note that `value`, which has new uses, is needed if one of these is."""
+        """Record that `value`, which has new uses, is live if one of these is."""
         waiting = [value]
         while waiting and self._dead:
             op = defining_op(waiting.pop())
@@ -303,7 +303,7 @@ class Replacer:
                 self._keep(operand)
 
     def sweep(self) -> None:
-        """Remove the ops that replacements have left without use, and those that only they used."""
+        """Erase the ops that replacements have left unused, and the ops that only they used."""
         waiting: list[ir.Value] = [op.results[0] for op in self._unused if len(op.results)]
         gone: set[ir.Value] = set()
         for op in self._removed.values():
@@ -321,11 +321,11 @@ class Replacer:
             operands = [operand for operand in _operands_inside(op) if defining_op(operand) is not None]
             gone.add(value)
             op.erase()
-            waiting += reversed(operands)  # at once: an op around them may be next
+            waiting += reversed(operands)  # immediately: an enclosing op may be next
 
 
 def removable(op: ir.Operation) -> bool:
-    """Whether `op` may be dropped when nothing uses it: it is pure, and neither checks nor defines a symbol."""
+    """True if `op` may be removed when it is unused: it is pure, and neither checks nor defines a symbol."""
     if op.name == "relax.dataflow":
         return all(removable(view.operation) for view in list(entry_block(op).operations)[:-1])
     if op.name == MatchShapeOp.OPERATION_NAME:
@@ -336,7 +336,7 @@ def removable(op: ir.Operation) -> bool:
 
 
 def _operands_inside(op: ir.Operation) -> list[ir.Value]:
-    """The operands of `op` and, if it has regions, those that its insides take from around it."""
+    """The operands of `op`, including the values from outside that its regions use."""
     found = list(op.operands)
     inside: set[ir.Value] = set()
     for region in op.regions:

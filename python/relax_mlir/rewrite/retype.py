@@ -1,4 +1,4 @@
-"""Types after a rewrite: results deduced again, and values fitted to types that are fixed."""
+"""Types after a rewrite: results are deduced again, and values are fitted to fixed types."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Functions = Mapping[str, func.FuncOp]
 
 
 def deduce(op: ir.Operation, functions: Functions) -> Sequence[StructInfo] | None:
-    """Infos of the results of `op` as its operands are now; None where its types are fixed.
+    """Infos of the results of `op` for its current operands; None if its types are fixed.
 
-    Raises what the shape rule raises when the operands do not fit any more.
+    Raises the errors of the shape rule if the operands are no longer valid.
     """
     if op.name == TUPLE:
         return [Tuple([struct_info(operand.type) for operand in op.operands])]
@@ -50,12 +50,12 @@ def _deduce_call(op: ir.Operation, functions: Functions) -> StructInfo:
 
 
 def fit(value: Value, wanted: StructInfo, what: str) -> Value:
-    """`value` as a value of the type of `wanted`, which `what` declares: by `match_shape` where that is needed.
+    """`value` as a value of the type `wanted`, by a `match_shape` if needed; `what` names the declaration in errors.
 
-    What cannot be proved is checked at run time. Emits at the insertion point.
+    Properties that cannot be proved are checked at run time. Emits at the insertion point.
 
     Raises:
-        ShapeError, DTypeError, ArgumentError: it cannot be a value of that type.
+        ShapeError, DTypeError, ArgumentError: `value` cannot have that type.
     """
     given = value.struct_info
     if given == wanted:
@@ -106,5 +106,5 @@ def _check_dims(
 
 
 def better(first: StructInfo, second: StructInfo) -> bool:
-    """Whether `first` may stand where `second` is declared, as the more precise of the two."""
+    """True if `first` is as precise as `second` or more, and may be used where `second` is declared."""
     return implies(first, second) and (contains_unknown(second) or implies(second, first))

@@ -1,4 +1,4 @@
-"""Moving a `match_shape` from the result of an op to its operand, where that tells more and is safe."""
+"""Moves a `match_shape` from the result of an op to its operand, where that gives more information and is safe."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ KEEP_SHAPE: tuple[type[RelaxOp], ...] = (
     TriangleOp,
     UnaryOp,
 )
-"""Ops whose result has the shape of their first operand."""
+"""Ops whose result has the shape of the first operand."""
 CHANGE_DTYPE = (AstypeOp, FilledLikeOp, FullLikeOp, PredicateOp)
-"""Those among them whose result may have another dtype than the operand."""
+"""Those of them whose result may have another dtype than the operand."""
 
 
 def hoist_match(match: ir.Operation, functions: Functions) -> bool:
-    """Move `match` over the op that makes its operand; False if it cannot be moved, or would tell nothing there."""
+    """Move `match` above the op that defines its operand; false if that is impossible or gives no information."""
     producer = defining_op(match.operands[0])
     if producer is None or not _may_move(match, producer):
         return False
@@ -99,7 +99,7 @@ def _into_dataflow(
 
 
 def _may_move(match: ir.Operation, producer: ir.Operation) -> bool:
-    """Whether nothing but pure ops lies between the two, which are in one block."""
+    """True if both ops are in one block, with only pure ops between them."""
     if producer.block != match.block:
         return False
     between = False
@@ -118,7 +118,7 @@ def _is_passable(op: ir.Operation) -> bool:
 
 
 def _operand(op: ir.Operation, pattern: Pattern) -> tuple[int, Pattern] | None:
-    """Which operand of `op` has a shape that `pattern`, the shape of the result, tells; and that shape."""
+    """The index of an operand of `op` whose shape follows from the result shape `pattern`, and that shape."""
     cls = op_class(op)
     if cls is None:
         return None
@@ -128,7 +128,7 @@ def _operand(op: ir.Operation, pattern: Pattern) -> tuple[int, Pattern] | None:
         try:
             axes = permutation(cls.args_of(op), len(pattern))
         except RelaxError:
-            return None  # a pattern of another rank: the match_shape raises, and stays where it is
+            return None  # a pattern of another rank: the match_shape raises, and is not moved
         return 0, [pattern[axes.index(axis)] for axis in range(len(axes))]
     if issubclass(cls, BinaryOp):
         scalars = [_is_scalar(operand) for operand in op.operands]
@@ -147,7 +147,7 @@ def _tells_more(value: ir.Value, pattern: Pattern, dtype: ir.Attribute) -> bool:
     if not isinstance(info, Tensor):
         return False
     if info.shape is not None and len(info.shape) != len(pattern):
-        return False  # it raises where it is
+        return False  # it raises at its place
     if not isinstance(dtype, ir.UnitAttr) and info.dtype is None:
         return True
     known = info.shape or (None,) * len(pattern)
@@ -155,9 +155,9 @@ def _tells_more(value: ir.Value, pattern: Pattern, dtype: ir.Attribute) -> bool:
 
 
 def _match(value: ir.Value, pattern: Pattern, dtype: ir.Attribute) -> ir.Value:
-    """A `match_shape` of `value` at the insertion point that says of it what is not known already.
+    """A `match_shape` of `value` at the insertion point for the dimensions that are not known yet.
 
-    Where ``k`` is known and ``n`` told, whether they are equal is left for the old place to check.
+    If a dimension is known, the original `match_shape` still checks it against the pattern.
     """
     info = _matched(value, pattern, dtype)
     assert info.shape is not None
@@ -178,7 +178,7 @@ def _matched(value: ir.Value, pattern: Pattern, dtype: ir.Attribute) -> Tensor:
 
 
 def _takes(op: ir.Operation, index: int, info: Tensor) -> bool:
-    """Whether the shape rule of `op` accepts `info` for its operand `index`."""
+    """True if the shape rule of `op` accepts `info` for its operand `index`."""
     cls = op_class(op)
     assert cls is not None
     args = cls.args_of(op)
@@ -191,7 +191,7 @@ def _takes(op: ir.Operation, index: int, info: Tensor) -> bool:
 
 
 def _defined(value: ir.Value, pattern: Pattern, place: ir.Operation) -> bool:
-    """Whether what a match of `value` in front of `place` does not define itself is defined there."""
+    """True if all symbols that a match of `value` uses but does not define are defined before `place`."""
     pattern = _matched(value, pattern, ir.UnitAttr.get()).shape or ()
     own = {name for dim in pattern if dim is not None and (name := symbolic.linear_definition(dim))}
     used = {name for dim in pattern if dim is not None for name in symbolic.symbols(dim)}
@@ -222,9 +222,9 @@ def _match_symbols(op: ir.Operation) -> Iterator[str]:
 
 
 def _drop_if_proved(match: ir.Operation) -> None:
-    """Remove `match` where its operand has that type by now, unless the two must stay apart.
+    """Remove `match` if its operand has the same type now, unless both values must be kept.
 
-    A packed function that changes the operand in place leaves the result of `match` as it was.
+    A packed function that changes the operand in place does not change the result of `match`.
     """
     value, result = match.operands[0], match.results[0]
     if value.type == result.type and has_one_use(value):

@@ -21,20 +21,20 @@ from relax_mlir.transform import relax_functions
 
 PREFIX = "visit_"
 OWN = frozenset({"default", "function"})
-"""What follows ``visit_`` in methods that are not called after an op."""
+"""The names after ``visit_`` that denote no op."""
 
 Target = Any
-"""What can be visited: an `IRModule`, a module or a function of the bindings, or one op (a dataflow block)."""
+"""The argument of `visit`: an `IRModule`, a module or a function of the bindings, or one op (a dataflow block)."""
 
 
 def op_names() -> set[str]:
-    """The names of ops as visitors know them."""
+    """The names of ops in visitor methods."""
     import_families()
     return {*NAMES.values(), *(op.OPERATION_NAME.removeprefix("relax.") for op in Relax.operations)}
 
 
 class Walker:
-    """What visitors and mutators share: finding the method of an op, and looking things up."""
+    """The common base of visitors and mutators: finds the method of an op, and looks up definitions and users."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - passed on
         super().__init_subclass__(**kwargs)
@@ -56,11 +56,11 @@ class Walker:
         return views.constant_value(value)
 
     def same(self, first: Value, second: Value) -> bool:
-        """Whether both are the same value of the program."""
+        """True if both are the same value of the program."""
         return views.same(first, second)
 
     def users(self, value: Value) -> list[Binding]:
-        """The bindings that use `value`, each once, in no particular order; ends of blocks are left out."""
+        """The bindings that use `value`, each once, in no particular order; terminators of blocks are not included."""
         found = [binding_of(use.owner.operation) for use in value.ssa.uses]
         return list(dict.fromkeys(item for item in found if not has_trait(item.operation, EndsBlock)))
 
@@ -70,15 +70,15 @@ class Walker:
         return found
 
     def visit_default(self, binding: Binding) -> Any:  # noqa: ANN401 - a mutator's replacement, or nothing
-        """Called for bindings whose op has no method of its own."""
+        """Called for bindings whose op has no method."""
 
 
 class ExprVisitor(Walker):
-    """Looks at every binding, in the order of the program, inside branches and dataflow blocks too.
+    """Visits every binding in program order, including those in branches and dataflow blocks.
 
-    Subclasses define ``visit_<op>(self, binding)`` for the ops that matter to them (``visit_add``,
-    ``visit_nn_relu``, ``visit_tuple``, ``visit_if``, ``visit_dataflow``), `visit_default` for all others, and
-    `visit_function`. A method for an op that does not exist is an error when the class is made.
+    Subclasses define ``visit_<op>(self, binding)`` for the ops that they handle (``visit_add``, ``visit_nn_relu``,
+    ``visit_tuple``, ``visit_if``, ``visit_dataflow``), `visit_default` for all others, and `visit_function`. A method
+    for an op that does not exist is an error when the class is defined.
 
     >>> class CountAdds(ExprVisitor):
     ...     count = 0
@@ -88,7 +88,7 @@ class ExprVisitor(Walker):
     """
 
     def visit(self, target: Target) -> None:
-        """Visit an `IRModule`, a module or function of the bindings, or the inside of one op."""
+        """Visit an `IRModule`, a module or function of the bindings, or the body of an op."""
         context, roots = roots_of(target)
         with context:
             for root in roots:
@@ -99,11 +99,11 @@ class ExprVisitor(Walker):
                     self._method(found)(found)
 
     def visit_function(self, name: str, params: list[Var]) -> None:
-        """Called for every function, in front of its bindings."""
+        """Called for every function, before its bindings."""
 
 
 def roots_of(target: Target) -> tuple[ir.Context, list[Any]]:
-    """The context of `target`, and the functions (or the one op) to look into."""
+    """The context of `target`, and the functions (or the op) to visit."""
     if isinstance(target, IRModule):
         target = target.mlir
     if isinstance(target, ir.Module):
@@ -126,7 +126,7 @@ def parameters(function: func.FuncOp) -> list[Var]:
 
 
 def bindings_in(root: ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside `root` except the ends of blocks, in the order of the program."""
+    """All ops inside `root` except terminators, in program order."""
     for region in root.regions:
         for block in region.blocks:
             for view in list(block.operations):

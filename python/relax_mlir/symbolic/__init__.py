@@ -1,8 +1,7 @@
 """The symbolic integer algebra of shapes.
 
-A dimension (`Dim`) is an int or an `Expr` over symbols, which are zero or positive integers known by name.
-Text and expressions correspond one to one: ``str(parse(text))`` is the canonical text, in which shapes are
-stored.
+A dimension (`Dim`) is an int or an `Expr` over symbols, which are named non-negative integers. Text and expressions
+correspond one to one: ``str(parse(text))`` is the canonical text, in which shapes are stored.
 
 >>> n = symbol("n")
 >>> str(4 * (n + 3) // 4), str((n + 3) // 4 * 4), parse("n * 4 // 4") == n
@@ -10,14 +9,14 @@ stored.
 >>> prove_less_equal(n, (n + 3) // 4 * 4)
 True
 
-Proofs take bounds of symbols, or use those of the `assuming` around them: a function's own. Comparisons give a
-`Condition`, which is true, false, or open until the symbols have values:
+Proofs take bounds of symbols, or use those of the enclosing `assuming`, which are a function's bounds. Comparisons
+return a `Condition`, which is true, false, or undecided until the symbols have values:
 
 >>> (n <= n + 1).decide(), (n < 0).decide(), (n <= 16).decide()
 (True, False, None)
 
 Division is floor division as in Python. An expression with a division has no value where the divisor is zero;
-simplifications and proofs hold wherever the original has one.
+simplifications and proofs are valid for all symbol values for which the original expression has a value.
 """
 
 from relax_mlir.symbolic.condition import Condition, divisible, equal, not_equal

@@ -1,4 +1,4 @@
-"""Conditions on dimensions: true, false, or open until the symbols have values."""
+"""Conditions on dimensions: true, false, or undecided until the symbols have values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Relation: TypeAlias = Literal["<=", "==", "!="]
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """A relation of two dimensions; `text` is how it was written.
+    """A relation of two dimensions; `text` is its original form.
 
-    Comparisons of dimensions make it (``n <= 16``); so do `equal`, `not_equal` and `divisible`. As a truth value it is
-    what is proved of it; one that depends on values that symbols have at run time has none.
+    Comparisons of dimensions return conditions (``n <= 16``); so do `equal`, `not_equal` and `divisible`. Its truth
+    value is the proved one; a condition that depends on the run-time values of symbols has none.
     """
 
     relation: Relation
@@ -29,9 +29,9 @@ class Condition:
     text: str
 
     def decide(self) -> bool | None:
-        """Whether the condition holds for all values of the symbols, or for none; None: it depends on them.
+        """True if the condition holds for all values of the symbols, false if for none; None: it depends on them.
 
-        The bounds of symbols are those of the `assuming` around.
+        The bounds of symbols are those of the enclosing `assuming`.
         """
         if self.relation == "<=":
             if prove_less_equal(self.left, self.right):
@@ -43,7 +43,7 @@ class Condition:
         return (not is_equal) if prove_not_equal(self.left, self.right) else None
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        """Whether it holds for values of the symbols."""
+        """True if the condition holds for these values of the symbols."""
         left, right = evaluate(self.left, values), evaluate(self.right, values)
         return left <= right if self.relation == "<=" else (left == right) == (self.relation == "==")
 
@@ -73,7 +73,7 @@ def compare(relation: Literal["<", "<=", ">", ">="], left: Dim, right: Dim) -> C
 
 
 def equal(a: Dim, b: Dim) -> Condition:
-    """The condition that two dimensions are equal. (``==`` compares how they are written.)"""
+    """The condition that two dimensions are equal. (``==`` compares their normal forms.)"""
     return Condition("==", a, b, f"{a} == {b}")
 
 

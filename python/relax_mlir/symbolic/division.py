@@ -1,7 +1,7 @@
-"""Floor division, remainder, minimum and maximum: the rules that simplify them.
+"""Simplification rules of floor division, remainder, minimum and maximum.
 
-Every rule holds for all non-negative values of the symbols, save that an expression has no value where a
-divisor is zero, so that a rule may give it one there (``n*m // m`` is ``n``).
+Every rule holds for all non-negative values of the symbols for which no divisor is zero. Where a divisor is zero, the
+expression has no value, but its simplified form may have one (``n*m // m`` is ``n``).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _floordiv_constant(a: Expr, k: int) -> Dim:
 
 
 def _floordiv_reduced(a: Dim, k: int) -> Dim:
-    """``a // k``, all coefficients of `a` in [0, k)."""
+    """``a // k`` where all coefficients of `a` are in [0, k)."""
     if isinstance(a, int):
         return a // k
     common = gcd(k, *(factor for monomial, factor in a.terms if monomial))
@@ -98,7 +98,7 @@ def _floordiv_reduced(a: Dim, k: int) -> Dim:
 
 
 def _division_atom(monomial: Monomial, factor: int) -> tuple[Expr, Dim, Dim] | None:
-    """A term that is exactly ``x // y``: the term, x, y."""
+    """If the term is exactly ``x // y``: the term, x, y."""
     if factor != 1 or len(monomial) != 1 or monomial[0].kind is not Kind.FLOORDIV:
         return None
     dividend, divisor = monomial[0].args
@@ -127,7 +127,7 @@ def _mod_constant(a: Expr, k: int) -> Dim:
 
 
 def _mod_reduced(a: Dim, k: int) -> Dim:
-    """``a % k``, all coefficients of `a` in [0, k)."""
+    """``a % k`` where all coefficients of `a` are in [0, k)."""
     if isinstance(a, int):
         return a % k
     common = gcd(k, *(factor for monomial, factor in a.terms if monomial))
@@ -178,7 +178,7 @@ def _mod_symbolic(a: Dim, b: Expr) -> Dim:
 
 
 def _without_inner_mods(a: Dim, b: Expr) -> Dim:
-    """`a` with terms ``f*(x % y)`` as ``f*x`` where `b` divides ``f*y``: the same remainder by `b`."""
+    """`a` with terms ``f*(x % y)`` replaced by ``f*x`` if `b` divides ``f*y``: the remainder by `b` is the same."""
     flat: Dim = 0
     for monomial, factor in terms_of(a):
         term = from_terms({monomial: factor})
@@ -211,7 +211,7 @@ def _split(a: Dim, b: Expr) -> tuple[Dim, Dim]:
 
 
 def cancel(a: Dim, b: Expr) -> tuple[Dim, Dim, Dim]:
-    """(f, x, y) with ``a == f*x`` and ``b == f*y``, f the greatest such product of a number and atoms."""
+    """(f, x, y) with ``a == f*x`` and ``b == f*y``, where f is the largest such product of a number and atoms."""
     terms = terms_of(a) + b.terms
     number = gcd(*(factor for _, factor in terms))
     shared = Counter(terms[0][0])
@@ -295,7 +295,7 @@ def _arguments(dim: Dim, kind: Kind) -> tuple[Dim, ...]:
 
 
 def _is_beaten(kind: Kind, dim: Dim, other: Dim) -> bool:
-    """Whether `other` makes `dim` superfluous in a minimum (or maximum)."""
+    """True if `other` makes `dim` redundant in a minimum (or maximum)."""
     opposite = Kind.MAX if kind is Kind.MIN else Kind.MIN
     if other in _arguments(dim, opposite):
         return True

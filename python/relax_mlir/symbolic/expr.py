@@ -1,8 +1,8 @@
 """The normal form of symbolic integers: a polynomial with integer coefficients over atoms.
 
-An atom is a symbol, or a floor division, remainder, minimum or maximum that could not be simplified away.
-Expressions with the same normal form print the same text, and the text parses back to the same normal form;
-so an expression is compared and hashed by its text.
+An atom is a symbol, or a floor division, remainder, minimum or maximum that could not be simplified further.
+Expressions with the same normal form print the same text, and the text parses to the same normal form, so an expression
+is compared and hashed by its text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 from relax_mlir.error import ArgumentError, ShapeError
 
 MAX_TERMS = 1024
-"""Products expand; an expression with more terms than this is refused rather than computed for hours."""
+"""Maximum number of terms: products expand, and larger expressions are refused, not computed for hours."""
 
 
 class Kind(IntEnum):
-    """What an atom is; the order is the order of the factors in a product."""
+    """The kind of an atom; the order of kinds is the order of the factors in a product."""
 
     SYMBOL = 0
     MIN = 1
@@ -39,7 +39,7 @@ class Atom(NamedTuple):
 
 
 Monomial: TypeAlias = tuple[Atom, ...]
-"""A product of atoms, sorted, repeated for powers; `()` is the constant 1."""
+"""A product of atoms, sorted, with repetitions for powers; `()` is the constant 1."""
 
 Term: TypeAlias = tuple[Monomial, int]
 
@@ -48,15 +48,15 @@ Term: TypeAlias = tuple[Monomial, int]
 class Expr:
     """An integer expression that is not a constant, in normal form.
 
-    Made by `parse`, `symbol`, `to_dim` and the operators ``+ - * // %`` (Python's floor semantics), never by
-    calling the class. Immutable and hashable; ``==`` compares normal forms, so it may be False for
-    expressions that are equal for deeper reasons: ask `prove_equal` for those.
+    Created by `parse`, `symbol`, `to_dim` and the operators ``+ - * // %`` (Python's floor semantics), never by calling
+    the class. Immutable and hashable; ``==`` compares normal forms, so it may be False for equal expressions:
+    `prove_equal` proves more.
     """
 
     terms: tuple[Term, ...]
     text: str
 
-    __array_ufunc__: ClassVar[None] = None  # NumPy scalars on the left leave the operator to this class.
+    __array_ufunc__: ClassVar[None] = None  # NumPy scalars on the left use the operators of this class.
 
     def __str__(self) -> str:
         return self.text
@@ -151,37 +151,37 @@ if TYPE_CHECKING:
 
 
 def _division() -> ModuleType:
-    # The division rules are built on this module, so they can only be imported once it is complete.
+    # The division rules import this module, so they can only be imported after it is complete.
     from relax_mlir.symbolic import division
 
     return division
 
 
 def _condition() -> ModuleType:
-    # Likewise: conditions are decided by proofs about expressions.
+    # Imported late for the same reason: conditions are decided by proofs about expressions.
     from relax_mlir.symbolic import condition
 
     return condition
 
 
 def as_int(value: object) -> int | None:
-    """`value` as an int, or None if it is not an integer (a bool is none)."""
+    """`value` as an int, or None if it is not an integer (a bool is not)."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     try:
         return operator.index(value)
-    except TypeError:  # classes have the method; arrays and values of a program say that they are none
+    except TypeError:  # classes define the method; arrays and values of a program raise
         return None
 
 
 def _operand(value: object) -> Dim | None:
-    """`value` as a Dim, or None if it is not an integer (a bool is none)."""
+    """`value` as a Dim, or None if it is not an integer (a bool is not)."""
     return value if isinstance(value, Expr) or type(value) is int else as_int(value)
 
 
 @lru_cache(maxsize=4096)
 def atom(kind: Kind, *args: Dim) -> Expr:
-    """The expression that consists of one compound atom, whose arguments are in normal form."""
+    """The expression of one compound atom, whose arguments are in normal form."""
     if kind in (Kind.MIN, Kind.MAX):
         text = f"{kind.name.lower()}({', '.join(map(str, args))})"
     else:
@@ -192,7 +192,7 @@ def atom(kind: Kind, *args: Dim) -> Expr:
 
 @lru_cache(maxsize=4096)
 def symbol_atom(name: str) -> Expr:
-    """The expression that consists of one symbol, whose name has been checked."""
+    """The expression of one symbol, whose name has been checked."""
     return _single(Atom(Kind.SYMBOL, name))
 
 
@@ -202,14 +202,14 @@ def _single(factor: Atom) -> Expr:
 
 
 def terms_of(dim: Dim) -> tuple[Term, ...]:
-    """The terms of a dimension; a constant has at most one, of the empty product."""
+    """The terms of a dimension; a constant has at most one, with the empty product."""
     if isinstance(dim, Expr):
         return dim.terms
     return (((), dim),) if dim else ()
 
 
 def from_terms(factors: Mapping[Monomial, int]) -> Dim:
-    """The normal form of a sum of products, given as their coefficients (zeros allowed)."""
+    """The normal form of a sum of products, given by their coefficients (zeros allowed)."""
     terms = [(monomial, factor) for monomial, factor in factors.items() if factor]
     if not terms:
         return 0
@@ -257,7 +257,7 @@ def product(dims: Iterable[Dim]) -> Dim:
 
 
 def printed_terms(terms: Iterable[Term]) -> list[Term]:
-    """The terms in reading order: a leading minus is avoided where there is a positive term to begin with."""
+    """The terms in print order: a positive term comes first if there is one, to avoid a leading minus."""
     ordered = list(terms)
     if ordered[0][1] < 0:
         first = next((i for i, (_, factor) in enumerate(ordered) if factor > 0), 0)
@@ -277,7 +277,7 @@ def _sum_text(terms: Iterable[Term]) -> str:
 
 
 def _product_text(monomial: Monomial, factor: int) -> str:
-    """ "2*m", "4*m*n", "(n + 3) // 4 * 4": at most one division may lead, the others need parentheses."""
+    """The text "2*m", "4*m*n", "(n + 3) // 4 * 4": at most one division comes first, others need parentheses."""
     plain = [a.text for a in monomial if a.kind < Kind.FLOORDIV]
     divisions = [a.text for a in monomial if a.kind >= Kind.FLOORDIV]
     number = [str(factor)] if factor != 1 or not monomial else []

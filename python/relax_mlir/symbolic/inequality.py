@@ -1,9 +1,9 @@
 """The search for a proof that an expression is never negative.
 
-To prove ``d >= 0``, divisions, remainders, minima and maxima are replaced one after the other by bounds of
-theirs that make d smaller, until interval arithmetic settles it. A division by k is bounded over the
-rationals: d is multiplied by k, and ``k*(x // k)`` lies between ``x - k + 1`` and ``x``. As d is an integer,
-``k*d > -k`` is enough; so the goal is always "`dim` > -`scale`".
+To prove ``d >= 0``, divisions, remainders, minima and maxima are replaced one by one by bounds that make d smaller,
+until interval arithmetic decides. A division by k is bounded over the rationals: d is multiplied by k, and
+``k*(x // k)`` lies between ``x - k + 1`` and ``x``. As d is an integer, ``k*d > -k`` is enough; so the goal is always
+"`dim` > -`scale`".
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from relax_mlir.symbolic.expr import (
 from relax_mlir.symbolic.interval import BoundsKey, Interval, interval, symbol_intervals
 
 MAX_GOALS = 60
-"""At most so many goals are looked at in one search."""
+"""Maximum number of goals that one search considers."""
 
 
 def is_provably_nonnegative(dim: Dim, key: BoundsKey) -> bool:
-    """Whether the search finds a proof of ``dim >= 0`` for all symbols within the bounds."""
+    """True if the search finds a proof of ``dim >= 0`` for all symbols within the bounds."""
     return _Search(symbol_intervals(key)).proves(dim, 1)
 
 
 def expand_mod(dim: Dim) -> Dim:
-    """`dim` with ``x % y`` as ``x - y*(x // y)``, ``min(x, y)`` as ``x + y - max(x, y)``; not in atoms."""
+    """`dim` with ``x % y`` written as ``x - y*(x // y)``, ``min(x, y)`` as ``x + y - max(x, y)``; not inside atoms."""
     for monomial, _ in terms_of(dim):
         for a in monomial:
             if a.kind is Kind.MOD:
@@ -54,7 +54,7 @@ class _Search:
         self.goals = 0
 
     def proves(self, dim: Dim, scale: int) -> bool:
-        """Whether ``dim > -scale`` is proved."""
+        """True if ``dim > -scale`` is proved."""
         if self.low(dim) > -scale:
             return True
         self.goals += 1
@@ -68,7 +68,7 @@ class _Search:
         return interval(dim, self.symbols)[0]
 
     def steps(self, dim: Dim) -> Iterator[list[tuple[Dim, int]]]:
-        """Sets of goals, each of which implies the goal: (expression, factor by which it is scaled)."""
+        """Sets of goals that each imply the goal: (expression, factor by which it is scaled)."""
         for monomial, factor in terms_of(dim):
             for a in monomial:
                 if a.kind is Kind.SYMBOL or monomial.count(a) > 1:
@@ -94,7 +94,7 @@ class _Search:
         dividend, divisor = a.args
         if self.low(divisor) < 0:
             return
-        # Where the divisor is zero there is no value, so it is at least 1.
+        # If the divisor is zero, the expression has no value, so the divisor is positive.
         if positive and self.low(_single(a)) >= 0:
             yield 1, 0
         if not positive and self.low(dividend) >= 0:
@@ -112,7 +112,7 @@ class _Search:
                 yield 1, multiply(quotient, nearest)
 
     def rewrites(self, dim: Dim, a: Atom) -> Iterator[list[tuple[Dim, int]]]:
-        """Goals with an atom replaced everywhere by what it equals, or by each of what it may equal."""
+        """Goals with an atom replaced everywhere by an equal expression, or by each of its possible values."""
         if a.kind is Kind.MOD:
             yield [(_replaced(dim, a, _mod_as_division(a)), 1)]
         elif a.kind in (Kind.MIN, Kind.MAX):
@@ -130,7 +130,7 @@ def _mod_as_division(a: Atom) -> Dim:
 
 
 def _replaced(dim: Dim, a: Atom, value: Dim) -> Dim:
-    """`dim` with the atom replaced, but not inside the arguments of other atoms."""
+    """`dim` with the atom replaced, except inside the arguments of other atoms."""
     total: Dim = 0
     for monomial, factor in terms_of(dim):
         kept: Monomial = tuple(x for x in monomial if x != a)
@@ -142,7 +142,7 @@ def _replaced(dim: Dim, a: Atom, value: Dim) -> Dim:
 
 
 def _quotient(rest: Dim, divisor: Expr) -> Dim | None:
-    """``rest / divisor`` for a divisor that is one product among the factors of the single term `rest`."""
+    """``rest / divisor`` for a divisor that is a product of factors of the single term `rest`."""
     (monomial, factor), *more = terms_of(rest)
     (wanted, scale), *others = divisor.terms
     if more or others or factor % scale:

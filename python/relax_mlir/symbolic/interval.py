@@ -1,4 +1,4 @@
-"""Interval arithmetic: between which numbers an expression lies, whatever its symbols are."""
+"""Interval arithmetic: lower and upper bounds of an expression for all values of its symbols."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Number: TypeAlias = "int | float"
 
 Interval: TypeAlias = tuple[Number, Number]
 Bounds: TypeAlias = Mapping[str, "tuple[int, int | None]"]
-"""Inclusive bounds of symbols; None: no upper bound. A symbol without an entry lies in (0, None)."""
+"""Inclusive bounds of symbols; None: no upper bound. A symbol without an entry has the bounds (0, None)."""
 
 BoundsKey: TypeAlias = "tuple[tuple[str, int, int | None], ...]"
 """Bounds as a hashable value, sorted by name."""
@@ -27,9 +27,9 @@ _ASSUMED: ContextVar[BoundsKey] = ContextVar("assumed symbol bounds", default=()
 
 @contextmanager
 def assuming(bounds: Bounds) -> Iterator[None]:
-    """Inside, proofs that are given no bounds use these: a function's own, while its ops are looked at.
+    """In the context, proofs without explicit bounds use these: those of a function, while its ops are processed.
 
-    Normal forms do not depend on them, so that equal shapes keep equal texts everywhere.
+    Normal forms do not depend on them, so that equal shapes have equal texts everywhere.
     """
     outer = _ASSUMED.get()
     _ASSUMED.set(bounds_key(bounds))
@@ -38,16 +38,16 @@ def assuming(bounds: Bounds) -> Iterator[None]:
     finally:
         _ASSUMED.set(
             outer
-        )  # a token belongs to one asynchronous task; a function may be given up in another one
+        )  # a token belongs to one asynchronous task; a function may be abandoned in another one
 
 
 def assume(bounds: Bounds) -> None:
-    """Use `bounds` up to the end of the `assuming` that is open."""
+    """Use `bounds` up to the end of the innermost `assuming`."""
     _ASSUMED.set(bounds_key(bounds))
 
 
 def assumed() -> dict[str, tuple[int, int | None]]:
-    """The bounds of the `assuming` around."""
+    """The bounds of the enclosing `assuming`."""
     return {name: (low, high) for name, low, high in _ASSUMED.get()}
 
 
@@ -65,7 +65,7 @@ def bounds_key(bounds: Bounds | None) -> BoundsKey:
 
 
 def interval(dim: Dim, symbols: Mapping[str, Interval]) -> Interval:
-    """Bounds of `dim`; where a divisor is zero the expression has no value, so that case is left out."""
+    """Bounds of `dim`; values of the symbols for which a divisor is zero are excluded."""
     if isinstance(dim, int):
         return dim, dim
     low: Number = 0
@@ -84,14 +84,14 @@ def symbol_intervals(key: BoundsKey) -> dict[str, Interval]:
 
 
 def is_nonnegative(dim: Dim) -> bool:
-    """Whether interval arithmetic alone shows ``dim >= 0`` for all symbols."""
+    """True if interval arithmetic shows ``dim >= 0`` for all symbols."""
     return interval(dim, {})[0] >= 0 if not isinstance(dim, int) else dim >= 0
 
 
 def bounds(dim: Dim, symbol_bounds: Bounds | None = None) -> tuple[int | None, int | None]:
-    """Inclusive bounds of `dim` that hold for all values of its symbols; None where there is none known.
+    """Inclusive bounds of `dim` that hold for all values of its symbols; None: no known bound.
 
-    They need not be tight: interval arithmetic does not see that the same symbol occurs in two terms.
+    They need not be tight: interval arithmetic treats the same symbol in two terms as independent.
     """
     low, high = interval(dim, symbol_intervals(bounds_key(symbol_bounds)))
     return (low if isinstance(low, int) else None, high if isinstance(high, int) else None)
@@ -113,7 +113,7 @@ def _atom(a: Atom, symbols: Mapping[str, Interval]) -> Interval:
 
 
 def _floordiv(a: Interval, b: Interval) -> Interval:
-    """Quotients are extreme at the ends: away from zero for the small divisor, near it for the large one."""
+    """Quotients are extreme at the ends: far from zero for the small divisor, near zero for the large one."""
     low = _quotient(a[0], b[1] if a[0] >= 0 else b[0])
     high = _quotient(a[1], b[0] if a[1] >= 0 else b[1])
     return low, high

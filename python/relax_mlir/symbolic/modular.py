@@ -1,6 +1,6 @@
 """Polynomials in one variable over the integers modulo a prime, and their factors (Cantor and Zassenhaus).
 
-A polynomial is the list of its coefficients, that of the constant first, the last one not 0; ``[]`` is zero.
+A polynomial is the list of its coefficients, the constant first, the last one not 0; ``[]`` is zero.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Poly = list[int]
 
 
 def next_prime(above: int) -> int:
-    """The smallest prime larger than `above`, which is at least 2."""
+    """The smallest prime larger than `above`, which is 2 or more."""
     number = above + 1 | 1
     while not _is_prime(number):
         number += 2
@@ -20,7 +20,7 @@ def next_prime(above: int) -> int:
 
 
 def _is_prime(number: int) -> bool:
-    """By Miller and Rabin; certain for numbers of up to 81 bits, and practically so for larger ones."""
+    """True if the number is prime (Miller-Rabin); certain up to 81 bits, with negligible error probability above."""
     bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
     for base in bases:
         if number % base == 0:
@@ -61,7 +61,7 @@ def product(a: Poly, b: Poly, p: int) -> Poly:
 
 
 def factors(a: Poly, p: int) -> list[Poly]:
-    """The irreducible factors of a polynomial, made monic, each as often as it divides; `p` exceeds the degree."""
+    """The monic irreducible factors of a polynomial, repeated by multiplicity; `p` exceeds the degree."""
     found: list[Poly] = []
     for part, power in _square_free(_monic(a, p), p):
         for same_degree, degree in _by_degree(part, p):
@@ -109,7 +109,7 @@ def _power(a: Poly, exponent: int, modulus: Poly, p: int) -> Poly:
 
 
 def _square_free(a: Poly, p: int) -> list[tuple[Poly, int]]:
-    """Parts without repeated factors, each with the power in which it divides `a` (Yun)."""
+    """Square-free factors, each with the power in which it divides `a` (Yun)."""
     slope = reduced([i * c for i, c in enumerate(a)][1:], p)
     if not slope:
         return [(a, 1)] if len(a) > 1 else []
@@ -126,7 +126,7 @@ def _square_free(a: Poly, p: int) -> list[tuple[Poly, int]]:
 
 
 def _by_degree(a: Poly, p: int) -> list[tuple[Poly, int]]:
-    """Products of all irreducible factors of one degree, each with the degree; `a` has no repeated factor."""
+    """For each degree, the product of all irreducible factors of this degree, and the degree; `a` is square-free."""
     found, power, degree = [], [0, 1], 0
     while len(a) - 1 >= 2 * (degree + 1):
         degree += 1
@@ -142,7 +142,7 @@ def _by_degree(a: Poly, p: int) -> list[tuple[Poly, int]]:
 
 
 def _split(a: Poly, degree: int, p: int) -> list[Poly]:
-    """The irreducible factors of `a`, which are all different and of the same degree."""
+    """The irreducible factors of `a`, which are distinct and of the same degree."""
     if len(a) - 1 == degree:
         return [a]
     chance = random.Random(0)

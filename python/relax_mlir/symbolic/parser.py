@@ -39,13 +39,13 @@ _BLANK = re.compile(r"[ \t]*")
 
 
 def is_identifier(name: str) -> bool:
-    """Whether `name` may name a symbol: ``[A-Za-z_][A-Za-z0-9_]*``, neither "_" nor one of the functions."""
+    """True if `name` is a valid symbol: ``[A-Za-z_][A-Za-z0-9_]*``, neither "_" nor the name of a function."""
     return _IDENTIFIER.fullmatch(name) is not None and name != "_" and name not in FUNCTIONS
 
 
 @lru_cache(maxsize=4096)
 def symbol(name: str) -> Expr:
-    """The symbol `name`, an unknown integer that is zero or positive. ParseError: not a symbol name."""
+    """The symbol `name`, an unknown non-negative integer. ParseError: not a symbol name."""
     if not is_identifier(name):
         reserved = (
             "it is a function" if name in FUNCTIONS else "expected a letter or '_', letters, digits, '_'"
@@ -56,7 +56,7 @@ def symbol(name: str) -> Expr:
 
 @lru_cache(maxsize=16384)
 def parse(text: str) -> Dim:
-    """The dimension written in `text`, in normal form. ParseError: with the text and a mark at the column."""
+    """The dimension written in `text`, in normal form. ParseError: shows the text with a mark at the column."""
     return _Parser(text).dimension()
 
 
@@ -73,7 +73,7 @@ def to_dim(value: int | str | Expr) -> Dim:
 
 
 class _Parser:
-    """Recursive descent over one text; columns count from 1."""
+    """Recursive descent over one text; columns are counted from 1."""
 
     def __init__(self, text: str) -> None:
         self.text = text

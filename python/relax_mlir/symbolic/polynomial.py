@@ -1,8 +1,9 @@
 """Factorisation of polynomials with integer coefficients.
 
-Kronecker's substitution gives the variables powers of one of them, so far apart that a polynomial in many variables
-can be read back from its image in one. The image of a factor is a product of factors of the image: that is factored
-modulo a prime larger than twice any coefficient, and products of what this gives are read back and tried.
+Kronecker's substitution replaces the variables by powers of a single one, so far apart that a polynomial in many
+variables can be recovered from its image in one. The image of a factor is a product of factors of the image. The image
+is factored modulo a prime larger than twice any coefficient, and products of these factors are converted back and
+tried.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from relax_mlir.symbolic.division import cancel, exact_quotient
 from relax_mlir.symbolic.expr import Atom, Dim, Expr, Monomial, from_terms, multiply, terms_of
 
 _Part: TypeAlias = tuple[int, ...]
-"""A factor modulo the prime, by its coefficients."""
+"""A factor modulo the prime, as its coefficients."""
 
 MAX_DEGREE = 36
-"""Images of a higher degree are left as one factor: the time grows with the fourth power."""
+"""Images of a higher degree are not factored: the time grows with the fourth power."""
 
 MAX_PRODUCTS = 2**15
-"""So are those whose factors modulo the prime have more products: every one would be tried."""
+"""Nor are images whose factors modulo the prime have more products, as all of them would be tried."""
 
 
 def factors(a: Expr) -> list[tuple[Dim, int]]:
-    """The factors of `a` with their multiplicities: a number, then others, irreducible but for the limits above.
+    """The factors of `a` with multiplicities: a number, then others, which are irreducible within the limits above.
 
-    The product of all, with powers, is `a`. Leading coefficients of all but the number are positive.
+    The product of their powers is `a`. Leading coefficients of all factors but the number are positive.
     """
     shared, rest, _ = cancel(a, a)
     sign = -1 if terms_of(rest)[0][1] < 0 else 1
@@ -42,7 +43,7 @@ def factors(a: Expr) -> list[tuple[Dim, int]]:
 
 
 def _primitive_factors(a: Expr) -> list[tuple[Dim, int]]:
-    """The factors of a polynomial without common factors of its terms, and with a positive leading coefficient."""
+    """The factors of a polynomial whose terms have no common factor, and whose leading coefficient is positive."""
     substitution = _Substitution(a)
     if substitution.degree > MAX_DEGREE:
         return [(a, 1)]
@@ -70,7 +71,7 @@ def _primitive_factors(a: Expr) -> list[tuple[Dim, int]]:
 def _first_factor(
     a: Expr, parts: Counter[_Part], size: int, substitution: _Substitution, p: int
 ) -> tuple[Expr, Dim, Counter[_Part]] | None:
-    """A factor of `a` whose image is a product of `size` of `parts`: it, the other factor, and those parts."""
+    """A factor of `a` whose image is a product of `size` of `parts`; returns it, the other factor, and those parts."""
     leading = substitution.image(a)[-1]
     for counts in _choices(tuple(parts.values()), size):
         used = Counter(dict(zip(parts, counts, strict=True)))
@@ -82,7 +83,7 @@ def _first_factor(
 
 
 def _choices(counts: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
-    """How many of each kind `size` things are, of which there are so many."""
+    """All multisets of `size` elements, as a count per kind that is at most that of `counts`."""
     if not counts:
         yield ()
         return
@@ -101,7 +102,7 @@ def _lifted(parts: Iterable[_Part], leading: int, p: int) -> list[int]:
 
 
 def _counted(found: Sequence[tuple[Dim, int]]) -> list[tuple[Dim, int]]:
-    """Equal factors together."""
+    """Merge equal factors."""
     powers: dict[Dim, int] = {}
     for factor, count in found:
         powers[factor] = powers.get(factor, 0) + count
@@ -109,7 +110,7 @@ def _counted(found: Sequence[tuple[Dim, int]]) -> list[tuple[Dim, int]]:
 
 
 def _bound(image: Sequence[int]) -> int:
-    """Twice what a coefficient of a factor, times the leading coefficient, can be (Mignotte)."""
+    """Twice the maximum coefficient of a factor, times the leading coefficient (Mignotte)."""
     length = isqrt(sum(c * c for c in image)) + 1
     return abs(image[-1]) * (1 << len(image)) * length
 
@@ -121,19 +122,19 @@ class _Substitution:
         self.atoms: list[Atom] = sorted({x for monomial, _ in a.terms for x in monomial})
         degrees = [max(monomial.count(x) for monomial, _ in a.terms) for x in self.atoms]
         self.places: list[int] = [prod(1 + degree for degree in degrees[:i]) for i in range(len(degrees) + 1)]
-        """Of each atom, the power of the variable that stands for it; then one that is higher than all."""
+        """For each atom, the power of the variable that represents it; then one higher than all."""
         self.degree = max(self._place(monomial) for monomial, _ in a.terms)
 
     def _place(self, monomial: Monomial) -> int:
         return sum(monomial.count(x) * place for x, place in zip(self.atoms, self.places, strict=False))
 
     def image(self, a: Expr) -> list[int]:
-        """The coefficients of the polynomial in one variable, that of the constant first."""
+        """The coefficients of the polynomial in one variable, the constant first."""
         places = {self._place(monomial): factor for monomial, factor in a.terms}
         return [places.get(i, 0) for i in range(max(places) + 1)]
 
     def read_back(self, coefficients: Sequence[int]) -> Dim:
-        """The polynomial with this image, without a common factor, its leading coefficient positive."""
+        """The polynomial with this image, without a common factor and with a positive leading coefficient."""
         terms: dict[Monomial, int] = {}
         for place, factor in enumerate(coefficients):
             if factor:

@@ -1,9 +1,9 @@
 """Facts about expressions that hold for all values of their symbols.
 
-Each `prove_*` answers True only if the fact holds wherever the expressions have a value; False means "not
-proved", never "disproved". The methods, in this order: normal forms, a few sample values (which refute most
-false claims cheaply), interval arithmetic with bounds of the divisions put in, the residues of symbols modulo
-the constant divisors, and factorisation.
+Each `prove_*` returns True only if the fact holds for all symbol values for which the expressions have a value; False
+means "not proved", never "disproved". The methods, in this order: normal forms, a few sample values (which refute most
+false claims cheaply), interval arithmetic with bounds substituted for divisions, the residues of symbols modulo the
+constant divisors, and factorisation.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from relax_mlir.symbolic.interval import Bounds, BoundsKey, bounds_key, interval
 from relax_mlir.symbolic.visit import evaluate, substitute, symbols
 
 MAX_RESIDUES = 256
-"""At most so many cases in a proof by residues."""
+"""Maximum number of cases in a proof by residues."""
 
 MAX_ZERO_OR_MORE = 3
-"""So many symbols are told apart into zero and positive."""
+"""Maximum number of symbols for which the cases zero and positive are distinguished."""
 
 
 def prove_equal(a: Dim, b: Dim, bounds: Bounds | None = None) -> bool:
-    """Whether ``a == b`` is proved."""
+    """True if ``a == b`` is proved."""
     return a == b or _holds(_is_zero, add(a, -b), bounds)
 
 
 def prove_not_equal(a: Dim, b: Dim, bounds: Bounds | None = None) -> bool:
-    """Whether ``a != b`` is proved for all values, as for n and n + 1, or 2*n and 2*m + 1."""
+    """True if ``a != b`` is proved for all values, as for n and n + 1, or 2*n and 2*m + 1."""
     return a != b and _holds(_is_never_zero, add(a, -b), bounds)
 
 
 def prove_less_equal(a: Dim, b: Dim, bounds: Bounds | None = None) -> bool:
-    """Whether ``a <= b`` is proved."""
+    """True if ``a <= b`` is proved."""
     return _holds(_is_nonnegative, add(b, -a), bounds)
 
 
 def prove_divisible(a: Dim, k: Dim, bounds: Bounds | None = None) -> bool:
-    """Whether it is proved that ``a == k*q`` for some integer q. Zero divides only zero."""
+    """True if it is proved that ``a == k*q`` for some integer q. Zero divides only zero."""
     if isinstance(k, Expr):
         return a == 0 or floormod(a, k) == 0
     if k == 0:
@@ -58,7 +58,7 @@ def _holds(claim: Callable[[Dim, BoundsKey], bool], difference: Dim, bounds: Bou
     try:
         return claim(difference, key)
     except ShapeError:
-        # A division by a symbol that the bounds make zero, or cases too large to expand: nothing is proved.
+        # The bounds make a divisor zero, or the cases are too large to expand: nothing is proved.
         return False
 
 
@@ -125,7 +125,7 @@ def _divisible(dim: Expr, k: int, key: BoundsKey) -> bool:
 
 
 def _shifted(dim: Dim, key: BoundsKey) -> tuple[Dim, BoundsKey]:
-    """The same problem in symbols that start at zero; those with one value only are replaced by it."""
+    """The same problem in symbols that start at zero; symbols with a single value are replaced by it."""
     replaced: dict[str, Dim] = {}
     bounds: list[tuple[str, int, int | None]] = []
     for name, low, high in key:
@@ -142,7 +142,7 @@ def _in_all_cases(claim: Callable[[Dim, BoundsKey], bool], dim: Dim, key: Bounds
 def _residues(dim: Dim, key: BoundsKey, modulus: int) -> Iterator[tuple[Dim, BoundsKey]]:
     """`dim` with ``n`` as ``period*n + r`` for each residue r, so that the divisions by constants fold.
 
-    If that makes too many cases, only `dim` itself. Symbols start at zero; `modulus` divides every period.
+    If there are too many cases, only `dim` itself. Symbols start at zero; `modulus` divides every period.
     """
     periods: dict[str, int] = {}
     _collect_periods(dim, modulus, periods)
@@ -163,7 +163,7 @@ def _residues(dim: Dim, key: BoundsKey, modulus: int) -> Iterator[tuple[Dim, Bou
 
 
 def _zero_or_more(dim: Dim, key: BoundsKey) -> Iterator[tuple[Dim, BoundsKey]]:
-    """`dim` with each symbol either zero or at least one: enough for ``n <= n*n``. Symbols start at zero."""
+    """`dim` with each symbol either zero or positive: sufficient for ``n <= n*n``. Symbols start at zero."""
     names = symbols(dim)[:MAX_ZERO_OR_MORE]
     highs = {name: high for name, _, high in key}
     for choice in product((False, True), repeat=len(names)):
@@ -179,7 +179,7 @@ def _zero_or_more(dim: Dim, key: BoundsKey) -> Iterator[tuple[Dim, BoundsKey]]:
         try:
             case = substitute(dim, values)
         except ShapeError:
-            # A divisor is zero: the case has no value.
+            # A divisor is zero: this case has no value.
             continue
         yield case, tuple((name, 0, high) for name, high in sorted(bounds.items()))
 
@@ -215,7 +215,7 @@ def _samples(dim: Expr, key: BoundsKey) -> Iterator[int]:
 
 
 def _factors_are_nonnegative(dim: Dim, key: BoundsKey) -> bool:
-    """Whether `dim` is a product of squares, of factors that are not negative, and of pairs that are not positive."""
+    """True if `dim` is a product of squares, of non-negative factors, and of pairs of non-positive factors."""
     if isinstance(dim, int) or len(dim.terms[0][0]) < 2:
         return False
     shared, rest, _ = cancel(dim, dim)

@@ -1,4 +1,4 @@
-"""Which dimensions of a signature give their symbols values, and how: ``2*n`` is 10 for n = 5 only."""
+"""Symbol definitions: which dimensions of a signature determine the symbols, and how (``2*n`` is 10 only for n = 5)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from relax_mlir.symbolic.visit import linear_definition, substitute, symbols
 
 @dataclass(frozen=True)
 class Definition:
-    """Entry `index` of a list of dimensions is ``scale*symbol + offset`` and gives `symbol` its value.
+    """Entry `index` of a list of dimensions is ``scale*symbol + offset`` and determines `symbol`.
 
-    `scale` and `offset` are made of constants and of symbols that earlier definitions give.
+    `scale` and `offset` consist of constants and of symbols from earlier definitions.
     """
 
     index: int
@@ -25,13 +25,13 @@ class Definition:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the dimension is the symbol alone."""
+        """True if the dimension is the symbol itself."""
         return self.scale == 1 and self.offset == 0
 
     def solve(self, value: Dim, known: Mapping[str, Dim]) -> Dim | None:
-        """The symbol, if the dimension is `value` and earlier symbols are what `known` says.
+        """The symbol's value if the dimension is `value`; `known` holds those of earlier symbols.
 
-        None unless it is provably a whole number that is zero or positive.
+        None unless it is provably a non-negative integer.
         """
         if self.is_bare:
             return value
@@ -45,16 +45,16 @@ class Definition:
 
     @property
     def dim(self) -> Dim:
-        """The dimension as it is written."""
+        """The dimension as an expression."""
         return add(multiply(symbol_atom(self.symbol), self.scale), self.offset)
 
 
 def definitions(dims: Sequence[Dim | None], known: Iterable[str] = ()) -> list[Definition]:
-    """How the values of `dims` give those of their symbols, in an order in which each can be computed.
+    """The definitions of the symbols of `dims` by the values of `dims`, in an order in which they can be computed.
 
-    A dimension that is a symbol alone defines it, at its first occurrence. The other dimensions define the one
-    symbol of theirs that is still unknown, if they are linear in it: ``2*n``, ``n + 1``, ``n*m`` where n is known.
-    Constant factors come first, as another one may turn out to be zero. Symbols of `known` need no definition.
+    A dimension that is a bare symbol defines it, at its first occurrence. Another dimension defines a symbol if this is
+    its only unknown symbol and the dimension is linear in it: ``2*n``, ``n + 1``, ``n*m`` where n is known. Constant
+    factors come first, as other factors may be zero. Symbols of `known` need no definition.
     """
     have, found = set(known), []
     for index, dim in enumerate(dims):
@@ -72,9 +72,9 @@ def definitions(dims: Sequence[Dim | None], known: Iterable[str] = ()) -> list[D
 
 
 def solutions(pairs: Sequence[tuple[Dim, Dim]]) -> Iterator[tuple[Definition, Dim | None]]:
-    """What symbols of the first dimensions stand for, if they are the second ones; None where that cannot be told.
+    """The values of the symbols of the first dimensions for which these equal the second ones; None: not determined.
 
-    Symbols whose definitions take one that could not be told are left out.
+    Symbols whose definitions use an undetermined symbol are omitted.
     """
     known: dict[str, Dim] = {}
     for definition in definitions([dim for dim, _ in pairs]):
@@ -96,7 +96,7 @@ def _solvable(dims: Sequence[Dim | None], known: set[str]) -> Iterator[Definitio
 
 
 def linear_parts(dim: Dim, symbol: str) -> tuple[Dim, Dim] | None:
-    """(a, b) with ``dim == a*symbol + b``, neither of which has `symbol` in it; None if there are none."""
+    """(a, b) with ``dim == a*symbol + b``, neither of which contains `symbol`; None if there are none."""
     scale: dict[Monomial, int] = {}
     offset: dict[Monomial, int] = {}
     for monomial, factor in terms_of(dim):

@@ -42,7 +42,7 @@ def _symbols(expr: Expr) -> tuple[str, ...]:
 
 
 def linear_definition(dim: Dim) -> str | None:
-    """The name if `dim` is a bare symbol, which a parameter's dimension can define; else None."""
+    """The name if `dim` is a bare symbol, which a dimension of a parameter can define; else None."""
     if not isinstance(dim, Expr) or len(dim.terms) != 1:
         return None
     monomial, factor = dim.terms[0]
@@ -65,9 +65,9 @@ def lower(
 ) -> T:
     """Compute `dim` with the given operations, in the order in which it is printed.
 
-    `floordiv` rounds to minus infinity and `mod` takes the sign of the divisor, as in Python. A difference
-    is the sum with a product by a negative constant. Within one call the same symbol, constant, division,
-    minimum or maximum is made once. A divisor that is not constant may be zero: see `divisors`.
+    `floordiv` rounds to minus infinity and `mod` takes the sign of the divisor, as in Python. A difference is the sum
+    with a product by a negative constant. Within one call, equal symbols, constants, divisions, minima and maxima are
+    created once. A divisor that is not constant may be zero: see `divisors`.
     """
     consts: dict[int, T] = {}
     atoms: dict[Atom, T] = {}
@@ -121,8 +121,8 @@ def divisors(dim: Dim) -> tuple[Expr, ...]:
 def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
     """`dim` with symbols replaced, all at once; symbols without an entry stay.
 
-    The replacements stand for sizes, so they must be non-negative for all values of their own symbols; a
-    negative constant raises ShapeError. ShapeError too: a divisor becomes zero.
+    The replacements are sizes, so they must be non-negative for all values of their symbols. Raises ShapeError for
+    a negative constant, and if a divisor becomes zero.
     """
     present = {name: to_dim(mapping[name]) for name in symbols(dim) if name in mapping}
     for name, value in present.items():
