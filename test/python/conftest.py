@@ -1,4 +1,4 @@
-"""Settings of all tests: they share a cache of compiled modules of their own, and the slowest files come first."""
+"""Settings of all tests: they share a separate cache of compiled modules, and the slowest files run first."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# References are small products: NumPy's threads would only wait for each other, beside those of other workers.
+# References are small matmuls: NumPy's threads would only wait for each other and for other workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# How long an example takes says how busy the machine is.
+# The duration of an example depends on the load of the machine.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -48,7 +48,7 @@ SLOWEST: tuple[str, ...] = (
     "topi/test_topi_transform.py",
     "passes/test_passes_and_effects.py",
 )
-"""The files that take longest, in this order: where each worker takes whole files, none of these is the last."""
+"""The slowest files, in this order: a worker takes whole files, so none of these should be the last."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,17 +66,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def parts_folder() -> Path | None:
-    """Where a virtual environment of this user keeps code of parts, until the sources that make it change."""
+    """The folder in the virtual environment of this user that caches compilation units, per version of the compiler."""
     folder = Path(sys.prefix) / "relax-mlir-parts"
     owner = (folder if folder.exists() else folder.parent).stat().st_uid
     return folder if sys.prefix != sys.base_prefix and owner == os.geteuid() else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Tests that wait for garbage collect it: to look for it more often takes a hundredth of their time.
+    # Tests that wait for garbage collect it explicitly: more frequent collection takes 1 % of their time.
     gc.set_threshold(50_000, 20, 50)
     if not hasattr(config, "workerinput"):
-        # The workers and their child processes get it with the environment; it begins empty, so that all is compiled.
+        # Workers and their child processes inherit it through the environment; it starts empty, so that everything is
+        # compiled.
         folder = tempfile.TemporaryDirectory(prefix="relax-mlir-tests-", ignore_cleanup_errors=True)
         os.environ["RELAX_MLIR_CACHE"], os.environ["RELAX_MLIR_CACHE_DIR"] = "1", folder.name
         config.add_cleanup(folder.cleanup)
@@ -106,7 +107,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def warm_measurers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children that measure candidates of tuning are forked."""
+    """Child processes that measure candidates of tuning are forked."""
     import warm_measuring
     from relax_mlir.tuning.measure_process import MeasureProcess
 
@@ -115,7 +116,7 @@ def warm_measurers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays: no garbage is looked for in it, then or later."""
+    """Imported modules and collected tests are never garbage: exclude them from collection from here on."""
     gc.disable()
     try:
         collected = yield
@@ -130,7 +131,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_runtest_teardown(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, object, object]:
-    """What a file has imported, and what it leaves in caches, stays, too: no later test looks for garbage in it."""
+    """Modules imported by a file, and its caches, are kept, too: exclude them from collection in later tests."""
     try:
         return (yield)
     finally:

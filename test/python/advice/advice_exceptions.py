@@ -1,4 +1,4 @@
-"""Texts that look like advice, and are none: patterns, each of which has to be used."""
+"""Texts that resemble advice but are none: patterns, each of which must be used."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXPLANATIONS: tuple[str, ...] = (
     r"-1 cannot be deduced",
     r"\x00",
 )
-"""Clauses after a semicolon that say why, or what there is: they begin so."""
+"""Clauses after a semicolon that give a reason or list alternatives: their beginnings."""
 
 NO_ADVICE: tuple[str, ...] = (
     r"^ib\.|: name$",
@@ -59,7 +59,7 @@ NO_ADVICE: tuple[str, ...] = (
     r"^`\x00` of a float; see",
     r"\(see LLVM's message\)",
 )
-"""Texts that begin like a command, and name a thing: the name of an op, a pass or a parameter."""
+"""Texts that begin like a command but name an op, a pass or a parameter."""
 
 OTHER_TEXTS: tuple[str, ...] = (
     "generate_*.py",
@@ -79,7 +79,7 @@ OTHER_TEXTS: tuple[str, ...] = (
     "transform/config.py",
     "vm/python_form.py",
 )
-"""Files whose texts are no errors: generated code, help of commands, reports."""
+"""Files whose texts are not errors: generated code, help of commands, reports."""
 
 BEHIND: dict[str, str] = {
     r"a symbol is defined by a dimension": (
@@ -91,4 +91,4 @@ BEHIND: dict[str, str] = {
     r"torch cannot decompose the program into ops": "errors of torch that it does not raise for known programs",
     r"the virtual machine cannot run": "the machine runs every op that is left at its level",
 }
-"""Advice that no program leads to: checks before it say more. Why, for each."""
+"""Advice that no program reaches, as earlier checks give more specific errors; the reason for each."""

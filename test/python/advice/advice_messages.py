@@ -1,6 +1,6 @@
 """The advice in the project's error texts, found in its sources.
 
-A message is a string of the sources, with its fields (``{name}``) as gaps. It has advice where
+A message is a string of the sources, with its fields (``{name}``) as gaps. It contains advice if
 
 - a clause after a semicolon is none of `EXPLANATIONS`, or
 - the text, or a clause after a colon or a bracket, begins with one of `VERBS`, or with the name of something that can
@@ -21,7 +21,7 @@ from advice_exceptions import EXPLANATIONS, NO_ADVICE, OTHER_TEXTS
 ROOT = Path(__file__).parents[3]
 ROOMS = ("dialects", "passes", "lowering", "python/relax_mlir")
 GAP = "\x00"
-"""What stands for a field of a message."""
+"""The placeholder for a field of a message."""
 VERBS = """
     add allocate allow annotate append apply ask assign astype await begin bind bind-symbolic-vars branch break
     build call carry cast change check choose clone close compare compile compute concatenate construct convert
@@ -44,20 +44,20 @@ _NAME = re.compile(
     r"[\w.()]+(?:: | of '| '\x00'| at \x00| '\x00':|\(\x00)"
     r"|[\w.]+(?:\(.*?\))? (?:takes?|stands?|is|and|has|names|holds) "
 )
-"""Where a clause begins with the name of what went wrong, as in ``reshape: …`` and ``R.output stands …``."""
+"""The beginning of a clause with the name of the cause, as in ``reshape: …`` and ``R.output stands …``."""
 CLAUSE = re.compile(r"[;:] |\(|, so | -> ")
 _IR = re.compile(r"%\w+ = |^\W*(?:arith|llvm|func|memref|scf|module|cf)\.|\\n|^<|\n")
 
 
 @dataclass(frozen=True)
 class Message:
-    """A text of the sources, mostly one that advises something."""
+    """A text of the sources, usually one that gives advice."""
 
     place: str
     text: str
 
     def is_in(self, error: str) -> bool:
-        """Whether an error says this, whatever stands in the gaps."""
+        """True if an error has this message, with any text in the gaps."""
         place = 0
         for part in self.text.split(GAP):
             place = error.find(part, place)
@@ -71,7 +71,7 @@ class Message:
 
 
 def advice_of(text: str) -> list[str]:
-    """The clauses of a text that advise something."""
+    """The clauses of a text that give advice."""
     found = []
     for separator, clause in clauses(text):
         if separator == "; ":
@@ -85,7 +85,7 @@ def advice_of(text: str) -> list[str]:
 
 
 def clauses(text: str) -> Iterator[tuple[str, str]]:
-    """What begins a clause, and the clause, up to the next semicolon."""
+    """Pairs of the text before a clause and the clause, up to the next semicolon."""
     yield "", text.split("; ")[0]
     for match in CLAUSE.finditer(text):
         yield match.group(), text[match.end() :].split("; ")[0]
@@ -102,7 +102,7 @@ def texts() -> list[Message]:
 
 
 def messages() -> list[Message]:
-    """The texts with advice."""
+    """The texts that give advice."""
     return [message for message in texts() if advice_of(message.text)]
 
 
@@ -118,7 +118,7 @@ def sources() -> list[Path]:
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The texts of a file, without docstrings and IR: the line and the text, with gaps in the place of fields."""
+    """The texts of a file, without docstrings and IR: the line, and the text with gaps in place of fields."""
     for node in _string_nodes(tree):
         text = _text(node)
         if text is not None and " " in text and not _IR.search(text):

@@ -1,4 +1,4 @@
-"""Tables of advice: what is wrong, what its message says, and what follows the message, with the right result."""
+"""Tables of advice: the mistake, its message, and the code that follows the message, with the right result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Table(ABC):
 
     @abstractmethod
     def provoke(self, name: str) -> str:
-        """Do what is wrong; the text of the error, which says what the row expects."""
+        """Make the mistake of a row; return the text of the error, which must match the row."""
 
     @abstractmethod
     def follow(self, name: str) -> None:
@@ -41,7 +41,7 @@ class Table(ABC):
 
 
 def error_of(wrong: Callable[[], object], message: str, kind: type[Exception] = RelaxError) -> str:
-    """The text of the error that `wrong` raises, in which `message` (a pattern) is found."""
+    """The text of the error that `wrong` raises, which must match `message` (a pattern)."""
     try:
         given = wrong()
     except kind as error:
@@ -51,7 +51,7 @@ def error_of(wrong: Callable[[], object], message: str, kind: type[Exception] = 
 
 
 def same(found: object, expected: object) -> None:
-    """Assert that results (tuples of them) are these arrays and numbers, up to rounding."""
+    """Assert that results (also tuples of them) equal these arrays and numbers, up to rounding."""
     have, want = _flat(found), _flat(expected)
     assert len(have) == len(want), f"{len(have)} results, expected {len(want)}"
     for one, other in zip(have, want, strict=True):
@@ -71,7 +71,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def interpreted(module: rx.IRModule, name: str, arguments: Sequence[Any]) -> list[Any]:
-    """What a function gives by the NumPy interpreter, which has floats of 64 bits."""
+    """The result of a function in the NumPy interpreter, which computes in float64."""
 
     def value(argument: Any) -> Any:
         if isinstance(argument, tvm_ffi.Shape):
@@ -86,7 +86,7 @@ def interpreted(module: rx.IRModule, name: str, arguments: Sequence[Any]) -> lis
 
 @dataclass(frozen=True)
 class Row:
-    """Something of its own: `right` compares by itself."""
+    """An independent row: `right` compares its result itself."""
 
     wrong: Callable[[], object]
     message: str
@@ -107,13 +107,13 @@ class Rows(Table):
 
 
 ScriptCase = tuple[str, str, str] | tuple[str, str, str, Callable[..., Any]]
-"""The wrong line, what the error says, the right line; and what it computes where that is more than ops."""
+"""The wrong line, its message, and the right line, with the expected result if it consists of more than ops."""
 
 
 class ScriptRows(Table):
     """Lines of scripts, in a `module` with ``{functions}``, each in a `function` with ``{name}`` and ``{line}``.
 
-    ``{parameters}`` are those that the line uses, the first in any case; ``{result}`` is `z` where the line binds it,
+    ``{parameters}`` are those that the line uses, always including the first; ``{result}`` is `z` if the line binds it,
     else the first parameter. All right lines are built as one module.
     """
 
@@ -135,7 +135,7 @@ class ScriptRows(Table):
         return [name for name in self.parameters if name == first or re.search(rf"\b{name}\b", line)]
 
     def text(self, lines: Mapping[str, str]) -> str:
-        """The script with a function of each name that holds these lines."""
+        """The script with one function per name, each of these lines."""
         functions = [
             self.function.replace("{line}", line)
             .replace("{name}", name)
@@ -168,7 +168,7 @@ class ScriptRows(Table):
         same(found, case[3](**given) if len(case) == 4 else self.expected(name, given))
 
     def expected(self, name: str, given: Mapping[str, Any]) -> object:
-        """What the right line gives, by NumPy."""
+        """The result of the right line in NumPy."""
         return interpreted(self.right, f"case_{name}", list(given.values()))
 
 
@@ -177,7 +177,7 @@ BuilderCase = tuple[Body, str, Body] | tuple[Body, str, Body, Callable[..., Any]
 
 
 class _Used(dict[str, Any]):
-    """Parameters by name, with those that have been asked for."""
+    """Parameters by name, which records those that are used."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -189,9 +189,9 @@ class _Used(dict[str, Any]):
 
 
 class BuilderRows(Table):
-    """Bodies of functions with these parameters, of which they have the ones that they use; the first in any case.
+    """Bodies of functions with those of these parameters that they use, always including the first.
 
-    What a body returns (one value, or several) is the result, or else the first parameter is.
+    The returned value of a body (one or several) is the result; without one, the first parameter is.
     """
 
     def __init__(
@@ -224,11 +224,11 @@ class BuilderRows(Table):
         return rx.IRModule.parse(self.prims, trusted=True)
 
     def _builder(self) -> rx.BlockBuilder:
-        """A new module with the prim funcs; all of a table have one context."""
+        """A new module with the prim funcs; a table has one context."""
         return rx.BlockBuilder(self._prims.clone())
 
     def _add(self, bb: rx.BlockBuilder, name: str, body: Body, parameters: Sequence[str]) -> list[str]:
-        """Add a function; those of the parameters that it uses."""
+        """Add a function; return those of the parameters that it uses."""
         params = _Used({key: rx.Var(key, self.infos[key]) for key in parameters})
         with bb.function(name, list(params.values())):
             first = params[parameters[0]]

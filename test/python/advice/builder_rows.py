@@ -1,4 +1,4 @@
-"""Advice in messages of the builder: what is wrong, what its message says, and what follows it, which verifies."""
+"""Advice in messages of the builder: the mistake, its message, and the code that follows it, which verifies."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ CASES: dict[str, BuilderCase] = {
 
 
 def arguments(name: str) -> dict[str, Any]:
-    """Of sizes for which what the right body asserts holds."""
+    """Arguments of sizes for which the assertions of the right body hold."""
     n, m = {"squeeze": (1, 3)}.get(name, (3, 3))
     x, y = np.random.default_rng(0).uniform(0.25, 2.0, (2, n, m)).astype(np.float32)
     return {

@@ -1,4 +1,4 @@
-"""Functions of functions: what native code refuses, and what to write instead."""
+"""Functions of functions: constructs that native code refuses, and their replacements."""
 
 from __future__ import annotations
 

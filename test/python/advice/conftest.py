@@ -1,4 +1,4 @@
-"""The tables of advice import each other, and the fuzzer's interpreter, by name."""
+"""Makes the tables of advice, and the fuzzer's interpreter, importable by name."""
 
 from __future__ import annotations
 

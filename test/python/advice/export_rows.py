@@ -66,7 +66,7 @@ def _sum(x: Any) -> Any:
 
 @functools.cache
 def _folder() -> Path:
-    """A Python file with a module, one with two, a library, bytecode, and arrays."""
+    """A Python file with a module, one with two modules, a library, bytecode, and arrays."""
     folder = Path(tempfile.mkdtemp(prefix="relax-mlir-advice-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "model.py").write_text(MODEL)
@@ -93,7 +93,7 @@ def _exported(body: str, ending: str = "so") -> Path:
 
 
 def _gives(body: str, expected: Any) -> Callable[[], None]:
-    """That the library of a function of this body gives what is expected."""
+    """Assert that the library of a function with this body gives the expected result."""
 
     def follow() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -207,7 +207,7 @@ def _runs(*arguments: str) -> Callable[[], object]:
 
 
 def _result(*arguments: str, expected: Any = None) -> Callable[[], None]:
-    """That a run writes this result: by default, the rows of ones times 1 and 2."""
+    """Assert that a run writes this result: by default, the rows of ones times 1 and 2."""
 
     def follow() -> None:
         assert _runs(*arguments, "-o", "out.npz")() == 0
@@ -236,7 +236,7 @@ def _plots() -> None:
 
 
 def _zig_links() -> None:
-    """Zig's compiler is looked for in the package that the extra brings."""
+    """Zig's compiler is searched in the package that the extra installs."""
     found = importlib.util.find_spec("json")
     with _environment(PATH=""), mock.patch.object(importlib.util, "find_spec", lambda name: found):
         assert Linker.find().command == (sys.executable, "-m", "ziglang", "cc")

@@ -17,7 +17,7 @@ from relax_mlir.rewrite import DataflowMutator, ExprMutator
 
 
 class _Printed(DataflowMutator):
-    """Prints what it sees, which dataflow blocks may not."""
+    """Prints each binding it visits, which is not allowed in dataflow blocks."""
 
     def visit_exp(self, binding: Any) -> Any:
         op.print(binding.result)
@@ -33,21 +33,21 @@ class _PrintedAnywhere(ExprMutator):
 
 
 class _Double(ExprMutator):
-    """Gives results of another dtype."""
+    """Returns results of another dtype."""
 
     def visit_exp(self, binding: Any) -> Any:
         return op.astype(op.exp(binding.operands[0]), "float64")
 
 
 class _DoubleBack(ExprMutator):
-    """Gives results of another dtype, and converts them back."""
+    """Returns results of another dtype, converted back."""
 
     def visit_exp(self, binding: Any) -> Any:
         return op.astype(op.astype(op.exp(binding.operands[0]), "float64"), "float32")
 
 
 class _Gone(ExprMutator):
-    """Gives a value for an op without a result."""
+    """Returns a value for an op without a result."""
 
     given: Any = 1
 
@@ -56,7 +56,7 @@ class _Gone(ExprMutator):
 
 
 class _Removed(_Gone):
-    """Removes it."""
+    """Removes an op without a result."""
 
     given = ()
 
@@ -100,7 +100,7 @@ def main(x: R.Tensor(("n",), "float32")):
 
 
 def _parts(module: rx.IRModule) -> rx.Function:
-    """Its function, made anew from its parameters and its body."""
+    """A copy of the function, built from its parameters and its body."""
     main = module["main"]
     return rx.Function(main.params, main.body)
 
@@ -127,7 +127,7 @@ def _called_caller() -> None:
 
 
 def _kept(again: bool) -> rx.IRModule:
-    """The value of the first binding of a function on which a pass has run, in a module of its own."""
+    """The value of the first binding of a function after a pass, in a separate module."""
     module = _exp()
     main = module["main"]
     block = main.body.blocks[0]
@@ -138,28 +138,28 @@ def _kept(again: bool) -> rx.IRModule:
 
 
 class _Squares(PyExprMutator):
-    """Squares what is exponentiated."""
+    """Squares the argument of exponentials."""
 
     def visit_call_(self, call: Any) -> Any:
         return Call("relax.multiply", [*call.args, *call.args])
 
 
 class _Again(PyExprMutator):
-    """Visits what it visits."""
+    """Visits the same expression again."""
 
     def visit_call(self, call: Any) -> Any:
         return Call("relax.negative", self.visit_expr(call).args)
 
 
 class _Inside(PyExprMutator):
-    """Visits what is inside of it."""
+    """Visits the nested expressions."""
 
     def visit_call(self, call: Any) -> Any:
         return Call("relax.negative", super().visit_call_(call).args)
 
 
 def _ruled(*keys: tuple[str, Any], level: int = 10) -> None:
-    """Register attributes of the op of this file, which has no others then."""
+    """Register attributes of the op of this file, which has no others."""
     op.unregister_op("advice.twice_rows")
     for key, value in keys:
         op.register_op_attr("advice.twice_rows", key, value, level)
@@ -170,7 +170,7 @@ def _double(x: rx.Tensor, *_: Any) -> Any:
 
 
 def _by_rule(*keys: tuple[str, Any]) -> rx.IRModule:
-    """A call of the op, whose result has what the rules say."""
+    """A call of the op, whose result follows from the rules."""
     _ruled(*keys)
     module = function(lambda bb, x: op.call_pure_packed("advice.twice_rows", x), VECTOR)
     assert "2*n" in str(module)
@@ -182,7 +182,7 @@ BOTH = ("FInferShape", lambda x: rx.Tensor((2 * x.shape[0],), x.dtype))
 
 
 def _again(level: int) -> rx.IRModule:
-    """A second rule for the op, which is right."""
+    """A second rule for the op, which is valid."""
     _ruled(("FInferShape", lambda x: rx.Tensor((1,), x.dtype)))
     op.register_op_attr("advice.twice_rows", *BOTH, level)
     return function(lambda bb, x: op.call_pure_packed("advice.twice_rows", x), VECTOR)

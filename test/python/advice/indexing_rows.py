@@ -1,4 +1,4 @@
-"""Advice in messages of ops of indexing, sums of products and layouts: what is wrong, the message, what follows it."""
+"""Advice in messages of ops for indexing, contractions and layouts: mistake, message, and the code that follows it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ CASES: dict[str, BuilderCase] = {
 
 
 def arguments(name: str) -> dict[str, Any]:
-    """Of sizes for which what the right body asserts holds."""
+    """Arguments of sizes for which the assertions of the right body hold."""
     x, y = np.random.default_rng(0).uniform(0.25, 2.0, (2, 3, 4)).astype(np.float32)
     return {
         "x": x,

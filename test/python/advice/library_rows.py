@@ -1,4 +1,4 @@
-"""Patterns, and third-party libraries as parts of programs: what is refused, and what to do instead."""
+"""Patterns and third-party libraries in programs: what is refused, and the replacements."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compared(make: Callable[[], rx.IRModule]) -> Callable[[], None]:
 
 
 def checked() -> rx.IRModule:
-    """The pattern leaves out what the code generator refuses."""
+    """The pattern excludes what the code generator refuses."""
     pattern = (*EXP, {}, lambda found: False)
     return generated(refused, T.FuseOpsByPattern([pattern], annotate_codegen=True)(exp()))
 
@@ -295,5 +295,5 @@ TABLE = Rows(
 def _multiplied_or_error(a: np.ndarray) -> Any:
     try:
         return multiplied(a)
-    except Exception as error:  # the FFI has its own classes of errors
+    except Exception as error:  # the FFI has its own error classes
         raise RelaxError(str(error)) from None

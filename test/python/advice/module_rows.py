@@ -1,4 +1,4 @@
-"""Whole scripts, and where they come from: what is refused, and what to write instead."""
+"""Whole scripts and their sources: what is refused, and the replacements."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _fill(out: Any) -> None:
 
 
 def _row(wrong: str, message: str, right: str, expected: object, *args: Any) -> Row:
-    """Bodies of modules; `main` of the right one is called."""
+    """A row of two module bodies; `main` of the right one is called."""
     return scripts(wrong, message, right, expected, *(args or (X,)))
 
 
@@ -145,7 +145,7 @@ DELAYED = f"def make():\n{textwrap.indent(CLASS, '    ')}\n    return Module\n"
 
 
 def _typed_in() -> None:
-    """A class whose source is nowhere."""
+    """A class whose source is not available."""
     names: dict[str, Any] = {"I": rx.script.ir, "R": rx.script.relax, "__name__": "typed"}
     exec(compile(CLASS, "<nowhere>", "exec"), names)
 
@@ -155,7 +155,7 @@ def _module(made: Any) -> Callable[[], None]:
 
 
 def _changed(text: str, again: bool) -> Any:
-    """A module whose function is decorated after its file has got this text; imported again on request."""
+    """A module whose function is decorated after its file has changed to this text; imported again on request."""
     module = _file(DELAYED)
     path = Path(str(module.__file__))
     path.write_text(text)
@@ -173,7 +173,7 @@ MOVED = (
 
 
 class _Tvm:
-    """What prints itself as TVM's objects do."""
+    """An object that prints itself like TVM's objects."""
 
     def __init__(self, text: str) -> None:
         self.text = text

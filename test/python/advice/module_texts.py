@@ -1,4 +1,4 @@
-"""Modules of rows of advice, in text, in script and made by the builder; those that are right are built together."""
+"""Modules of rows of advice, as text, as script and from the builder; the valid ones are built together."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Make = Callable[[], rx.IRModule]
 
 
 class Together:
-    """Modules whose `main` is called: they are built as one, when the first of them is."""
+    """Modules whose `main` is called: all are built as one module on first use."""
 
     def __init__(self) -> None:
         self.makers: list[Make] = []
 
     def add(self, make: Make) -> Callable[..., Any]:
-        """Add a module; a function that calls its `main`."""
+        """Add a module; return a function that calls its `main`."""
         number = len(self.makers)
         self.makers.append(make)
 
@@ -49,7 +49,7 @@ class Together:
 
     @cached_property
     def texts(self) -> list[str | Exception]:
-        """The functions of each module; or why it was not made, which is an error of its own row alone."""
+        """The functions of each module, or the reason why it could not be built, which is an error of its row only."""
         return [_functions(make, f"m{number}") for number, make in enumerate(self.makers)]
 
     @cached_property
@@ -59,7 +59,7 @@ class Together:
 
 
 def _functions(make: Make, prefix: str) -> str | Exception:
-    """The functions of a module, with a prefix before their names."""
+    """The functions of a module, with a prefix added to their names."""
     try:
         module = make()
         module.verify()
@@ -74,7 +74,7 @@ TOGETHER = Together()
 
 
 def gives(make: Make, expected: object, *args: Any) -> Callable[[], None]:
-    """That `main` of a module gives this, of `X` where nothing else is given."""
+    """Assert that `main` of a module returns this result, by default for `X`."""
     call = TOGETHER.add(make)
     return lambda: same(call(*(args or (X,))), expected)
 
@@ -98,7 +98,7 @@ def module_of(text: str) -> rx.IRModule:
 def texts(
     wrong: str, message: str, right: str, expected: object, *args: Any, passes: str = "", then: str = ""
 ) -> Row:
-    """Modules of MLIR's text; passes run on the wrong one (or it is built), `then` on the right one."""
+    """Rows of modules in MLIR's text: passes run on the wrong one (or it is built), `then` on the right one."""
 
     def refuse() -> object:
         return run(module_of(wrong), passes) if passes else rx.build(module_of(wrong))
@@ -124,7 +124,7 @@ def scripts(wrong: str, message: str, right: str, expected: object, *args: Any) 
 
 
 def function(make: Callable[..., Any], *infos: rx.StructInfo) -> rx.IRModule:
-    """A module whose `main` is what `make` does, with a builder and parameters."""
+    """A module whose `main` is built by `make` from a builder and parameters."""
     bb = rx.BlockBuilder()
     params = [rx.Var(name, info) for name, info in zip("xyz", infos, strict=False)]
     with bb.function("main", params):

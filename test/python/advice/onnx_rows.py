@@ -49,7 +49,7 @@ def relu() -> np.ndarray:
 
 
 def computes(text: str | onnx.ModelProto, given: Any, expected: Any, **options: Any) -> Callable[[], None]:
-    """The module of a model gives what NumPy does."""
+    """Assert that the module of a model computes the same as NumPy."""
 
     def right() -> None:
         proto = model(text) if isinstance(text, str) else text
@@ -72,7 +72,7 @@ def of_sequence() -> onnx.ModelProto:
 
 
 def with_files(use: Callable[[Path], Any]) -> Any:
-    """What `use` gives for the path of a model that multiplies by a matrix in the file ``m.data``."""
+    """The result of `use` for the path of a model that multiplies by a matrix in the file ``m.data``."""
     proto = model("g (float[n, 2] x) => (float[n, 3] y) { y = MatMul(x, w) }")
     proto.graph.initializer.append(numpy_helper.from_array(X.T.copy(), "w"))
     with tempfile.TemporaryDirectory() as folder:

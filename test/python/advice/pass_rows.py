@@ -1,4 +1,4 @@
-"""Passes, and what they are run on: what they refuse, and what to do instead."""
+"""Passes and their inputs: what they refuse, and the replacements."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _add(module: ir.Module) -> None:
 
 
 class _Adds(FunctionPass):
-    """Adds a function, though it sees but one."""
+    """Adds a function, though it is a pass on one function."""
 
     name = "adds"
 

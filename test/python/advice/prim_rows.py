@@ -1,4 +1,4 @@
-"""Advice in messages of prim funcs in script: the wrong line, what its message says, the line that follows it."""
+"""Advice in messages of prim funcs in script: the wrong line, its message, and the line that follows it."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ CASES: dict[str, ScriptCase] = {
 
 
 class PrimRows(ScriptRows):
-    """The right line of a prim func is run by Python."""
+    """Rows whose right prim func is run in Python."""
 
     def used(self, line: str) -> list[str]:
         return list(self.parameters)

@@ -1,4 +1,4 @@
-"""Prim funcs of MLIR's text: what they may not hold, and what to write instead."""
+"""Prim funcs in MLIR's text: what they must not contain, and the replacements."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ CASES: dict[str, tuple[str, str, str, Reference]] = {
 
 
 class PrimTexts(Table):
-    """Prim funcs in text, each called by a function of its own."""
+    """Prim funcs in text, each called by a separate function."""
 
     def __init__(self) -> None:
         self.names = list(CASES)

@@ -1,4 +1,4 @@
-"""What Python asks of values and they cannot answer: the error, and what its advice makes of it."""
+"""Python protocols that values do not support: the error, and the code that follows its advice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Emit = Callable[[Any, Any], Any]
 
 KNOWN = "is known at run time only: it is no Python number"
 CASES: dict[str, tuple[Any, ...]] = {
-    # What is written, what the error says, and what its advice makes of it.
+    # The expression, its error, and the code that follows the advice.
     "round_digits": (
         lambda x, i: round(x, 2),
         r"op.round\(x \* c\) / c",

@@ -61,12 +61,12 @@ def _module(info: rx.Tensor = VECTOR, body: Callable[[Any], Any] = lambda x: x +
 
 
 def _runs(make: Callable[[], Any]) -> Callable[[], None]:
-    """That what `make` gives computes x + 1."""
+    """Assert that the result of `make` computes x + 1."""
     return lambda: same(make()["main"](X), X + 1)
 
 
 def _without(name: str) -> Any:
-    """As if a package were not installed."""
+    """Simulate that a package is not installed."""
     cross_compile._binding.cache_clear()
     return mock.patch.dict(sys.modules, {name: None, f"{name}.figure": None, f"{name}.binding": None})
 
@@ -144,7 +144,7 @@ def _plan(patch: bool) -> None:
 
 
 def _opt(*arguments: str, text: str = "", terminal: bool = False) -> tuple[int, str, str]:
-    """The exit code of relax-opt in this process, what it prints, and its errors."""
+    """The exit code, output and errors of relax-opt in this process."""
     data = io.BytesIO()
     stdout = io.TextIOWrapper(data, encoding="utf-8", write_through=True)
     stderr = io.StringIO()
@@ -301,7 +301,7 @@ def _threads(count: int) -> Any:
 
 
 def _tiles() -> Any:
-    """Ask for tiles on a machine that has none."""
+    """Request AMX tiles on a machine without them."""
     host = rx.Target.host()
     without = dataclasses.replace(
         host, features=frozenset(f for f in host.features if not f.startswith("amx_"))

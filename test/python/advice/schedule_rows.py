@@ -1,4 +1,4 @@
-"""Schedules: what they refuse, and what to write instead. The loops of what is right are run by Python on arrays."""
+"""Schedules: what they refuse, and the replacements. The loops of valid ones are run in Python on arrays."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Step = Callable[[Example], Any]
 
 
 def _row(wrong: Step, message: str, right: Step, of: Callable[[Example], Example] = lambda e: e) -> Row:
-    """A step that is refused, and what is done instead, by which the result stays the same."""
+    """A refused step, and its replacement, with the same result."""
 
     def follow() -> None:
         example = of(Example())
@@ -82,7 +82,7 @@ def _apart() -> None:
 
 
 def _extern(scheduled: bool) -> Any:
-    """A call of a packed function, and what reads its result."""
+    """A call of a packed function, and a reader of its result."""
 
     def make(t: Any) -> Any:
         squared = te.extern(
@@ -119,7 +119,7 @@ def _two_functions() -> Any:
 
 
 def _nothing(e: Example) -> None:
-    """Leave it out."""
+    """Omit the step."""
 
 
 def _of_blocks(factors: list[int | None]) -> Any:

@@ -1,6 +1,6 @@
-"""Advice in messages of scripts: the wrong line, what its message says, and the line that follows it, which builds.
+"""Advice in messages of scripts: the wrong line, its message, and the line that follows it, which builds.
 
-What follows the advice is built as one module."""
+All lines that follow the advice are built as one module."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ CASES: dict[str, ScriptCase] = {
 
 
 def arguments(name: str) -> dict[str, Any]:
-    """Of sizes for which what the right line asserts holds."""
+    """Arguments of sizes for which the assertions of the right line hold."""
     n, m = {"squeeze": (1, 3), "annotated": (3, 4)}.get(name, (3, 3))
     x, y = np.random.default_rng(0).uniform(0.25, 2.0, (2, n, m)).astype(np.float32)
     return {

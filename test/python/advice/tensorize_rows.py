@@ -1,4 +1,4 @@
-"""Advice about intrinsics that take the place of loops."""
+"""Advice about intrinsics that replace loops."""
 
 from __future__ import annotations
 

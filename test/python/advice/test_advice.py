@@ -1,4 +1,4 @@
-"""What the messages advise is done, and gives the right result; each message with advice has a row of a table."""
+"""Following the advice of each message gives the right result; each message with advice has a row of a table."""
 
 from __future__ import annotations
 

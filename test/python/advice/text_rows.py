@@ -1,4 +1,4 @@
-"""Modules in MLIR's text that break an invariant, or a pass alone cannot take; and what to write instead."""
+"""Modules in MLIR's text that break an invariant, or that a single pass refuses; and the replacements."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _bytes(known: bool) -> rx.IRModule:
 
 
 class _Ranked(ExprMutator):
-    """Gives a value of known rank in the place of one without."""
+    """Returns a value of known rank in place of one of unknown rank."""
 
     def visit_exp(self, binding: Any) -> Any:
         return op.match_shape(op.exp(binding.operands[0]), (3,))
@@ -158,7 +158,7 @@ def _whole_text() -> None:
 
 
 HALF = PRIM.replace('"n"', '"s // 2"')
-"""A prim func whose sizes do not say what `s` is."""
+"""A prim func whose sizes do not determine `s`."""
 TOLD = HALF.replace("%o: memref<?xf32>)", "%o: memref<?xf32>, %s: index)").replace("}]}", '}, {name = "s"}]}')
 
 ROWS = {

@@ -36,7 +36,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _relax_opt(*arguments: str, terminal: bool = False) -> str:
-    """What relax-opt writes to the standard error; raises `RelaxError` with that, if it fails."""
+    """The standard error of relax-opt; raises `RelaxError` with this text if it fails."""
     stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     with (
         mock.patch.object(sys, "stdout", stdout),

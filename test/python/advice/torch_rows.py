@@ -1,4 +1,4 @@
-"""Programs of PyTorch: what the importer and its compiled functions refuse, and what to do instead."""
+"""PyTorch programs: what the importer and its compiled functions refuse, and the replacements."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Loss(nn.Module):
 
 
 class Norm(nn.Module):
-    """Batch norm whose statistics are those of the batch while it is trained."""
+    """Batch norm with statistics of the batch in training mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ def run(program: Any, *args: Any) -> Any:
 
 
 def shared(copied: Callable[[Any], Any]) -> Any:
-    """The sum of an argument that is doubled in place, and of what `copied` makes of it."""
+    """The sum of an argument that is doubled in place, and of the result of `copied` for it."""
     x = X.clone()
     return run(exported(lambda x, y: x.mul_(2) + y, X.clone(), X.clone()), x, copied(x))
 
@@ -144,7 +144,7 @@ def row(
     functional: bool = True,
     wants: Callable[[], Any] | None = None,
 ) -> Row:
-    """A program that is not imported, and one that computes what torch (or `wants`) does."""
+    """A program that is refused, and one that computes the same as torch (or `wants`)."""
 
     def follow() -> None:
         program = exported(right, *args)
@@ -156,12 +156,12 @@ def row(
 
 
 def in_training(module: nn.Module, message: str, *args: Any, functional: bool = True) -> Row:
-    """A module that is exported while it is trained, and after ``eval()``."""
+    """A module exported in training mode, and after ``eval()``."""
     return row(module, message, module, *args, train=True, functional=functional)
 
 
 def compiled(function: Callable[..., Any], *args: Any) -> Any:
-    """What ``torch.compile`` gives; the error of the backend is raised as one of the project."""
+    """The result of ``torch.compile``; an error of the backend is raised as one of this project."""
     torch.compiler.reset()
     try:
         return torch.compile(function, backend=dynamo_backend)(*args)
@@ -195,7 +195,7 @@ def forward() -> None:
 
 
 def padded(fast: bool) -> Any:
-    """The exported layer; where torch may, it is one op."""
+    """The exported layer; torch may fuse it into one op."""
     torch.manual_seed(0)
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(fast)
@@ -254,7 +254,7 @@ def resized(**how: Any) -> Callable[[Any], Any]:
 
 
 def many(x: Any, new: Any) -> Any:
-    """As many values as places of a mask."""
+    """As many values as positions of a mask."""
     return x.index_put((x > 0,), new.reshape(12)[6:])
 
 

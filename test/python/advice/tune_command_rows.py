@@ -35,7 +35,7 @@ SPACE = {"a": [1, 2, 4], "b": ["x", "y"]}
 
 
 def relax_tune(*arguments: str) -> list[tuning.Record]:
-    """What relax-tune measures of one candidate; raises `RelaxError` with what it says, if it fails."""
+    """The measurement of one candidate by relax-tune; raises `RelaxError` with its message if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "tasks.py", Path(folder) / "t.json"
         source.write_text(TASK)

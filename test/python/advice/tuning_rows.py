@@ -39,7 +39,7 @@ def cluster(workers: int) -> Iterator[str]:
 
 @functools.cache
 def measured(workers: int = 1, **more: Any) -> None:
-    """What several rows advise, done once."""
+    """The advice of several rows, followed once."""
     with cluster(workers) as address, DaskWorkers(address, **QUICK, **more) as entered:
         (found,) = entered.measure(task(), [{"n": 5}], [{"unused": 1}])
     assert not found.error

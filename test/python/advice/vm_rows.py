@@ -34,7 +34,7 @@ def twice(x: Any) -> Any:
 
 
 def _program(emit: Emit, inputs: int = 1) -> rx.vm.Executable:
-    """An executable whose `main` is what `emit` writes."""
+    """An executable whose `main` is emitted by `emit`."""
     ib = ExecBuilder()
     with ib.function("main", num_inputs=inputs):
         emit(ib)
@@ -47,7 +47,7 @@ def _twice(ib: ExecBuilder) -> None:
 
 
 def _gives(emit: Emit, expected: object, *args: object) -> Callable[[], None]:
-    """That `main` gives a result, with `advice.twice` at hand."""
+    """Assert that `main` returns a result, with `advice.twice` registered."""
 
     def run() -> None:
         machine = VirtualMachine(_program(emit, len(args)), functions={"advice.twice": twice})
@@ -142,7 +142,7 @@ def _kept() -> None:
 
 
 def _branches(split: bool) -> rx.vm.Executable:
-    """Registers that are written in either branch; split into a function for each."""
+    """Registers written in either branch; split into one function per branch."""
     ib = ExecBuilder()
     for part in range(2 if split else 1):
         with ib.function(f"f{part}", num_inputs=1):

@@ -1,4 +1,4 @@
-"""Declared parameters of prim funcs that no prim func has: errors, never internal ones."""
+"""Calls of prim funcs with declared parameters that do not exist: errors, never internal ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPECTED = r"@scan: relax.params is .*; expected a list of parameters like \{nam
 
 
 def declared(params: str) -> list[PrimParam] | None:
-    """What the parameters of a prim func are, if its attribute is this."""
+    """The declared parameters of a prim func with this attribute."""
     text = f"""
 func.func private @scan(%a: memref<?xf32>) attributes {{relax.prim_func, relax.params = {params}}} {{
   return

@@ -1,4 +1,4 @@
-"""Structural equality: what counts as a difference, and what does not."""
+"""Structural equality: which differences count."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_functions_must_be_the_same() -> None:
 
 
 def test_default_attributes_may_be_written_out() -> None:
-    """A legalised product reads back equal: its text leaves out the maps that the op has by default."""
+    """A legalised matmul reads back equal: its text omits the maps that the op has by default."""
     module = parse('@R.function\ndef main(x: R.Tensor(("n", "n"), "float32")):\n    return R.matmul(x, x)\n')
     module.apply_(create_pass("legalize-ops"))
     assert_structural_equal(module, parse(module.script(), constants=script_constants(module.mlir)))
@@ -107,7 +107,7 @@ def test_differences_of_functions_have_a_place() -> None:
 
 
 def test_names_of_called_functions() -> None:
-    """They count, unless they are mapped, one to one."""
+    """Names count, unless they are mapped one to one."""
     left, right = pair(), pair(called="g")
     assert not structural_equal(left["main"], right["main"])
     assert structural_equal(left["main"], right["main"], map_free_vars=True)
@@ -161,7 +161,7 @@ def other(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((4,
 
 
 def test_hashes_agree_with_equality() -> None:
-    """Of the modules of this file: equal ones have equal hashes, the others, as it happens, have not."""
+    """For the modules of this file: equal ones have equal hashes, the others have different ones."""
     modules = [
         *(module(), module(("p", "q")), module(("n", "n")), module(scale=3.0), module(weight=3.0)),
         *(pair(), pair(n="m"), pair(factor="3.0"), pair(argument="R.negative(x)"), pair(called="g")),
@@ -174,7 +174,7 @@ def test_hashes_agree_with_equality() -> None:
 
 
 def test_hashes_survive_the_text() -> None:
-    """What a text leaves out, since it is the default, is not hashed."""
+    """Attributes with default values, which the text omits, are not hashed."""
     text = '@R.function\ndef main(x: R.Tensor(("n", "n"), "float32")):\n    return R.matmul(x, x + 1.0)\n'
     legal = parse(text)
     legal.apply_(create_pass("legalize-ops"))
@@ -184,7 +184,7 @@ def test_hashes_survive_the_text() -> None:
 
 
 def test_emit_te_as_the_document_has_it() -> None:
-    """The prim func of `emit_te` is that of `create_prim_func`, whatever both are called."""
+    """The prim func of `emit_te` equals that of `create_prim_func`, regardless of names."""
     n, m = te.var("n"), te.var("m")
     bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor((n, m), "float32"))
 

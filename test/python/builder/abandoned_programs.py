@@ -1,4 +1,4 @@
-"""Every way to give up a function, or a part of one, half-way: run in a child process, as mistakes end the process.
+"""Every way to abandon a partly built function: run in a child process, as errors crash the process.
 
 usage: abandoned_programs.py SEED ROUNDS
 """
@@ -22,11 +22,11 @@ from relax_mlir.script import parse
 from relax_mlir.transform import create_pass
 
 KEPT: list[Value] = []
-"""Values that somebody still holds, which are printed and freed in any order."""
+"""Values that are still referenced; they are printed and freed in any order."""
 
 
 class Stop(Exception):
-    """A mistake of the user."""
+    """A user error."""
 
 
 def kept(value: Value) -> Value:
@@ -39,7 +39,7 @@ def vector(name: str) -> Var:
 
 
 def refused(value: Value, *words: str) -> None:
-    """A value that must not be used in what is built now."""
+    """A value that must not be used in the function under construction."""
     try:
         R.add(value, value)
     except RelaxError as error:
@@ -295,7 +295,7 @@ WAYS = [
 
 
 def is_inserting() -> bool:
-    """Whether an insertion point has been left behind."""
+    """True if an insertion point is left over."""
     try:
         return ir.InsertionPoint.current is not None
     except ValueError:

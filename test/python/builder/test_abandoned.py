@@ -1,4 +1,4 @@
-"""Whatever is given up half-way, memory stays whole: in a child process, which a mistake would end."""
+"""Abandoned builds do not corrupt memory: run in a child process, which memory errors would crash."""
 
 from __future__ import annotations
 

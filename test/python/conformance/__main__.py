@@ -1,4 +1,4 @@
-"""``make conformance``: all cases of ONNX's suites, and a table of what became of them."""
+"""``make conformance``: all cases of ONNX's suites, and a table of the outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs cases in child processes, which are started anew when one crashes or hangs."""
+"""Runs cases in child processes, which are restarted after a crash or a hang."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from cold_process import environment  # noqa: E402 - which is found now
 SECONDS_PER_CASE = 300
 
 _listed: SimpleQueue[subprocess.Popen[str]] = SimpleQueue()
-"""The child that has said which cases there are: it runs cases, too, as ONNX takes seconds to make them."""
+"""The child that has listed the cases: it runs cases, too, as ONNX takes seconds to create them."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: ``passed``, ``refused`` with the error's text, or ``failed``."""
+    """The outcome of a case: ``passed``, ``refused`` with the error's text, or ``failed``."""
 
     kind: str
     name: str
@@ -51,7 +51,7 @@ def run_cases(
 ) -> list[Outcome]:
     """Run cases, each given by suite and name, in some processes; the outcomes in the order of `cases`.
 
-    `seen` gets each outcome when it is there.
+    `seen` is called with each outcome immediately.
     """
     waiting: SimpleQueue[tuple[str, str]] = SimpleQueue()
     for case in cases:

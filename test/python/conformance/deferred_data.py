@@ -1,7 +1,7 @@
 """Expected results of ONNX's node suite that are computed when their case runs.
 
-ONNX makes the data of all cases when the suite is imported. Most of that time goes into a few poolings, each window of
-which is a loop in Python, and into the sources of the cases, which are for its documentation.
+ONNX creates the data of all cases when the suite is imported. Most of that time is spent on a few poolings, which loop
+over windows in Python, and on reading the sources of the cases for its documentation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _left: dict[int, tuple[np.ndarray, Callable[[], np.ndarray]]] = {}
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """While the suite is imported: results of poolings have their shape only, and no source is looked for."""
+    """While the suite is imported: results of poolings have only a shape, and sources are not read."""
     pool, snippet = pools.pool, exporters.process_snippet
 
     def later(
@@ -48,7 +48,7 @@ def deferred() -> Iterator[None]:
 
 
 def compute(name: str) -> None:
-    """Compute what was deferred of a case of the node suite."""
+    """Compute the deferred results of a case of the node suite."""
     for case in node._NodeTestCases:
         if case.name == name:
             for result in (array for _, outputs in case.data_sets for array in outputs):

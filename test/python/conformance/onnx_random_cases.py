@@ -1,4 +1,4 @@
-"""Cases with random numbers, whose elements no two implementations agree on: what is checked in their place."""
+"""Cases with random numbers, on which implementations differ: the properties that are checked instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _zeros_and_ones(wanted: Arrays, found: Arrays) -> None:
 
 def _dropped(ratio: float) -> Callable[[Arrays, Arrays], None]:
     def check(wanted: Arrays, found: Arrays) -> None:
-        """What is kept both here and there is equal, the mask tells what is kept, and of that there is `ratio`."""
+        """Elements kept by both are equal, the mask matches the kept elements, and the dropped share is `ratio`."""
         kept = found[0] != 0
         both = kept & (wanted[0] != 0)
         np.testing.assert_allclose(found[0][both], wanted[0][both], rtol=1e-6)
@@ -41,11 +41,11 @@ CHECKS: dict[str, Callable[[Arrays, Arrays], None]] = {
         for mask in ("", "_mask")
     },
 }
-"""By the names of cases; shapes and dtypes are compared like those of all others."""
+"""The checks by case name; shapes and dtypes are compared as for all other cases."""
 
 
 def check(name: str, wanted: Arrays, found: Arrays) -> None:
-    """Raise an `AssertionError` if a case with random numbers gives what it cannot."""
+    """Raise an `AssertionError` if the result of a case with random numbers is impossible."""
     assert len(wanted) == len(found), f"{len(found)} outputs, expected {len(wanted)}"
     for one, other in zip(wanted, found, strict=True):
         assert (one.shape, one.dtype) == (other.shape, other.dtype), f"{other.dtype} of {other.shape}"

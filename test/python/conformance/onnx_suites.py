@@ -20,9 +20,9 @@ KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 
 
 class SuiteRunner(Runner):
-    """ONNX's runner, which takes elements of sequences for sequences: those of rank 0 it cannot compare at all.
+    """ONNX's runner, with comparisons of sequences fixed: ONNX's own treats their elements as sequences.
 
-    It compares random numbers as all others; here `onnx_random_cases` says what is right.
+    ONNX's runner compares random numbers like all others; here `onnx_random_cases` checks them.
     """
 
     case = ""
@@ -79,7 +79,7 @@ def _items() -> dict[str, dict[str, unittest.TestCase]]:
 
 
 def run_case(kind: str, name: str) -> None:
-    """Run a case; raises what the backend raises, or an `AssertionError` where the results differ."""
+    """Run a case; raises the errors of the backend, or an `AssertionError` if the results differ."""
     SuiteRunner.case = name
     if kind == "node":
         deferred_data.compute(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _ONE_ULP = {"rtol": 2e-3, "atol": 1e-3}
-"""Results of float16 have steps of a thousandth: another order of sums or one rounding less is one step."""
+"""Results of float16 have steps of a thousandth: another summation order or one rounding less is one step."""
 _NOISE = {"atol": 1e-6}
 """The expected numbers are the rounding errors of NumPy's transform in float32, where the exact result is 0."""
 

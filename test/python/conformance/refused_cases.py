@@ -1,4 +1,4 @@
-"""What docs/onnx.md says of the suites: how many cases pass, and the list of those that are refused."""
+"""The conformance statement of docs/onnx.md: the number of cases that pass, and the list of refused cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERDICTS = ("passed", "refused", "failed")
 
 
 def counts(outcomes: Sequence[Outcome]) -> list[tuple[str, list[int]]]:
-    """For each suite that was run, how many cases there are, and how many of each verdict."""
+    """For each suite that was run, the number of cases with each verdict."""
     kinds = dict.fromkeys(outcome.kind for outcome in outcomes)
     found = []
     for kind in kinds:
@@ -35,7 +35,7 @@ def listed() -> set[tuple[str, str]]:
 
 
 def write(outcomes: Sequence[Outcome]) -> None:
-    """Write the table and the list anew."""
+    """Rewrite the table and the list."""
     suites = [
         f"| `{kind}` | " + " | ".join(f"{number:,}" for number in numbers) + " |\n"
         for kind, numbers in counts(outcomes)
@@ -64,6 +64,6 @@ def reason_of(outcome: Outcome) -> str:
 
 
 def surprises(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Cases that are refused and not listed."""
+    """Cases that are refused but not listed."""
     known = listed()
     return [o for o in outcomes if o.verdict == "refused" and (o.kind, o.name) not in known]

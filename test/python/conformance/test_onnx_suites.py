@@ -9,7 +9,7 @@ from case_runner import Outcome, case_names, run_cases
 pytestmark = pytest.mark.slow
 
 EVERY = 32
-"""Of so many cases of the node suite one is run; it is another kind of case each time, as names are sorted."""
+"""One of this many cases of the node suite is run; as names are sorted, each is of another kind."""
 
 
 @pytest.fixture(scope="module")

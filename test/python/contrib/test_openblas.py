@@ -1,4 +1,4 @@
-"""Matrix products by OpenBLAS, against NumPy: the packed function, and programs whose products go to it."""
+"""GEMM by OpenBLAS, against NumPy: the packed function, and programs that call it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_sizes(matmul: tvm_ffi.Function, dtype: str, trans: tuple[bool, bool]) -
 
 
 def test_large_products_on_threads(matmul: tvm_ffi.Function) -> None:
-    """More rows than columns, more columns than rows, and many products: each way of cutting one up."""
+    """More rows than columns, more columns than rows, and large batches: each way to split a GEMM."""
     try:
         for count in (1, 2, 3, 5):
             openblas.set_num_threads(count)
@@ -65,7 +65,7 @@ def test_large_products_on_threads(matmul: tvm_ffi.Function) -> None:
 
 
 def test_calls_from_several_threads(matmul: tvm_ffi.Function) -> None:
-    """Calls at the same time, each of which wants the team of threads."""
+    """Concurrent calls that all use the thread pool."""
     openblas.set_num_threads(2)
     a, b = draw((200, 120), "float32"), draw((120, 150), "float32", 1)
     expected = a @ b
@@ -84,7 +84,7 @@ def test_calls_from_several_threads(matmul: tvm_ffi.Function) -> None:
 
 
 def test_matrices_that_lie_apart(matmul: tvm_ffi.Function) -> None:
-    """Slices, transposed views, one operand beside several, and an output with room between its rows."""
+    """Slices, transposed views, mixed layouts, and an output with gaps between its rows."""
     big = draw((2, 40, 50), "float32")
     cases = [
         (big[0, :7, :9], big[1, 3:12, :11]),
@@ -109,7 +109,7 @@ def test_matrices_that_lie_apart(matmul: tvm_ffi.Function) -> None:
 def test_values_that_are_no_numbers(matmul: tvm_ffi.Function) -> None:
     a, b = draw((5, 4), "float32"), draw((4, 6), "float32")
     a[1, 2], a[3, 0], b[0, 5] = np.nan, np.inf, -np.inf
-    out = np.full((5, 6), np.nan, "f4")  # what the result held is not read
+    out = np.full((5, 6), np.nan, "f4")  # the old content of the result is not read
     matmul(a, b, False, False, 0, out)
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(out, a @ b, rtol=1e-5, atol=1e-5)
@@ -159,7 +159,7 @@ def test_arguments_that_do_not_fit(matmul: tvm_ffi.Function) -> None:
 
 @pytest.fixture
 def pieces() -> Iterator[list[int]]:
-    """Into how many parts products are cut, with four threads set; one that is not cut up is not in the list."""
+    """The number of parts of each GEMM with four threads; an unsplit one is not in the list."""
     loaded, found = openblas._loaded(), list[int]()
     part_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -200,7 +200,7 @@ def test_products_run_on_the_threads_of_the_target(matmul: tvm_ffi.Function, pie
 
 Build = Callable[..., Any]
 CASES: dict[str, tuple[Build, tuple[rx.Tensor, ...], Callable[..., Any], int]] = {}
-"""The body, the parameters, the same in NumPy, and how many calls of the library there are."""
+"""The body, the parameters, the same in NumPy, and the number of calls of the library."""
 
 
 def case(calls: int, *shapes: tuple[Any, ...], dtype: str = "float32") -> Callable[[Build], Build]:
@@ -290,7 +290,7 @@ def transposed_batch_on_the_left(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
 
 @case(1, ("b", "n", 2, 8), ("b", "m", 2, 8))
 def heads_first(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
-    """Transpositions of more than the last two dimensions stay outside."""
+    """Transpositions of more than the last two dimensions are not part of the call."""
     return R.matmul(R.permute_dims(x, (0, 2, 1, 3)), R.permute_dims(y, (0, 2, 3, 1)))
 
 
@@ -417,7 +417,7 @@ def test_what_goes_to_the_library_is_asked_for() -> None:
 
 
 def test_what_the_library_does_not_have_is_an_error() -> None:
-    """Patterns of others with the library's name: the code generator refuses what it cannot do."""
+    """Other patterns with the library's name: the code generator refuses what it does not support."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", "n"), "int32"))
     with bb.function("main", [x]):
@@ -441,7 +441,7 @@ def test_what_the_library_does_not_have_is_an_error() -> None:
 
 @pytest.mark.parametrize("mode", sweep.quick(["native", "bytecode"], "native"))
 def test_strategy(mode: Any) -> None:
-    """Large products are the library's, small ones ours; what it does not take stays with us."""
+    """Large matmuls use the library, small ones our kernels, as do those that it does not support."""
     program = Program()
     matrix, stack = rx.Tensor(("n", "k")), rx.Tensor(("b", "n", "k"), "float64")
 

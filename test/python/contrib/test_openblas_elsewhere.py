@@ -1,4 +1,4 @@
-"""OpenBLAS elsewhere: exported libraries, executables of bytecode, without the library, at all levels."""
+"""OpenBLAS in other settings: exported libraries, bytecode executables, without the library, at all levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def product_module() -> rx.IRModule:
 
 
 def output(program: str, *paths: Path) -> list[str]:
-    """The lines that a program prints in a process of its own."""
+    """The lines that a program prints in a separate process."""
     done = warm_process.run(["-c", program, *map(str, paths)])
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode().splitlines()

@@ -1,4 +1,4 @@
-"""The example of a model whose products OpenBLAS computes."""
+"""The example of a model whose matmuls are computed by OpenBLAS."""
 
 from __future__ import annotations
 

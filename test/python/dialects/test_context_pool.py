@@ -1,4 +1,4 @@
-"""Contexts that are used again are no different from new ones, and nobody else uses them."""
+"""Reused contexts behave like new ones, and are not shared."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def module() -> rx.IRModule:
 
 
 def context_of(make: Callable[[], rx.IRModule]) -> weakref.ref[ir.Context]:
-    """The context of a module that is gone at once."""
+    """The context of a module that is freed immediately."""
     return weakref.ref(make().context)
 
 

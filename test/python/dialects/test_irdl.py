@@ -1,4 +1,4 @@
-"""The committed IRDL text is the one that the Python definitions give, and MLIR loads it."""
+"""The committed IRDL text is the one generated from the Python definitions, and MLIR loads it."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from relax_mlir.mlir import ir, irdl
 
 
 def test_the_committed_text_is_current() -> None:
-    """In a process of its own: the order of the ops is that in which their classes are imported."""
+    """Checked in a separate process: the order of the ops is the import order of their classes."""
     script = "from relax_mlir.dialects.generate_irdl import irdl_text; print(irdl_text(), end='')"
     made = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
     assert IRDL_FILE.read_text() == made, (
@@ -37,7 +37,7 @@ def test_a_plain_context_loads_it_and_parses_relax() -> None:
 
 
 def test_alternatives_are_those_that_the_loader_knows() -> None:
-    """Builds of MLIR with assertions abort where an alternative is an ``irdl.base``."""
+    """Builds of MLIR with assertions abort if an alternative is an ``irdl.base``."""
     known = {"irdl.is", "irdl.parametric", "irdl.all_of", "irdl.any_of"}
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(IRDL_FILE.read_text())

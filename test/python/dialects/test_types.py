@@ -1,4 +1,4 @@
-"""Types and struct infos: what a value's MLIR type says, and back."""
+"""Types and struct infos: conversion of a value's MLIR type, and back."""
 
 import gc
 import weakref
@@ -74,7 +74,7 @@ def test_bad_infos_are_errors() -> None:
 
 
 def test_ranks_have_an_end() -> None:
-    """The length of a static vector becomes a rank: that of a mutant took all memory."""
+    """The length of a static vector becomes a rank: without a limit, a mutant used all memory."""
     for ndim in (-1, 1025, 2**40):
         for make in (Tensor, Shape):
             with pytest.raises(ShapeError, match=f"ndim is {ndim}, expected 0 to 1024"):

@@ -40,7 +40,7 @@ PADDING = 64
 
 
 class DifferenceError(AssertionError):
-    """A compiled function that does not do what its reference does."""
+    """A compiled function whose result differs from the reference."""
 
 
 def register() -> None:
@@ -70,10 +70,10 @@ def register() -> None:
 def check(
     generator: Generator, seed: int, passes: bool = False, bytecode: bool = False, opt_level: int = 2
 ) -> tuple[int, int]:
-    """Compile and compare; gives how many elements were compared, and how many there were.
+    """Compile and compare; return the number of compared elements, and of all elements.
 
-    `passes`: run a random choice of passes first. `bytecode`: run it as bytecode, too, which has to give the same
-    bits. `opt_level`: that of `build`. Raises `DifferenceError` or whatever the compiler raises.
+    `passes`: run a random choice of passes first. `bytecode`: also run it as bytecode, which must give the same bits.
+    `opt_level`: that of `build`. Raises `DifferenceError` or the errors of the compiler.
     """
     register()
     module = generator.bb.get()
@@ -93,7 +93,7 @@ def check(
 
 
 def transformed(module: rx.IRModule, seed: int) -> rx.IRModule:
-    """`module` after some passes in a random order; merging equal ops is right once effects are values."""
+    """`module` after some passes in random order; merging equal ops is valid once effects are explicit."""
     chosen = random.Random(seed)
     work = module.clone()
     work.apply_(create_pass("explicit-effects"))
@@ -140,7 +140,7 @@ def _check_call(function: Any, program: Program, inputs: Sequence[Array]) -> tup
 
 
 def _check_modes(native: Any, bytecode: Any, program: Program, inputs: Sequence[Array]) -> None:
-    """Both modes give the same bits, but for those of NaN, or both raise."""
+    """Both modes return the same bits (except for NaN), or both raise."""
     where = f"{program.name}({', '.join(f'{a.dtype}{list(a.shape)}' for a in inputs)})"
     before = [array.copy() for array in (*inputs, *program.constants)]
     wanted, found = _outcome(native, inputs), _outcome(bytecode, inputs)
@@ -156,7 +156,7 @@ def _check_modes(native: Any, bytecode: Any, program: Program, inputs: Sequence[
 
 
 def _same_bits(have: Array, want: Array) -> bool:
-    """Whether elements have the same bits, or are both NaN, whose sign LLVM leaves open."""
+    """True if elements have the same bits, or are both NaN, as LLVM does not define the sign of NaN."""
     if have.tobytes() == want.tobytes():
         return True
     if have.dtype.kind != "f" and have.dtype.name not in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
@@ -214,7 +214,7 @@ def _check_same(found: Sequence[Array], kept: Sequence[Array], where: str) -> No
 
 
 def _check_destinations(function: Any, inputs: Sequence[Array], kept: Sequence[Array], where: str) -> None:
-    """Results written into given arrays, with canaries before and behind them."""
+    """Results written to given arrays, with canaries before and after them."""
     blocks, outs = [], []
     for array in kept:
         block = np.full(array.nbytes + 2 * PADDING, CANARY, np.uint8)

@@ -1,9 +1,9 @@
-"""Programs as graphs of NumPy closures, evaluated several times with rounding noise to learn how sure each element is.
+"""Programs as graphs of NumPy closures, evaluated several times with rounding noise to estimate errors.
 
-The reference of a program is evaluated once precisely (floats in float64, rounded to their dtype after every op)
-and a few times with noise of some units in the last place on every inexact result. How far the noisy evaluations
-come apart is the tolerance of the compiled result; elements on which integers, NaNs or infinities disagree (behind
-a comparison of almost equal numbers, say) are left out.
+The reference of a program is evaluated once precisely (floats in float64, rounded to their dtype after every op) and a
+few times with noise of some units in the last place on every inexact result. The spread of the noisy evaluations is the
+tolerance of the compiled result; elements on which integers, NaNs or infinities disagree (for example after a
+comparison of almost equal numbers) are not compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 
 
 def is_float(dtype: str) -> bool:
-    """Whether `dtype` is a float."""
+    """True if `dtype` is a float."""
     return dtype in EPSILON
 
 
@@ -45,7 +45,7 @@ class Inexact:
 
 @dataclass(frozen=True)
 class Noise:
-    """The rounding errors of one noisy evaluation: random ones, and of which sign all zeros are (None: either).
+    """The rounding errors of one noisy evaluation: random errors, and the sign of all zeros (None: either).
 
     Of two evaluations with equal generators one has `sign` -1, so that each error is made in both directions.
     """
@@ -55,7 +55,7 @@ class Noise:
     zero: float | None
 
     def errors(self, shape: tuple[int, ...]) -> Array:
-        """Of either sign, from half of the largest one to that."""
+        """Errors of either sign, with absolute values from half of the maximum to the maximum."""
         return self.sign * self.random.choice([-1.0, 1.0], shape) * self.random.uniform(0.5, 1, shape)
 
     def zeros(self, shape: tuple[int, ...]) -> Array:
@@ -65,9 +65,9 @@ class Noise:
 
 @dataclass(eq=False)
 class Node:
-    """A value of a program: what the builder knows of it, and how the reference computes it.
+    """A value of a program: its type in the builder, and its computation in the reference.
 
-    ``compute(frame, *arguments)`` gets float64 for floats, other dtypes as they are, and may give longdouble; `dtype`
+    ``compute(frame, *arguments)`` gets float64 for floats, other dtypes unchanged, and may return longdouble; `dtype`
     is None for tuples.
     """
 
@@ -78,18 +78,18 @@ class Node:
     arguments: tuple[Node, ...] = ()
     text: str = ""
     scope: object = None
-    """The body of a loop or function in a function that it belongs to; None: that of the program."""
+    """The loop body or nested function to which it belongs; None: the program."""
     same_as: Node | None = None
-    """The value that this is another name of."""
+    """The value of which this is an alias."""
 
 
 class TooLargeError(Exception):
-    """A value of a program is too large to be worth its time."""
+    """A value of a program that is too large to compute in reasonable time."""
 
 
 @dataclass(eq=False)
 class Program:
-    """A function: parameters, results (nested tuples of nodes), and what its symbols are at run time."""
+    """A function: parameters, results (nested tuples of nodes), and run-time values of its symbols."""
 
     name: str
     params: list[Node] = field(default_factory=list)
@@ -99,19 +99,19 @@ class Program:
     """The bodies of loops, by the name of the variable."""
     constants: list[Array] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
-    """What its ops compute, used or not."""
+    """The results of its ops, used or not."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A value that NumPy raised for; the error is raised where something needs the value."""
+    """A value for which NumPy raised; the error is raised when another value needs it."""
 
     error: ValueError
 
 
 @dataclass(frozen=True)
 class Passing:
-    """A `compute` that hands values on, all but the first `needed`: it may be given `Failed` ones, and give them."""
+    """A `compute` that passes values on, all but the first `needed`: it accepts and returns `Failed` values."""
 
     compute: Callable[..., Any]
     needed: int = 0
@@ -131,7 +131,7 @@ class _Symbols(dict[str, int]):
 
 
 class Frame:
-    """One evaluation of one call, or of one round of a body in it; values are computed when something needs them."""
+    """One evaluation of a call, or of one iteration of a body in it; values are computed on demand."""
 
     def __init__(
         self,
@@ -142,16 +142,16 @@ class Frame:
     ) -> None:
         self.program, self.arguments, self.noise = program, arguments, noise
         self.complete = complete
-        """Whether rounds of bodies compute what nothing uses, too."""
+        """True if iterations of bodies also compute unused values."""
         self.scope: object = None
         self.parent: Frame | None = None
         self.counter = 0
-        """The variable of the loop, in a round of it."""
+        """The loop variable, in an iteration."""
         self._symbols = _Symbols(self)
         self._memo: dict[int, Any] = dict(zip(map(id, program.params), arguments, strict=True))
 
     def inner(self, scope: object, nodes: Sequence[Node], values: Sequence[Any]) -> Frame:
-        """One round of the body `scope`, whose parameters `nodes` are `values`."""
+        """One iteration of the body `scope`, whose parameters `nodes` have the values `values`."""
         frame = Frame(self.program, self.arguments, self.noise, self.complete)
         frame.scope, frame.parent = scope, self
         frame._memo = dict(zip(map(id, nodes), values, strict=True))
@@ -160,11 +160,11 @@ class Frame:
         return frame
 
     def at(self, scope: object) -> Frame:
-        """This frame, or the one around it that belongs to `scope`."""
+        """This frame, or the enclosing one that belongs to `scope`."""
         return self.round_of({scope})
 
     def round_of(self, scopes: Collection[object]) -> Frame:
-        """This frame, or the next one around it that belongs to one of `scopes`."""
+        """This frame, or the innermost enclosing one that belongs to one of `scopes`."""
         frame: Frame | None = self
         while frame is not None and frame.scope not in scopes:
             frame = frame.parent
@@ -176,14 +176,14 @@ class Frame:
         return dim if isinstance(dim, int) else int(eval(str(dim), {"__builtins__": {}}, self._symbols))
 
     def value(self, node: Node) -> Any:
-        """What `node` is; raises what NumPy raised for it."""
+        """The value of `node`; raises the errors of NumPy for it."""
         found = self.passed(node)
         if isinstance(found, Failed):
             raise found.error
         return found
 
     def passed(self, node: Node) -> Any:
-        """What `node` is, or `Failed`: a loop may carry what NumPy raises for, as long as nothing uses it."""
+        """The value of `node`, or `Failed`: a loop may carry a value for which NumPy raises, while it is unused."""
         frame = self.at(node.scope)
         if id(node) not in frame._memo:
             frame._memo[id(node)] = frame._computed(node)
@@ -201,7 +201,7 @@ class Frame:
         return found if node.dtype is None or isinstance(found, Failed) else self.settle(found, node.dtype)
 
     def compute_all(self) -> None:
-        """Compute what nothing uses, too."""
+        """Compute unused values, too."""
         for node in self.program.nodes:
             if node.scope is self.scope:
                 self.value(node)
@@ -211,7 +211,7 @@ class Frame:
         return [self.value(node) for node in flatten(self.program.results)]
 
     def settle(self, found: Any, dtype: str) -> Array:
-        """A result as its dtype holds it, with noise."""
+        """A result in its dtype, with noise."""
         magnitude = None
         if isinstance(found, Inexact):
             found, magnitude = found.value, found.magnitude
@@ -226,18 +226,18 @@ class Frame:
         size = np.abs(exact) if magnitude is None else np.asarray(magnitude, np.float64)
         most = ULPS * (EPSILON[dtype] * size + TINY[dtype])
         shift = self.noise.errors(exact.shape) * most
-        # A sum rounds on the way even where its total is representable; what is given as longdouble may just have.
+        # A sum is rounded internally even if its total is representable; a longdouble value may be such a sum.
         rounds = (rounded(exact, coarse) != exact) | (np.asarray(found) != exact) | (magnitude is not None)
         noisy = np.where(np.isfinite(shift) & rounds, exact + shift, exact)
         if self.noise.zero is not None:
             noisy = np.where((np.abs(exact) <= most) & rounds, 0, noisy)
-        if magnitude is not None:  # what is added up may overflow on the way, where the total does not
+        if magnitude is not None:  # partial sums may overflow even if the total does not
             noisy = np.where(np.isinf(rounded(size, dtype)) & np.isfinite(size), np.nan, noisy)
         return rounded(np.where(noisy == 0, self.noise.zeros(exact.shape), noisy), dtype)
 
 
 def rounded(values: Array, dtype: str) -> Array:
-    """float64 values, rounded to those of `dtype`; bfloat16 and float16 by way of float32, as machines do."""
+    """float64 values rounded to `dtype`; bfloat16 and float16 through float32, as on hardware."""
     return np.asarray(values.astype(numpy_dtype(dtype)).astype(np.float64))
 
 
@@ -250,7 +250,7 @@ def flatten(nested: Any) -> list[Node]:
 
 @dataclass(frozen=True)
 class Expected:
-    """A result by the reference: value, tolerance, and which elements are certain enough to compare."""
+    """A result of the reference: value, tolerance, and the elements that are certain enough to compare."""
 
     value: Array
     tolerance: Array
@@ -259,11 +259,11 @@ class Expected:
 
 
 def evaluate(program: Program, inputs: Sequence[Array]) -> list[Expected]:
-    """The expected results on `inputs` (arrays of the parameters' dtypes); raises what NumPy raises."""
+    """The expected results for `inputs` (arrays of the parameters' dtypes); raises the errors of NumPy."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         arguments = _precise(program, inputs)
-        # Errors of the other sign have the same effect where all is linear: only some seeds get both.
+        # Errors of the opposite sign have the same effect if everything is linear: only some seeds get both.
         kinds = ((0, 1, 0.0), (0, -1, -0.0), (1, 1, None), (1, -1, None), (2, 1, None), (3, -1, None))
         sources = [None, *(Noise(np.random.default_rng(seed), sign, zero) for seed, sign, zero in kinds)]
         runs = [Frame(program, arguments, noise).results() for noise in sources]
@@ -272,7 +272,7 @@ def evaluate(program: Program, inputs: Sequence[Array]) -> list[Expected]:
 
 
 def fails_unused(program: Program, inputs: Sequence[Array]) -> bool:
-    """Whether NumPy raises for a value that no result needs, or that is computed in another branch."""
+    """True if NumPy raises for a value that no result needs, or that is computed in another branch."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -308,7 +308,7 @@ def _expected(runs: Sequence[Array], dtype: str) -> Expected:
 
 
 def difference(have: Array, want: Expected) -> str | None:
-    """What is wrong with a result; None if nothing is."""
+    """The difference from the expected result; None if there is none."""
     if have.dtype != numpy_dtype(want.dtype):
         return f"dtype {have.dtype}, expected {want.dtype}"
     if have.shape != want.value.shape:
@@ -318,7 +318,7 @@ def difference(have: Array, want: Expected) -> str | None:
             values = have.astype(np.float64)
             good = np.abs(values - want.value) <= want.tolerance
             good |= (values == want.value) | (np.isnan(values) & np.isnan(want.value))
-            # What may be of either sign has been divided by something that may be zero.
+            # Elements of either sign were divided by something that may be zero.
             good |= np.isinf(values) & (want.tolerance >= np.abs(want.value)) & (want.tolerance > 1)
         else:
             values = have

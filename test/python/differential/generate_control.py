@@ -1,4 +1,4 @@
-"""Random control flow and effects: loops, nested functions, packed functions that write, values known at run time."""
+"""Random control flow and effects: loops, nested functions, packed functions that write, values of run-time type."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from generator import Generator
 
 MANAGED = ("float32", "int64", "int32", "float64", "uint8")
-"""The dtypes of values that packed functions in Python get."""
+"""The dtypes of values that packed functions in Python receive."""
 
 
 @dataclass(eq=False)
 class Closure:
-    """A function in a function: its value, parameters, result and scope, and the scope where it was made."""
+    """A nested function: its value, parameters, result and scope, and the scope where it was created."""
 
     value: Any
     params: list[Node]
@@ -34,7 +34,7 @@ class Closure:
 
 
 def placeholder(g: Generator, value: Any, like: Node, scope: object, text: str) -> Node:
-    """A node for what a body is given: its value comes with the round or the call."""
+    """A node for a parameter of a body: its value is set by the iteration or the call."""
 
     def missing(*_: Any) -> Any:
         raise AssertionError(f"{text} has its value from the start")
@@ -43,7 +43,7 @@ def placeholder(g: Generator, value: Any, like: Node, scope: object, text: str) 
 
 
 def _fitting(g: Generator, like: Node, first: int) -> Node:
-    """A value of the pool with the type of `like`, rather one that is not older than `first`."""
+    """A value of the pool with the type of `like`, preferably not older than `first`."""
     found = [n for n in g.pool if n.dtype == like.dtype and n.dims == like.dims]
     late = [n for n in g.pool[first:] if n in found]
     return g.random.choice(late or found)
@@ -164,7 +164,7 @@ def _like(node: Node) -> Any:
 
 
 def growing(g: Generator) -> Node | None:
-    """A loop whose value grows by concatenation, then gets a name for its size."""
+    """A loop whose value grows by concatenation, and whose size is then matched to a symbol."""
     x = g.pick(lambda node: len(node.dims) > 0)
     if x is None or g.elements(x.dims) > 3000:
         return None
@@ -187,7 +187,7 @@ def growing(g: Generator) -> Node | None:
 
 
 def lambda_function(g: Generator) -> Node | None:
-    """A function in the function, called at once; later moves may call it again."""
+    """A nested function, called immediately; later ops may call it again."""
     arguments = _carried(g)[:2]
     if not arguments:
         return None
@@ -208,7 +208,7 @@ def lambda_function(g: Generator) -> Node | None:
 
 
 def invoke(g: Generator) -> Node | None:
-    """The call of a function in the function."""
+    """A call of a nested function."""
     if not g.closures:
         return None
     closure = g.random.choice(g.closures[-3:])
@@ -252,7 +252,7 @@ def choose_function(g: Generator) -> Node | None:
 
 
 def write(g: Generator) -> Node | None:
-    """`call_packed` of a function that writes to a value: the value is another one afterwards."""
+    """`call_packed` of a function that writes to a value: afterwards, the value is a different one."""
     x = g.pick(lambda node: node.dtype in MANAGED and node.scope is g.scope)
     if x is None:
         return None
@@ -271,7 +271,7 @@ def write(g: Generator) -> Node | None:
 
 
 def _has_other_names(g: Generator, x: Node) -> bool:
-    """Whether `x` is a field of a tuple too, or only that: who writes to one writes to all."""
+    """True if `x` is also a field of a tuple: writing to one alias writes to all."""
     return x.same_as is not None or any(
         n.value.ssa != x.value.ssa and _first_name(n).value.ssa == x.value.ssa for n in g.pool
     )
@@ -282,7 +282,7 @@ def _first_name(node: Node) -> Node:
 
 
 def known_at_run_time(g: Generator) -> Node | None:
-    """What a packed function returns, of unknown rank, size or dtype; an op on it; then its type is matched."""
+    """The result of a packed function, of unknown rank, size or dtype; an op on it; then its type is matched."""
     x = g.pick(lambda node: node.dtype in MANAGED and len(node.dims) > 0)
     if x is None or any(d is None for d in x.dims):
         return None
@@ -303,7 +303,7 @@ def known_at_run_time(g: Generator) -> Node | None:
 
 
 def forget(g: Generator) -> Node | None:
-    """A value whose sizes are forgotten, and matched again after an op."""
+    """A value whose sizes are made unknown, and matched again after an op."""
     x = g.pick(lambda node: len(node.dims) > 0 and node.dtype != "bool")
     return x and g.emit(
         lambda: R.match_shape(R.abs(R.match_shape(x.value, [None] * len(x.dims))), list(x.dims)),
@@ -314,7 +314,7 @@ def forget(g: Generator) -> Node | None:
 
 
 def tuples(g: Generator) -> Node | None:
-    """Nested tuples, taken apart, or chosen by a condition."""
+    """Nested tuples, unpacked, or selected by a condition."""
     picked = [node for node in (g.pick() for _ in range(3)) if node is not None]
     flag = g.pick(lambda node: node.dtype == "bool" and node.dims == ())
     if len(picked) < 3:
@@ -335,7 +335,7 @@ def tuples(g: Generator) -> Node | None:
 
 
 def _taken_apart(g: Generator, a: Node, b: Node, c: Node) -> Node | None:
-    """``(a, (b, c))``, whose fields need no more than what they are: errors of fields that nobody uses do not count."""
+    """``(a, (b, c))``, whose fields are evaluated lazily: errors of unused fields do not count."""
     outer = R.make_tuple(a.value, R.make_tuple(b.value, c.value))
     inner = R.tuple_get_item(outer, 1)
     places = ((outer, 0, a), (inner, 0, b), (inner, 1, c))

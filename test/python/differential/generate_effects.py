@@ -1,4 +1,4 @@
-"""Random programs of effects and names: packed functions that write, tuples, closures, loops, private functions.
+"""Random programs of effects and aliases: packed functions that write, tuples, closures, loops, private functions.
 
 All tensors have one shape and hold small integers, so that results can be compared exactly.
 """
@@ -40,7 +40,7 @@ def register() -> None:
 
 
 class EffectProgram:
-    """One module: some private functions, then `main`; all choices come from `seed`."""
+    """One module: some private functions, then `main`; all choices are drawn from `seed`."""
 
     def __init__(self, seed: int, ops: int = 12) -> None:
         self.random = random.Random(seed)
@@ -93,7 +93,7 @@ class EffectProgram:
 
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
-        """What is made inside is forgotten afterwards."""
+        """Values created in the context are removed from the pools at its end."""
         tensors, tuples, closures = list(self.tensors), list(self.tuples), list(self.closures)
         self.depth += 1
         yield
@@ -118,7 +118,7 @@ class EffectProgram:
     # -- pure
 
     def arithmetic(self) -> None:
-        """One op on elements, often one that was there before."""
+        """One elementwise op, often one that exists already."""
         x, y = self._tensor(), self._tensor()
         kind = self.random.randrange(5)
         if kind == 0:
@@ -135,7 +135,7 @@ class EffectProgram:
             self._keep(R.full((self.size,), np.float32(self.random.randint(0, 2))))
 
     def another_name(self) -> None:
-        """The same elements."""
+        """An alias of a value."""
         x, kind = self._tensor(), self.random.randrange(4)
         if kind == 0:
             self._keep(R.match_shape(x, [self.size]))
@@ -176,7 +176,7 @@ class EffectProgram:
         self._keep(self.bb.call(name, *arguments))
 
     def invoke(self) -> None:
-        """A call of a function in the function."""
+        """A call of a nested function."""
         if not self.closures:
             return
         closure = self.random.choice(self.closures)
@@ -197,7 +197,7 @@ class EffectProgram:
             R.call_packed("effects.mix", x, y)
 
     def _may_be_one(self, x: Any, y: Any) -> bool:
-        """Whether both may be names of one value: who writes to both at once writes twice."""
+        """True if both may alias: writing to both at once would write twice."""
         return any(v.ssa.owner.name == "relax.tuple_get_item" for v in (x, y) if hasattr(v.ssa.owner, "name"))
 
     def fresh(self) -> None:
@@ -207,7 +207,7 @@ class EffectProgram:
     # -- nested
 
     def dataflow(self) -> None:
-        """A dataflow block, whose outputs may be values from outside, or one twice."""
+        """A dataflow block, whose outputs may be values from outside, or repeated."""
         outside = list(self.tensors), list(self.tuples)
         self.pure = True
         with self.bb.dataflow():
@@ -241,7 +241,7 @@ class EffectProgram:
         )
 
     def for_loop(self) -> None:
-        """A loop with two carried values, one of which may stay."""
+        """A loop with two carried values, one of which may be unchanged."""
 
         def body(_: Any, *values: Any) -> Any:
             with self._inside():
@@ -268,7 +268,7 @@ class EffectProgram:
         self._keep(found[1])
 
     def function(self) -> None:
-        """A function in the function, which sees what is around it."""
+        """A nested function, which captures values."""
         param = rx.Var("p", self._info())
         with self.bb.lambda_function("local", [param]) as handle, self._inside():
             self.tensors.append(param)

@@ -1,4 +1,4 @@
-"""Random values that are known at run time only, where control flow, tuples and functions hand them on."""
+"""Random values of run-time type that pass through control flow, tuples and functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _source(g: Generator) -> Node | None:
 
 
 def _infos(x: Node) -> list[Any]:
-    """What may be known of `x` when a packed function returns it."""
+    """The possible struct infos of `x` as the result of a packed function."""
     return [
         rx.Object(),
         rx.Tensor(None, None),
@@ -40,7 +40,7 @@ def _known(value: Any, x: Node) -> Any:
 
 
 def in_tuple(g: Generator) -> Node | None:
-    """A handle in a tuple in a tuple, taken out again."""
+    """A handle in a nested tuple, unpacked again."""
     x, y = _source(g), g.pick()
     if x is None or y is None:
         return None
@@ -92,7 +92,7 @@ def chosen(g: Generator) -> Node | None:
 
 
 def through_function(g: Generator) -> Node | None:
-    """A function in the function that takes a handle and gives it back, as it is or after an op."""
+    """A nested function that returns a handle, unchanged or after an op."""
     x = _source(g)
     if x is None:
         return None
@@ -111,7 +111,7 @@ def through_function(g: Generator) -> Node | None:
 
 
 def takes_function(g: Generator) -> Node | None:
-    """A function in the function that calls the function which it is given, once or twice."""
+    """A nested function that calls its argument, a function, once or twice."""
     if not g.closures and (lambda_function(g) is None or not g.closures):
         return None
     inner: Closure = g.random.choice(g.closures[-3:])

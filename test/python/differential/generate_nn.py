@@ -1,4 +1,4 @@
-"""Random ops with kernels of their own, and chains that are fused: scans, norms, attention, epilogues, rotations."""
+"""Random ops with dedicated kernels, and chains that are fused: scans, norms, attention, epilogues, rotations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def scan(g: Generator) -> Node | None:
     if dtype == "bool" or g.random.random() < 0.2:
         dtype = g.random.choice(ACCUMULATED)
     if name == "cumprod" and is_float(x.dtype or "") and not is_float(dtype):
-        # A rounding error may make a factor even or odd, and all that follow zero, in few evaluations with noise.
+        # A rounding error may make a factor even or odd, and all later products zero, in few noisy evaluations.
         dtype = x.dtype or ""
     given = None if dtype == x.dtype else dtype
     return g.emit(
@@ -99,7 +99,7 @@ def norm(g: Generator) -> Node | None:
 
 
 def _heads(g: Generator, x: Node, heads: int, size: int) -> Node | None:
-    """`x` as ``(batch, sequence, heads, size)``, by its last dimension cut into heads, and ones before."""
+    """`x` as ``(batch, sequence, heads, size)``: its last dimension split into heads, with leading dimensions of 1."""
     dims = [*(1 for _ in range(3 - len(x.dims))), *x.dims[:-1], heads, size]
     return g.emit(
         lambda: R.reshape(x.value, dims),
@@ -168,7 +168,7 @@ def _bias(g: Generator, query: Node, key: Node) -> Node | None:
 
 
 def epilogue(g: Generator) -> Node | None:
-    """A product with a constant, and a chain behind it that may change the dtype."""
+    """A GEMM with a constant, followed by a chain that may change the dtype."""
     x = g.pick(lambda node: _floats(node, 2) and isinstance(node.dims[-1], int))
     if x is None:
         return None
@@ -187,7 +187,7 @@ def epilogue(g: Generator) -> Node | None:
 
 
 def _active(g: Generator, x: Node | None) -> Node | None:
-    """`x` with an activation behind it."""
+    """`x` followed by an activation."""
     name = g.random.choice(("nn.relu", "nn.gelu", "nn.silu", "tanh", "square"))
     table = references.FLOAT_UNARY | references.NUMBER_UNARY
     return x and g.emit(lambda: builder(name)(x.value), lambda _, a: table[name](a), [x], name)
@@ -204,7 +204,7 @@ def _sum(g: Generator, x: Node, y: Node, text: str) -> Node | None:
 
 
 def _finished(g: Generator, x: Node | None) -> Node | None:
-    """`x` with an activation and a conversion behind it."""
+    """`x` followed by an activation and a conversion."""
     active = _active(g, x)
     dtype = g.random.choice(("float32", "float16", "bfloat16", "float64", "int8"))
     if active is None or g.random.random() < 0.4:
@@ -218,7 +218,7 @@ def _finished(g: Generator, x: Node | None) -> Node | None:
 
 
 def prologue(g: Generator) -> Node | None:
-    """Work before a reduction, softmax or norm: an affine function, then the op."""
+    """A prologue of a reduction, softmax or norm: an affine function, then the op."""
     from generate_ops import reduction, rows
 
     x = g.pick(lambda node: _floats(node))
@@ -231,7 +231,7 @@ def prologue(g: Generator) -> Node | None:
 
 
 def behind_rows(g: Generator) -> Node | None:
-    """A kernel over rows or channels with work behind it: an activation, and a residual."""
+    """A kernel over rows or channels with an epilogue: an activation, and a residual."""
     from generate_ops import rows
 
     x = g.random.choice((rows, norm, norm_by_channels))(g)
@@ -245,7 +245,7 @@ def behind_rows(g: Generator) -> Node | None:
 
 
 def rotation(g: Generator) -> Node | None:
-    """The halves of the last dimension swapped, one of them negated, between two products."""
+    """A rotation: the halves of the last dimension swapped, one of them negated, between two multiplications."""
     x = g.pick(lambda node: len(node.dims) > 0 and isinstance(node.dims[-1], int) and node.dims[-1] % 2 == 0)
     if x is None or x.dtype == "bool":
         return None
@@ -285,7 +285,7 @@ def rotation(g: Generator) -> Node | None:
 
 
 def pieces(g: Generator) -> Node | None:
-    """A tensor in pieces, each with an op, joined in another order, with an op behind."""
+    """A tensor in pieces, each with an op, joined in another order, followed by an op."""
     x = g.pick(lambda node: len(node.dims) > 0 and _floats(node))
     if x is None:
         return None

@@ -1,4 +1,4 @@
-"""Random ops that compute: element by element, reductions, normalisations, matrix products."""
+"""Random computing ops: elementwise ops, reductions, normalisations, matmul."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def rows(g: Generator) -> Node | None:
 
 
 def matmul(g: Generator) -> Node | None:
-    """A matrix product: with a constant, with a value's transpose, or with whatever fits."""
+    """A matmul: with a constant, with the transpose of a value, or with any matching value."""
     x = g.pick(lambda node: _is_number(node) and len(node.dims) > 0)
     if x is None:
         return None

@@ -1,4 +1,4 @@
-"""Random programs: emitted through `BlockBuilder`, each value with a closure that says what it is on NumPy."""
+"""Random programs: emitted through `BlockBuilder`, each value with a closure that computes it in NumPy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Move = Callable[["Generator"], object]
 
 
 class Generator:
-    """The functions of one module; all choices come from `seed`. `limit` cuts every function to its first ops."""
+    """The functions of one module; all choices are drawn from `seed`. `limit` truncates functions."""
 
     def __init__(
         self, seed: int, functions: int = 4, limit: int | None = None, last_only: bool = False
@@ -44,7 +44,7 @@ class Generator:
         self.pool: list[Node] = []
         self.pure = False
         self.depth = 0
-        """In how many branches and bodies the next op is."""
+        """The number of branches and bodies around the next op."""
         self.scope: object = None
         self.closures: list[generate_control.Closure] = []
         self.largest: dict[str, int] = {}
@@ -135,7 +135,7 @@ class Generator:
 
     @contextlib.contextmanager
     def branch(self) -> Iterator[None]:
-        """Values emitted inside are forgotten afterwards."""
+        """Values emitted in the context are removed from the pools at its end."""
         pool, closures = list(self.pool), list(self.closures)
         self.depth += 1
         yield
@@ -144,7 +144,7 @@ class Generator:
 
     @contextlib.contextmanager
     def body(self, scope: object) -> Iterator[None]:
-        """A branch that runs any number of times, each with values of its own."""
+        """A body that runs any number of times, each time with separate values."""
         outer, pure = self.scope, self.pure
         self.scope, self.pure = scope, False
         with self.branch():
@@ -153,15 +153,15 @@ class Generator:
 
     @property
     def outside_branches(self) -> bool:
-        """Whether what is emitted now always runs, once."""
+        """True if ops emitted now always run exactly once."""
         return self.depth == 0
 
     def may_leave(self, node: Node) -> bool:
-        """Whether all symbols of `node` are known outside of bodies."""
+        """True if all symbols of `node` are known outside of bodies."""
         return all(set(symbolic.symbols(dim)) <= set(LARGEST) for dim in node.dims)
 
     def pick(self, accepts: Callable[[Node], bool] = lambda node: True) -> Node | None:
-        """A tensor of the pool, rather a late one."""
+        """A tensor of the pool, preferably a recent one."""
         found = [node for node in self.pool if accepts(node)]
         if not found:
             return None
@@ -175,7 +175,7 @@ class Generator:
         arguments: Sequence[Node] = (),
         text: str = "",
     ) -> Node | None:
-        """Emit an op and put its result into the pool; None if the op refuses its operands or gets too large."""
+        """Emit an op and add its result to the pool; None if the op refuses its operands or gets too large."""
         try:
             value = build()
         except RelaxError:

@@ -1,4 +1,4 @@
-"""Passes from Relax to Relax keep what a program computes: each alone, and random sequences of them."""
+"""Passes from Relax to Relax preserve a program's results: each pass by itself, and random sequences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIZES = (0, 1, 3)
 
 
 class MeaningError(AssertionError):
-    """A pass has changed what a program computes."""
+    """A pass has changed the results of a program."""
 
 
 def apply(module: rx.IRModule, names: Sequence[str]) -> rx.IRModule:
@@ -69,9 +69,9 @@ def _plain(result: Any) -> Any:
 
 
 def check_program(seed: int, sequences: int, each: bool = False) -> int:
-    """Compare runs of the program of `seed` after passes with the run without; gives the number of comparisons.
+    """Compare runs of the program of `seed` with and without passes; return the number of comparisons.
 
-    `each`: every pass alone too. Raises `MeaningError` with the shortest sequence that fails.
+    `each`: also run every pass by itself. Raises `MeaningError` with the shortest sequence that fails.
     """
     register()
     program = EffectProgram(seed)
@@ -112,7 +112,7 @@ def _problem(program: EffectProgram, names: Sequence[str], expected: Any, before
 
 
 def _report(seed: int, program: EffectProgram, names: Sequence[str], expected: Any, before: str) -> str:
-    """The shortest sequence that fails, what it does, and the program."""
+    """The shortest failing sequence, its effect, and the program."""
     fails: Callable[[Sequence[str]], str | None] = lambda n: _problem(program, n, expected, before)  # noqa: E731
     shortest = list(names)
     for name in list(names):

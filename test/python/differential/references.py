@@ -1,4 +1,4 @@
-"""What the ops mean, on NumPy arrays: floats come as float64, other dtypes as they are."""
+"""Reference semantics of the ops on NumPy arrays: floats are float64, other dtypes are unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _round_trip(function: Reference) -> Reference:
 
 
 def _silu(x: Array) -> Inexact:
-    """Its second factor is rounded as subnormals are where it is one."""
+    """Its second factor is rounded like a subnormal where it is one."""
     power = np.exp(-np.abs(x))
     value = x * np.where(x < 0, power, 1) / (1 + power)
     return Inexact(value, np.abs(value) + np.abs(x) * SMALLEST_NORMAL)
@@ -35,7 +35,7 @@ def _gelu_inexact(x: Array) -> Inexact:
 
 
 def _erf(x: Array) -> Array:
-    """Which large results are not quite 1 only longdouble says."""
+    """erf in longdouble, which distinguishes large results that are not quite 1."""
     large = np.copysign(np.longdouble(1) - special.erfc(np.abs(x)), x)
     return np.asarray(np.where(np.abs(x) < 1, special.erf(x), large))
 
@@ -152,7 +152,7 @@ def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
             return nothing.astype(x.dtype)
         return getattr(np, name)(x, axis=axes, keepdims=keepdims)
     count = int(np.prod([x.shape[a] for a in axes]))
-    growth = 1 + count / 64  # few different values make a sum, one by one, err in one direction
+    growth = 1 + count / 64  # with few distinct values, the errors of a sequential sum have the same sign
     if name == "sum":
         value = np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
         return (
@@ -168,7 +168,7 @@ def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
     value = np.var(x, axis=axes, keepdims=keepdims)
     if name == "variance":
         return Inexact(value, squares)
-    # What is below the root has an error of some ulp of `squares`, and the root one of the root of that at most.
+    # The radicand has an error of some ulp of `squares`, and the root at most the root of that.
     most = np.sqrt(squares) * 2**12
     return Inexact(np.sqrt(value), np.minimum(squares / np.maximum(np.sqrt(value), 1e-300), most))
 
@@ -191,7 +191,7 @@ def log_softmax(x: Array, axis: int) -> Any:
         return x
     shifted = x - np.max(x, axis=axis, keepdims=True)
     total = np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
-    # The sum is 1 at least; what its rounding changes of the logarithm is as large as a part of 1.
+    # The sum is 1 or more; its rounding changes the logarithm by a comparable part of 1.
     return Inexact(shifted - total, np.abs(x) + np.abs(shifted) + total + 1)
 
 

@@ -1,4 +1,4 @@
-"""What scans, norms by channels and attention mean in NumPy: floats come as float64, other dtypes as they are."""
+"""Reference semantics of scans, channel norms and attention in NumPy: floats are float64, other dtypes unchanged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from references import convert
 
 
 def scan(name: str, x: Array, axis: int | None, dtype: str, exclusive: bool) -> Any:
-    """Sums or products of the elements up to each place, in `dtype`."""
+    """Sums or products of the elements up to each position, in `dtype`."""
     data = convert(x, dtype) if axis is not None else convert(x, dtype).reshape(-1)
-    if is_float(dtype):  # what is too large for it is infinite before it is summed
+    if is_float(dtype):  # a value too large for it is infinite before the summation
         with np.errstate(over="ignore"):
             data = data.astype(numpy_dtype(dtype)).astype(np.float64)
     place = 0 if axis is None else axis
@@ -55,11 +55,11 @@ def group_norm(
 
 
 SQUARABLE = 1e17
-"""The sum of the squares of larger numbers may be no f32; what a norm gives then is unknown."""
+"""The sum of the squares of larger numbers may overflow f32; the result of a norm is undefined then."""
 
 
 def _size(x: Array, axes: tuple[int, ...], deviation: Array) -> Array:
-    """The largest absolute value over axes, in deviations; very large where the deviation is no f32."""
+    """The maximum absolute value over axes, in deviations; very large if the deviation is not representable in f32."""
     largest = np.max(np.abs(x), axis=axes, keepdims=True)
     return np.where(largest > SQUARABLE, 1e30, largest / deviation)
 
@@ -87,7 +87,7 @@ def attention(
     mask: str | None,
     noisy: bool,
 ) -> Inexact:
-    """Attention on ``(batch, sequence, heads, size)``; with `noisy`, values that are masked and not finite are NaN."""
+    """Attention on ``(batch, sequence, heads, size)``; with `noisy`, masked values that are not finite become NaN."""
     group = query.shape[2] // max(key.shape[2], 1)
     q, k, v = (
         np.moveaxis(array, 2, 1) for array in (query, np.repeat(key, group, 2), np.repeat(value, group, 2))
@@ -113,7 +113,7 @@ def attention(
         result = np.where(broken, np.nan, result)
     largest = 1 + np.max(np.where(np.isfinite(size), size, 0), axis=-1, keepdims=True)
     sizes = np.abs(np.where(np.isfinite(v), v, 0))
-    # Weights are divided by some power of two above the number of keys: the smallest ones are no normal numbers.
+    # Weights are divided by a power of two above the number of keys: the smallest ones are subnormal.
     subnormal = 2.0**-123 * keys * np.max(sizes, axis=-2, keepdims=True)
     magnitude = np.matmul(shares, sizes) * largest + subnormal
     return Inexact(np.moveaxis(result, 1, 2), np.moveaxis(magnitude, 1, 2))

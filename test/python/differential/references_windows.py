@@ -62,7 +62,7 @@ def pooling(
 def _places(
     length: int, size: int, stride: int, before: int, after: int, dilation: int, ceil: bool
 ) -> list[list[int]]:
-    """The places of each window in one dimension, which may be outside of the data."""
+    """The positions of each window in one dimension, which may be outside of the data."""
     room = length + before + after - (size - 1) * dilation - 1 + (stride - 1 if ceil else 0)
     windows = room // stride + 1
     if windows < 0 or (windows == 0 and room + 1 - length < 0):  # the length 0 alone may have no window

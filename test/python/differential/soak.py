@@ -18,9 +18,9 @@ from generator import Generator
 from pass_property import check_program
 
 BYTECODE = False
-"""Whether programs run as bytecode, too."""
+"""True if programs also run as bytecode."""
 LEVEL: int | None = None
-"""The optimisation level; None: one after the other, by the seed."""
+"""The optimisation level; None: round-robin by seed."""
 LEVELS = 4
 
 

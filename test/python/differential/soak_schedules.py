@@ -19,7 +19,7 @@ import random_schedules
 from compiled_schedules import compare_prims, compare_tensors
 
 EVERY = 16
-"""One seed of so many is compiled."""
+"""One of this many seeds is compiled."""
 
 
 def attempt(seed: int, sizes: int, compiled: bool, prims: bool) -> Exception | None:

@@ -46,18 +46,18 @@ def test_module(seed: int) -> None:
 
 @pytest.mark.slow
 def test_soak_runs_alone() -> None:
-    """Without what pytest puts on the path; of no seed."""
+    """Run without pytest's search path, on no seed."""
     script = Path(__file__).with_name("soak.py")
     done = cold_process.run([str(script), "0:0"])
     assert done.returncode == 0 and "0 failures" in done.stdout, done.stderr
 
 
 UNUSED = 500004
-"""A loop of this seed carries a maximum over nothing, which no result needs."""
+"""A loop of this seed carries a maximum over no elements, which no result needs."""
 
 
 def test_what_nobody_uses_may_be_dropped() -> None:
-    """Compiled code may drop an op that would raise; the reference then does not raise either."""
+    """Compiled code may drop an op that would raise; in that case, the reference does not raise either."""
     check(Generator(UNUSED, 2, 21), UNUSED)
 
 

@@ -1,7 +1,4 @@
-"""Passes keep what random programs compute, and verification between passes finds nothing.
-
-``RELAX_MLIR_SOAK=1000:2000`` adds those seeds; ``soak.py --passes 1000:2000`` does the same on the command line.
-"""
+"""Passes preserve the results of random programs, and verification between passes finds no error."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ def test_the_passes_are_those_of_the_registry() -> None:
 
 
 def test_a_wrong_pass_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pass that drops effects, and that `build` does not run itself."""
+    """A pass that drops effects, which `build` does not run itself."""
 
     def run(self: object, module: ir.Module, ctx: object) -> None:
         for top in module.body.operations:

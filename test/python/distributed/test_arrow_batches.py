@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def one(batch: object) -> Array:
-    """The only argument that a batch stands for."""
+    """The only argument of a batch."""
     (found,) = arguments_of(batch, ["x"])
     assert isinstance(found, np.ndarray)
     return found

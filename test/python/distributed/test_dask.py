@@ -62,7 +62,7 @@ def test_errors_of_the_model_are_not_tried_again(library: Path, client: Client) 
 def test_what_fails_in_a_worker_is_tried_again(
     executable: rx.Executable, client: Client, tmp_path: Path
 ) -> None:
-    """A library that is not there is no error of the model; `retries` is Dask's."""
+    """A missing library is not an error of the model; `retries` is Dask's."""
     path = executable.export_library(tmp_path / "model.so")
     results = map_batches(path, [np.zeros((1, 64), np.float32)], client, function="layer", retries=2)
     path.unlink()
@@ -84,7 +84,7 @@ def test_closing_cancels(library: Path, client: Client) -> None:
 
 
 def another(client: Client) -> Client:
-    """A second client. Dask asserts that the scheduler's greeting comes alone; now and then more comes with it."""
+    """A second client. Dask asserts that the scheduler's greeting comes alone; sometimes more arrives with it."""
     for _ in range(5):
         with contextlib.suppress(AssertionError):
             return Client(client.scheduler.address, set_as_default=False)

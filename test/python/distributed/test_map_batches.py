@@ -128,7 +128,7 @@ def test_a_bar_on_terminals(
     monkeypatch.setenv("FORCE_COLOR", "")
     assert shown(rows(5), None) == shown(rows(5), False) == ""
     assert "5/5" in shown(rows(5), True)
-    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, as rich sees it
+    monkeypatch.setenv("FORCE_COLOR", "1")  # simulates a terminal for rich
     assert "5/5" in shown(rows(5), None)
     assert "5/?" in shown(iter(rows(5)), None)
     assert shown(rows(5), False) == ""
@@ -239,7 +239,7 @@ def test_a_killed_process_breaks_the_pool(library: Path, tmp_path: Path) -> None
 def test_a_library_that_changes_under_its_workers(
     executable: rx.Executable, pool: ProcessPoolExecutor, tmp_path: Path
 ) -> None:
-    """Workers see that the file is another one than the caller has read, and load one that has been replaced."""
+    """Workers detect that the file differs from the one that the caller has read, and load a replaced one."""
     path = executable.export_library(tmp_path / "model.so")
     x = np.ones((2, 64), np.float32)
     results = map_batches(path, [x] * 8, pool, function="layer", in_flight=1)
@@ -267,7 +267,7 @@ def test_weights_beside_the_library(
 
 
 def test_a_pool_that_forks(executable: rx.Executable, library: Path) -> None:
-    """The children have what the parent has loaded, the library too."""
+    """The children inherit what the parent has loaded, including the library."""
     given = rows(20)
     tvm_ffi.load_module(str(library)).layer(tvm_ffi.from_dlpack(given[3]))
     with warnings.catch_warnings():
@@ -317,7 +317,7 @@ def test_a_worker_with_numpy_and_the_ffi_alone(library: Path, tmp_path: Path) ->
 
 
 def test_threads_of_workers(library: Path, tmp_path: Path) -> None:
-    """The library is for two threads; a worker that may run one starts none."""
+    """The library is for two threads; a worker limited to one starts no threads."""
     x = np.random.default_rng(3).standard_normal((500, 600))
     with make_pool(tmp_path, workers=1) as single:
         alone = single.submit(worker_hooks.running_threads).result()

@@ -1,4 +1,4 @@
-"""Document 000, "Architecture": the programs of the overview, and what it says of shapes, as they stand there."""
+"""Document 000, "Architecture": the programs of the overview, and its statements on shapes, verbatim."""
 # ruff: noqa: E501 - programs as they are written
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 @pytest.fixture(autouse=True, scope="module")
 def _functions() -> None:
-    """`myshape_func` asks for two elements more, `custom_func` repeats its input into what it is given."""
+    """`myshape_func` adds two elements; `custom_func` repeats its input to fill its output."""
 
     def update(x: tvm_ffi.Tensor) -> None:
         np.from_dlpack(x)[...] += 1
@@ -70,7 +70,7 @@ class MyIRModule:
         R.call_packed("custom_inplace_update", gv0)  ## <= D0, D2
         return gv0
 """
-"""As the document has it, but for lv2 and lv3, which it has the wrong way round in one line."""
+"""As in the document, except for lv2 and lv3, which are swapped in one of its lines."""
 
 
 def check_example_1(mod: rx.IRModule) -> None:
@@ -88,7 +88,7 @@ def test_my_ir_module() -> None:
 
 
 def test_my_ir_module_with_its_misprint() -> None:
-    """Where the document has lv2 and lv3 the wrong way round, the error says what lv2 is."""
+    """With lv2 and lv3 swapped as in the document, the error shows the shape of lv2."""
     misprint = EXAMPLE_1.replace("Tensor[lv3", "Tensor[lv2").replace(
         "call_tir(lv3, tir_exp_func, [lv2])", "call_tir(lv2, tir_exp_func, [lv3])"
     )
@@ -247,7 +247,7 @@ def test_shape_first_in_the_builder() -> None:
 
 @pytest.mark.parametrize("rank", [1, None])
 def test_an_opaque_shape_first_in_the_builder(rank: int | None) -> None:
-    """Entries of the shape that nobody knows get symbols; its rank is the prim func's, or that of run time."""
+    """Unknown entries of the shape get symbols; its rank is that of the prim func, or is checked at run time."""
     bb = rx.BlockBuilder(parse(EXP))
     x = rx.var("x", shape=["n"])
     with bb.function("main", [x]):
@@ -343,7 +343,7 @@ def test_shape_example(name: str) -> None:
 
 
 def test_a_shape_of_any_rank() -> None:
-    """The rank of the result is that of the shape at run time; a shape that is none is an error of the call."""
+    """The rank of the result is that of the run-time shape; an invalid shape is an error of the call."""
     mod = parse("""
 @R.function
 def main(x: R.Tensor[(n,), "f32"], s: R.Shape):
@@ -376,14 +376,14 @@ def test_a_function_that_nobody_registered() -> None:
 
 
 def test_an_annotation_that_does_not_hold() -> None:
-    """``R.Tensor[s, "f32"]`` says nothing that has not been asserted."""
+    """``R.Tensor[s, "f32"]`` gives no information beyond what was asserted."""
     wrong = EXAMPLE_2.replace("lv5: R.Tensor[_,", "lv5: R.Tensor[lv3,")
     with pytest.raises(RelaxError, match="the rank of 'lv3' is unknown"):
         parse(wrong)
 
 
 def test_call_packed_without_out() -> None:
-    """It gives an opaque value, which passes on what the function returns."""
+    """It returns an opaque value, which forwards the result of the function."""
     mod = parse("""
 @R.function
 def main(x: R.Tensor[(n,), "f32"]):
@@ -458,7 +458,7 @@ def test_match_shape_three_ways(shape_annotation: str) -> None:
 
 
 def test_the_fragment_of_the_document() -> None:
-    """It stands there without an end: the errors say what is missing."""
+    """The fragment has no end: the errors name the missing parts."""
     fragment = EXAMPLE_3.partition("        gv0")[0]
     with pytest.raises(RelaxError, match=r"the dataflow block has no R\.output"):
         parse(fragment)

@@ -1,4 +1,4 @@
-"""Document 000, "Compilation MVP": the example, its explicit forms, and their way to the virtual machine."""
+"""Document 000, "Compilation MVP": the example, its explicit forms, and the lowering to the virtual machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _functions() -> None:
     tvm_ffi.register_global_func("flatten", flatten, override=True)
 
 
-# The loops of the prim func stand for {block}.
+# The loops of the prim func replace {block}.
 EXAMPLE = """
 @tvm.script.ir_module
 class MyIRModule:
@@ -67,7 +67,7 @@ def check(main: Any) -> None:
     ["T.block(n1, m1) as i, j", "T.block([n1, m1]) as [i, j]", "T.block([n1, m1]) as (i, j)"],
 )
 def test_the_example(block: str) -> None:
-    """In both forms of blocks; its tensors have no dtype, that of the prim func is asserted."""
+    """Both block forms; its tensors have no dtype, that of the prim func is asserted."""
     mod = example(block)
     assert_structural_equal(parse(mod.script()), mod)
     for mode in MODES:
@@ -169,7 +169,7 @@ def test_vm_build() -> None:
 
 
 def test_the_explicit_form_without_annotations() -> None:
-    """Annotations may be left out: what they say follows from the calls."""
+    """Annotations may be omitted: they follow from the calls."""
     for _, mod in forms():
         bare = re.sub(r"^(        \w+): .* = (R\.)", r"\1 = \2", mod.script(), flags=re.M)
         assert bare != mod.script()
@@ -281,7 +281,7 @@ def test_the_shape_heap_by_hand(name: str) -> None:
 
 
 def test_builtins_as_bytecode_calls_them() -> None:
-    """With the machine and with numbers they stay packed functions, which native code calls, too."""
+    """Builtins that take the machine or numbers stay packed functions, which native code calls, too."""
     mod = parse("""
 @R.function
 def main(x: R.Tensor[(n, m), "f32"]):
@@ -290,7 +290,7 @@ def main(x: R.Tensor[(n, m), "f32"]):
     s: R.Shape(ndim=2) = R.call_packed("vm.builtin.load_shape", heap, 0, 1)
     return s
 """)
-    rx.vm.builtin("copy")  # native code finds the builtins by name when a machine has been asked for
+    rx.vm.builtin("copy")  # native code finds the builtins by name once a machine has been created
     for mode in MODES:
         main = rx.build(mod, exec_mode=mode)["main"]  # type: ignore[call-overload]  # a mode of two
         assert tuple(main(np.zeros((3, 5), "f4"))) == (5, 3)

@@ -1,4 +1,4 @@
-"""Document 000, "EmitTE": tensor expressions of Relax values, and symbols that no buffer tells."""
+"""Document 000, "EmitTE": tensor expressions of Relax values, and symbols that no buffer determines."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_emit_of_an_operator_and_emit_te() -> None:
 
 
 def test_emit_straight_after_the_builder() -> None:
-    """A parameter is a value inside its function: the error says so, and how."""
+    """A parameter is a value only inside its function; the error explains this."""
     bb = rx.BlockBuilder()
     x, y = rx.var("x", shape=["n"]), rx.var("y", shape=["n"])
     message = r'add: no function is being built.*with bb\.function\("main", \[x\]\)'
@@ -93,7 +93,7 @@ def test_te_tensor() -> None:
 
 
 def dynamic() -> rx.IRModule:
-    """The result of ``(n, 2 * floordiv(m, 2))`` is read by another computation: only m itself tells its loops."""
+    """The result of ``(n, 2 * floordiv(m, 2))`` is read by another computation: only m itself determines its loops."""
     bb = rx.BlockBuilder()
     n, m = tir.var("n"), tir.var("m")
     x = rx.var("x", shape=[n, m])
@@ -109,7 +109,7 @@ def dynamic() -> rx.IRModule:
 
 
 def test_a_symbol_becomes_a_parameter() -> None:
-    """m comes as an integer behind the output, where no buffer tells it."""
+    """m is passed as an integer after the output, as no buffer determines it."""
     mod = dynamic()
     text = mod.script()
     assert "m: T.int64" in text and 'tir_vars=["m"]' in text
@@ -123,7 +123,7 @@ def test_a_symbol_becomes_a_parameter() -> None:
 
 
 def test_a_symbol_that_nothing_tells() -> None:
-    """A parameter of that shape alone does not say what m is; a shape as a parameter does."""
+    """A parameter of that shape does not determine m; a shape parameter does."""
     n, m = tir.var("n"), tir.var("m")
     x, s = rx.var("x", shape=[n, 2 * tir.floordiv(m, 2)]), rx.Var("s", rx.Shape((m,)))
     for params in ([x], [x, s]):
@@ -206,7 +206,7 @@ def test_call_tir_dyn_in_the_builder() -> None:
 
 @pytest.mark.parametrize("name", ON_MEMORY)
 def test_the_intrinsic_unpacks_the_shape(name: str) -> None:
-    """`vm.call_tir_dyn` on memory: the entries of the shape become integers behind the tensors."""
+    """`vm.call_tir_dyn` on memory: the entries of the shape become integers after the tensors."""
     body = f'gv = R.builtin.alloc_tensor((n, "m // 2 * 2"), "float32", 0)\n        {ON_MEMORY[name]}'
     mod = parse(DYNAMIC.format(body=body))
     other = body.replace(ON_MEMORY[name], ON_MEMORY["vm.call_tir_dyn"])
@@ -223,7 +223,7 @@ def test_the_builtin_unpacks_the_shape() -> None:
 
 
 def test_the_lowering_of_a_dynamic_call() -> None:
-    """`CallTIRRewrite` makes it, and each form of the module runs."""
+    """`CallTIRRewrite` creates it, and each form of the module runs."""
     mod = parse(DYNAMIC.format(body=CALLS["later"]))
     for made in (
         transform.ToNonDataflow(),

@@ -53,7 +53,7 @@ def main(x: R.Tensor[(n,), "f32"]):
 
 @pytest.mark.parametrize("rank", ["(ndim=2)", ""])
 def test_a_shape_that_is_computed(rank: str) -> None:
-    """V1: the shape of v1 is the value of a call. Its entries get symbols where its rank is known."""
+    """V1: the shape of v1 is the result of a call. If its rank is known, its entries get symbols."""
     mod = parse(SHAPES.format(rank=rank))
     assert_structural_equal(parse(mod.script()), mod)
     known = 'v1: R.Tensor(("_s0", "_s1"), "float32") =' if rank else 'v1: R.Tensor(None, "float32") ='
@@ -84,7 +84,7 @@ def main(x: R.Tensor[_, _]):
 
 
 def test_the_safety_net() -> None:
-    """The annotation of a `match_shape` narrows: the dtype is asserted at run time, and known from there on."""
+    """The annotation of a `match_shape` narrows: the dtype is asserted at run time, and known afterwards."""
     mod = parse(D0)
     assert 'gv0: R.Tensor(("m",), "float32") = R.exp(lv2)' in mod.script()
     for main in functions(mod):
@@ -96,7 +96,7 @@ def test_the_safety_net() -> None:
 
 
 def test_annotations_never_forget() -> None:
-    """What an annotation leaves out stays known; what it says must follow from what is known."""
+    """Omitted parts of an annotation stay known; its stated parts must follow from what is known."""
     mod = parse("""
 @R.function
 def main(x: R.Tensor[(n, m), "f32"]):
@@ -143,7 +143,7 @@ def test_the_rule_of_any_op_by_name() -> None:
 
 
 def test_the_rule_of_an_op_of_the_user() -> None:
-    """`register_op_attr` as a decorator; calls deduce by it, and the verifier holds them to it."""
+    """`register_op_attr` as a decorator; calls are inferred by the rule, and the verifier checks them against it."""
     try:
 
         @op.register_op_attr("documents.pad", "FInferShape")

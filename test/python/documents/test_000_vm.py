@@ -31,7 +31,7 @@ def _functions() -> None:
 
 
 def func0(ib: rx.ExecBuilder) -> None:
-    """Moves, an addition and a multiplication, with registers of any numbers."""
+    """Moves, an addition and a multiplication, with arbitrary register numbers."""
     with ib.function("func0", num_inputs=2):
         ib.emit_call("test.vm.move", args=[ib.r(0)], dst=ib.r(100))
         ib.emit_call("test.vm.add", args=[ib.r(100), ib.r(1)], dst=ib.r(10000))
@@ -66,7 +66,7 @@ def test_four_instructions() -> None:
 
 
 def test_exec_builder_and_machine() -> None:
-    """``vm["func0"](a, b)``, several functions, on the device that there is."""
+    """``vm["func0"](a, b)``, several functions, on the available device."""
     vm = rx.VirtualMachine(func0_and_func1(), tvm_ffi.device("cpu", 0))
     np.testing.assert_array_equal(to_numpy(vm["func0"](A, B)), B * (A + B))
     np.testing.assert_array_equal(to_numpy(vm["func1"](A, B)), A + B)
@@ -125,7 +125,7 @@ def test_formalize() -> None:
 
 
 def test_data_of_an_executable() -> None:
-    """Functions, constants, names of packed functions, words of the instructions and where each begins."""
+    """Functions, constants, names of packed functions, words of the instructions and their offsets."""
     ib = rx.ExecBuilder()
     with ib.function("main"):
         ib.emit_call("test.vm.move", args=[ib.c((32, 16))], dst=ib.r(0))
@@ -170,7 +170,7 @@ def test_stats_and_text() -> None:
 
 
 def test_code() -> None:
-    """What `aspython` gives builds an equal executable."""
+    """The output of `aspython` builds an equal executable."""
     ex = func0_and_func1()
     found: dict[str, Any] = {}
     exec(ex.aspython(), found)
@@ -194,7 +194,7 @@ def test_the_state_register() -> None:
 
 
 def heaps() -> Iterator[rx.vm.Executable]:
-    """The shape heap with sizes and slots as shapes, as in the document, and as numbers, as TVM has them now."""
+    """The shape heap with sizes and slots as shapes, as in the document, and as numbers, as in current TVM."""
     for size, both in (((2,), (0, 1)), (2, None)):
         ib = rx.ExecBuilder()
         with ib.function("main", num_inputs=1):

@@ -1,4 +1,4 @@
-"""Document 000, "VM design" and "Compilation MVP": bytecode, its builder and the machine, as they stand there."""
+"""Document 000, "VM design" and "Compilation MVP": bytecode, its builder and the machine, verbatim."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_exec_builder() -> None:
 
 
 def test_check_executable() -> None:
-    """An input that is none is an error, one that is not used a warning."""
+    """A nonexistent input is an error, an unused one a warning."""
     ib = rx.vm.ExecBuilder()
     with (
         pytest.raises(
@@ -196,7 +196,7 @@ def myfunc(x: R.Tensor(("n", "m"), "float32")):
 
 
 def test_four_passes_one_after_the_other() -> None:
-    """Each takes and gives a module: non-dataflow, explicit memory, the machine's memory, the shape heap."""
+    """Each maps a module to a module: non-dataflow, explicit memory, the machine's memory, the shape heap."""
     mod = transform.NameUnknownDims()(parse(MYFUNC))
     for make, gone, there in (
         (transform.ToNonDataflow, "relax.dataflow", "relax.call_tir"),
@@ -210,7 +210,7 @@ def test_four_passes_one_after_the_other() -> None:
 
 
 def test_vm_build() -> None:
-    """`relax.vm.build(mod, target)` gives what a machine runs."""
+    """`relax.vm.build(mod, target)` returns what a machine runs."""
     ex = rx.vm.build(parse(MYFUNC), "cpu")
     text = ex.astext()
     for name in ("alloc_shape_heap", "store_shape", "load_shape", "alloc_storage", "alloc_tensor"):

@@ -1,4 +1,4 @@
-"""The document on the pass infrastructure, row by row; `test/python/transform` tests the rules behind each row."""
+"""The document on the pass infrastructure, row by row; `test/python/transform` tests the rules of each row."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_skip_optimization() -> None:
     assert seen == ["main"]
     assert (str(done["main"]).count("call_tir"), str(done["kept"]).count("call_tir")) == (1, 4)
     x = np.arange(4, dtype="f4")
-    for mode in ("native", "bytecode"):  # what programs need to be compiled runs all the same
+    for mode in ("native", "bytecode"):  # passes that are required for compilation still run
         built = rx.build(mod, exec_mode=mode)
         main = built if mode == "native" else rx.VirtualMachine(built)
         for name in ("main", "kept"):

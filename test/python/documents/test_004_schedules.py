@@ -94,7 +94,7 @@ def test_the_schedule_of_the_tutorials() -> None:
 
 
 def test_packed_layout() -> None:
-    """The tutorials' array packing: B in panels, a computation of its own that `parallel` and `vectorize` schedule."""
+    """The tutorials' array packing: B in panels, a separate computation that `parallel` and `vectorize` schedule."""
     n, m, k = te.var("n"), te.var("m"), te.var("k")
     bn = 16
     A, B = te.placeholder((n, k), name="A"), te.placeholder((k, m), name="B")

@@ -1,4 +1,4 @@
-"""Document 004: tensor expressions, their operations, and prim funcs made of them."""
+"""Document 004: tensor expressions, their operations, and prim funcs built from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GEMM_SIZES = ((3, 4, 5), (1, 1, 1), (0, 2, 3), (2, 0, 3), (17, 33, 9))
 
 
 def gemm() -> tuple[te.Tensor, te.Tensor, te.Tensor]:
-    """The document's matrix product, of sizes that are known when it is called."""
+    """The document's GEMM, of sizes that are known at the call."""
     n, m, k = te.var("n"), te.var("m"), te.var("k")
     A = te.placeholder((n, k), name="A")
     B = te.placeholder((k, m), name="B")
@@ -136,7 +136,7 @@ def _matmul(a: Any, b: Any, c: Any) -> None:
 
 
 def test_extern() -> None:
-    """An `ExternOp` that a packed function fills, with a computation behind it."""
+    """An `ExternOp` that a packed function computes, followed by a computation."""
     n, m, k = te.var("n"), te.var("m"), te.var("k")
 
     def function(A: te.Tensor, B: te.Tensor) -> te.Tensor:

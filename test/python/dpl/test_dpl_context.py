@@ -1,4 +1,4 @@
-"""`PatternContext`: several patterns at once, and who uses whose value."""
+"""`PatternContext`: several patterns at once, with constraints on users."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Module:
 
 @pytest.fixture(scope="module")
 def program() -> dict[str, Any]:
-    """The bindings of the program by name; the module is kept beside them."""
+    """The bindings of the program by name; the module is stored with them."""
     module = parse(SCRIPT)
     block = module["main"].body.blocks[0]
     found: dict[str, Any] = {binding.var.name: binding for binding in block.bindings}
@@ -230,7 +230,7 @@ def test_pattern(program: dict[str, Any], name: str) -> None:
 
 
 def is_name(pattern: DFPattern) -> bool:
-    """Whether a pattern is of variables alone, which what is bound to one is not."""
+    """True if a pattern matches variables only, not the values bound to them."""
     return type(pattern).__name__ in ("VarPattern", "DataflowVarPattern")
 
 
@@ -261,7 +261,7 @@ def test_one_pattern_stands_for_one_value() -> None:
     operand = wildcard()
     assert is_op("relax.add")(operand, operand).match(found["same"])
     assert not is_op("relax.add")(operand, operand).match(found["other"])
-    factor = is_const()  # two constants that are equal are one value
+    factor = is_const()  # two equal constants are one value
     twice = is_op("relax.multiply")(is_op("relax.multiply")(wildcard(), factor), factor)
     assert twice.match(found["second"])
 
@@ -269,7 +269,7 @@ def test_one_pattern_stands_for_one_value() -> None:
 def test_alternatives_are_tried_again_where_a_later_part_does_not_fit(program: dict[str, Any]) -> None:
     part = wildcard()
     either = is_op("relax.add")(part, wildcard()) | is_op("relax.add")(wildcard(), part)
-    # `part` is the first operand in the first alternative, and then the second argument does not fit.
+    # `part` is the first operand in the first alternative, and then the second argument does not match.
     pattern = is_op("relax.concat")(is_tuple([either, part]))
     found = pattern.extract_matched_expr(program["joined"].var)
     assert found is not None

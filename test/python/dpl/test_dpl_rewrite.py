@@ -1,4 +1,4 @@
-"""`rewrite_call` and `rewrite_bindings`: what they make computes the same."""
+"""`rewrite_call` and `rewrite_bindings`: the rewritten programs compute the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N = rx.Tensor(("n", 8), "float32")
 
 
 def products() -> rx.IRModule:
-    """Three products of one operand, the last of which stands behind what uses the first."""
+    """Three matmuls with a shared operand, the last of which comes after a user of the first."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", N)
     weights = [rx.Var(f"w{i}", rx.Tensor((8, 4), "float32")) for i in range(3)]

@@ -39,7 +39,7 @@ class Module:
 
 @pytest.fixture(autouse=True)
 def functions() -> None:
-    """`myshape_func` asks for two elements more; `custom_func` repeats its input into what it is given."""
+    """`myshape_func` adds two elements; `custom_func` repeats its input to fill its output."""
 
     def custom(x: Any, out: Any) -> None:
         given, result = np.from_dlpack(x), np.from_dlpack(out)

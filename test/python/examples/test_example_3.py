@@ -76,7 +76,7 @@ SIZES = [(2, 3), (1, 1), (0, 4), (7, 0)]
 
 
 def test_runs_and_fails(module: rx.IRModule) -> None:
-    """One build serves all sizes; each of the checks names the place, the numbers and the symbol."""
+    """One build serves all sizes; each failing check reports the location, the numbers and the symbol."""
     run = rx.build(module)["main"]
     for size in SIZES:
         x, y = np.random.default_rng(1).random((2, *size), dtype="float32")
@@ -91,7 +91,7 @@ def test_runs_and_fails(module: rx.IRModule) -> None:
 
 
 def test_asserting_what_nothing_else_uses() -> None:
-    """A check whose result is not used is made all the same."""
+    """A check whose result is unused is not removed."""
     bb = rx.BlockBuilder()
     x, y = rx.Var("x", rx.Tensor(("n",), "float32")), rx.Var("y", rx.Tensor(ndim=1, dtype="float32"))
     with bb.function("main", [x, y]):
@@ -124,7 +124,7 @@ def test_a_symbol_that_the_pattern_cannot_define() -> None:
 
 
 def test_the_caller_learns_the_shape_from_the_callee() -> None:
-    """W1 across functions: the callee's result with the call's dimensions, those of its own become unknown."""
+    """W1 across functions: the callee's result in the caller's dimensions; the callee's local ones become unknown."""
     mod = parse(SCRIPT)
     bb = rx.BlockBuilder(mod)
     a = rx.Var("a", rx.Tensor(("2*k", "k + 1"), "float32"))

@@ -1,4 +1,4 @@
-"""Running example 4, the safety net: ops on a tensor of unknown rank and dtype, and the same when they are known."""
+"""Running example 4, the safety net: ops on a tensor of unknown rank and dtype, and on a known one."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_known_shapes_give_the_same_numbers() -> None:
 
 
 def safety_net_and_add() -> rx.IRModule:
-    """`log` and `flatten` of a tensor of which nothing is known, which is later added to one of shape ``(m, n)``."""
+    """`log` and `flatten` of a tensor of unknown type, which is later added to one of shape ``(m, n)``."""
     bb = rx.BlockBuilder()
     x, y = rx.Var("x", rx.Tensor(None, None)), rx.Var("y", rx.Tensor(("m", "n"), "float32"))
     with bb.function("main", [x, y]):

@@ -1,4 +1,4 @@
-"""Running example 6, EmitTE: tensor expressions of Relax values, and a symbol that no buffer's shape tells."""
+"""Running example 6, EmitTE: tensor expressions of Relax values, and a symbol that no buffer's shape determines."""
 
 from __future__ import annotations
 

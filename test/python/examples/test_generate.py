@@ -1,6 +1,6 @@
 """`examples.generate`: the tokens are those of torch, for several prompts and batches from one program.
 
-So they are by `examples.llama_onnx`, a graph of the same weights, in ONNX Runtime and here.
+`examples.llama_onnx`, a graph of the same weights, gives the same tokens, in ONNX Runtime and here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def test_tokens_are_those_of_torch() -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.slow
 def test_the_onnx_graph() -> None:
-    """Logits and caches are those of torch, for a prompt and for a step behind it."""
+    """Logits and caches equal those of torch, for a prompt and for the following step."""
     model = make_model(SMALL)
     proto = llama_onnx(model, SMALL)
     theirs, ours = onnxruntime_decoder(proto, SMALL, threads=1), InferenceSession(proto)

@@ -1,4 +1,4 @@
-"""`examples.speech`: segments of likelihoods, forms of recordings, and the command beside ONNX Runtime."""
+"""`examples.speech`: segments of likelihoods, recording formats, and the command compared with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_segments() -> None:
 
     assert of((0.1, 5)) == []
     assert of((0.1, 2), (0.9, 5), (0.1, 3)) == [(0.2, 0.7)]
-    assert of((0.9, 4), (0.4, 6), (0.1, 2)) == [(0.0, 1.0)]  # between the thresholds it goes on
+    assert of((0.9, 4), (0.4, 6), (0.1, 2)) == [(0.0, 1.0)]  # between the thresholds it continues
     assert of((0.9, 3), (0.1, 1), (0.9, 3)) == [(0.0, 0.7)]  # a short silence
     assert of((0.1, 1), (0.9, 2), (0.1, 4), (0.9, 3)) == [(0.7, 1.0)]  # short speech is none
     assert segments(np.zeros(0), 0.1) == []

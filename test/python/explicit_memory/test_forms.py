@@ -1,4 +1,4 @@
-"""Programs in explicit memory and with a shape heap compute what the native ones do, and use memory rightly."""
+"""Programs in explicit memory and with a shape heap compute the same as native ones, and use memory correctly."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_nested_conditionals() -> None:
 
 
 def test_a_value_of_unknown_shape_is_matched() -> None:
-    """The safety net: what a packed function returns becomes known, or an error."""
+    """The safety net: the type of a packed function's result becomes known, or an error is raised."""
     results: dict[str, Any] = {
         "good": np.array(X[:3]),
         "rank": X.reshape(5, 1),

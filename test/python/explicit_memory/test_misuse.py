@@ -1,4 +1,4 @@
-"""The interpreter of the other tests finds memory that is used wrongly."""
+"""The interpreter of the other tests detects wrong uses of memory."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_results_and_errors(module: rx.IRModule, code: CompiledCode, ffi: Path, 
 
 @needs_emulator
 def test_levels(module: rx.IRModule, code: CompiledCode, ffi: Path, tmp_path: Path) -> None:
-    """Without the half floats of ARMv8.2 the code for the Neoverse is refused, and that for the Cortex taken."""
+    """Without the half floats of ARMv8.2, the code for the Neoverse is rejected and that for the Cortex selected."""
     alone = Emulated(code.export_library(tmp_path / "one" / "model.so"), ffi)
     refused = alone.run(3, 64, cpu="cortex-a72")
     assert refused.returncode == 3

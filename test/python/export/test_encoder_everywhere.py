@@ -1,5 +1,7 @@
-"""One encoder as a library: in C and C++ (the examples, built by their Makefiles), in a virtual environment without
-this project, by ``relax-run`` and on two workers of Dask; the same vectors as in this process, and no leaks."""
+"""One encoder as a library: the same vectors as in this process, and no leaks.
+
+It runs in C and C++ (the examples, built by their Makefiles), in a virtual environment without this project, by
+``relax-run`` and on two workers of Dask."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def test_weights_are_mapped_when_they_are_read(packages: Path, tmp_path: Path) -
 def test_the_words_of_the_cpu(
     executable: rx.Executable, packages: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """Code that needs what no CPU has is not run; what the host has is found."""
+    """Code that needs features that no CPU has is not run; features of the host are found."""
     host = rx.Target.host()
     assert any(needed_words(host, host_flags()))
     assert not any(needed_words(rx.Target("cpu -mcpu=x86-64"), host_flags()))

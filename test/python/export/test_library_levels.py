@@ -1,4 +1,4 @@
-"""Libraries with code for several levels of CPUs: the best that the CPU can run is taken."""
+"""Libraries with code for several levels of CPUs: the best level that the CPU supports is selected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def second(x: R.Tensor(("n",), "float32")):
     return x * 2.0
 """
 ODD = 'second.level1 "quoted"\n# ${main} \\ é'
-"""A name that text of MLIR, the linker or objcopy could take for something else."""
+"""A name that MLIR text, the linker or objcopy could misinterpret."""
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3")
 
 CHILD = """
@@ -62,7 +62,7 @@ def test_the_best_level_that_runs_is_taken(
     x = np.random.default_rng(0).standard_normal((7, 65), np.float32)
     np.save(tmp_path / "x.npy", x)
     results = {level: to_numpy(each["main"](x)) for level, each in executables.items()}
-    # Without FMA every product is rounded; so the results tell the levels apart.
+    # Without FMA every product is rounded, so the results show which level ran.
     assert not np.array_equal(results["x86-64-v3"], results["x86-64-v2"])
     needed = start_code.needed_words
     for expected, refused in (("x86-64-v3", ()), ("x86-64-v2", ("x86-64-v3",))):
@@ -90,7 +90,7 @@ REPORT = "except RuntimeError as error:\n    print(type(error).__name__, error)"
 def test_code_with_tiles_asks_the_system(
     executables: dict[str, rx.Executable], packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there are none, Linux says no, and the next level is taken."""
+    """Without AMX tiles, Linux refuses the request, and the next level is selected."""
     engine, target = executables["x86-64-v3"].engine, "cpu -mcpu=sapphirerapids"
     monkeypatch.setattr(engine, "interface", dataclasses.replace(engine.interface, target=target))
     monkeypatch.setattr(start_code, "needed_words", lambda target, host: [0] * 7)

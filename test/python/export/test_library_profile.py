@@ -1,4 +1,4 @@
-"""Libraries that write records: the profiler and ``relax-run`` read them as those of this process."""
+"""Libraries that write profiling records: the profiler and ``relax-run`` read them like those of this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights in a file of safetensors beside the library."""
+"""Weights in a safetensors file next to the library."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ int main(void) {
 
 
 def test_a_program_finds_them_beside_itself(executable: rx.Executable, tmp_path: Path) -> None:
-    """Also if it is found along PATH, from another folder."""
+    """Also if the program is found along PATH, from another folder."""
     import tvm_ffi
 
     executable.export_library(tmp_path / "model.a", weights="beside")

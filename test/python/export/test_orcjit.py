@@ -1,4 +1,4 @@
-"""Object files where there is no linker: ``apache-tvm-ffi-orcjit`` loads them."""
+"""Object files without a linker: ``apache-tvm-ffi-orcjit`` loads them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_objects_are_loaded(tmp_path: Path) -> None:
     weights = np.random.default_rng(0).standard_normal((64, 96), np.float32)
     executable = rx.build(parse(SOURCE, constants={"W": weights}), rx.Target(num_threads=2))
     path = executable.export_library(tmp_path / "model.o")
-    # Results outlive the last user of the module; their memory goes back to its pool.
+    # Results outlive the last user of the module; their memory returns to its pool.
     library = tvm_ffi_orcjit.default_session().load_module(str(path), keep_module_alive=True)
     for rows in (0, 1, 37, 400):
         x = np.random.default_rng(rows).standard_normal((rows, 64), np.float32)

@@ -1,4 +1,4 @@
-"""One team of threads for all code of a process, whoever brings it."""
+"""One thread pool for all code of a process, from any library or the compiler."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_two_libraries_in_a_bare_python(libraries: list[str], tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_library_beside_the_compiler(libraries: list[str]) -> None:
-    """As many threads as without the library, whichever comes first."""
+    """The same number of threads as without the library, in either load order."""
     counts = []
     for order in ("jit jit", "library jit library", "jit library jit"):
         done = cold_process.run(["-c", COMMON + COMPILER, libraries[0], order])
@@ -92,7 +92,7 @@ def test_a_library_beside_the_compiler(libraries: list[str]) -> None:
 
 
 def test_relax_run_limits_the_threads_of_a_library(libraries: list[str]) -> None:
-    """To fewer than it is compiled for; the limit is gone with the next one."""
+    """Fewer threads than it is compiled for; the limit does not apply to the next library."""
     x = np.ones((400, 400))
     for threads, expected in ((1, 1), (2, 2), (None, 0)):
         function = load_function(libraries[0], "first", threads, profiled=False)

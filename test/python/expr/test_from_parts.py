@@ -1,4 +1,4 @@
-"""Functions made of parts, and parts emitted where something is built."""
+"""Functions built from parts, and parts emitted into a function under construction."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def main(x: R.Tensor(("n", 4), "float32")):
 
 
 def test_every_kind_of_expression() -> None:
-    """The oracle is the script that says the same."""
+    """The oracle is the equivalent script."""
     tvm_ffi.register_global_func("from_parts.log", lambda *args: None, override=True)
     x, c = rx.Var("x", X), rx.Var("c", rx.Tensor((), "bool"))
     flat, chosen, pair, first, total = (rx.Var(name) for name in ("flat", "chosen", "pair", "first", "total"))
@@ -142,7 +142,7 @@ def double(A: T.Buffer(("n", 4), "float32"), B: T.Buffer(("n", 4), "float32")):
 
 
 def test_parts_of_another_function() -> None:
-    """A new body of old bindings: views are made anew, in any context."""
+    """A new body of old bindings: the parts are rebuilt, in any context."""
     main = parse("""
 @R.function
 def main(x: R.Tensor(("n", 4), "float32")):
@@ -210,7 +210,7 @@ def test_effects_where_none_are_said() -> None:
 
 
 def test_a_failed_function_leaves_nothing() -> None:
-    """Parts can be used again after a mistake, in other functions, in any order."""
+    """After an error, parts can be used again, in other functions, in any order."""
     x, y = rx.Var("x", X), rx.Var("y")
     call = Call("relax.exp", [x])
     good = SeqExpr([rx.BindingBlock([VarBinding(y, call)])], y)

@@ -1,4 +1,4 @@
-"""Functions of a program as the classes of TVM and of the first design: what is seen of them."""
+"""Functions of a program as the classes of TVM and as the older ones: their views."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def main(x: R.Tensor((4,), "float32")):
 
 
 def test_views_keep_the_program() -> None:
-    """Whatever part somebody holds: the module lives as long."""
+    """Any view keeps the module alive."""
     blocks = parse(TEXT)["main"].body.blocks
     value = blocks[0].bindings[3].value
     del blocks
@@ -239,7 +239,7 @@ def test_views_keep_the_program() -> None:
 
 
 def test_types_and_shapes(main: rx.Function) -> None:
-    """``checked_type`` is rank and dtype, ``shape_`` the dimensions, of which nothing may be known."""
+    """``checked_type`` is rank and dtype, ``shape_`` the dimensions, any of which may be unknown."""
     from relax_mlir.dialects.checked_types import (
         DynTensorType,
         FuncType,
@@ -270,7 +270,7 @@ def test_types_and_shapes(main: rx.Function) -> None:
 
 
 def test_a_shape_that_a_call_gives() -> None:
-    """V1: the shape is what a call gives at run time: symbols, which a `match_shape` of its result defines."""
+    """V1: the shape is computed at run time by a call; a `match_shape` of its result defines the symbols."""
     module = parse("""
 @R.function
 def main(x: R.Tensor((4,), "float32")):
@@ -311,7 +311,7 @@ def test_builders_values_compare_as_before() -> None:
 
 
 def test_views_are_refused_after_a_pass() -> None:
-    """It may have freed what they are of; the function gives new ones."""
+    """A pass may have freed their ops; the function returns new views."""
     module = parse(TEXT)
     main = module["main"]
     blocks = main.body.blocks
@@ -361,4 +361,4 @@ def test_views_are_refused_after_a_mutator() -> None:
     assert Change().visit_expr(module["main"]) is not module["main"]
     with pytest.raises(ArgumentError, match="part of a program that has been changed since"):
         _ = seen[0].value
-    assert isinstance(kept.value, rx.Call)  # what the mutator was given has not changed
+    assert isinstance(kept.value, rx.Call)  # the input of the mutator is unchanged
