@@ -1,4 +1,4 @@
-"""`from_tvm`: live modules where TVM is installed, and objects that print and hold constants as TVM's do."""
+"""`from_tvm`: live modules where TVM is installed, and stand-ins that print and hold constants like TVM's objects."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class GlobalVar:
 
 @dataclass
 class Module:
-    """What `from_tvm` needs of a ``tvm.IRModule``."""
+    """The interface of a ``tvm.IRModule`` that `from_tvm` uses."""
 
     text: str
     functions: dict[str, Function] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Bars for the import and the compilation of large models: on terminals only, and not beside those of the tools."""
+"""Progress bars of the import and the compilation of large models: on terminals only, and not within the tools."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def change_elements(module: Module, rng: Random) -> bool:
 
 
 def change_flag(module: Module, rng: Random) -> bool:
-    """true in the place of false and the other way."""
+    """true replaced by false, and vice versa."""
     picked = _pick_attribute(module, rng, r"^(true|false)$")
     if picked is None:
         return False
@@ -93,7 +93,7 @@ def change_flag(module: Module, rng: Random) -> bool:
 
 
 def change_word(module: Module, rng: Random) -> bool:
-    """Another string in an attribute: one that stands elsewhere, an expression, nothing."""
+    """Another string in an attribute: one from another attribute, an expression, or none."""
     picked = _pick_attribute(module, rng, r'"')
     if picked is None or picked[2].startswith("dense"):
         return False
@@ -160,7 +160,7 @@ def change_callee(module: Module, rng: Random) -> bool:
 
 
 def change_type(module: Module, rng: Random) -> bool:
-    """Another type at one place: of an operand, a result, an argument."""
+    """Another type at one position: of an operand, a result, an argument."""
     picked = pick_op(module, rng, lambda op: bool(op.result_types))
     if picked is None:
         return False

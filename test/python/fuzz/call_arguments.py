@@ -1,4 +1,4 @@
-"""Arguments of calls, as Python expressions on `draws`: such as fit a function's parameters, and hostile ones."""
+"""Arguments of calls, as Python expressions on `draws`: valid ones for a function's parameters, and hostile ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ OTHER_VALUES = (
 
 
 class NoArgumentsError(Exception):
-    """No arguments can be made for such parameters."""
+    """No arguments can be generated for such parameters."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Call:
 
 
 def calls_of(name: str, infos: list[StructInfo], rng: Random, count: int = 4) -> list[Call]:
-    """Some calls that fit, then some hostile ones."""
+    """Some valid calls, then some hostile ones."""
     found: list[Call] = []
     for number in range(count):
         try:
@@ -160,7 +160,7 @@ def _hostile(fitting: list[str], infos: list[StructInfo], rng: Random) -> tuple[
 
 
 def _wrong(text: str, info: StructInfo, rng: Random) -> str:
-    """An argument of the right kind whose sizes, dtype or rank are not those of the parameter."""
+    """An argument of the right kind whose sizes, dtype or rank differ from the parameter's."""
     if isinstance(info, Shape):
         count = 2 if info.values is None else len(info.values)
         sizes = [rng.choice((*HUGE, *SIZES)) for _ in range(max(count + rng.choice((0, 0, 0, 1)), 0))]

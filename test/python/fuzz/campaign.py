@@ -15,13 +15,13 @@ from shrink import shrunk
 from worker_pool import Answer, Worker
 
 PROGRESS = 100
-"""After so many mutants the figures are printed."""
+"""The figures are printed after each batch of this many mutants."""
 STAGES = ("parsed", "verified", "built", "executed")
 KINDS = {"crash": "crashes", "hang": "hangs", "internal": "internal errors", "difference": "differences"}
 
 
 def signature(answer: Answer) -> str:
-    """What failures of one cause have in common: the text without numbers, names and values."""
+    """The common part of failures with one cause: the text without numbers, names and values."""
     text = answer.failure.partition(" | ")[0] if answer.kind == "internal" else answer.failure
     last = answer.failure.split(" | ")[-1] if answer.kind == "internal" else ""
     text = re.sub(r"call \S+?\(.*", "call", text) if answer.kind in ("crash", "hang") else text
@@ -48,7 +48,7 @@ class Campaign:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, numbers: Iterable[int], workers: int = 1) -> None:
-        """Run these mutants, each worker in a thread of its own."""
+        """Run these mutants, with one thread per worker."""
         queue: SimpleQueue[int] = SimpleQueue()
         for number in numbers:
             queue.put(number)
@@ -74,7 +74,7 @@ class Campaign:
             worker.stop()
 
     def _confirmed(self, worker: Worker, number: int, answer: Answer) -> Answer:
-        """A crash may be the fault of an earlier mutant, a hang that of a busy machine: again, in a fresh process."""
+        """Repeat in a fresh process: a crash may be due to an earlier mutant, a hang to a busy machine."""
         slow, worker.seconds = worker.seconds, 2 * worker.seconds
         again = worker.run({"seed": self.seed, "number": number})
         worker.seconds = slow

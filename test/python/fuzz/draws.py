@@ -1,4 +1,4 @@
-"""Arrays that arguments of calls are made of; `repro_file` copies these functions into its files."""
+"""Arrays for the arguments of calls; `repro_file` copies these functions into its files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def frozen(array: Any) -> Any:
 
 
 def unaligned(array: Any) -> Any:
-    """The same elements, one byte beside where the CPU likes them."""
+    """The same elements, misaligned by one byte."""
     block = np.empty(array.nbytes + 1, np.uint8)
     found = block[1:].view(array.dtype).reshape(array.shape)
     found[...] = array

@@ -1,7 +1,7 @@
 """MLIR's generic form as a tree of text: ops, blocks, regions, with types and attributes as strings.
 
-Mutations work on this tree, which can say what no module of MLIR may be: `parse` and `Module.text` need no bindings and
-never fail on wrong types.
+Mutations work on this tree, which can represent invalid modules: `parse` and `Module.text` need no bindings and never
+fail on wrong types.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Block:
 
 @dataclass(eq=False)
 class Module:
-    """The module op, with what stands before it (aliases) and behind it (resources)."""
+    """The module op, with the text before it (aliases) and after it (resources)."""
 
     top: Op
     head: str = ""
@@ -161,7 +161,7 @@ class _Parser:
         return token
 
     def bracketed(self) -> str:
-        """What is between the bracket that comes next and its partner."""
+        """The text between the next bracket and its partner."""
         self.take()
         depth, start = 1, self.place
         while depth:
@@ -212,7 +212,7 @@ class _Parser:
         return table
 
     def _type(self) -> str:
-        """A type that stands alone: up to the end of its line, or to a bracket that is not its own."""
+        """A standalone type: up to the end of its line, or to an unmatched closing bracket."""
         self.peek()
         depth, start = 0, self.place
         while self.place < len(self.tokens):

@@ -1,4 +1,4 @@
-"""What ops of indexing, layouts and sums of products mean on NumPy arrays, by op name."""
+"""Semantics of ops for indexing, layouts and contractions on NumPy arrays, by op name."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _index_put(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
 
 
 def _layout_transform(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
-    """The largest places of elements say the shape; so that holds where the last ones are no padding."""
+    """The shape is that of the largest positions of elements, which is correct if the last ones are not padding."""
     (x,) = values
     text = args.str_attr("index_map")
     index_map = eval(text, {})

@@ -1,4 +1,4 @@
-"""The mutations of modules, by whether what they make is valid mostly."""
+"""The mutations of modules, in two groups: those that mostly give valid modules, and the others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VALID: tuple[Mutation, ...] = (
     *(change_integer, change_float, change_flag),
     *(change_dim, change_dim, change_symbol, change_symbol, change_element),
 )
-"""Most of what these make is valid still."""
+"""Mutations whose results are mostly valid."""
 HOSTILE: tuple[Mutation, ...] = (
     *(
         foreign_operand,

@@ -1,4 +1,4 @@
-"""What tables of the meanings of ops share: errors, and the values of shapes."""
+"""Common parts of the tables of op semantics: errors, and the values of shapes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class UnknownMeaningError(Exception):
-    """The interpreter does not know what this means: the mutant is not compared."""
+    """The interpreter does not know these semantics: the mutant is not compared."""
 
 
 class FailsError(Exception):
@@ -19,7 +19,7 @@ class Sizes(tuple[int, ...]):
 
 
 def in_range(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """A meaning whose program fails where NumPy finds an index out of range."""
+    """Semantics of an op that fails if NumPy finds an index out of range."""
 
     def guarded(*arguments: Any) -> Any:
         try:

@@ -57,13 +57,13 @@ PASSES = (
     "fuse-ops-by-pattern{patterns=openblas},merge-composite-functions,run-codegen",
 )
 LEVELS = (2, 0, 2, 1)
-"""The optimisation levels at which mutants are built, in turn."""
+"""The optimisation levels at which mutants are built, alternating by number."""
 SHARES = (("valid", 0.45), ("mixed", 0.25), ("hostile", 0.12), ("script", 0.13), ("tokens", 0.05))
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is tested: text, in which language, the passes that run first, the seed of its calls."""
+    """A test case: text, its language, the passes that run first, the seed of its calls."""
 
     number: int
     language: str
@@ -83,7 +83,7 @@ class Mutant:
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Mutant:
-        """What `as_json` has written."""
+        """Read the output of `as_json`."""
         fields = dict(data, passes=tuple(data["passes"]), steps=tuple((n, s) for n, s in data["steps"]))
         return cls(**fields)
 
@@ -131,7 +131,7 @@ def _module(seed: int, number: int, rng: Random, kind: str, keep: Sequence[int] 
 
 
 PROGRAMS = 100
-"""How many random programs a run takes as seeds."""
+"""The number of random programs that a run uses as seeds."""
 
 
 def _program(seed: int, rng: Random) -> int:
@@ -173,12 +173,12 @@ def _script(seed: int, number: int, rng: Random, keep: Sequence[int] | None) -> 
 
 
 def parsed(mutant: Mutant) -> IRModule:
-    """The module that the mutant says; raises what the reader raises."""
+    """The module of the mutant; raises the errors of the reader."""
     if mutant.language == "script":
         from relax_mlir.script import parse
 
         return parse(mutant.text)
     if mutant.kind in ("valid", "mixed"):
-        # No text for which the parser is tried in a process of its own first: this process may crash.
+        # The text is not first tried in a child process: this process may crash.
         return IRModule(parse_module(mutant.text, seed_modules.shared_context()))
     return IRModule.parse(mutant.text)

@@ -11,7 +11,7 @@ from vocabulary import SYMBOLS
 
 
 def wrap_op(module: Module, rng: Random) -> bool:
-    """The op in a dataflow block, a conditional, a loop, a function in the function."""
+    """Wrap the op in a dataflow block, a conditional, a loop, or a nested function."""
     picked = pick_op(module, rng, lambda op: op.name.startswith("relax.") and len(op.results) == 1)
     if picked is None:
         return False
@@ -78,7 +78,7 @@ def wrap_op(module: Module, rng: Random) -> bool:
 
 
 def unwrap_op(module: Module, rng: Random) -> bool:
-    """The ops of a region in the place of the op that has it."""
+    """Replace an op by the ops of its region."""
     picked = pick_op(module, rng, lambda op: bool(op.regions))
     if picked is None:
         return False

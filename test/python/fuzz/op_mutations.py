@@ -1,4 +1,4 @@
-"""Mutations of ops and their operands, in modules as trees of text; each answers False where nothing fits."""
+"""Mutations of ops and their operands, in modules as trees of text; each returns False if it cannot be applied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vocabulary import FAMILIES
 
 
 def other_operand(module: Module, rng: Random, same_type: bool = True) -> bool:
-    """Let an op use another value, of the same type or not."""
+    """Replace an operand by another value, of the same type or not."""
     picked = pick_op(module, rng, lambda op: bool(op.operands))
     if picked is None:
         return False
@@ -27,7 +27,7 @@ def other_operand(module: Module, rng: Random, same_type: bool = True) -> bool:
 
 
 def foreign_operand(module: Module, rng: Random) -> bool:
-    """Let an op use a value of any type, which is named as it is."""
+    """Replace an operand by a value of any type, without a change of the stated type."""
     return other_operand(module, rng, same_type=False)
 
 
@@ -61,7 +61,7 @@ def change_arity(module: Module, rng: Random) -> bool:
 
 
 def other_yield(module: Module, rng: Random) -> bool:
-    """Let a region give another value of the type."""
+    """Replace a yielded value by another one of its type."""
     picked = pick_op(module, rng, lambda op: op.name in TERMINATORS and bool(op.operands))
     if picked is None:
         return False
@@ -95,7 +95,7 @@ def foreign_op(module: Module, rng: Random) -> bool:
 
 
 def remove_op(module: Module, rng: Random) -> bool:
-    """Remove an op; other values of the type take the place of its results where there are some."""
+    """Remove an op; its results are replaced by other values of their types, if there are any."""
     picked = pick_op(module, rng, lambda op: op.name not in TERMINATORS)
     if picked is None:
         return False
@@ -112,7 +112,7 @@ def remove_op(module: Module, rng: Random) -> bool:
 
 
 def duplicate_op(module: Module, rng: Random) -> bool:
-    """The op twice; what follows uses the results of the second."""
+    """Duplicate an op; later ops use the results of the second one."""
     picked = pick_op(module, rng, lambda op: op.name not in TERMINATORS and bool(op.results))
     if picked is None:
         return False

@@ -1,4 +1,4 @@
-"""What Relax ops of the IR mean on NumPy arrays (floats as float64): by op name, on attributes and values."""
+"""Semantics of Relax ops of the IR on NumPy arrays (floats as float64): by op name, on attributes and values."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _squeeze(args: OpArgs, values: Sequence[Any], dim: Dim) -> Array:
 
 
 def _axis(axis: int, x: Array) -> int:
-    """Counted from the end where it is negative."""
+    """An axis; negative ones count from the end."""
     if not -x.ndim <= axis < x.ndim:
         raise FailsError(f"axis {axis} of {x.ndim}")
     return axis % x.ndim
@@ -268,7 +268,7 @@ def _triangle(name: str) -> Semantics:
 
 
 def _softmax(args: OpArgs, values: Sequence[Any], dim: Dim) -> Any:
-    """What is below the smallest normal f32 may be rounded to anything there."""
+    """Values below the smallest normal f32 may be rounded to anything."""
     value = references.softmax(values[0], args.int_attr("axis"))
     return Inexact(value, np.abs(value) + 2.0**-100)
 

@@ -1,4 +1,4 @@
-"""One mutant through everything: read, verified, passes, built, called, compared with the interpreter."""
+"""Run one mutant: read, verify, run passes, build, call, compare with the interpreter."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SECOND_ATTEMPT = "second attempt"
 
 
 class InternalError(Exception):
-    """Something that no input may cause: the text says what."""
+    """An error that no input may cause, with its description."""
 
 
 def register_functions() -> None:
@@ -71,7 +71,7 @@ def register_functions() -> None:
 
 
 def _let_fail(name: str) -> None:
-    """A mutant may call a function with anything: what it then raises is its own error, as that of `fuzz.fail` is."""
+    """A mutant may call a function with any arguments: its errors belong to the function, like those of `fuzz.fail`."""
     function = tvm_ffi.get_global_func(name)
 
     def call(*arguments: Any) -> Any:
@@ -84,7 +84,7 @@ def _let_fail(name: str) -> None:
 
 
 def run(mutant: Mutant, say: Say, compile_only: bool = False) -> dict[str, Any]:
-    """What happened: ``reached`` (the stages), ``refused`` (the kind of the error), ``failure`` or nothing.
+    """The outcome: ``reached`` (the stages), ``refused`` (the kind of the error), ``failure`` or nothing.
 
     `compile_only`: no machine code, and no calls.
     """
@@ -229,7 +229,7 @@ def _check(module: IRModule, executable: Any, call: Call, say: Say, report: dict
 
 
 def _may_raise(error: Exception, module: IRModule, call: Call, arguments: Sequence[Any]) -> bool:
-    """Whether native code may raise where the interpreter, which computes what is needed, has a result."""
+    """True if native code may raise although the interpreter, which computes only needed values, has a result."""
     if isinstance(error, MemoryError):
         return True
     with module.context:
@@ -290,7 +290,7 @@ def _value(argument: Any, info: StructInfo) -> Any:
 
 
 def _donated(module: IRModule, call: Call) -> list[int | None]:
-    """For each result, the number of the argument whose memory it takes, if any."""
+    """For each result, the index of the argument whose memory it takes, if any."""
     with module.context:
         function = module[call.function]
         if DONATED not in function.attributes:
@@ -305,7 +305,7 @@ def _written(places: Sequence[int | None], arguments: Sequence[Any]) -> list[Any
 
 
 def _fit(donated: Sequence[Any]) -> bool:
-    """Whether arguments can hold results."""
+    """True if arguments can hold results."""
     arrays = [a for a in donated if isinstance(a, np.ndarray)]
     return all(a.flags.c_contiguous and a.flags.writeable and a.flags.aligned for a in arrays) and not any(
         np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i]
@@ -313,7 +313,7 @@ def _fit(donated: Sequence[Any]) -> bool:
 
 
 def _results(result: Any, places: Sequence[int | None], arguments: Sequence[Any]) -> list[Any]:
-    """All results of a call: those that are returned, and those in the memory of arguments."""
+    """All results of a call: the returned ones, and those in the memory of arguments."""
     if not places:
         return _arrays(result)
     returned = iter([] if result is None else _arrays(result))

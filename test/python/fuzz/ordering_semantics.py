@@ -1,4 +1,4 @@
-"""What ops of order, of updates, of rearrangement, activations and random words mean on NumPy arrays, by op name."""
+"""Semantics of ops for ordering, updates, rearrangement, activations and random words on NumPy arrays, by op name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Values = Sequence[Any]
 
 
 def _integers(*arrays: Array) -> None:
-    """Where a float lies among others, its rounding decides."""
+    """The position of a float among others depends on its rounding."""
     if any(array.dtype == np.float64 for array in arrays):
         raise UnknownMeaningError("places of floats")
 
@@ -29,7 +29,7 @@ def _dtype(args: OpArgs, name: str) -> np.dtype[Any]:
 
 
 def _order(x: Array, axis: int, descending: bool) -> Array:
-    """The places in order; of equal elements, the first one comes first."""
+    """The sorted positions; among equal elements, the first one comes first."""
     if descending:
         flipped = x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable")
         return np.flip(flipped, axis)

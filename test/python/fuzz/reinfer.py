@@ -1,4 +1,4 @@
-"""Types made anew from those of the operands, so that a mutated module is valid again where that is possible."""
+"""Types inferred again from the operands, so that a mutated module is valid again if possible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEPT = (
 
 
 def reinfer(module: Module) -> None:
-    """Change the types of results in `module` to what the ops' own rules say; ops that refuse keep theirs."""
+    """Set the types of results in `module` by the ops' shape rules; ops that refuse keep theirs."""
     with shared_context(), ir.Location.unknown():
         rules = {op.OPERATION_NAME: op for op in dialect.Relax.operations}
         for function in module.functions:
@@ -44,7 +44,7 @@ class _Retype:
             function.properties["function_type"] = f"({given}) -> {result}"
 
     def block(self, block: Block) -> list[str]:
-        """The types that the terminator gives."""
+        """The types of the terminator's operands."""
         self.types.update(block.arguments)
         for op in block.ops:
             self.op(op)

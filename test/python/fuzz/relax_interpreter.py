@@ -1,7 +1,7 @@
-"""Relax modules on NumPy: the meaning of a function, op by op, with rounding noise as in `difference`.
+"""An interpreter of Relax modules on NumPy, op by op, with rounding noise as in `difference`.
 
-What it does not know raises `UnknownMeaningError`. A failing pure op gives a `Failed` value: only a result, condition
-or effect that needs it fails, as what nobody uses need not be computed.
+Unknown ops raise `UnknownMeaningError`. A failing pure op returns a `Failed` value: only a result, condition or effect
+that needs it fails, as unused values need not be computed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from relax_mlir.mlir import func, ir
 MAX_STEPS = 20_000
 TUPLE = "builtin.unrealized_conversion_cast"
 _UNFIT = re.compile("broadcast|mismatch in its core dimension")
-"""NumPy says this of operands whose sizes do not fit each other; sizes may be known at the call only."""
+"""NumPy's message for operands of mismatched sizes; sizes may be known at the call only."""
 _INTEGERS = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
@@ -37,7 +37,7 @@ _INTEGERS = {
 
 
 class EndlessError(Exception):
-    """More steps than a test may take: a loop without an end, perhaps."""
+    """More steps than a test may take, possibly an endless loop."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Closure:
-    """A function in a function with what is around it, or a function of the module with captured values."""
+    """A nested function with its captured scope, or a function of the module with captured values."""
 
     op: ir.Operation | None
     scope: Scope | None
@@ -66,7 +66,7 @@ class ExternFunc:
 
 @dataclass
 class Scope:
-    """Values by their SSA value, and symbols; what is not here is in `outer`."""
+    """Values by SSA value, and symbols; other ones are in `outer`."""
 
     outer: Scope | None = None
     values: dict[ir.Value, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Interpreter:
         self.noise = Frame(Program("noise"), (), noise)
         self.steps = 0
         self.failures: list[str] = []
-        """Why ops failed, whether or not something needs their values."""
+        """The reasons of failing ops, whether or not another op needs their values."""
 
     def call(self, name: str, arguments: Sequence[Any], depth: int = 0) -> Any:
         """The result of a function on values; raises `FailsError` where it fails."""
@@ -385,7 +385,7 @@ class Interpreter:
 
 
 def _packed(name: str, arguments: Sequence[Any]) -> Any:
-    """What a packed function gives that neither acts nor fails."""
+    """The result of a packed function that has no side effects and does not fail."""
     _demand(arguments)
     if name == "differential.copy" and len(arguments) == 1 and isinstance(arguments[0], np.ndarray):
         return arguments[0]
@@ -415,7 +415,7 @@ def _dtype_name(type_: ir.Type) -> str:
 
 
 def _match_dtype(value: Any, type_: ir.Type) -> None:
-    """Whether it is one of floats, which are computed in many widths, is all that is asked."""
+    """Check only that floats match floats, as these are computed in many widths."""
     info = struct_info(type_)
     if not isinstance(value, np.ndarray) or not isinstance(info, Tensor) or info.dtype is None:
         return
@@ -424,7 +424,7 @@ def _match_dtype(value: Any, type_: ir.Type) -> None:
 
 
 def _dims(info: StructInfo, value: Any) -> Iterable[tuple[Any, int]]:
-    """Dimensions of a parameter with what they are of an argument; raises where rank or kind do not fit."""
+    """Dimensions of a parameter with those of an argument; raises if rank or kind do not match."""
     if isinstance(info, Tensor) and isinstance(value, np.ndarray):
         if info.shape is None:
             return
@@ -454,7 +454,7 @@ def run(module: ir.Module, name: str, arguments: Sequence[Any], noise: Noise | N
 
 
 def fails_unused(module: ir.Module, name: str, arguments: Sequence[Any]) -> bool:
-    """Whether an op fails that runs, though nothing needs its value; native code may drop it, or raise."""
+    """True if an executed op fails whose value is unused; native code may drop it, or raise."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         interpreter = Interpreter(module)

@@ -37,7 +37,7 @@ module.verify()
 
 
 def write_repro(folder: Path, seed: int, number: int, mutant: dict[str, Any], answer: Answer) -> Path:
-    """Write the file of a mutant; gives its path."""
+    """Write the file of a mutant; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{answer.kind}-{number}.py"
     source = (HERE / "draws.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is mutated: the modules of the lit tests, modules made here, random programs, and scripts of the tests."""
+"""Seeds of mutants: the modules of the lit tests, handwritten modules, random programs, and scripts of the tests."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ def generic(module: ir.Module) -> str:
 
 @cache
 def shared_context() -> ir.Context:
-    """One for all seeds: to make a context takes longer than to read most of them."""
+    """A context for all seeds: creating one takes longer than reading most of them."""
     return dialect.context()

@@ -1,4 +1,4 @@
-"""A failing mutant made small: fewer mutations, functions, ops and passes, as long as it fails the same way."""
+"""Minimising a failing mutant: fewer mutations, functions, ops and passes, while it fails in the same way."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Search:
         self.runs = 0
 
     def fails(self, job: dict[str, Any]) -> Answer | None:
-        """The answer to a job that fails in the same way; None if it does not, or if there have been too many."""
+        """The answer to a job that fails in the same way; None if it does not, or if the limit of runs is reached."""
         if self.runs >= MAX_RUNS:
             return None
         self.runs += 1
@@ -84,7 +84,7 @@ def _smaller(tree: generic_text.Module) -> Iterator[generic_text.Module]:
 
 
 def _replaced(tree: generic_text.Module, op: generic_text.Op) -> bool:
-    """Let uses of the results of `op` be uses of earlier values of their types; False where there are none."""
+    """Replace uses of the results of `op` by earlier values of their types; False if there are none."""
     used = {name for other, _ in tree.ops() for name in other.operands}
     values = visible(tree, op)
     for result, type_ in zip(op.results, op.result_types, strict=False):

@@ -56,7 +56,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """The mutants, each of which has run."""
+    """The campaign, after running all its mutants."""
     found = Campaign(SEED, seconds=120, out=tmp_path_factory.mktemp("mutants"))
     found.run(range(COUNT))
     return found
@@ -96,7 +96,7 @@ def test_crashes_and_hangs_are_found(worker: Worker, tmp_path: Path) -> None:
         Mutant(0, "ir", CALLS.format(name=f"fuzz.{name}")).as_json() for name in ("nothing", "sleep", "abort")
     )
     assert "executed" in worker.run({"mutant": works}).report["reached"]
-    worker.seconds = 4  # most of what is built next is there
+    worker.seconds = 4  # most of the following builds are cached
     answer = worker.run({"mutant": hangs})
     assert answer.kind == "hang" and answer.stage.startswith("call main(")
     worker.seconds = 60

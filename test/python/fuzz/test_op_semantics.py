@@ -1,4 +1,4 @@
-"""What the interpreter says of windows, batch norm and packed functions as values: against torch and native code."""
+"""The interpreter's results for windows, batch norm and packed functions as values: against torch and native code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_poolings_against_torch(count: int, mean: bool) -> None:
         found = _value(
             references_windows.pooling(x, mean, *numbers[0], *numbers[1:], ceil, counts, (layout, out))
         ).transpose([out.index(letter) for letter in layout])
-        seen = tuple(slice(n) for n in want.shape)  # torch leaves out windows that see padding alone
+        seen = tuple(slice(n) for n in want.shape)  # torch omits windows of padding only
         np.testing.assert_allclose(found[seen], want, rtol=1e-12)
         compared += 1
     assert compared > 20
@@ -153,7 +153,7 @@ def _norm(bb: rx.BlockBuilder, name: str, training: bool) -> None:
 
 
 def _images() -> rx.IRModule:
-    """A function per program, and batch norm as it is trained and used."""
+    """A function per program, and batch norm in training and inference mode."""
     bb = rx.BlockBuilder()
     for name, program in PROGRAMS.items():
         x = rx.Var("x", IMAGE)

@@ -1,4 +1,4 @@
-"""Questions to modules as trees of text, and changes of names in them, that mutations share."""
+"""Queries on modules as trees of text, and renamings in them, shared by mutations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TUPLE = "builtin.unrealized_conversion_cast"
 
 
 def visible(module: Module, op: Op) -> list[tuple[str, str]]:
-    """Values with their types that `op` may use: those before it in its block, and in the blocks around."""
+    """Values and types that `op` may use: those before it in its block, and in the enclosing blocks."""
     found: list[tuple[str, str]] = []
 
     def search(block: Block) -> bool:
@@ -45,7 +45,7 @@ def pick_op(
 
 
 def rename_everywhere(module: Module, old: str, new: str) -> None:
-    """Let all uses of one value be uses of another one."""
+    """Replace all uses of one value by another one."""
     for op, _ in module.ops():
         op.operands = [new if operand == old else operand for operand in op.operands]
 
@@ -65,7 +65,7 @@ def map_texts(op: Op, change: Callable[[str], str]) -> None:
 
 
 def fresh(module: Module, op: Op) -> Op:
-    """A copy of `op` whose values have names of their own."""
+    """A copy of `op` with new names for its values."""
     twin = copy.deepcopy(op)
     taken = {name.split("#")[0] for inner, _ in module.ops() for name in inner.results}
     mapping: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What mutations put in the place of something else: types, values, names, families of ops."""
+"""Replacements for mutations: types, values, names, families of ops."""
 
 from __future__ import annotations
 
@@ -163,6 +163,6 @@ FAMILIES = tuple(
 ELEMENT = re.compile(
     r"(?<=[x<])(?:bf16|f16|f32|f64|u?i\d+)(?=[,>])|(?<= : )(?:bf16|f16|f32|f64|u?i\d+)(?=[,>\s}])"
 )
-"""Element types of tensors, and scalar ones behind values."""
+"""Element types of tensors, and scalar types after values."""
 SIZES = (0, 1, 1, 2, 3, 3, 5, 8, 17)
-"""What symbols are in calls."""
+"""The values of symbols in calls."""

@@ -1,4 +1,4 @@
-"""A process that runs mutants, forked anew from one that has imported the compiler when it dies or hangs."""
+"""A process that runs mutants, forked again from one that has imported the compiler after it crashes or hangs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from warm_process import PipedChild
 
 START_SECONDS = 300
 RECYCLE = 500
-"""After so many mutants a new process is started, so that memory stays small."""
+"""The number of mutants after which a new process is started, so that memory stays small."""
 
 
 @dataclass
 class Answer:
-    """How a job ended: `report` of the worker, or where it was when it crashed or hung."""
+    """The outcome of a job: the worker's `report`, or its stage when it crashed or hung."""
 
     mutant: dict[str, Any] | None = None
     stage: str = ""
@@ -57,7 +57,7 @@ class Worker:
         self.count += 1
         answer = Answer()
         line = json.dumps({**job, "compile_only": self.compile_only}).encode() + b"\n"
-        with contextlib.suppress(BrokenPipeError):  # what it has said before it died follows
+        with contextlib.suppress(BrokenPipeError):  # its output before it exited follows
             self.process.stdin.write(line)
         while True:
             said = self._line(self.seconds)
@@ -93,7 +93,7 @@ class Worker:
         return self.errors.read().decode(errors="replace").replace("\n", " | ")
 
     def _line(self, seconds: float) -> str | None:
-        """The next line, or None if the process is silent for so long, or dead."""
+        """The next line, or None if the process is silent for this long, or has exited."""
         assert self.process is not None
         deadline = time.monotonic() + seconds
         while b"\n" not in self.buffer:

@@ -115,7 +115,7 @@ def test_statistics_count_ops() -> None:
 
 @pytest.fixture
 def checker(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
-    """Stands in for `relax_mlir.analysis.well_formed`; `found` is what it reports."""
+    """A replacement of `relax_mlir.analysis.well_formed`, which reports `found`."""
     fake = types.SimpleNamespace(found=[], calls=0)
 
     def check(module: ir.Module) -> list[Diagnostic]:

@@ -64,7 +64,7 @@ def forms() -> list[Form]:
 
 
 def is_valid(context: ir.Context, form: Form) -> bool:
-    """Whether MLIR knows the op on these types."""
+    """True if MLIR accepts the op on these types."""
     arguments = ", ".join(f"%x{number}: {type_}" for number, type_ in enumerate(form.operands))
     try:
         ir.Module.parse(f"func.func private @f({arguments}) {{ %r = {form.text} return }}", context)
@@ -135,7 +135,7 @@ func.func private @{name}({inputs}, %out: memref<?x{result}>) attributes {{relax
 
 
 def module_text(chosen: Sequence[Form], prim: Callable[[str, Form], str] = prim_func) -> str:
-    """A module whose `main` takes two arrays per type, and gives the results of all forms, which are `prim`s."""
+    """A module whose `main` takes two arrays per type, and returns the results of all forms, which are `prim`s."""
     held = [t for t in PRIM_TYPES if t != "index"]
     relax = {t: f'tensor<?x{t}, #relax.shape<["n"]>>' for t in held}
     params = ", ".join(f"%{t}_{side}: {relax[t]}" for t in held for side in "abc")

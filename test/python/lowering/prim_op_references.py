@@ -1,4 +1,4 @@
-"""What each scalar op of prim funcs gives on NumPy arrays; run as a program, it compares a part of all forms.
+"""References of each scalar op of prim funcs on NumPy arrays; run as a program, it compares a part of all forms.
 
 ``python prim_op_references.py 3 16``: the third of sixteen parts.
 """
@@ -29,11 +29,11 @@ NUMPY = {
 DIGITS = {"f16": 2.0**-9, "bf16": 2.0**-6, "f32": 2.0**-20, "f64": 2.0**-44}
 """Relative errors of functions that are polynomials, or rounded twice."""
 COUNT = 173
-"""How many numbers: more than vectors have, and odd."""
+"""The number of values: more than a vector holds, and odd."""
 
 
 def numbers(type_: str, side: int) -> Array:
-    """Numbers of all kinds: limits, zeros, widths, NaN and infinities; each of a side meets each of another."""
+    """Numbers of all kinds: limits, zeros, widths, NaN and infinities; all pairs of both sides occur."""
     dtype = np.dtype(NUMPY[type_])
     if type_ == "i1":
         found = [False, True, True, False, True]
@@ -179,7 +179,7 @@ def _bitcast(form: Form, x: Array) -> Array:
 
 
 def _float_power(form: Form, x: Array, exponent: Array) -> Array:
-    """An odd exponent keeps the sign, also where float64 does not tell odd from even."""
+    """An odd exponent keeps the sign, even if float64 does not distinguish odd from even."""
     exponent = -exponent.astype("i1") if exponent.dtype.kind == "b" else exponent
     size = np.power(np.abs(x.astype("f8")), exponent.astype("f8"))
     return np.where(exponent & 1, np.copysign(size, x.astype("f8")), size)
@@ -290,7 +290,7 @@ REFERENCES: dict[str, Callable[..., Array]] = {
 
 
 def difference(form: Form, found: Array, operands: Sequence[Array]) -> str | None:
-    """What is wrong with a result; None if nothing is."""
+    """The difference from the expected result; None if there is none."""
     with np.errstate(all="ignore"):
         wanted = REFERENCES[form.op](form, *operands)
         if form.result not in DIGITS:
@@ -313,7 +313,7 @@ def difference(form: Form, found: Array, operands: Sequence[Array]) -> str | Non
 
 
 def main(chunk: int, chunks: int, in_loops: bool = False) -> int:
-    """Compare a part of the forms, in vectorised loops if asked for; gives the number that differ."""
+    """Compare a part of the forms, in vectorised loops if requested; return the number of differences."""
     chosen = forms()[chunk::chunks]
     held = [t for t in PRIM_TYPES if t != "index"]
     inputs = {(t, side): numbers(t, number) for t in held for number, side in enumerate("abc")}

@@ -101,7 +101,7 @@ class Attention:
         return [rng.standard_normal(x).astype(kind) for x in shapes]
 
     def __call__(self, *inputs: Array) -> Array:
-        """The result; what is around its memory must stay."""
+        """The result; the memory around it must not change."""
         q, k, *rest = inputs
         shape = (*q.shape[:3], rest[0].shape[3])
         count = int(np.prod(shape))
@@ -123,7 +123,7 @@ class Attention:
 
 
 def sizes_of(rng: np.random.Generator, most: int, **fixed: int) -> dict[str, int]:
-    """Random sizes; lengths of 0 and 1 are frequent, and so are numbers around those of a register."""
+    """Random sizes; lengths of 0 and 1 are frequent, and so are sizes around that of a register."""
     lengths = [0, 1, 2, 5, 6, 7, 8, 15, 16, 17, 31, 33, *rng.integers(1, most, 8)]
     found = {
         "b": int(rng.integers(1, 3)),

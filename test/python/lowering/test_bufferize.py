@@ -1,4 +1,4 @@
-"""Bufferisation of Relax functions: destinations, inputs that stay as they are, copies."""
+"""Bufferisation of Relax functions: destinations, unchanged inputs, copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that leave a module before the rest is lowered: which of them can, and what they leave behind."""
+"""Outlining kernels before the rest is lowered: which kernels are outlined, and what remains in the module."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def context() -> Iterator[ir.Context]:
     ],
 )
 def test_what_needs_others_stays(context: ir.Context, packing: str, product: str, groups: set[str]) -> None:
-    """A group that takes memory, may fail, or calls what stays, stays as well."""
+    """A group that allocates memory, may fail, or calls functions that are not outlined, is not outlined either."""
     module = ir.Module.parse(KERNELS.replace("PACKING", packing).replace("PRODUCT", product))
     parts = cut_kernels(module)
     assert {part.group for part in parts} == {f"relax.gemm.{group}" for group in groups}
@@ -93,7 +93,7 @@ def test_a_part_declares_what_another_one_defines(context: ir.Context) -> None:
     assert set(product.external) == {"relax.gemm.f32.pack_a", "relax.gemm.f32.block"}
     tiles = str(ir.Module.parse(parts["relax.gemm.f32 tile"].source))
     assert "tile_2" in tiles
-    assert "tile_4" not in tiles  # nobody uses it
+    assert "tile_4" not in tiles  # it is unused
     assert tiles.count("noinline") == 2
 
 

@@ -48,7 +48,7 @@ def test_broadcasting(
 def test_contiguous_loops_run_as_one() -> None:
     maps, types = ["d0, d1, d2"] * 3, ["memref<?x?x?xf32>"] * 3
     text = lowered(Generic(maps, types, "ppp", ADD).text())
-    # Four vectors a step, past the caches or not, then one; the rest is one masked vector.
+    # Four vectors per step, with or without streaming stores, then one; the rest is one masked vector.
     assert text.count("scf.for") == 3
     assert "vector<8xf32>" in text
 
@@ -104,7 +104,7 @@ func.func @swap_leading(%x: memref<?x?x?xf32>, %o: memref<?x?x?xf32>) {
 
 
 def test_booleans_take_a_byte() -> None:
-    """Comparisons write, and selections read, buffers of i1."""
+    """Comparisons write, and selections read, buffers of i1, one byte per element."""
     compare = Generic(
         ["d0"] * 3,
         ["memref<?xf32>", "memref<?xf32>", "memref<?xi1>"],
@@ -204,7 +204,7 @@ def test_reductions(op: str, axis: int | tuple[int, int], target: str) -> None:
     ],
 )
 def test_reductions_of_many_operations(axis: int | tuple[int, int], dtype: str, target: str) -> None:
-    """Vectors go side by side: whole groups, single ones and elements are left over in turn."""
+    """Vectors are interleaved: whole groups, single ones and elements are left over, depending on the length."""
     out_map, shape, kinds = {1: ("d0", "?x", "pr"), 0: ("d1", "?x", "rp"), (0, 1): ("", "", "rr")}[axis]
     body = f"%e = math.exp %x0s : {dtype}\n %r = arith.addf %e, %os : {dtype}\n linalg.yield %r : {dtype}"
     types = [f"memref<?x?x{dtype}>", f"memref<{shape}{dtype}>"]
@@ -245,7 +245,7 @@ def test_sums_of_many_are_accurate() -> None:
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32"])
 def test_products(dtype: str, transposed: bool) -> None:
-    """Matrix products that no kernel took."""
+    """Matmuls without a kernel."""
     suffix = "i" if dtype == "i32" else "f"
     body = f"""%p = arith.mul{suffix} %x0s, %x1s : {dtype}
     %r = arith.add{suffix} %os, %p : {dtype}
@@ -337,7 +337,7 @@ func.func @f(%x: memref<?xf32>, %w: memref<3xf32>, %o: memref<?xf32>) {
 
 
 def random_generic(rng: np.random.Generator) -> tuple[Generic, list[list[int | None]], list[int]]:
-    """A sum of up to three operands with random axes, types and reductions; which loops index each operand."""
+    """A sum of up to three operands with random axes, types and reductions; and the loops that index each operand."""
     loops = int(rng.integers(1, 5))
     kinds = "".join(rng.choice(["p", "p", "r"]) for _ in range(loops))
     sizes = [int(rng.choice([1, 2, 3, 8, 19])) for _ in range(loops)]

@@ -1,4 +1,4 @@
-"""Epilogues of matrix products: what is taken, what is left, and that the results are right everywhere."""
+"""Epilogues of GEMM: which ones are fused, which are not, and correct results of both."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Array = np.ndarray
 class Case:
     """An einsum, then a body on its result `%c` and other operands `%x0`, `%x1`, … (by their letters).
 
-    The result has the element type `to`, in a buffer of its own if `separate`. `%n` is an index argument, and
-    `%half` a float computed from it outside of the body.
+    The result has the element type `to`, in a separate buffer if `separate`. `%n` is an index argument, and `%half` a
+    float computed from it outside of the body.
     """
 
     spec: str
@@ -199,7 +199,7 @@ SUM = "%w = arith.addf %u, %v : f32"
     "rest",
     [
         GENERIC.format("d1, d0", "%r", "%x", SUM),  # reads the result transposed
-        GENERIC.format("d0, d1", "%r", "%a", SUM),  # writes what the product still reads
+        GENERIC.format("d0, d1", "%r", "%a", SUM),  # overwrites an operand that the GEMM still reads
         GENERIC.format("d0, d1", "%x", "%b", SUM),  # does not read the result
         "\n      linalg.fill ins(%z : f32) outs(%x : memref<?x?xf32>)" + GENERIC.format("d0, d1", "%r", "%x", SUM),
         GENERIC.format("d0, d1", "%r", "%x", "%i = linalg.index 0 : index\n%w = arith.addf %u, %v : f32"),

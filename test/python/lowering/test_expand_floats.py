@@ -92,7 +92,7 @@ def test_narrowing_single_precision(half: str, conversions: Compiled) -> None:
 
 
 def around_ties(half: str) -> np.ndarray:
-    """The f64 in the middle between neighbours, and those right beside them; extremes; random ones."""
+    """The f64 in the middle between neighbours, and those next to them; extremes; random ones."""
     values = EVERY_HALF.view(NUMPY[half]).astype(np.float64)
     values = np.unique(values[np.isfinite(values)])
     middle = (values[1:] + values[:-1]) / 2

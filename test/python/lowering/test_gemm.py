@@ -1,4 +1,4 @@
-"""Generated matrix products against float64 NumPy: all sizes, strides and element types, with canaries."""
+"""Generated GEMM kernels against float64 NumPy: all sizes, strides and element types, with canaries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OTHERS_LOWERED = [
 
 @pytest.fixture(scope="module")
 def compiled() -> Iterator[dict[GemmKernel, Compiled]]:
-    """Every kernel, compiled for the machine at hand."""
+    """Every kernel, compiled for the host."""
     with ir.Context(), ir.Location.unknown():
         yield {kernel: Compiled(module_of(kernel, Target.host())) for kernel in KERNELS}
 
@@ -95,7 +95,7 @@ def test_dot_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) 
 
 @pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
 def test_narrow_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
-    """Every number of columns that is narrow, and one more; rows round the tiles' heights; several blocks of depth."""
+    """Small-N GEMM: every small number of columns, and one more; rows around the tile heights; several depth blocks."""
     rng = np.random.default_rng(12)
     dtype = DTYPES[kernel.operand]
     for n in range(1, MAX_COLUMNS + 2):
@@ -113,7 +113,7 @@ def test_narrow_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKerne
 def test_columns_beyond_whole_vectors(
     compiled: dict[GemmKernel, Compiled], kernel: GemmKernel, cpu: str
 ) -> None:
-    """Few of them are dot products: where lines of A lie, and are long; the depths are round the blocks'."""
+    """A few remaining columns are dot products if the rows of A are contiguous and long; depths around block sizes."""
     target = Target(f"cpu -mcpu={cpu}") if cpu else Target.host()
     lanes, rng, dtype = (
         target.lanes(int(kernel.operand[1:])),
@@ -136,7 +136,7 @@ def test_columns_beyond_whole_vectors(
 
 @pytest.mark.parametrize("kernel", sweep.quick(KERNELS[:2], KERNELS[1]), ids=lambda kernel: kernel.name)
 def test_narrow_products_of_a_large_left(kernel: GemmKernel) -> None:
-    """With columns next to each other: it is transposed block by block, unless there are rows for tall tiles."""
+    """With contiguous columns: A is transposed block by block, unless there are enough rows for tall tiles."""
     rng, dtype = np.random.default_rng(15), DTYPES[kernel.operand]
     target = Target("cpu", l2_bytes=64 << 10)
     sizes = tiling(target, int(kernel.operand[1:]))
@@ -166,7 +166,7 @@ def test_outer_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel
     "kernel", [x for x in KERNELS if x.result == x.accumulator], ids=lambda kernel: kernel.name
 )
 def test_products_of_one_row(kernel: GemmKernel) -> None:
-    """The entry for one row: all layouts, which choose the way, and sizes."""
+    """The entry for one row: all layouts, which select the code path, and sizes."""
     rng = np.random.default_rng(7)
     dtype = DTYPES[kernel.operand]
     with ir.Context(), ir.Location.unknown():
@@ -203,7 +203,7 @@ def test_one_block_of_rows_and_several_of_columns(
 
 @pytest.mark.parametrize("kernel", sweep.quick(KERNELS[:2], KERNELS[0]), ids=lambda kernel: kernel.name)
 def test_rows_that_share_sets_of_the_cache(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
-    """Rows of A that are a multiple of 4096 bytes apart are packed, all others are read where they lie."""
+    """Rows of A with a stride that is a multiple of 4096 bytes are packed, all others are read in place."""
     rng = np.random.default_rng(8)
     dtype = DTYPES[kernel.operand]
     for apart in (4096 // dtype.itemsize, 8192 // dtype.itemsize):
@@ -217,7 +217,7 @@ def test_rows_that_share_sets_of_the_cache(compiled: dict[GemmKernel, Compiled],
 
 @pytest.mark.parametrize("kernel", sweep.quick(KERNELS[:2], KERNELS[0]), ids=lambda kernel: kernel.name)
 def test_rows_that_are_always_packed(kernel: GemmKernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As those that share sets of the cache, but with all sizes and layouts."""
+    """As for rows that share cache sets, but with all sizes and layouts."""
     monkeypatch.setattr(gemm_left, "_SETS", DTYPES[kernel.operand].itemsize)
     rng = np.random.default_rng(9)
     with ir.Context(), ir.Location.unknown():
@@ -232,7 +232,7 @@ def test_rows_that_are_always_packed(kernel: GemmKernel, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("rows", [1, 3, 20])
 def test_nan_and_infinity(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel, rows: int) -> None:
-    """Special values reach exactly the results that they take part in; what C held is not read."""
+    """Special values reach exactly the results that depend on them; the old content of C is not read."""
     dtype = DTYPES[kernel.operand]
     a, b = np.ones((rows, 37), dtype), np.ones((37, 21), dtype)
     a[0, 30], b[5, 20], b[6, 4] = np.nan, np.inf, -np.inf
@@ -245,7 +245,7 @@ def test_nan_and_infinity(compiled: dict[GemmKernel, Compiled], kernel: GemmKern
 
 @pytest.mark.parametrize("name", ["f16", "bf16"])
 def test_result_is_rounded_once(compiled: dict[GemmKernel, Compiled], name: str) -> None:
-    """Sums are kept in f32 over all blocks: 600 ones and a half ulp would be lost in the narrow type."""
+    """Accumulators are f32 across all blocks: 600 ones and a half ulp would be lost in the narrow type."""
     kernel = GemmKernel(name, name)
     rng = np.random.default_rng(5)
     a = operand(rng, (9, 600), DTYPES[name], "plain")
@@ -269,7 +269,7 @@ def test_rounding_of_special_values(compiled: dict[GemmKernel, Compiled]) -> Non
 
 
 def features(cpu: str) -> tuple[int, int, frozenset[str]]:
-    """What a generator looks at."""
+    """The target properties that a generator reads."""
     target = Target(f"cpu -mcpu={cpu}")
     return target.vector_bytes, target.num_vector_registers, frozenset(target.features)
 

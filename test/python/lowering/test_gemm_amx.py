@@ -1,4 +1,4 @@
-"""Products by AMX tiles against float64, on any CPU: the tile instructions are replaced by loops that do the same."""
+"""GEMM by AMX tiles against float64, on any CPU: the tile instructions are replaced by equivalent loops."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ REPLACED = (
     ),
     (r"!x86\.amx\.tile<", "vector<"),
 )
-"""The tile instructions, and what does the same: a tile of an operand is the memory that it is read from."""
+"""The tile instructions and their replacements: a tile of an operand is the memory from which it is loaded."""
 
 
 def emulated(module: ir.Module) -> ir.Module:
-    """The module with loops in the place of tile instructions."""
+    """The module with loops in place of tile instructions."""
     text = str(module)
     for pattern, replacement in REPLACED:
         text = re.sub(pattern, replacement, text)

@@ -1,4 +1,4 @@
-"""Batches of products that one call does: all layouts, sizes round those of tiles, beside those that are too large."""
+"""Batched GEMM in one call: all layouts, sizes around those of tiles, with and without matrices that are too large."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def shapes(layout: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def tried(dtype: str, target: str) -> list[str]:
-    """The layouts for an element type; the types take turns, from target to target with others."""
+    """The layouts for an element type; the types alternate, differently for each target."""
     types = [*TOLERANCE][:: -1 if TARGETS.index(target) % 2 else 1]
     return sweep.turn(dtype, types, LAYOUTS)
 
@@ -102,7 +102,7 @@ def test_batches(target: str) -> None:
 
 
 def test_nan_and_infinity_stay_in_their_product() -> None:
-    """A tile that computes a row twice, or lanes beyond the columns, does not read other products."""
+    """A tile that computes a row twice, or lanes after the last column, does not read other matrices."""
     function = build("cpu")["plain_float32"]
     x, y = np.ones((5, 9, 3), "float32"), np.ones((5, 3, 7), "float32")
     x[1], y[3] = np.nan, np.inf
@@ -112,6 +112,6 @@ def test_nan_and_infinity_stay_in_their_product() -> None:
 
 
 def test_sizes_are_on_both_sides_of_the_limits() -> None:
-    """So that they are told to change with what tiles do."""
+    """They must be changed together with the tile sizes."""
     for axis, limit in ((1, gemm_batch._MAX_ROWS), (2, gemm_batch._MAX_DEPTH)):
         assert {limit, limit + 1} <= {size[axis] for size in SIZES}

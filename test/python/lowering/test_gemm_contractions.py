@@ -1,4 +1,4 @@
-"""The pass `lower-contractions`: what it takes, what it leaves, and that the results are right."""
+"""The pass `lower-contractions`: which contractions it lowers, which it does not, and correct results of both."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ EINSUMS = [
 
 
 REPEATED = [("bmk", "0kn"), ("0mk", "bkn"), ("0m0k", "cbkn"), ("c0mk", "0bkn")]
-"""Batches with axes of size 1 that are read at 0 for every batch; `0` stands for them."""
+"""Batches with axes of size 1 that are read at index 0 for every batch; `0` denotes them."""
 
 
 def batches_of(first: str, second: str) -> str:
@@ -129,7 +129,7 @@ Programs = tuple[dict[str, str], Compiled]
 
 @pytest.fixture(scope="module")
 def programs() -> Iterator[Programs]:
-    """All functions behind the pass, as text by name, and compiled together: they share one kernel."""
+    """All functions after the pass, as text by name, and compiled together: they share one kernel."""
     with ir.Context(), ir.Location.unknown():
         functions = [
             einsum_function(spec, fill=fill, name=f"f{number}_{int(fill)}")
@@ -149,7 +149,7 @@ def programs() -> Iterator[Programs]:
 def test_einsum_is_taken(programs: Programs, spec: str, fill: bool) -> None:
     text = programs[0][f"f{EINSUMS.index(spec)}_{int(fill)}"]
     assert "linalg.generic" not in text
-    sums_outside = spec in ("mjk,kjn->mn", "jmk,jkn->mn")  # several products are added up: the fill stays
+    sums_outside = spec in ("mjk,kjn->mn", "jmk,jkn->mn")  # several matmuls are added up: the fill is kept
     assert ("linalg.fill" in text) == (fill and sums_outside)
 
 
@@ -172,7 +172,7 @@ def test_einsum_is_right(programs: Programs, spec: str, fill: bool) -> None:
 
 @pytest.mark.parametrize("spec", ["mb,nb->mnb", "mk,n->mn"])
 def test_left_alone(spec: str) -> None:
-    """A batch of matrices as the last axis of the result, and a sum over one operand alone."""
+    """A batch of matrices as the last axis of the result, and a sum over a single operand."""
     module = einsum_module(spec)
     before = str(module)
     assert run_pass(module) == before

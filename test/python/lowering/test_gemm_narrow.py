@@ -1,5 +1,6 @@
-"""Products with few columns or rows that read B where it lies: the ways that sizes and strides choose, on several
-targets, against float64 NumPy.
+"""GEMM with few columns or rows that does not pack B, against float64 NumPy.
+
+Sizes and strides select the code path, on several targets.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from relax_mlir.target import Target
 
 KERNELS = [GemmKernel("f32", "f32"), GemmKernel("f64", "f64")]
 CPUS = ["", "haswell", "x86-64"]
-"""With AVX-512 where the machine has it, with AVX2, and with SSE2, where there are no tiles but dot products."""
+"""With AVX-512 if the host has it, with AVX2, and with SSE2, which has no tiles but dot products."""
 on_cpus = pytest.mark.parametrize(
     ("kernel", "cpu"), sweep.product(KERNELS, CPUS), ids=lambda value: getattr(value, "name", value)
 )
@@ -36,7 +37,7 @@ def compiled(kernel: GemmKernel, cpu: str) -> Compiled:
 
 @on_cpus
 def test_rows_beside_each_other_in_memory(kernel: GemmKernel, cpu: str) -> None:
-    """Columns of A have unit stride: vectors go along the rows of C, the last ones over some rows once more."""
+    """Columns of A have unit stride: vectors go along the rows of C; the last ones recompute some rows."""
     rng, dtype = np.random.default_rng(20), DTYPES[kernel.operand]
     for m in (1, 5, 23, 24, 25, 32, 47, 63, 64, 65, 66, 67, 95, 129, 200):
         for n in (1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 19, 28, 33, 36, 44, 47):
@@ -48,7 +49,7 @@ def test_rows_beside_each_other_in_memory(kernel: GemmKernel, cpu: str) -> None:
 
 @on_cpus
 def test_few_columns(kernel: GemmKernel, cpu: str) -> None:
-    """Dot products of up to as many columns as go side by side, and a few more; rows that are no whole blocks."""
+    """Dot products of up to the interleaved number of columns, and a few more; rows that are not whole blocks."""
     rng, dtype = np.random.default_rng(21), DTYPES[kernel.operand]
     for n in range(1, 10):
         for layout in ("plain", "columns", "rows", "strided"):
@@ -60,7 +61,7 @@ def test_few_columns(kernel: GemmKernel, cpu: str) -> None:
 
 @on_cpus
 def test_few_rows_of_much_depth(kernel: GemmKernel, cpu: str) -> None:
-    """Blocks of depth are as deep as they like where each line of B is used once."""
+    """Depth blocks are unlimited if each row of B is used once."""
     rng, dtype = np.random.default_rng(22), DTYPES[kernel.operand]
     for m in (5, 7, 8, 9, 16, 17, 24, 25):
         for n in (3, 16, 17, 33, MAX_COLUMNS):
@@ -72,7 +73,7 @@ def test_few_rows_of_much_depth(kernel: GemmKernel, cpu: str) -> None:
 
 @on_cpus
 def test_few_rows_and_many_columns(kernel: GemmKernel, cpu: str) -> None:
-    """Tiles of 6 or 8 rows and three vectors, and what is left beside them, in blocks of depth."""
+    """Tiles of 6 or 8 rows and three vectors, and the remaining columns, in depth blocks."""
     rng, dtype = np.random.default_rng(23), DTYPES[kernel.operand]
     for m in (5, 6, 7, 8, 9, 10, 13, 16, 17, 21, 24, 33, 41, MAX_FEW_ROWS, MAX_FEW_ROWS + 1):
         for n in (MAX_COLUMNS + 1, 64, 72, 96, 97, 145, 200):
@@ -84,7 +85,7 @@ def test_few_rows_and_many_columns(kernel: GemmKernel, cpu: str) -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_what_is_not_finite_stays_in_its_row_and_column(kernel: GemmKernel) -> None:
-    """Idle lanes and rows that are computed twice hand nothing on."""
+    """Idle lanes and rows that are computed twice do not propagate values."""
     dtype = DTYPES[kernel.operand]
     for m, depth, n in (
         (70, 100, 3),
@@ -125,7 +126,7 @@ def build(dtype: str, target: str) -> rx.Executable:
 
 @pytest.mark.parametrize(("dtype", "cpu"), sweep.product(["float32", "float64"], ["haswell", "native"]))
 def test_sums_do_not_depend_on_threads(dtype: str, cpu: str) -> None:
-    """To the last bit: each thread computes a part of the rows, in blocks that a single thread has, too."""
+    """Bit for bit: each thread computes a part of the rows, in the same blocks as a single thread."""
     alone, *several = (build(dtype, f"cpu -mcpu={cpu} -num-threads={threads}") for threads in (1, 2, 7))
     sizes = [(2000, 100, 33), (1111, 300, 7), (4001, 65, 12), (300, 1025, 3), (999, 257, 17), (65, 2000, 36)]
     sizes += [(16, 300, 5000), (33, 97, 1999), (6, 1025, 700)]

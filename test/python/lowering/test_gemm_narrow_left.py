@@ -1,4 +1,4 @@
-"""Products with few columns of a large left operand that is transposed: threads, epilogues, both layouts of B."""
+"""GEMM with few columns and a large, transposed left operand: threads, epilogues, both layouts of B."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_products(target: str) -> None:
 
 @pytest.mark.slow
 def test_sums_do_not_depend_on_threads() -> None:
-    """To the last bit: parts of threads begin where blocks of rows do."""
+    """Bit for bit: the parts of threads begin at row blocks."""
     alone, several = build("cpu"), build("cpu -num-threads=2")
     for dtype in ("float32", "float64"):
         for rows, depth, columns in SIZES:

@@ -1,4 +1,4 @@
-"""Products by dot products of pairs against float64, on any CPU: the instructions are replaced by what they do."""
+"""GEMM by dot products of pairs against float64, on any CPU: the instructions are replaced by equivalent arithmetic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KERNELS = [GemmKernel("bf16", "f32"), GemmKernel("bf16", "bf16")]
 
 
 PAIRS = sweep.product(TARGETS, KERNELS)
-"""Targets with kernels; in part, the kernels take turns."""
+"""Targets with kernels; in a partial sweep, the kernels alternate."""
 
 
 def targets_of(kernel: GemmKernel) -> list[str]:
@@ -44,7 +44,7 @@ def compiled(target: str, kernel: GemmKernel) -> Compiled:
 
 @pytest.mark.parametrize(("target", "kernel"), sweep.quick(PAIRS, PAIRS[0], unpack=True), ids=str)
 def test_random_products(target: str, kernel: GemmKernel) -> None:
-    """Odd and even depths, one block of depth and several, tiles that lack a row, all strides."""
+    """Odd and even depths, one depth block and several, partial tiles, all strides."""
     rng = np.random.default_rng(5)
     for trial in range(120 if sweep.ALL else 48):
         m, n, depth = (
@@ -63,7 +63,7 @@ def test_random_products(target: str, kernel: GemmKernel) -> None:
 
 @pytest.fixture(scope="module", params=TARGETS[:2])
 def packed(request: pytest.FixtureRequest) -> Iterator[Compiled]:
-    """The product with B packed beforehand."""
+    """The result with B packed beforehand."""
     target = Target(request.param)
     with ir.Context(), ir.Location.unknown():
         module = module_of(KERNELS[0], target, emit_gemm_panels)
@@ -95,7 +95,7 @@ def test_packed_beforehand(packed: Compiled, layout: str) -> None:
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 0.0, -0.0])
 @pytest.mark.parametrize("target", targets_of(KERNELS[0]))
 def test_special_values(target: str, special: float, depth: int) -> None:
-    """What stands beside the depth, the rows and the columns of a square has no part in a sum."""
+    """Values outside of the depth, the rows and the columns of a tile do not contribute to a sum."""
     m, n = 17, 35
     whole = np.full((m + 1, depth + 1), special, ml_dtypes.bfloat16)
     a, b = whole[:m, :depth], np.ones((depth, n), ml_dtypes.bfloat16)
@@ -109,7 +109,7 @@ def test_special_values(target: str, special: float, depth: int) -> None:
 
 @pytest.mark.parametrize("target", targets_of(KERNELS[1]))
 def test_subnormal_results(target: str) -> None:
-    """They are kept in products of few rows, and zeros in others; what is just normal is kept in all."""
+    """They are kept in GEMM of few rows, and flushed to zero in others; the smallest normal numbers are always kept."""
     b = np.full((2, 37), 1e-39, ml_dtypes.bfloat16)
     b[:, 1::2] = 1e-38
     for m in (1, 2, 3, 20):
@@ -117,7 +117,7 @@ def test_subnormal_results(target: str) -> None:
         compiled(target, KERNELS[1])("gemm", np.ones((m, 2), ml_dtypes.bfloat16), b, c, False)
         expected = np.broadcast_to(b.astype(np.float64).sum(axis=0), c.shape).astype(ml_dtypes.bfloat16)
         np.testing.assert_array_equal(c[:, 1::2], expected[:, 1::2])
-        whole = slice(0, 32, 2)  # a vector or two; what is left over is rounded one by one
+        whole = slice(0, 32, 2)  # one or two vectors; the rest is rounded element by element
         np.testing.assert_array_equal(c[:, whole], expected[:, whole] if m <= MAX_ROWS else 0)
 
 

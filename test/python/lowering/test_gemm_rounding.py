@@ -1,4 +1,4 @@
-"""Products that only a rounding follows: to the last bit the rounded sums, whatever way the sizes take."""
+"""GEMM followed by a rounding only: bit for bit the rounded sums, on every code path."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAPS = {
 
 
 def program(kind: str, element: str) -> str:
-    """`rounded`: a product and its rounding to a matrix with rows apart; `sums`: the product alone."""
+    """`rounded`: a GEMM and its rounding to a matrix with gaps between rows; `sums`: the GEMM only."""
     rank, *maps = MAPS[kind]
     loops = ", ".join(['"parallel"'] * rank + ['"reduction"'])
     shape = "?x" * rank
@@ -116,7 +116,7 @@ SIZES = [
     (0, 8, 8), (8, 8, 0), (73, 90, 31), (255, 130, 32), (401, 70, 64), (17, 9, 1100), (20, 700, 40), (20, 1100, 40),
     (20, 4200, 40), (410, 1100, 33), (410, 4200, 33),
 ]  # fmt: skip
-"""Rows, depth and columns: the deep ones are more than a block of some target, the high ones change what a block is."""
+"""Rows, depth and columns: the large depths exceed a block on some target, the large heights change the block sizes."""
 
 
 @pytest.mark.parametrize("pitch", [0, 3])
@@ -139,7 +139,7 @@ def test_is_the_rounded_sum(compiled: Case, pitch: int) -> None:
 
 
 def _batched(inner: np.ndarray, batches: tuple[int, ...], shape: tuple[int, int]) -> np.ndarray:
-    """The rows of all batches, which are one below the other, as batches."""
+    """The rows of all batches, which are stacked, as batches."""
     if not batches:
         return inner
     strides = (shape[0] * inner.strides[0], *inner.strides)
@@ -167,7 +167,7 @@ def test_special_values(compiled: Case, special: float) -> None:
 
 
 def test_what_else_reads_the_sums_gets_them() -> None:
-    """Only sums in memory of their own can be left out."""
+    """Only accumulators in separate memory can be omitted."""
     text = (
         program("matrices", "bf16")
         .replace("memref.dealloc %r", "func.call @use(%r)")
@@ -183,7 +183,7 @@ def test_what_else_reads_the_sums_gets_them() -> None:
 
 @pytest.mark.parametrize("dtype", sweep.quick(["bfloat16", "float16"], "bfloat16"))
 def test_constant_weights(dtype: str) -> None:
-    """B is packed when it is loaded; the same sums as those of the product with a result of f32."""
+    """B is packed at load; the sums equal those of the GEMM with an f32 result."""
     depth, columns = 2 * tiling(Target.host(), 32).depth + 10, 70
     rng = np.random.default_rng(8)
     numpy_dtype = DTYPES[{"bfloat16": "bf16", "float16": "f16"}[dtype]]

@@ -1,6 +1,6 @@
-"""All kernels on arrays between pages that nobody may touch; see `guarded_programs`.
+"""All kernels on arrays between inaccessible pages; see `guarded_programs`.
 
-Everything, at other sizes: ``python test/python/support/guarded_programs.py GROUP TARGET SEED ROUNDS``.
+For all cases at other sizes: ``python test/python/support/guarded_programs.py GROUP TARGET SEED ROUNDS``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The instructions of kernels, read in the assembly that LLVM makes of them for several CPUs."""
+"""The instructions of kernels, in the assembly that LLVM generates for several CPUs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def code_of(module: ir.Module, target: Target) -> Assembly:
 
 @cache
 def tiles(cpu: str, element: str, panel: str) -> Assembly:
-    """The register tiles of a product for all numbers of rows."""
+    """The register tiles of a GEMM for all numbers of rows."""
     with ir.Context(), ir.Location.unknown():
         module, types = ir.Module.create(), [ir.Type.parse(name) for name in (element, panel)]
         sizes = tiling(target_of(cpu), types[0].width)
@@ -95,9 +95,9 @@ def tiles(cpu: str, element: str, panel: str) -> Assembly:
 
 
 def check_tile(loop: Code, multiply: str, sums: int, register: str, steps: int) -> None:
-    """Every sum has a register of its own in all steps of the depth, and nothing goes by the stack.
+    """Every accumulator has a separate register in all steps of the depth, and nothing is spilled.
 
-    But for one number, where there are two steps: how far on the next line to ask for is.
+    With two steps, one integer may be spilled: the prefetch distance.
     """
     found = loop.matching(multiply)
     assert len(found) == sums * steps, "\n".join(loop.lines)
@@ -115,14 +115,14 @@ def check_tile(loop: Code, multiply: str, sums: int, register: str, steps: int) 
     + [(NO_FMA, "f32", "f32")],
 )
 def test_inner_loop_of_products(cpu: str, element: str, panel: str) -> None:
-    """As many multiply-adds as the tile has vectors, each into a register of its own; no spills."""
+    """One multiply-add per vector of the tile, each into a separate register; no spills."""
     target = target_of(cpu)
     sizes = tiling(target, int(element[1:]))
     register = REGISTERS[target.cpu]
     multiply = MULTIPLY_ADD if target.has_fma else MULTIPLY
     for rows in sizes.row_counts:
         if rows * sizes.vectors < 6:
-            continue  # LLVM may unroll what is short
+            continue  # LLVM may unroll short loops
         inner = tiles(cpu, element, panel)[f"tile_{rows}"].loop_with(multiply)
         steps = sizes.steps if rows == sizes.rows else 1
         check_tile(inner, multiply, rows * sizes.vectors, register, steps)
@@ -136,7 +136,7 @@ def test_inner_loop_of_products(cpu: str, element: str, panel: str) -> None:
 
 @pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "neoverse-n1"])
 def test_inner_loop_of_narrow_tiles(cpu: str) -> None:
-    """The highest tile, with one vector per row, reads one vector of each line of the panel."""
+    """The highest tile, with one vector per row, reads one vector of each row of the panel."""
     sizes = tiling(target_of(cpu), 32)
     inner = tiles(cpu, "f32", "f32")["tile_narrow"].loop_with(MULTIPLY_ADD)
     check_tile(inner, MULTIPLY_ADD, sizes.rows, REGISTERS[target_of(cpu).cpu], sizes.steps)
@@ -147,7 +147,7 @@ def test_inner_loop_of_narrow_tiles(cpu: str) -> None:
     ("options", "register"), [("", r"%zmm\d+"), (" -vector-bytes=32 -vector-registers=16", r"%ymm\d+")]
 )
 def test_inner_loop_of_products_of_pairs(options: str, register: str) -> None:
-    """As many dot products as the tile has vectors; a pair is read once for all vectors of its row."""
+    """One dot product per vector of the tile; a pair is read once for all vectors of its row."""
     target = Target("cpu -mcpu=sapphirerapids -mattr=-amx_bf16" + options)
     with ir.Context(), ir.Location.unknown():
         module, sizes = ir.Module.create(), tiling(target, 32, PAIR)
@@ -161,7 +161,7 @@ def test_inner_loop_of_products_of_pairs(options: str, register: str) -> None:
 
 
 def test_tiles_ask_for_what_comes_next() -> None:
-    """Tiles for AVX2 ask the second-level cache for one line per round of the loop."""
+    """Tiles for AVX2 prefetch one cache line into L2 per iteration."""
     for cpu, asked in (("haswell", 1), ("skylake-avx512", 0), ("neoverse-n1", 0)):
         for rows in tiling(target_of(cpu), 32).row_counts[1:]:
             inner = tiles(cpu, "f32", "f32")[f"tile_{rows}"].loop_with(MULTIPLY_ADD)
@@ -177,7 +177,7 @@ def test_accumulators_of_the_tile(cpu: str, accumulators: int) -> None:
 
 
 def test_edges_are_masked() -> None:
-    """A tile that is not full is read and written through masks, with AVX2 in halves, quarters, …"""
+    """A partial tile is read and written through masks, with AVX2 through 1/2, 1/4, … of a register."""
     masked = tiles("skylake-avx512", "f32", "f32")["tile_finish"]
     assert any("{%k" in line for line in masked.lines)
     pieces = tiles("haswell", "f32", "f32")["tile_finish"]
@@ -188,7 +188,7 @@ def test_edges_are_masked() -> None:
 @pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512"])
 @pytest.mark.parametrize("bits", sweep.quick([32, 64], 32))
 def test_inner_loops_of_narrow_products(cpu: str, bits: int) -> None:
-    """Each sum has a register of its own; no vector but a mask goes by the stack."""
+    """Each accumulator has a separate register; no vector except a mask is spilled."""
     target = target_of(cpu)
     with ir.Context(), ir.Location.unknown():
         module, sizes, element = ir.Module.create(), tiling(target, bits), ir.Type.parse(f"f{bits}")
@@ -214,7 +214,7 @@ def product(cpu: str, operand: str) -> Assembly:
 
 
 def test_tile_matrix_multiply() -> None:
-    """Four products of tiles per two tiles of each operand, and nothing but the loop's own arithmetic."""
+    """Four tile multiplications per two tiles of each operand, and no other instructions than those of the loop."""
     code = product("sapphirerapids", "bf16")
     inner = code.everything.loop_with("tdpbf16ps")
     assert (inner.count("tdpbf16ps"), inner.count("tileloadd")) == (4, 4)
@@ -282,7 +282,7 @@ def test_objects(cpu: str, machine: int) -> None:
 
 @pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512", "neoverse-n1"])
 def test_products_of_attention_stay_in_registers(cpu: str) -> None:
-    """One query sums values as they lie, several panels or steps together; the rest are tiles of matrix products."""
+    """One query sums values in place, several panels or steps at once; the rest are GEMM tiles."""
     target = target_of(cpu)
     with ir.Context(), ir.Location.unknown():
         module, element = ir.Module.create(), ir.F32Type.get()
@@ -296,7 +296,7 @@ def test_products_of_attention_stay_in_registers(cpu: str) -> None:
 
 
 def test_loops_are_kept_as_they_are_written() -> None:
-    """LLVM is told not to unroll the loops of kernels, down to its IR."""
+    """The loops of kernels are marked, down to LLVM IR, so that LLVM does not unroll them."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
         emit_gemm(module.body, GemmKernel("f32", "f32"), target_of("haswell"))

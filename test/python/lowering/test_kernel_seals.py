@@ -1,4 +1,4 @@
-"""What prim funcs claim of themselves: `relax.kernel` and the like are believed of the lowering's own bodies only."""
+"""Claims of prim funcs: `relax.kernel` and similar attributes are trusted only on bodies of the lowering itself."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_every_legalisation_with_a_kernel_is_sealed() -> None:
 
 
 def test_fusing_what_another_pass_has_changed() -> None:
-    """What is fused with a body without a valid seal claims nothing, and computes the same."""
+    """A body without a valid provenance hash: the fused prim func claims nothing, and computes the same."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 5), "float32"))
     with bb.function("main", [x]):

@@ -1,4 +1,4 @@
-"""Accesses of ``linalg`` ops in prim funcs that rise with their loops: sums, multiples and ``floordiv``."""
+"""Accesses of ``linalg`` ops in prim funcs that are monotonic in their loops: sums, multiples and ``floordiv``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ func.func @{name}(%x: {T}, %like: {OUT}) -> {OUT} {{
 
 
 def function(name: str, access: str, given: str, result: str) -> str:
-    """A function of x and like: what a prim func reads of abs(x) at `access`, plus like."""
+    """A function of x and like: a prim func's reads of abs(x) at `access`, plus like."""
     plain = [type_.partition(",")[0].rstrip(">") + ">" for type_ in (given, result)]
     before = f'%y = "relax.abs"(%x) : ({given}) -> {given}'
     after = f'%w = "relax.add"(%z, %like) : ({result}, {result}) -> {result}'

@@ -1,4 +1,4 @@
-"""Buffers of what loops carry: values that grow, loops of one round, values of before that a branch goes on with."""
+"""Buffers of loop-carried values: growing values, loops of one iteration, old values that a branch carries on."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_values_that_take_each_others_place_unchanged(compiled: Any, count: int,
 
 
 def test_sizes_are_checked_before_a_carried_tensor_is_written(compiled: Any) -> None:
-    """What is carried on may turn out to be larger or smaller than the tensor that it is written into."""
+    """A carried value may be larger or smaller than the tensor that it is written to."""
     x, y = np.ones(8, np.float32), np.arange(4, dtype=np.float32)
     np.testing.assert_array_equal(to_numpy(compiled["matched"](x, y)), np.tile(y, 2) * 2)
     for size in (0, 3, 5, 1_000_000):
@@ -151,7 +151,7 @@ def test_sizes_are_checked_before_a_carried_tensor_is_written(compiled: Any) -> 
 
 @pytest.mark.parametrize("count", [1, 7])
 def test_values_that_move_on_as_they_are(compiled: Any, count: int) -> None:
-    """What was there before, what a branch hands on, and a new value that is handed on twice."""
+    """The old value, a value forwarded by a branch, and a new value that is carried twice."""
     x = np.arange(5, dtype=np.float32)
     a, b, c = -x, x * 2, x
     for _ in range(5):

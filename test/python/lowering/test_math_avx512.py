@@ -1,4 +1,4 @@
-"""exp, exp2, erf, tanh and gelu as AVX-512 has them, on any CPU: instructions are replaced by what they do."""
+"""exp, exp2, erf, tanh and gelu for AVX-512, on any CPU: instructions are replaced by equivalent arithmetic."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ TABLE = "\n".join(
 
 
 def emulated(source: str) -> Compiled:
-    """Functions of a source, expanded for AVX-512, with arithmetic in the place of its instructions."""
+    """Functions of a source, expanded for AVX-512, with arithmetic in place of its instructions."""
     with ir.Context() as context:
         context.enable_multithreading(False)
         module = ir.Module.parse(source)

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms of f64 as AVX-512 has them, on any CPU: instructions are replaced by what they do."""
+"""Exponentials and logarithms of f64 for AVX-512, on any CPU: instructions are replaced by equivalent arithmetic."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ TABLE = "\n".join(
 
 
 def emulated(source: str) -> Compiled:
-    """Functions of a source, expanded for AVX-512, with arithmetic in the place of its instructions."""
+    """Functions of a source, expanded for AVX-512, with arithmetic in place of its instructions."""
     vector = "vector<8xf64>"
     one, two = rf"({vector}) -> {vector}", rf"({vector}, {vector}) -> {vector}"
     calls = {

@@ -1,4 +1,4 @@
-"""The option ``math.fast``: relative errors over the range of f32, special values, what is made of the functions."""
+"""The option ``math.fast``: relative errors over the range of f32, special values, the expansion of the functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rows_jit import Compiled
 
 PROMISED = 1e-5
 LEAST = {"exp": 2.0**-125, "exp2": 2.0**-125}
-"""Results below may be 0."""
+"""Results with a smaller absolute value may be 0."""
 
 FUNCTIONS = [name.removeprefix("math.") for name in FAST_EXPANSIONS]
 
@@ -56,7 +56,7 @@ def test_relative_error(op: str, functions: Compiled, inputs: np.ndarray) -> Non
     want = REFERENCES[op](inputs.astype(np.float64))
     rounded = want.astype(np.float32)
     greatest = float(np.finfo(np.float32).max)
-    beyond = ~(np.abs(want) <= greatest * (1 + PROMISED))  # where the greatest numbers end is open
+    beyond = ~(np.abs(want) <= greatest * (1 + PROMISED))  # the exact upper end of the range is unspecified
     normal = (np.abs(want) < greatest * (1 - PROMISED)) & (
         np.abs(want) > LEAST.get(op, np.finfo(np.float32).tiny)
     )

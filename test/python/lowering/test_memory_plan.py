@@ -1,7 +1,7 @@
 """The memory plan, proved on random programs by an interpreter that knows nothing of liveness (`memory_machine`).
 
-A program is a module of level M, with branches and loops. It is run twice: on buffers of their own, and on the
-addresses that the planned module computes. All inputs of all calls must be the same in both runs.
+A program is a module of level M, with branches and loops. It is run twice: on separate buffers, and on the addresses
+that the planned module computes. All inputs of all calls must be the same in both runs.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ func.func @main(%a: {N}, %b: {N}, %m: index, %flag: i1, %rounds: index) {{
 
 
 def check_formulas(module: ir.Module, machine: Machine, n: int, m: int) -> None:
-    """The recorded plan tells the size that is asked for, and keeps buffers apart that are in use together."""
+    """The recorded plan gives the requested size, and does not overlap buffers that are live at the same time."""
     (function,) = (op for op in module.body.operations if MEMORY_PLAN in op.attributes)
     plan = MemoryPlan.from_json(ir.StringAttr(function.attributes[MEMORY_PLAN]).value)
     values = {name: size for name, size in (("arg0_0", n), ("arg2", m)) if name in plan.symbols}

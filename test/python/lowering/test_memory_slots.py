@@ -1,4 +1,4 @@
-"""The places that the memory plan gives to the buffers of small programs, and what it leaves alone."""
+"""The offsets that the memory plan assigns to the buffers of small programs, and the buffers that it does not plan."""
 
 from __future__ import annotations
 

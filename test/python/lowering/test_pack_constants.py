@@ -1,4 +1,4 @@
-"""The pass `pack-constants`: right for every remainder and number of rows, and what it shares, keeps and leaves."""
+"""The pass `pack-constants`: correct for every remainder and number of rows; shared, kept and unpacked constants."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_rows_side_by_side() -> None:
 
 
 def at_offset(array: np.ndarray, offset: int) -> np.ndarray:
-    """A copy that begins so many bytes behind a cache line."""
+    """A copy that begins `offset` bytes after a cache line."""
     memory = np.empty(array.nbytes + 128, np.uint8)
     start = -memory.ctypes.data % 64 + offset
     copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -180,7 +180,7 @@ def test_empty_and_large_constants_are_not_copied(size: int) -> None:
 
 
 def test_packed_constants_share_a_block_of_memory() -> None:
-    """A large block begins on a huge page; what is not packed stays where it is, if it is aligned."""
+    """A large block begins on a huge page; constants that are not packed are used in place, if they are aligned."""
     large, plain = RNG.uniform(-1, 1, (700, 1000)), at_offset(np.arange(3.0), 0)
     small = np.arange(10, dtype="float32").reshape(5, 2)
     found = in_layout([(large, Layout(16)), (plain, Layout()), (small, Layout(4, transposed=True))])
@@ -193,7 +193,7 @@ def test_packed_constants_share_a_block_of_memory() -> None:
 
 
 def test_equal_matrices_are_packed_once_per_layout() -> None:
-    """Constants of other names, whether they share memory or hold equal bytes."""
+    """Constants with different names that share memory or have equal bytes."""
     weight = RNG.standard_normal((40, 48), dtype="f4")
     other, signed = weight.copy(), weight.copy()
     other[20, 5] += 1

@@ -1,4 +1,4 @@
-"""Results computed in their destinations, also where they are made from each other."""
+"""Results computed in their destinations, also if they depend on each other."""
 
 from __future__ import annotations
 

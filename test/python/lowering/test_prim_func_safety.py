@@ -1,4 +1,4 @@
-"""Prim funcs given as IR cannot leave their buffers, change inputs or end the process."""
+"""Prim funcs given as IR cannot access memory outside of their buffers, change inputs or crash the process."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ func.func @main(%x: {N}) -> {N} {{
 
 
 def test_functions_without_a_body() -> None:
-    """Nobody calls functions of the C library."""
+    """Functions of the C library are not called."""
     text = f"""
 func.func private @abort()
 func.func @main(%x: {N}) -> {N} {{
@@ -310,7 +310,7 @@ func.func private @"{name}"(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{r
 
 
 def test_names_of_c_functions() -> None:
-    """Functions may be called like those of the C library, which other code goes on calling."""
+    """Functions may have names of the C library, whose functions other code still calls."""
     names = ("malloc", "memcpy", "exp", "abort")
     prims = "".join(
         f"func.func private @{name}(%a: memref<?xf32>, %b: memref<?xf32>) attributes {{relax.prim_func}} {{\n"

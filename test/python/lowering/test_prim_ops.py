@@ -1,7 +1,7 @@
 """Every scalar op that prim funcs may hold, on every type, compiled and compared with NumPy, on all kinds of numbers.
 
-The forms come from the tables of legality, so that an op that is newly allowed is tried at once: it needs a reference
-here. All run in child processes, which may die without taking the tests with them.
+The forms come from the legality tables, so that a newly allowed op is tested automatically: it needs a reference here.
+All run in child processes, which may crash without affecting the tests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from prim_op_forms import SCALARS
 from prim_op_references import REFERENCES
 
 PARTS = 64
-"""Of the table: all of them take minutes."""
+"""Number of parts of the table: all of them take minutes."""
 
 
 def test_every_op_has_a_reference() -> None:

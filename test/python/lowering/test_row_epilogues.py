@@ -1,4 +1,4 @@
-"""Work behind softmax and the norms, in registers or in a sweep of its own: every remainder, every float type."""
+"""Epilogues of softmax and the norms, in registers or in a separate pass: every remainder, every float type."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ KERNELS: dict[str, tuple[Callable[[Inputs], Any], Callable[[Inputs], np.ndarray]
         lambda i: i.x / np.sqrt((i.x**2).mean(-1, keepdims=True) + EPSILON) * i.row,
     ),
 }
-"""What each builds, and what it means."""
+"""For each kernel, its builder and its reference."""
 
 EPILOGUES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray]]] = {
     "residual": (lambda emit, y, i: emit(R.add(y, i.x)), lambda y, i: y + i.x),
@@ -146,7 +146,7 @@ NORMS = ("layer_norm", "rms_norm")
 
 @functools.cache
 def heavy(kernel: str, target: str = "cpu") -> Callable[..., np.ndarray]:
-    """A norm with many operations behind it, and what it is given but for the matrix."""
+    """A norm with a long epilogue, and its arguments except the matrix."""
     main = rx.build(program(kernel, ["heavy"], "float32"), target=target)["heavy"]
 
     def run(x: np.ndarray, row: np.ndarray) -> np.ndarray:
@@ -165,7 +165,7 @@ def expected_heavy(kernel: str, x: np.ndarray, row: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("target", ["cpu", "cpu -num-threads=2"])
 @pytest.mark.parametrize("kernel", NORMS)
 def test_many_operations_behind_norms(kernel: str, target: str) -> None:
-    """Blocks of sums and their remainders, few rows and many, with means near and far from 0 among each other."""
+    """Blocks of sums and their remainders, few rows and many, mixing means near and far from 0."""
     rng = np.random.default_rng(21)
     run = heavy(kernel, target)
     for rows, length in ((3, 4095), (2, 4128), (3, 8209), (1, 9000), (17, 96), (200, 1000), (3000, 40)):
@@ -180,7 +180,7 @@ def test_many_operations_behind_norms(kernel: str, target: str) -> None:
 
 @pytest.mark.parametrize("kernel", NORMS)
 def test_rows_have_nothing_to_do_with_their_places(kernel: str) -> None:
-    """A row's sums are found on its own or beside work on another one, and are the same to the last bit."""
+    """A row's sums are computed by themselves or interleaved with another row, and are the same bit for bit."""
     rng = np.random.default_rng(22)
     runs = [heavy(kernel), heavy(kernel, "cpu -num-threads=2")]
     for length in (5, 33, 100, 768, 5000):
@@ -206,7 +206,7 @@ def test_not_finite_numbers_stay_in_their_rows(kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", NORMS)
 def test_many_operations_behind_work_in_place(kernel: str) -> None:
-    """The work before a norm fills rows of the output, two ahead of the one that is normalised there."""
+    """The prologue of a norm fills rows of the output, two rows ahead of the normalisation."""
     bb = rx.BlockBuilder()
     matrix, line = rx.Tensor(("n", "m"), "float32"), rx.Tensor(("m",), "float32")
     x, y, row = rx.Var("x", matrix), rx.Var("y", matrix), rx.Var("row", line)

@@ -134,7 +134,7 @@ def test_double_precision(kernel: str) -> None:
     ("name", "dtype"), [("f16", np.dtype(np.float16)), ("bf16", np.dtype(ml_dtypes.bfloat16))]
 )
 def test_half_precision_rounds_once(kernel: str, name: str, dtype: np.dtype) -> None:
-    """Computed in f32: what comes out is the exact result rounded, but for ties that f32 cannot tell."""
+    """Computed in f32: the result is the exact one rounded, except for ties that f32 cannot distinguish."""
     functions = compiled(prim_func(kernel, ["?", "?"], name))
     rng = np.random.default_rng(9)
     last_place = float(ml_dtypes.finfo(dtype).eps)
@@ -175,9 +175,9 @@ OPTIONS = ("-num-threads=1", "-num-threads=2", "-num-threads=1 -l2=4096 -l3=0")
 @pytest.mark.parametrize("kernel", REFERENCES)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_rows_have_nothing_to_do_with_each_other(kernel: str, options: str) -> None:
-    """What was found in another row would overflow, or vanish; in part, the targets take turns.
+    """Statistics of another row would overflow, or vanish; in a partial sweep, the targets alternate.
 
-    With threads there are several first rows; where the caches are small, each row is looked at on its own.
+    With threads there are several first rows; with small caches, each row is processed by itself.
     """
     rng = np.random.default_rng(12)
     turn = [*REFERENCES].index(kernel) + OPTIONS.index(options)

@@ -1,4 +1,4 @@
-"""The kernels of cumsum, cumprod and group norm for several targets, round the width of their vectors and in place."""
+"""The kernels of cumsum, cumprod and group norm for several targets, around the vector width and in place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ func.func private @{name}_{axis}_{int(exclusive)}(%x: {buffer}, %out: {buffer}) 
     ("dtype", "name"), sweep.product(("int8", "uint8", "int16", "int32", "int64"), ("cumsum", "cumprod"))
 )
 def test_rows_of_whole_vectors(name: str, dtype: str) -> None:
-    """Rows whose length is known and needs no rest, of small integers, on this machine with all that LLVM does."""
+    """Rows of a known multiple of the vector width, of small integers, on the host with all of LLVM's optimisations."""
     cases = (((384,), 0), (("n", 128), 1), ((3, 64), 1), ((5, 64), 0))
     bb = rx.BlockBuilder()
     for number, (shape, axis) in enumerate(cases):
@@ -69,7 +69,7 @@ def compiled(source: str, target: str) -> Compiled:
 
 
 def call(functions: Compiled, name: str, x: np.ndarray, parameters: Sequence[np.ndarray] = ()) -> np.ndarray:
-    """The result, with a look at the memory behind it, and at what comes out in place."""
+    """The result, after checks of the memory after it, and of the result in place."""
     guarded = np.full(x.size + 64, 7, dtype=x.dtype)
     out = guarded[: x.size].reshape(x.shape)
     functions(name, x, *parameters, out)

@@ -1,4 +1,4 @@
-"""Splitting modules into parts: who defines, who declares, what is copied, and which parts modules share."""
+"""Splitting modules into compilation units: definitions, declarations, copies, and units that modules share."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def parsed(parts: list[Part]) -> list[ir.Module]:
 
 
 def symbols(module: ir.Module) -> dict[str, tuple[bool, str]]:
-    """For each symbol whether the module defines it, and its linkage."""
+    """For each symbol: true if the module defines it, and its linkage."""
     found = {}
     for op in module.body.operations:
         defines = any(region.blocks for region in op.operation.regions)
@@ -102,7 +102,7 @@ def test_who_defines_and_who_declares(context: ir.Context) -> None:
     before = str(module)
     parts = split_module(module, part_ops=1)
     assert str(module) == before
-    # main, then what it calls, then the rest; @unrelated behind its first caller is not possible: it comes first.
+    # main, then its callees, then the rest; @unrelated cannot come after its first caller: it comes first.
     assert [part.exported for part in parts] == [("main",), ("callee",), ("unrelated",), ("other",)]
     main, callee, unrelated, other = map(symbols, parsed(parts))
     assert main == {
@@ -120,7 +120,7 @@ def test_who_defines_and_who_declares(context: ir.Context) -> None:
         "unrelated": (True, "external"),
     }
     assert other == {"unrelated": (False, "external"), "other": (True, "external")}
-    # What no part defines is the linker's business.
+    # Symbols that no unit defines are left to the linker.
     assert [part.external for part in parts] == [("callee",), ("state",), ("pointer",), ("unrelated",)]
 
 
@@ -161,7 +161,7 @@ func.func private @outside()
 
 
 def test_what_runs_once_per_call_is_left_plain(context: ir.Context) -> None:
-    """But for kernels, epilogues and loops, and for functions so few that they share a part with loops."""
+    """Only kernels, epilogues and loops are optimised, and functions so few that they share a unit with loops."""
     names = ("kernel", "straight", "choice", "relax.gemm.f32.epilogue_0", "loops")
     calls = "\n".join(f"  func.call @{name}(%a) : (index) -> ()" for name in names)
     work = "\n".join(f"  %{number} = arith.addi %a, %a : index" for number in range(200))
@@ -293,7 +293,7 @@ def test_ops_of_other_levels_are_refused(context: ir.Context) -> None:
 
 @pytest.fixture(scope="module")
 def kernels() -> dict[str, tuple[str | None, set[str]]]:
-    """The groups and attributes of all kernels of some products and attentions, and of the jobs that two threads do."""
+    """The groups and attributes of all kernels of some matmuls and attentions, and of the jobs for two threads."""
     target = Target("cpu -mcpu=haswell -num-threads=2")
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -373,7 +373,7 @@ def lowered(mod: rx.IRModule, target: Target) -> ir.Module:
 
 
 def product(scale: float, shifted: bool) -> rx.IRModule:
-    """With another parameter, and so with more checks and messages, if `shifted`."""
+    """A matmul; `shifted`: with another parameter, and so with more checks and messages."""
     builder = rx.BlockBuilder()
     x, y = rx.Var("x", rx.Tensor(("n", "k"), "float32")), rx.Var("y", rx.Tensor(("k", "m"), "float32"))
     shift = rx.Var("shift", rx.Tensor(("m",), "float32"))
@@ -403,7 +403,7 @@ def test_kernels_are_the_same_in_all_modules(threads: int) -> None:
 
 @pytest.mark.parametrize("threads", sweep.quick([1, 2], 2))
 def test_every_function_of_a_module_says_what_it_is(threads: int) -> None:
-    """What is in no group comes from the module's own functions, is an entry point, or has a mark that says so."""
+    """Code without a group comes from the module's own functions, is an entry point, or has a mark."""
     marks = (PRIM_FUNC, SIGNATURE, SUPPORT, AS_GENERATED, JOB)
     named = ("relax.fn.", "__")
     for mod in (product(2.0, False), product(3.0, True)):

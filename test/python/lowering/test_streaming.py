@@ -1,4 +1,4 @@
-"""Results that are written past the caches: what is computed is the same, wherever buffers begin."""
+"""Results written with streaming stores: the results are the same, for any alignment of the buffers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_elements_of_less_than_a_register() -> None:
 
 
 def test_parts_of_several_threads() -> None:
-    """So many elements that two threads share them."""
+    """Enough elements that two threads share them."""
     main = add("float32", f"{SMALL_CACHE} -num-threads=2")["main"]
     x, y = (np.random.default_rng(seed).random(4_000_003, np.float32) for seed in (1, 2))
     for _ in range(3):
@@ -60,7 +60,7 @@ def test_parts_of_several_threads() -> None:
 
 
 def test_given_results_at_any_address_and_in_place() -> None:
-    """Elements before and behind the result stay as they are; an input may be the result."""
+    """Elements before and after the result do not change; an input may be the result."""
     main = add("float32", SMALL_CACHE)["main"]
     size = 5000
     x, y = (np.random.default_rng(seed).random(size, np.float32) for seed in (1, 2))

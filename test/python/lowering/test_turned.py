@@ -1,4 +1,4 @@
-"""Work across lines, in squares turned in registers, against NumPy: permutations, sizes, element types, chains."""
+"""Work across rows, in blocks transposed in registers, against NumPy: permutations, sizes, element types, chains."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def shapes(rng: np.random.Generator, rank: int, count: int) -> Iterator[tuple[in
 
 
 def tried(target: str) -> list[tuple[tuple[int, ...], str]]:
-    """Every permutation of two to four axes in f32, and of few axes in all types; targets take turns with most."""
+    """Every permutation of two to four axes in f32, and of few axes in all types; most are split among the targets."""
     every = [(axes, "float32") for axes in permutations((2,))]
     for rank in (3, 4):
         every += sweep.turn(target, TARGETS, [(axes, "float32") for axes in permutations((rank,))])
@@ -67,13 +67,13 @@ def tried(target: str) -> list[tuple[tuple[int, ...], str]]:
 
 
 def widths(target: str) -> list[str]:
-    """The types other than f32 that are tried for a target."""
+    """The types other than f32 that are tested for a target."""
     return sweep.turn(target, TARGETS, DTYPES[1:])
 
 
 @cache
 def copies(target: str) -> Executable:
-    """`permute_dims` by the permutations that are tried."""
+    """`permute_dims` by the tested permutations."""
     bb = rx.BlockBuilder()
     for axes, dtype in tried(target):
         x = rx.Var("x", rx.Tensor(tuple("abcd"[: len(axes)]), dtype))
@@ -108,7 +108,7 @@ def test_every_width(dtype: str, target: str) -> None:
 
 
 def chains_of(target: str) -> list[str]:
-    """Those that are tried for a target."""
+    """The chains that are tested for a target."""
     return sweep.turn(target, TARGETS, [*CHAINS])
 
 
@@ -174,7 +174,7 @@ def test_chains(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 def test_parts_of_threads(dtype: str) -> None:
-    """Enough work for two threads, in parts whose last one holds a square, or all that there is."""
+    """Enough work for two threads, in parts whose last one holds a partial block."""
     bb = rx.BlockBuilder()
     value = rx.Var("x", rx.Tensor(("n", "m"), dtype))
     with bb.function("main", [value]):

@@ -1,4 +1,4 @@
-"""Results that begin within a cache line: elements up to the next line are written first, and nothing around them."""
+"""Results that begin within a cache line: elements up to the next line are written first; no memory around changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def functions() -> Mapping[str, Callable[..., object]]:
 
 
 def within(shape: tuple[int, ...], dtype: str, offset: int) -> tuple[np.ndarray, np.ndarray]:
-    """An array that begins so many elements behind a cache line, and all of the memory around it."""
+    """An array that begins some elements after a cache line, and all memory around it."""
     item, size = np.dtype(dtype).itemsize, int(np.prod(shape))
     memory = np.full(size + 4 * CACHE_LINE // item, MARK, dtype)
     first = -memory.ctypes.data % CACHE_LINE // item + CACHE_LINE // item + offset

@@ -1,4 +1,4 @@
-"""Kernels over windows against torch: each way to read them, on each class of CPU, with work behind them."""
+"""Kernels over windows against torch: each code path that reads them, on each class of CPU, with epilogues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ functional: Any = torch.nn.functional
 
 @dataclass
 class Case:
-    """A convolution with a bias and an activation behind it; its options are those of torch."""
+    """A convolution with a bias, followed by an activation; its options are those of torch."""
 
     channels: int
     weight: tuple[int, ...]
@@ -61,7 +61,7 @@ SIZES = {
 
 
 def convolutions(dtype: str) -> Iterator[Case]:
-    """Windows next to each other, every second, and further apart, of all channels, groups, and each channel."""
+    """Adjacent, strided and dilated windows, of all channels, of groups, and of each channel."""
     for stride, padding, dilation in ((1, 1, 1), (2, 2, 1), (3, 0, 2), (1, 6, 3)):
         options = {"stride": stride, "padding": padding, "dilation": dilation}
         yield Case(5, (19, 5, 3, 3), options, dtype)
@@ -97,7 +97,7 @@ def check(cases: list[Case], target: str) -> None:
 
 @pytest.mark.parametrize("dtype", sweep.quick(TOLERANCE, "float32", "bfloat16"))
 def test_of_all_types(dtype: str) -> None:
-    """All in f32; the other types take turns."""
+    """All in f32; the other types alternate."""
     cases = list(convolutions(dtype))
     check(
         cases if dtype == "float32" else sweep.turn(dtype, [d for d in TOLERANCE if d != "float32"], cases),
@@ -107,7 +107,7 @@ def test_of_all_types(dtype: str) -> None:
 
 @pytest.mark.parametrize("level", sweep.quick(LEVELS))
 def test_without_masks(level: str) -> None:
-    """Each in one of two types, in part: in the other one for the other level."""
+    """Each in one of two types in a partial sweep: in the other type for the other level."""
     types = ("float32", "float16") if level == LEVELS[0] else ("float16", "float32")
     check(
         [case for dtype in types for case in sweep.turn(dtype, types, list(convolutions(dtype)))],
@@ -131,7 +131,7 @@ def test_more_than_one_block() -> None:
 
 @pytest.mark.parametrize("groups", sweep.quick([1, 4, 48], 4))
 def test_many_images_on_threads(groups: int) -> None:
-    """Each thread has windows of its own images, also where nothing is done behind the sums."""
+    """Each thread has its own window buffer for its images, also without an epilogue."""
     x, w = rx.Var("x", rx.Tensor(("n", 48, "h", "w"))), rx.Var("w", rx.Tensor((48, 48 // groups, 3, 3)))
     bb = rx.BlockBuilder()
     with bb.function("main", [x, w]):
@@ -148,7 +148,7 @@ def test_many_images_on_threads(groups: int) -> None:
 
 
 def test_data_is_read_until_all_is_computed() -> None:
-    """Results of the shape of the data, which a copy with zeros around it would let them overwrite."""
+    """Results of the shape of the data, which a padded copy could let them overwrite."""
     bb = rx.BlockBuilder()
     x, w, each = (
         rx.Var(n, rx.Tensor(s))
@@ -175,7 +175,7 @@ def test_data_is_read_until_all_is_computed() -> None:
 
 
 def test_bias_and_bounds_of_channels() -> None:
-    """What depthwise convolutions do at the registers, with NaN, infinities, and windows without elements."""
+    """Epilogues of depthwise convolutions in registers, with NaN, infinities, and windows without elements."""
     clip = np.clip
     steps: dict[str, tuple[Any, Any]] = {
         "bias": (lambda y, b: y + b, lambda y, b: y + b),

@@ -1,4 +1,4 @@
-"""``RELAX_MLIR_BINDINGS``: another complete package of MLIR's bindings works, else an error names what it lacks."""
+"""``RELAX_MLIR_BINDINGS``: another complete package of MLIR's bindings works; an error names what others lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The type stubs of the bindings say what the bindings have."""
+"""The type stubs of the bindings match the bindings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.mlir import generate_stubs
 FOLDER = Path(mlir.__file__).parent
 ROOT = Path(__file__).resolve().parents[3]
 ELSEWHERE = {"ir.DictAttr.__iter__", "ir.OpView.OPERATION_NAME"}
-"""Iteration by ``__getitem__``, and what each op class has but not their base."""
+"""Iteration by ``__getitem__``, and attributes of each op class that their base lacks."""
 
 
 def tree(name: str) -> ast.Module:

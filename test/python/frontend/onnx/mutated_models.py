@@ -1,8 +1,7 @@
-"""ONNX files with changed bytes and changed parts, taken as far as they go, in a process of their own.
+"""ONNX files with mutated bytes and parts: imported, built and called in a separate process.
 
-Whatever is wrong with a file, importing, building and calling it gives a result or a `RelaxError`; anything else is a
-failure, and so is a file that takes minutes:
-``python test/python/frontend/onnx/mutated_models.py --count 500 --seed 7``.
+Importing, building and calling any file must give a result or a `RelaxError`; anything else is a failure, and so is a
+file that takes minutes: ``python test/python/frontend/onnx/mutated_models.py --count 500 --seed 7``.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Mutation = Callable[[random.Random, onnx.ModelProto], None]
 def seeds() -> list[onnx.ModelProto]:
     """Valid models with constants, chains of shapes, control flow, windows, recurrent layers, and narrow numbers.
 
-    The loop ends by its condition, too: without a count it would go on for ever, as ONNX says.
+    The loop also ends by its condition: without a count, ONNX defines it as endless.
     """
     dense = model("g (float[n, 4] x) => (float[n, 3] y) { p = Gemm(x, w, b) y = Relu(p) }")
     dense.graph.initializer.append(onnx.numpy_helper.from_array(floats(4, 3), "w"))
@@ -106,7 +105,7 @@ def _attribute(rng: random.Random, proto: onnx.ModelProto) -> None:
 
 
 def _wire(rng: random.Random, proto: onnx.ModelProto) -> None:
-    """An input of a node is another value, or is left out."""
+    """An input of a node is replaced by another value, or omitted."""
     node = rng.choice(proto.graph.node)
     names = [name for other in proto.graph.node for name in (*other.input, *other.output)] + [""]
     if node.input:
@@ -131,7 +130,7 @@ def _dtype(rng: random.Random, proto: onnx.ModelProto) -> None:
 
 
 def _constant(rng: random.Random, proto: onnx.ModelProto) -> None:
-    """A constant says another shape, dtype, or has other bytes."""
+    """A constant gets another shape, dtype, or other bytes."""
     if not proto.graph.initializer:
         return
     tensor = rng.choice(proto.graph.initializer)
@@ -152,7 +151,7 @@ MUTATIONS: tuple[Mutation, ...] = (_attribute, _wire, _op, _dimension, _dtype, _
 
 
 def mutant(rng: random.Random, models: list[onnx.ModelProto]) -> bytes:
-    """A file: a model with changed parts, or with changed bytes."""
+    """A mutant: a model with changed parts, or with changed bytes."""
     proto = onnx.ModelProto()
     proto.CopyFrom(rng.choice(models))
     if rng.random() < 0.75:
@@ -191,7 +190,7 @@ def take(data: bytes) -> str:
 
 
 def main() -> int:
-    """Take some mutants; 1 if one raised something that is no `RelaxError`, or an internal one."""
+    """Run some mutants; 1 if one raised anything but a `RelaxError`, or an internal error."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)

@@ -15,7 +15,7 @@ WINDOW = 43844
 
 
 def voice(chunks: int, length: int, rate: int) -> np.ndarray:
-    """Chunks of something like a voice: harmonics of a gliding tone in syllables, with noise."""
+    """Chunks of a voice-like signal: harmonics of a gliding tone in syllables, with noise."""
     time = np.arange(chunks * length) / rate
     tone = sum(np.sin(2 * np.pi * k * (120 * time + 15 * np.sin(3 * time))) / k for k in range(1, 12))
     noise = np.random.default_rng(0).normal(0, 0.01, time.shape)
@@ -40,7 +40,7 @@ def test_speech_in_chunks(name: str) -> None:
     wide = name == "silero_vad_16k_op15"
     sizes = [size for size in SIZES if not wide or size[2] == 16000]
     session, theirs = agree(path, [chunk(*size) for size in sizes])
-    empty = session.run(None, chunk(0, 576, 16000))  # which ends the process in ONNX Runtime
+    empty = session.run(None, chunk(0, 576, 16000))  # which crashes the process in ONNX Runtime
     assert [result.shape for result in empty] == [(0, 1), (2, 0, 128)]
     if name == "silero_vad":
         with pytest.raises(CheckError, match=r"/decoder/If' \(If\): the condition is false, and then .*LSTM"):

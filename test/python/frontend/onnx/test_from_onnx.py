@@ -294,7 +294,7 @@ def test_constants_keep_the_names_of_the_model(tmp_path) -> None:
     ("op", "gates"), [("LSTM", 4), pytest.param("GRU", 3, marks=pytest.mark.slow), ("RNN", 1)]
 )
 def test_recurrent_layers_of_constant_weights(op: str, gates: int) -> None:
-    """Their gates are put in order at import: nothing but the layer is left of them; ONNX Runtime gives the same."""
+    """Their gates are reordered at import, so that only the layer is left; ONNX Runtime gives the same."""
     directions, hidden, inputs = 2, 3, 5
     graph = model(
         f"g (float[t, b, {inputs}] x) => (float[t, {directions}, b, {hidden}] y, float[{directions}, b, {hidden}] h)"
@@ -317,7 +317,7 @@ def test_recurrent_layers_of_constant_weights(op: str, gates: int) -> None:
 
 
 def test_powers_of_two_are_products() -> None:
-    """An exponent that is the constant 2, of whatever shape that changes none."""
+    """An exponent that is the constant 2, of any shape that does not change the result's."""
     graph = model(
         "g (float[n] x, float[m] e) => (float[n] y, float[k] z) "
         "{ two = Constant<value = float {2.0}>() y = Pow(x, two) z = Pow(two, e) }"

@@ -1,4 +1,4 @@
-"""Mutated ONNX files neither crash the process nor raise anything but `RelaxError`s; `make fuzz` takes 500."""
+"""Mutated ONNX files neither crash the process nor raise anything but `RelaxError`s; `make fuzz` runs 500."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditionals whose branches give tensors of different ranks, and dimensions that have no names."""
+"""Conditionals whose branches return tensors of different ranks, and dimensions without names."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ DRAWS = model("""g (float[n, m] x, float[b, k] logs, float[n, m] p, double r, bo
     twin = RandomUniformLike<seed = 5.0>(x)
     scalar = RandomUniform<shape: ints = []>()
 }""")
-"""One draw of each op; two of one seed."""
+"""One draw of each op; two with equal seeds."""
 MOMENTS = {
     "uniform": (0, 1 / 3, -1, 1),
     "half": (2, 4 / 3, 0, 4),
@@ -37,7 +37,7 @@ MOMENTS = {
     "dropped": (1, 1 / 3, 0, 1.33334),
     "seeded": (0.5, 1 / 12, 0, 1),
 }
-"""Mean, variance, the least and the greatest number that there may be."""
+"""Mean, variance, minimum and maximum."""
 CHANCES = np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]])
 NAMES = [output.name for output in DRAWS.graph.output]
 
@@ -87,7 +87,7 @@ def test_no_rows(session: InferenceSession) -> None:
 
 
 def test_seeds_and_sessions(session: InferenceSession) -> None:
-    """A new session draws by the seeds of nodes again, and by its own generator; each run goes on."""
+    """A new session repeats the draws of seeded nodes and of its generator; each run continues the sequence."""
     runs = []
     for number in (2, 9):
         session.generator.state = Generator(number).state
@@ -105,7 +105,7 @@ def test_seeds_and_sessions(session: InferenceSession) -> None:
 
 
 def test_as_a_module() -> None:
-    """The state is the last parameter and the last result; a counter carries into its high word."""
+    """The state is the last parameter and the last result; the counter carries into its high word."""
     module = from_onnx(
         model("g (float[n] generator) => (float[n] y) { y = RandomNormalLike<seed = 1.0>(generator) }")
     )
@@ -150,7 +150,7 @@ NESTED = model("""g (float[n] x, bool c, int64 rounds, float[k, n] rows)
 
 
 def test_branches_and_loops() -> None:
-    """Each round draws numbers of its own; a branch that draws moves the state only where it is taken."""
+    """Each iteration draws new numbers; a branch that draws advances the state only if it is taken."""
     session = InferenceSession(NESTED, generator=Generator(1))
     x, rows = np.full(8, 2, "f4"), np.zeros((3, 8), "f4")
 

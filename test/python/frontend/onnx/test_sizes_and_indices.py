@@ -1,4 +1,4 @@
-"""Windows larger than the data, and numbers, indices and parts out of range: as onnxruntime has them."""
+"""Windows larger than the data, and numbers, indices and parts out of range: the same results as onnxruntime."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WINDOWS = {
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
 def test_windows_larger_than_the_data(op: str) -> None:
-    """The number of windows is rounded towards 0: data shorter by less than a stride has one."""
+    """The number of windows is rounded towards 0: data that is too short by less than a stride has one."""
     counted = {"AveragePool": {"pads": ", count_include_pad = 1"}}.get(op, {})
     forms = {
         f"{name}{suffix}": attributes + more

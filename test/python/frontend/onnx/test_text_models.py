@@ -1,4 +1,4 @@
-"""The models of rapidocr: text is found in an image, turned upright, and read, as with ONNX Runtime."""
+"""The models of rapidocr: text is detected in an image, rotated upright, and recognised, as with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from examples.onnx_packages import TEXT_DETECTOR, TEXT_READER, TEXT_TURN, model_
 
 LINES = ("Dynamic shapes 2026", "ONNX models run")
 ROWS = 48
-"""The height of lines that the reader takes."""
+"""The height of the lines that the recogniser accepts."""
 
 
 @cache
@@ -34,7 +34,7 @@ def normal(image: Image.Image) -> np.ndarray:
 
 
 def line_of(whole: np.ndarray, top: int, left: int, bottom: int, right: int) -> np.ndarray:
-    """A part of a page, made as high as the reader takes it."""
+    """A part of a page, scaled to the height that the recogniser accepts."""
     cut = Image.fromarray(
         ((whole[0].transpose(1, 2, 0) + 1) * 127.5).astype(np.uint8)[top:bottom, left:right]
     )

@@ -1,4 +1,4 @@
-"""Errors of models that are not as ONNX defines them, or that are not supported: kinds as docs/onnx.md lists them."""
+"""Errors for invalid or unsupported ONNX models: the kinds listed in docs/onnx.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``.pt2`` files that could run code are refused before torch reads them; others load as ever."""
+"""``.pt2`` files that could run code are refused before torch reads them; others load as usual."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def write(folder: Path, contents: dict[str, bytes], root: str = "model/") -> Pat
 
 
 class Touches:
-    """Makes a file when it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -75,7 +75,7 @@ class Touches:
 
 
 def pickled(value: object) -> bytes:
-    """As `torch.save` writes it."""
+    """The bytes that `torch.save` writes for an object."""
     stream = io.BytesIO()
     torch.save(value, stream)
     return stream.getvalue()
@@ -125,7 +125,7 @@ def test_files_of_other_layouts_pass(tmp_path: Path) -> None:
 
 
 def test_pickles_are_not_run(tmp_path: Path) -> None:
-    """By torch they are, which the last load shows."""
+    """torch would run them, as the last load shows."""
     made = tmp_path / "made"
     tensors = lambda facts: facts["config"]["weight"].update(use_pickle=True)  # noqa: E731
     for contents, member in (
@@ -253,7 +253,7 @@ def test_members_that_are_code(name: str, tmp_path: Path) -> None:
 
 
 def test_what_only_one_reader_of_archives_sees(tmp_path: Path) -> None:
-    """torch's finds members in any case of letters, and refuses archives with two folders; `zipfile` does neither."""
+    """torch finds members regardless of letter case, and refuses archives with two folders; `zipfile` does neither."""
     evil = pickled((Touches(tmp_path / "made"), {}))
     for name in (f"other/{SAMPLES}", "serialized_constants.pt"):
         path = write(tmp_path, members())

@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "torch.md"
 
 
 def core_ops() -> Iterator[Any]:
-    """Those that functional programs may hold: none that works in place."""
+    """The ops that functional programs may contain: none that works in place."""
     for name in dir(torch.ops.aten):
         if name.endswith("_") and not name.endswith("__"):
             continue

@@ -1,4 +1,4 @@
-"""Every decomposition that the importer may use takes the arguments of its op, and computes what eager torch does."""
+"""Every decomposition that the importer may use takes the arguments of its op, and computes the same as eager torch."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_samples() -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_samples_of_torch() -> None:
-    """All entries of the table, on torch's own samples of all ops, gradients too."""
+    """All entries of the table, on torch's own samples of all ops, including gradients."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     torch.manual_seed(0)

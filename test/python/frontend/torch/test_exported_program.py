@@ -88,7 +88,7 @@ def test_a_plain_call_of_main() -> None:
 
 
 class Cat(nn.Module):
-    """A cache that grows, and a mask over all of it, whose length is no symbol of its own."""
+    """A cache that grows, and a mask over all of it, whose length is not a separate symbol."""
 
     def forward(self, new: Any, past: Any, mask: Any) -> Any:
         return torch.cat([past, new], 1) * mask[:, :, None]
@@ -150,7 +150,7 @@ def test_other_guards_are_checked_when_called() -> None:
 
 
 class Branches(nn.Module):
-    """Branches of Python on sizes, which follow the example."""
+    """Python branches on sizes, which follow the example."""
 
     def __init__(self, condition: Any) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class Branches(nn.Module):
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_branches_on_sizes_are_checks(strict: bool) -> None:
-    """What `export_program` notes of sizes 0 and 1 is checked, in the names of users; all else runs at all sizes."""
+    """Conditions that `export_program` records for sizes 0 and 1 are checked, with users' names; other sizes run."""
     args = torch.randn(4, 3), torch.randn(4, 3)
     shapes = ({0: Dim.DYNAMIC}, {0: Dim.DYNAMIC})
     conditions = {
@@ -204,7 +204,7 @@ def test_arguments_that_the_module_changes() -> None:
 
 
 class Caches(nn.Module):
-    """Caches as a buffer, as an argument and inside of one, changed by slices, at places, and as a whole."""
+    """Caches as a buffer, as an argument and inside of one, updated by slices, at positions, and as a whole."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ def test_caches_are_changed_in_place() -> None:
 
 
 class Tied(nn.Module):
-    """Two parameters of one memory, a buffer that is not saved, and a constant."""
+    """Two parameters with shared memory, a buffer that is not saved, and a constant."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which programs are in functional form already; both ways to import one give the same results and aliases."""
+"""Detection of programs that are in functional form already; both import paths give the same results and aliases."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_training() -> None:
 
 
 def test_a_program_is_traced_once_more_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decompositions lead to ops that are composed of others, or have a decomposition: all in one trace."""
+    """Decompositions produce ops that are composite, or have a decomposition: all are handled in one trace."""
 
     def function(x: torch.Tensor) -> Any:
         y = (x * 2).relu_()

@@ -46,7 +46,7 @@ ITSELF: list[View] = [
     lambda x: torch.broadcast_tensors(x, torch.ones(4))[0],
     nn.Flatten(),
 ]
-"""Functions that give their argument, or a view of all of it."""
+"""Functions that return their argument, or a view of all of it."""
 PARTS: list[View] = [
     lambda x: x.view(8)[3:],
     lambda x: x.chunk(2, 1)[1],
@@ -74,7 +74,7 @@ def changed(view: View, x: torch.Tensor) -> list[torch.Tensor]:
 
 
 def together(views: Sequence[View]) -> nn.Module:
-    """A module with an argument for each view, which it changes through it."""
+    """A module with an argument for each view, through which it is changed."""
     return Calls(*(lambda *args, i=i, v=v: changed(v, args[i]) for i, v in enumerate(views)))
 
 
@@ -102,7 +102,7 @@ def test_changes_through_views(views: Sequence[View], way: str) -> None:
 
 
 def test_views_as_results() -> None:
-    """Views that `torch.compile` returns have the memory of the argument, and of results that have views."""
+    """Views that `torch.compile` returns share the memory of the argument, or of results that have views."""
     module = Calls(
         lambda x: x.chunk(2, 1)[1],
         lambda x: x.t().unbind(0)[1],
@@ -154,7 +154,7 @@ def test_kernels_of_torch_are_as_before() -> None:
 
 
 def test_lift_fresh_is_refused() -> None:
-    """`torch.export` makes a copy of it; of constants it is nothing."""
+    """`torch.export` copies it; for constants it is the identity."""
     with pytest.raises(UnsupportedError, match=r"aten\.lift_fresh of 'args_0', which is no constant"):
         compiled(Calls(lambda x: changed(aten.lift_fresh, x)), arguments(1))
 
@@ -224,7 +224,7 @@ def test_shared_memory_of_torch_compile() -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_unmarked_ops_are_known() -> None:
-    """On torch's samples no other composite op gives memory of its operands that its schema does not mark."""
+    """On torch's samples, no other composite op returns memory of its operands without a mark in its schema."""
     from torch._dispatch.python import enable_python_dispatcher
     from torch.testing._internal.common_methods_invocations import op_db
     from torch.utils._pytree import tree_leaves

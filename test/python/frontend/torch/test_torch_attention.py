@@ -1,4 +1,4 @@
-"""Attention of PyTorch: masks, queries that see no key, groups of heads, ranks, and encoder layers as one op."""
+"""Attention of PyTorch: masks, queries that see no key, grouped queries, ranks, and encoder layers as one op."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_encoder_layers_without_gradients(first: bool) -> None:
 
 
 def test_repeated_heads_are_shared() -> None:
-    """Keys and values that a model repeats for groups of queries are read where they lie; other repetitions stay."""
+    """Keys and values repeated for groups of queries are not materialised; other repetitions are."""
 
     class Grouped(nn.Module):
         def __init__(self, turned: bool) -> None:

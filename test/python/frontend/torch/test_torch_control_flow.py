@@ -17,7 +17,7 @@ from torch_programs import check, exported
 
 SIZES = ((1, 1), (5, 2), (2, 7), (1, 4))
 MATRIX = ({0: Dim("n"), 1: Dim("m")},)
-pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns of its own prototypes
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns about its prototypes
 
 
 def matrix(n: int, m: int) -> tuple[torch.Tensor]:
@@ -111,7 +111,7 @@ def test_ops_of_users_are_packed_calls() -> None:
 
 
 class Grouped(nn.Module):
-    """Rows of experts by the matrices of theirs, as Mixtral has them: in float32 by an op of transformers."""
+    """Rows of experts multiplied by their matrices, as in Mixtral: in float32 by an op of transformers."""
 
     def forward(self, x: Any, matrices: Any, ends: Any) -> Any:
         if x.dtype == torch.bfloat16:
@@ -137,7 +137,7 @@ def test_grouped_products(dtype: torch.dtype) -> None:
         wanted = torch.zeros(rows, 24, dtype=dtype)
         for matrix, first, last in zip(matrices, [0, *cut.tolist()], cut.tolist(), strict=False):
             wanted[first:last] = x[first:last] @ matrix
-        torch.testing.assert_close(main(x, matrices, cut), wanted)  # rows behind the last group are zeros
+        torch.testing.assert_close(main(x, matrices, cut), wanted)  # rows after the last group are zeros
     for wrong, message in (
         ([0, 3, 2, 5, 9], "groups decrease"),
         ([0, 2, 2, 5, 10], "ends behind the last row"),
@@ -147,7 +147,7 @@ def test_grouped_products(dtype: torch.dtype) -> None:
 
 
 class Item(nn.Module):
-    """A size and a number that elements tell."""
+    """A size and a number determined by elements."""
 
     def forward(self, x: Any, count: Any) -> Any:
         n = count.item()

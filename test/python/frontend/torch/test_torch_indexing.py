@@ -1,4 +1,4 @@
-"""Elements at places that tensors tell, updates of them, sorting."""
+"""Elements at positions given by tensors, updates of them, sorting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def arguments(n: int, m: int) -> tuple[Any, ...]:
 
 
 class Puts(torch.nn.Module):
-    """Slices at places, along each axis; the tensor is needed afterwards, too."""
+    """Slices at positions, along each axis; the tensor is also used afterwards."""
 
     def forward(self, x: Any, i: Any, new: Any) -> Any:
         first, middle, last = x.clone(), x.clone(), x.clone()

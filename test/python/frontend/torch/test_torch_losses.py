@@ -91,7 +91,7 @@ def test_of_elements() -> None:
 
 @pytest.mark.slow
 def test_by_torch_compile() -> None:
-    """`gaussian_nll_loss` looks at its variances in Python, which `torch.export` refuses: a graph break here."""
+    """`gaussian_nll_loss` reads its variances in Python, which `torch.export` refuses: here it is a graph break."""
     torch.manual_seed(0)
     x, y, places = torch.randn(3, 5), torch.rand(3, 5), torch.tensor([1, 4, 0])
     losses = (

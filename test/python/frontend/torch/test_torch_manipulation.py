@@ -1,4 +1,4 @@
-"""Shapes, places and pieces of tensors of PyTorch, and tensors made of sizes."""
+"""Shapes, positions and pieces of tensors of PyTorch, and tensors created from sizes."""
 
 from __future__ import annotations
 

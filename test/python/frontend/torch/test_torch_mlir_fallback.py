@@ -1,4 +1,4 @@
-"""Ops that torch-mlir lowers: right at all sizes with all dtypes of the list, told of, and refused where it fails."""
+"""Ops that torch-mlir lowers: correct at all sizes with all listed dtypes, logged, and refused if it fails."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ CASES: dict[str, list[Callable[..., Any]]] = {
         reduced(torch.float64, "prod"),
     ],
 }
-"""Programs of each op on the list, which use its dtypes, and what is refused without the list."""
+"""Programs of each op on the list, with its dtypes, and those that are refused without the list."""
 
 
 def program(*functions: Callable[..., Any]) -> Any:
@@ -105,7 +105,7 @@ def test_all_ops_of_the_list_at_all_sizes(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_dtypes_and_refusal() -> None:
-    """What is not listed is refused, and so is everything where the fall-back is not wanted."""
+    """Ops that are not listed are refused, and so is everything if the fall-back is disabled."""
     floats = program(lambda x, rows, places: x.kthvalue(2, 1))
     listed = program(*CASES["aten.kthvalue.default"])
     with warnings.catch_warnings():

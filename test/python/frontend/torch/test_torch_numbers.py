@@ -1,4 +1,4 @@
-"""Numbers of Python and tensors of narrow dtypes: eager torch's results; what it refuses is an error here, too."""
+"""Python numbers and tensors of narrow dtypes: results of eager torch, and errors where it refuses."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_numbers_of_tensors() -> None:
 
 
 def test_ranges_of_integers() -> None:
-    """Bounds and steps that are no integers lose their fraction, the count keeps it."""
+    """Non-integer bounds and steps lose their fraction; the count does not."""
     module = Calls(
         lambda x: torch.arange(0, 2.5, dtype=torch.int8) + x,
         lambda x: torch.arange(0.5, 6.5, 1.5, dtype=torch.int64) + x[0],

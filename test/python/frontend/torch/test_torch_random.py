@@ -19,7 +19,7 @@ from torch.export import Dim
 
 
 class Draws(nn.Module):
-    """One draw of each op, of as many rows as the argument has."""
+    """One draw of each op, with as many rows as the argument."""
 
     def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         n = x.shape[0]
@@ -61,7 +61,7 @@ MOMENTS: dict[str, tuple[float, float, float, float]] = {
     "bernoulli": (0.25, 0.1875, 0, 1),
     "dropout": (1, 0.25, 0, 1.25),
 }
-"""Mean, variance, the least and the greatest number that there may be."""
+"""Mean, variance, minimum and maximum."""
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ def test_sizes(run: Callable[..., Any], rows: int) -> None:
 
 
 def test_generator() -> None:
-    """Calls go on where the last one stopped; equal states give equal numbers, whatever torch's seed is."""
+    """Calls continue the sequence of the last one; equal states give equal numbers, regardless of torch's seed."""
 
     class Noise(nn.Module):
         def __init__(self) -> None:
@@ -115,7 +115,7 @@ def test_generator() -> None:
 
 
 def test_training_dropout_of_a_layer() -> None:
-    """What is kept is scaled, and all else of the layer is torch's."""
+    """Kept elements are scaled, and the rest of the layer equals torch's."""
 
     class Layer(nn.Module):
         def __init__(self) -> None:
@@ -175,7 +175,7 @@ def test_multinomial() -> None:
 
 
 class InBodies(nn.Module):
-    """Draws in bodies of control flow: zeros come in, and numbers that are all different go out."""
+    """Draws in bodies of control flow: zeros are passed in, and distinct numbers are returned."""
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         def draw(row: torch.Tensor) -> torch.Tensor:
@@ -190,10 +190,10 @@ class InBodies(nn.Module):
         return before, chosen, looped, carried, stacked, torch_map(draw, x), torch.rand_like(x)
 
 
-@pytest.mark.filterwarnings("ignore")  # torch warns of its own prototypes
+@pytest.mark.filterwarnings("ignore")  # torch warns about its prototypes
 @pytest.mark.slow
 def test_bodies_of_control_flow() -> None:
-    """Each round goes on where the last one stopped; a branch moves the state only where it is taken."""
+    """Each iteration continues the sequence of the last one; a branch advances the state only if it is taken."""
     run = compile_program(exported(InBodies(), torch.zeros(3, 4)))
     found = [value.flatten() for value in run(torch.zeros(2, 4))]
     numbers = torch.cat(found)
@@ -204,7 +204,7 @@ def test_bodies_of_control_flow() -> None:
 
 
 def test_torch_compile() -> None:
-    """Each call draws other numbers, by a seed that torch's generator gives."""
+    """Each call draws new numbers, by a seed from torch's generator."""
     compiled = torch.compile(
         lambda x: (x + torch.rand(3), nn.functional.dropout(x + 1, 0.5)), backend=dynamo_backend
     )

@@ -1,4 +1,4 @@
-"""The instructions of scheduled loops: full tiles keep their sums in registers."""
+"""The instructions of scheduled loops: full tiles keep their accumulators in registers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MULTIPLY_ADD = r"vfmadd\d+ps|fmla "
 
 
 def code_of(rows: int, columns: int, target: str) -> Code:
-    """The function of the product: that of its job, where there are threads."""
+    """The function of the GEMM: that of its job, if there are threads."""
     text = assembly(parse(PRODUCT.format(rows=rows, columns=columns)), target)
     return max(Assembly(text).functions.values(), key=lambda code: code.count(MULTIPLY_ADD))
 

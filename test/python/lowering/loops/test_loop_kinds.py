@@ -1,4 +1,4 @@
-"""Random prim funcs whose loops have kinds compute what Python computes, at all sizes."""
+"""Random prim funcs with loop annotations compute the same as Python, at all sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parallel loops whose work is worth it run on several threads, and compute what one thread computes."""
+"""Parallel loops with enough work run on several threads, and compute the same as one thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices of split loops are proved to be in range, so that prim funcs of split loops have no checks at run time."""
+"""Indices of split loops are proved to be in range, so prim funcs of split loops have no run-time checks."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ CHECKED = {
 
 
 def needs_checks(source: str) -> bool:
-    """Whether `check-prim-funcs` marks the prim func."""
+    """True if `check-prim-funcs` marks the prim func."""
     module = parse(source)
     CheckPrimFuncs().apply_(module)
     (prim,) = [op for op in module.body.operations if PRIM_FUNC in op.attributes]
@@ -175,7 +175,7 @@ def test_what_may_leave_the_buffers_is_checked(name: str) -> None:
 
 
 def test_products_that_wrap_around_raise() -> None:
-    """Parallel loops begin anywhere, and 8 times such a number may be what is in range again, or less than nothing."""
+    """Parallel loops begin anywhere, and 8 times such a number may wrap around into the range, or be negative."""
     a, out = np.arange(12, dtype="float32"), np.empty(12, "float32")
     anywhere, computed = rx.build(parse(ANYWHERE))["k"], rx.build(parse(COMPUTED))["k"]
     with pytest.raises(BoundsError, match=r"index -8 is out of range for dimension 0 of size 12"):

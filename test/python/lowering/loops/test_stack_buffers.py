@@ -1,4 +1,4 @@
-"""Buffers on the stack, and loops whose rounds read what the round before has made."""
+"""Buffers on the stack, and loops whose iterations read results of the previous iteration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relax_mlir.transform import MLIRPass, create_pass
 
 
 def test_totals_before_each_element() -> None:
-    """By the loop that defines them, where no kernel takes its place: it has been canonicalised."""
+    """Computed by its defining loop, not by a kernel: it has been canonicalised."""
     bb = rx.BlockBuilder()
     for name, shape in (("four", (4,)), ("any", ("n",))):
         x = rx.Var("x", rx.Tensor(shape))

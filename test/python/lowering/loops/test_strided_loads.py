@@ -1,4 +1,4 @@
-"""Elements that lie a few apart are loaded as vectors, and nothing is touched that the loop does not read."""
+"""Elements with small strides are loaded as vectors, and only memory that the loop reads is accessed."""
 
 from __future__ import annotations
 
