@@ -81,7 +81,7 @@ def test_thin_products(
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_dot_products(compiled: dict[GemmKernel, Compiled], kernel: GemmKernel) -> None:
-    """Lines of A times lines of B: about as many rows and columns as go side by side, and as are not packed."""
+    """Rows of A times rows of B: sizes around the interleaved numbers of rows and columns, and the packing limit."""
     rng = np.random.default_rng(10)
     dtype = DTYPES[kernel.operand]
     for trial in range(2 * TRIALS // 5):

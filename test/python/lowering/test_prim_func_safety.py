@@ -35,7 +35,7 @@ COPY = """
 
 
 def module(bodies: dict[str, str]) -> Any:
-    """One function per body, which gives what its prim func leaves in %b; bodies with `return %` are on tensors."""
+    """One function per body, which returns what its prim func leaves in %b; bodies with `return %` are on tensors."""
     text = ""
     for name, body in bodies.items():
         tensors, more = "return %" in body, ", %s: index" if "%s" in body else ""

@@ -1,4 +1,4 @@
-"""Activations with parameters, and those made of other functions, against torch; what they fuse with."""
+"""Activations with parameters, and composite ones, against torch; and their fusion."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_torch_gives() -> None:
 
 
 def test_small_results_keep_their_digits() -> None:
-    """Where the result is next to 0 it is relative errors that count."""
+    """Results near 0 must have small relative errors."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor(("n",), "float32"))
     with bb.function("main", [x]):
@@ -108,7 +108,7 @@ def test_relu6_of_integers() -> None:
 
 
 def calls(build: Callable[..., Any], params: list[Tensor]) -> int:
-    """How many prim funcs are called after fusion."""
+    """The number of called prim funcs after fusion."""
     suite = Suite()
     suite.add("main", build, build, params, sizes=())
     mod = suite.module()
@@ -132,7 +132,7 @@ def test_chains_are_one_kernel(build: Callable[..., Any]) -> None:
 
 
 def test_behind_a_product() -> None:
-    """Activations become the epilogue of a matrix product."""
+    """Activations become the epilogue of a GEMM."""
     params = [Tensor(("n", 5), "float32"), Tensor((5, "m"), "float32")]
 
     def build(x: Any, w: Any) -> Any:

@@ -26,7 +26,7 @@ MASKS = (None, "TopLeft", "BottomRight")
 def reference(
     q: Array, k: Array, v: Array, starts: Array, key_starts: Array, mask: str | None, scale: float
 ) -> Array:
-    """0 for queries that see no key, or are in no sequence."""
+    """The reference: 0 for queries that see no key, or are in no sequence."""
     found = np.zeros((*q.shape[:3], v.shape[3]))
     for n in range(len(starts) - 1):
         rows, columns = slice(starts[n], starts[n + 1]), slice(key_starts[n], key_starts[n + 1])
@@ -51,7 +51,7 @@ def reference(
     [("float32", True), ("float32", False), ("float64", True), ("float16", True), ("bfloat16", True)],
 )
 def test_what_torch_gives(dtype: str, kernel: bool) -> None:
-    """By the kernel, and by the loops that it stands in for; types other than float32 take turns with masks."""
+    """By the kernel, and by its reference loops; types other than float32 alternate over the masks."""
     others = ("float64", "float16", "bfloat16")
     masks = dict(enumerate(MASKS))
     if dtype in others:

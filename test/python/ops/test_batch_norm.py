@@ -29,7 +29,7 @@ SIZES = ({"n": 2, "c": 3, "h": 5}, {"n": 1, "c": 1, "h": 17}, {"n": 9, "c": 8, "
 
 
 def expected(x: Array, parameters: list[Array], axis: int, options: dict[str, Any]) -> list[Array]:
-    """What torch computes in float64; its moving variance is the unbiased one, TVM's is not."""
+    """The result of torch in float64; its moving variance is the unbiased one, TVM's is not."""
     data = torch.tensor(np.moveaxis(x, axis, 1).astype(np.float64))
     gamma, beta, mean, variance = (torch.tensor(p.astype(np.float64)) for p in parameters)
     training, momentum = options.get("training", True), options.get("momentum", 0.1)
@@ -66,7 +66,7 @@ def test_what_torch_computes(dtype: str) -> None:
         for sizes in SIZES:
             given = [sizes[d] if isinstance(d, str) else d for d in shape]
             if options.get("training", True) and np.prod(given) == given[axis]:
-                continue  # torch wants two elements a channel
+                continue  # torch requires two elements per channel
             x = rng.uniform(-2, 2, given).astype(kind)
             parameters = [rng.uniform(0.5, 2, sizes["c"]).astype(kind) for _ in range(4)]
             found = [to_numpy(r) for r in executable[f"norm_{number}"](x, *parameters)]

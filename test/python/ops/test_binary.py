@@ -63,14 +63,14 @@ def add_on_pairs(suite: Suite, ops: Ops, dtype: str) -> None:
 
 
 def rounded_once(reference: Callable[..., Array], dtype: str) -> Callable[..., Array]:
-    """A quotient is sensitive to how its operands are rounded: compute it in the dtype where NumPy has it."""
+    """A quotient depends on the rounding of its operands: compute it in the dtype if NumPy has it."""
     wide = np.float64 if dtype == "float64" else np.float32
     return lambda *arrays: reference(*(array.astype(wide) for array in arrays))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_arithmetic_of_floats(dtype: str) -> None:
-    """All in float32; the other types take turns."""
+    """All in float32; the other types alternate."""
     suite = Suite((dtype, FLOATS[1:] if dtype in FLOATS[1:] else [dtype]))
     ops = {**ARITHMETIC, **FLOAT_ONLY}
     add_on_pairs(suite, {name: (op, rounded_once(ref, dtype)) for name, (op, ref) in ops.items()}, dtype)

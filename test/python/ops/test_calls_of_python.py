@@ -1,4 +1,4 @@
-"""call_inplace_packed and call_py_func, and TVM's ops that are none here."""
+"""call_inplace_packed and call_py_func, and TVM's ops that do not exist here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def registered() -> None:
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
 def test_an_argument_that_is_changed(mode: str) -> None:
-    """Uses behind the call see the change, those before it and the caller's array do not."""
+    """Later uses see the change; earlier ones and the caller's array do not."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", VECTOR)
     with bb.function("main", [x]):

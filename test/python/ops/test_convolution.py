@@ -40,7 +40,7 @@ class Case:
 
 
 def expected(case: Case, data: Array, weight: Array) -> Array:
-    """What torch computes in float64 (integers are exact there), in the layout and dtype of the case."""
+    """The result of torch in float64 (exact for integers), in the layout and dtype of the case."""
     count, options = case.count, case.options
     images, kernels = PLAIN[count]
     layouts = options.get("data_layout", images), options.get("kernel_layout", kernels)
@@ -202,7 +202,7 @@ def test_one_and_three_dimensions() -> None:
 
 
 def test_nothing_to_add_and_nothing_to_compute() -> None:
-    """No channels give zeros, and no kernels an empty result."""
+    """Without channels the result is zero, without kernels it is empty."""
     bb = rx.BlockBuilder()
     x, w = rx.Var("x", Tensor(("n", "c", 4, 4), "float32")), rx.Var("w", Tensor(("o", "c", 3, 3), "float32"))
     with bb.function("main", [x, w]):
@@ -214,7 +214,7 @@ def test_nothing_to_add_and_nothing_to_compute() -> None:
 
 
 def test_infinities_and_nan() -> None:
-    """Zeros around the data meet them, too: 0 times infinity is NaN, as in torch."""
+    """Padding zeros are multiplied with them, too: 0 times infinity is NaN, as in torch."""
     bb = rx.BlockBuilder()
     x, w = rx.Var("x", Tensor((1, 1, 3, 3), "float32")), rx.Var("w", Tensor((1, 1, 2, 2), "float32"))
     with bb.function("main", [x, w]):
@@ -292,7 +292,7 @@ def test_wrong_dtypes(first: str, second: str) -> None:
 
 
 def test_kernels_larger_than_the_data_are_errors() -> None:
-    """At run time where the formula gives the size 0, in each form that convolutions are legalised to."""
+    """Errors at run time if the computed size is 0, in each form that convolutions are legalised to."""
     bb = rx.BlockBuilder()
     cases = {
         "product": ("int32", 1),

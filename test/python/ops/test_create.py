@@ -1,4 +1,4 @@
-"""Ops that make tensors against NumPy."""
+"""Ops that create tensors, against NumPy."""
 
 from __future__ import annotations
 

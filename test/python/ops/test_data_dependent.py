@@ -26,7 +26,7 @@ def runtime(name: str, *arguments: object) -> list[Array]:
 
 
 def comparable(array: Array) -> Array:
-    """bfloat16 as float32: NumPy does not see its NaNs."""
+    """bfloat16 as float32: NumPy does not recognise its NaNs."""
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
@@ -99,7 +99,7 @@ def test_nonzero_of_a_scalar() -> None:
 def received(
     build: Callable[[rx.Var], rx.Value], dims: tuple[object, ...], *arrays: Array
 ) -> list[list[Array]]:
-    """The fields of ``build(x)``, as a packed function sees them, for each of `arrays`."""
+    """The fields of ``build(x)``, as received by a packed function, for each of `arrays`."""
     seen: list[Array] = []
     tvm_ffi.register_global_func("test.receive", lambda t: seen.append(to_numpy(t).copy()), override=True)
     bb = rx.BlockBuilder()

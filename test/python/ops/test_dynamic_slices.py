@@ -63,7 +63,7 @@ def test_dtypes_of_positions(dtype: str) -> None:
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
 def test_what_follows_knows_the_rank(mode: str) -> None:
-    """Ops on the slice, one with another tensor that has its size, and the end of a function that says less."""
+    """Ops on the slice, one with another tensor of its size, and a function result of a less precise type."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor(("n", 4), "float32"))
     at = [rx.Var(name, Tensor((2,), "int64")) for name in ("begin", "end", "strides")]

@@ -20,14 +20,14 @@ ONE_DIMENSION = {
     ),
     *("meshgrid:xy", "nn.nll_loss", "nn.pad:reflect", "outer", "random.words", "tensor_to_shape"),
 }
-"""Uses whose inputs have a single dimension, or none that is free to be so long beside one of length 0."""
+"""Uses whose inputs have a single dimension, or no free dimension that may be as long if another one is 0."""
 
 EQUAL = 0.7 if sweep.ALL else 0.65
-"""The share of cases whose results are compared at least; nearly all of those left out in `make test` are."""
+"""The minimum share of cases whose results are compared; nearly all cases that `make test` omits are comparable."""
 
 
 def run(*arguments: str) -> str:
-    """The last line that a child has written, which no signal has ended."""
+    """The last line of a child's output; the child must not have been ended by a signal."""
     done = warm_process.run([*arguments], timeout=300)
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 0, (lines[-1:], done.stderr.decode()[-2000:])
@@ -45,7 +45,7 @@ GROUPS = [f"{mode}:{group}" for mode in empty_arrays.MODES for group in range(le
 
 @pytest.fixture(scope="module")
 def ended() -> dict[str, tuple[str, str, str]]:
-    """By group: how its process has ended, the last line that it has written, and what it has said of errors."""
+    """By group: the exit status of its process, the last line of its output, and its error output."""
     done = warm_process.run([empty_arrays.__file__, *GROUPS], timeout=1200)
     lines, errors = done.stdout.decode().splitlines(), done.stderr.decode()
     found = {}

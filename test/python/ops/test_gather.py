@@ -23,13 +23,13 @@ def values(dtype: str, *shape: int) -> Array:
 
 
 def places(size: int, *shape: int, dtype: str = "int64") -> Array:
-    """Indices, from either end."""
+    """Indices, counted from either end."""
     low = 0 if dtype.startswith("uint") else -size
     return RNG.integers(low, size, shape).astype(dtype) if size else np.zeros(shape, dtype)
 
 
 def by_vectors(x: Array, indices: Array, batch: int) -> Array:
-    """ONNX's GatherND, by its words."""
+    """ONNX's GatherND, according to its specification."""
     found = [x[at[:batch]][tuple(indices[at])] for at in np.ndindex(indices.shape[:-1])]
     shape = (*indices.shape[:-1], *x.shape[batch + indices.shape[-1] :])
     return np.array(found, x.dtype).reshape(shape)

@@ -1,4 +1,4 @@
-"""Gradients against torch's; marks that change nothing."""
+"""Gradients against torch's; annotations that change nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def close(found: Any, want: Array, dtype: str, what: object) -> None:
 
 
 def of_dtype(dtype: str, cases: Sequence[Case]) -> Sequence[Case]:
-    """All cases in f32; the other floats take turns."""
+    """All cases in f32; the other floats alternate."""
     return cases if dtype == "float32" else sweep.turn(dtype, [d for d in FLOATS if d != "float32"], cases)
 
 
@@ -73,7 +73,7 @@ def test_poolings(dtype: str) -> None:
     rng = np.random.default_rng(2)
     for number, (kind, options) in enumerate(pools):
         for n, h, w in ((1, 3, 3), (2, 8, 7), (0, 6, 6)):
-            # Each element is another one, also of 16 bits.
+            # Elements are distinct, also in 16 bits.
             size = n * 2 * h * w
             drawn = (rng.permutation(size) - size / 2) / 32
             shape = (n, h, w, 2) if "layout" in options else (n, 2, h, w)
@@ -102,7 +102,7 @@ def test_poolings(dtype: str) -> None:
 
 
 def test_mean_of_dilated_windows() -> None:
-    """torch has none: windows of every second element."""
+    """torch does not support them: windows of every second element."""
     bb = rx.BlockBuilder()
     x, g = rx.Var("x", Tensor((1, 1, 1, 5), "float32")), rx.Var("g", Tensor((1, 1, 1, 5), "float32"))
     options: dict[str, Any] = {"pool_size": (1, 3), "dilation": (1, 2), "padding": (0, 2)}
@@ -210,7 +210,7 @@ def test_marks() -> None:
 
 
 def test_marks_in_scripts() -> None:
-    """They stay in the program that a script says."""
+    """They are preserved in the printed script."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor(("n",), "float32"))
     with bb.function("main", [x]):

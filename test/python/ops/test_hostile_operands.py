@@ -1,4 +1,4 @@
-"""Every builder of an op, with operands that no user means: the errors are those of this package."""
+"""Every builder of an op, with hostile operands: all errors are those of this package."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def resize(x: Any, size: Any, method: str, mode: str, **options: Any) -> Any:
 def functions(
     cases: Sequence[Callable[[Any, Any], Any]], dtype: str = "float32"
 ) -> list[Callable[[Array, int, int], Array]]:
-    """Functions of an image and new sizes, which the shape of another parameter says."""
+    """Functions of an image and new sizes, which are the shape of another parameter."""
     bb = rx.BlockBuilder()
     for number, build in enumerate(cases):
         x, like = rx.Var("x", Tensor(("n", 2, "h", "w"), dtype)), rx.Var("like", Tensor(("p", "q"), "int8"))
@@ -104,7 +104,7 @@ SIZES = ((1, 3, 4, 7, 9), (2, 5, 7, 3, 2), (1, 1, 1, 4, 3), (2, 5, 3, 5, 1), (0,
 
 @pytest.mark.parametrize("method", sweep.quick(METHODS, "cubic"))
 def test_modes(method: str) -> None:
-    """All modes with the method of users; the other methods take turns."""
+    """All modes with the method that users choose; the other methods alternate."""
     modes = MODES if method == "linear" else sweep.turn(method, ["nearest_neighbor", "cubic"], MODES)
     cases = [lambda x, size, mode=mode: resize(x, size, method, mode) for mode in modes]
     rng = np.random.default_rng(4)
@@ -115,7 +115,8 @@ def test_modes(method: str) -> None:
                 assert function(x, p, q).shape == (0, 2, p, q)
                 continue
             if (method, mode, q) == ("cubic", "pytorch_half_pixel", 1):
-                # ONNX's text has one element alone at 0, its implementation at -0.5: equal columns hide that.
+                # ONNX's specification places a single element at 0, its implementation at -0.5: equal columns hide the
+                # difference.
                 x = np.repeat(x[..., :1], w, -1)
             want = by_onnx(x, (p, q), method, mode)
             np.testing.assert_allclose(
@@ -144,7 +145,7 @@ def test_roundings_and_cubics() -> None:
 
 @pytest.mark.parametrize("method", sweep.quick(METHODS, "nearest_neighbor", "linear"))
 def test_scales(method: str) -> None:
-    """A scale says more than the sizes that are rounded down."""
+    """A scale determines more than the sizes, which are rounded down."""
     scales = (0.6, 2.7)
     modes = sweep.turn(method, [*METHODS], [mode for mode in MODES if mode != "tf_crop_and_resize"])
     cases = [lambda x, size, mode=mode: resize(x, size, method, mode, scales=scales) for mode in modes]
@@ -224,7 +225,7 @@ def test_volumes_and_layouts() -> None:
 
 
 def test_sizes_that_are_values() -> None:
-    """A shape of which nothing is known until the call."""
+    """A shape that is unknown until the call."""
     bb = rx.BlockBuilder()
     x, s = rx.Var("x", Tensor((1, 1, "h", "w"), "float32")), rx.Var("s", Tensor((2,), "int64"))
     with bb.function("main", [x, s]):

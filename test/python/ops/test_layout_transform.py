@@ -58,7 +58,7 @@ def test_maps(dtype: str) -> None:
 
 
 def test_nothing_is_padded() -> None:
-    """Sizes that are multiples need no value; text does as well as a function."""
+    """Sizes that are multiples need no pad value; text and functions are equivalent."""
     suite = Suite()
     blocks = "lambda a, b: (a // 4, b, a % 4)"
     suite.add(

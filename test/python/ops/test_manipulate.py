@@ -19,7 +19,7 @@ LENGTHS = (0, 1, 2, 3, 5, 8)
 
 
 def sequence(*shape: int) -> Array:
-    """0, 1, 2, … as float32: every element tells where it came from."""
+    """0, 1, 2, … as float32: every element shows its origin."""
     return np.arange(np.prod(shape, dtype=int), dtype="float32").reshape(shape)
 
 

@@ -1,4 +1,4 @@
-"""Matrix products against NumPy: batches, broadcasting, vectors, empty dimensions, every dtype."""
+"""matmul against NumPy: batches, broadcasting, vectors, empty dimensions, every dtype."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_dtypes_that_do_not_fit() -> None:
 
 
 def test_of_a_permutation_that_moves_nothing() -> None:
-    """It is read as it lies, as other permutations are: nothing is left of it then."""
+    """It is read in place, like other permutations, so nothing remains of it."""
     module = parse("""
 @R.function
 def main(x: R.Tensor((2, 3), "float32"), w: R.Tensor((3, 4), "float32")):

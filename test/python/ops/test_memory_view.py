@@ -18,7 +18,7 @@ SIZES = tuple({"n": n} for n in (0, 1, 2, 5, 17))
 
 
 def _bytes(*shape: int, dtype: str = "uint8", seed: int = 0) -> np.ndarray:
-    """Elements of any bits, so that NaNs and denormals are among floats; bools of 0 and 1."""
+    """Elements with random bits, so that floats include NaNs and denormals; bools are 0 and 1."""
     kind = dtypes.dtype(dtype)
     rng = np.random.default_rng(seed)
     count = int(np.prod(shape)) * kind.itemsize
@@ -38,7 +38,7 @@ TARGETS = ("bool", "uint8", "int16", "bfloat16", "float32", "int64", "float64")
 
 
 def test_dtypes_are_seen_as_others() -> None:
-    """48 bytes, at an aligned offset or at an odd one; all bits arrive."""
+    """48 bytes, at an aligned and at an odd offset; all bits are preserved."""
     bb = rx.BlockBuilder()
     for number, source in enumerate(SOURCES):
         x = rx.Var("x", Tensor((64 // dtypes.dtype(source).itemsize,), source))

@@ -56,7 +56,7 @@ def test_activations() -> None:
 
 
 def test_silu_of_large_negative_numbers() -> None:
-    """Results go to 0 through the denormals: e^-x is infinite long before."""
+    """Results go to 0 through the denormals: e^-x is infinite much earlier."""
     suite = Suite()
     suite.add("silu", R.nn.silu, lambda x: x * special.expit(x), [Tensor(("n",), "float32")], sizes=())
     x = np.linspace(-115, -80, 500, dtype=np.float32)
@@ -182,7 +182,7 @@ def test_norms() -> None:
 
 
 def test_long_rows_lose_few_digits() -> None:
-    """Sums of softmax and norms are formed in blocks: the plain order of vectors is some 30 ulp off."""
+    """Sums of softmax and norms are computed in blocks: plain vector accumulation has errors of some 30 ulp."""
     length = 160_001
     x = np.random.default_rng(14).integers(-3, 4, (3, length)).astype("float32")
     bb, value = rx.BlockBuilder(), rx.Var("x", Tensor(("n", "m"), "float32"))

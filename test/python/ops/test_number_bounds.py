@@ -1,4 +1,4 @@
-"""Numbers of users that a dtype does not hold: each function that takes one names it; those at the bounds are right."""
+"""Numbers that a dtype does not hold: each function that takes one names it; those at the bounds are accepted."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ RANGES = {
 
 @pytest.mark.parametrize("bounds", RANGES)
 def test_ranges(bounds: tuple[float, float, float]) -> None:
-    """Only what symbols do not hide is known."""
+    """Only bounds that symbols do not hide are known."""
     message = f"{RANGES[bounds]}, which does not fit dtype int8 (-128 to 127)"
     refused(lambda _, x: R.arange(*bounds, "int8"), f"arange: {message}")
     refused(lambda b, x: b.emit_te(topi.arange, *bounds, "int8"), message.replace(", 'start',", ""))

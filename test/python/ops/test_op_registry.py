@@ -53,7 +53,7 @@ def test_rules_raise_what_builders_raise() -> None:
 
 
 def test_rules_where_something_is_built() -> None:
-    """The rule asks in a function of its own: nothing is emitted."""
+    """The rule is evaluated in a temporary function: nothing is emitted."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", X)
     with bb.function("main", [x]):

@@ -22,7 +22,7 @@ IMAGES = ((1, 3, 3), (2, 8, 7), (0, 6, 6), (3, 5, 19))
 
 
 def reference(kind: str, x: Array, options: dict[str, Any]) -> Array:
-    """What torch computes in float64, in the layout of the options."""
+    """The result of torch in float64, in the layout of the options."""
     count = x.ndim - 2
     layout = options.get("layout", PLAIN[count])
     data = torch.tensor(x.transpose([layout.index(c) for c in PLAIN[count]]).astype(np.float64))
@@ -137,7 +137,7 @@ def test_integers(dtype: str) -> None:
 
 
 def test_windows_of_padding_alone() -> None:
-    """They have the lowest finite value, and a mean of 0; NaN and infinity arrive."""
+    """Their maximum is the lowest finite value, and their mean 0; NaN and infinity are propagated."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor((1, 1, 5), "float32"))
     with bb.function("main", [x]):
@@ -201,7 +201,7 @@ def test_windows_that_run_time_finds_too_large() -> None:
 
 
 def test_data_without_a_window_is_an_error() -> None:
-    """The formula gives the size 0, of which a mean would be NaN."""
+    """The computed size is 0, of which a mean would be NaN."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor((1, 2, "h", "w"), "float32"))
     options = {

@@ -28,7 +28,7 @@ def quantized(dtype: str, axis: int = -1) -> Callable[..., Array]:
     limits = np.iinfo(dtype)
 
     def compute(x: Array, scale: Array, zero: Array) -> Array:
-        # A quotient as the op has it: of float32, but where float64 is asked for.
+        # The quotient in the op's precision: float32, unless float64 is requested.
         wide: Any = np.float64 if dtype == "int32" else np.float32
         number = np.rint(x.astype(wide) / spread(scale, x, axis).astype(wide)).astype(np.float64)
         found = np.where(np.isnan(number), 0, number) + spread(zero, x, axis)

@@ -50,7 +50,7 @@ def test_published_vectors(words: Any, key: int, counter: int, expected: tuple[i
 
 @pytest.mark.parametrize("counter", [0, 5, 2**64 - 2, 2**128 - 2])
 def test_words_of_all_lengths(words: Any, counter: int) -> None:
-    """The last block is cut; the counter carries into its high word, and begins again at the end."""
+    """The last block is truncated; the counter carries into its high word, and wraps around at the end."""
     generator = Generator(12345678901234567890, counter)
     for count in (0, 1, 2, 3, 4, 5, 8, 67, 0, 4):
         before = generator.counter
@@ -61,7 +61,7 @@ def test_words_of_all_lengths(words: Any, counter: int) -> None:
 
 
 def test_draws_are_not_merged() -> None:
-    """Two draws of equal shape differ, those of one state are the same, and unused ones move the state."""
+    """Two draws of equal shape differ, those of one state are the same, and unused ones advance the state."""
 
     def draw(state: Any) -> Any:
         first, second = R.random.uniform(state, (5,)), R.random.uniform(state, (5,))

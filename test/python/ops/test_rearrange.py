@@ -16,7 +16,7 @@ from relax_mlir.error import ArgumentError, DTypeError, RelaxError, ShapeError
 
 
 def shuffle(side: int) -> Callable[[Array], Array]:
-    """What torch gives; of nothing its result has another shape."""
+    """The result of torch; for empty data, its shape differs."""
 
     def compute(x: Array) -> Array:
         *outer, channels, rows, columns = x.shape

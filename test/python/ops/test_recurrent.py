@@ -167,7 +167,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 
 IN_OTHERS = ("reverse", "lengths", "gru_before")
-"""Cases of one option that other cases have, with one more; `make soak` tries them."""
+"""Cases of one option that other cases also have, with one more; `make soak` runs them."""
 
 
 def test_options() -> None:

@@ -76,7 +76,7 @@ def test_dtypes(dtype: str) -> None:
 
 @pytest.mark.parametrize("name", [*REDUCTIONS, *POSITIONS])
 def test_axes(name: str) -> None:
-    """Those that are computed alike take turns in `make test`."""
+    """Axes that are computed in the same way alternate in `make test`."""
     suite = Suite((name, next(alike for alike in ALIKE if name in alike)))
     shape = ("n", "m", "k")
     choices: list[int | list[int] | None] = [None, 0, -1]
@@ -91,7 +91,7 @@ def test_axes(name: str) -> None:
 
 
 def test_special_values() -> None:
-    """NaN wins; the first of equal elements counts; infinities."""
+    """NaN takes precedence; the first of equal elements is chosen; infinities."""
     suite = Suite()
     for dtype in FLOATS:
         values = special_values(dtype)
@@ -115,7 +115,7 @@ COLUMNS = ("float16", "float32", "int8", "int64")
 
 @pytest.mark.parametrize("dtype", COLUMNS)
 def test_columns_of_long_rows(dtype: str) -> None:
-    """Rows that are added in turn: any number of them, and rests of rows."""
+    """Rows that are added interleaved: any number of them, and partial rows."""
     suite = Suite.of(dtype, COLUMNS)
     sizes = [{"k": k, "n": n, "m": m} for k, n, m in ((1, 1, 512), (2, 4, 517), (3, 7, 2051))]
     for name in ("max", "sum"):
@@ -135,7 +135,7 @@ def test_columns_of_long_rows(dtype: str) -> None:
     ],
 )
 def test_long_sums_lose_few_digits(shape: tuple[int, ...], axis: int | tuple[int, ...]) -> None:
-    """Sums along any axis are added up in blocks: the plain order is 70 to 200 ulp off."""
+    """Sums along any axis are computed in blocks: the plain order is 70 to 200 ulp off."""
     bb, x = rx.BlockBuilder(), rx.Var("x", Tensor([f"n{i}" for i in range(len(shape))], "float32"))
     with bb.function("main", [x]):
         names = ("sum", "mean", "variance")
@@ -150,7 +150,7 @@ def test_long_sums_lose_few_digits(shape: tuple[int, ...], axis: int | tuple[int
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 def test_positions_in_long_rows(dtype: str) -> None:
-    """Rows over several blocks of the kernel: ties, NaN anywhere, nothing but the worst value."""
+    """Rows over several blocks of the kernel: ties, NaN anywhere, only the worst value."""
     suite = Suite()
     for name in POSITIONS:
         suite.add(name, lambda x, f=POSITIONS[name][0]: f(x, axis=1), np.copy, [Tensor(("n", "m"), dtype)])
@@ -206,7 +206,7 @@ def test_wrong_arguments(build: Callable[..., Any], dtype: str, error: type[Exce
 
 @pytest.mark.parametrize("dtype", ALL)
 def test_truth(dtype: str) -> None:
-    """NaN is true; of no elements all are, and none is."""
+    """NaN is true; `all` of no elements is true, `any` is false."""
     suite = Suite.of(dtype, ALL)
     for name, (build, reference) in TRUTHS.items():
         for axis, keepdims in ((None, False), (0, False), (-1, True), ([0, 2], False)):

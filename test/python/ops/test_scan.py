@@ -56,7 +56,7 @@ def add(
 
 @pytest.mark.parametrize("name", OPS)
 def test_axes_of_size_one(name: str) -> None:
-    """Along one of several of them, and beside others: what is left of the loop is a slice that is all there is."""
+    """Along one of several of them, and with other axes: the loop reduces to one slice, which is the whole tensor."""
     suite = Suite()
     shapes = ((1, "n", 4, 1), ("n", 1), (1, "n"), (1, 1, "n", 1), (1,), (1, 1))
     cases = [(s, axis, exclusive) for s in shapes for axis in range(len(s)) for exclusive in (False, True)]
@@ -69,7 +69,7 @@ def test_axes_of_size_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", OPS)
 def test_axes(name: str) -> None:
-    """The two ops take turns."""
+    """The two ops alternate."""
     suite = Suite((name, list(OPS)))
     for exclusive in (False, True):
         for axis in (0, 1, -1, None):
@@ -86,7 +86,7 @@ def test_axes(name: str) -> None:
 
 @pytest.mark.parametrize("name", OPS)
 def test_dtypes(name: str) -> None:
-    """The two ops take turns."""
+    """The two ops alternate."""
     suite = Suite((name, list(OPS)))
     for number, dtype in enumerate(NUMBERS):
         add(suite, name, dtype, ("n", "m"), 1, bool(number % 2))
@@ -136,7 +136,7 @@ def compiled(build: Callable[..., Any], *infos: Tensor) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_special_values(dtype: str) -> None:
-    """NaN and infinities reach what comes after them and nothing else, in each place of a vector."""
+    """NaN and infinities affect only later elements, at each position of a vector."""
     sums = compiled(lambda x: R.cumsum(x, 1), Tensor(("n", "m"), dtype))
     products = compiled(lambda x: R.cumprod(x, 0), Tensor(("n", "m"), dtype))
     rng, numpy = np.random.default_rng(2), dtypes.dtype(dtype).numpy
@@ -153,7 +153,7 @@ def test_special_values(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_products_behind_a_zero_are_zero(dtype: str) -> None:
-    """Products of what follows would overflow if they were formed first."""
+    """Products of later elements would overflow if they were computed first."""
     function = compiled(lambda x: R.cumprod(x, 1), Tensor(("n", "m"), dtype))
     numpy = dtypes.dtype(dtype).numpy
     x = np.full((3, 40), float(ml_dtypes.finfo(numpy).max), numpy)
@@ -162,7 +162,7 @@ def test_products_behind_a_zero_are_zero(dtype: str) -> None:
 
 
 def test_long_sums_of_float32() -> None:
-    """Each result is the float64 sum rounded, but for ties that float64 cannot tell: within 0.51 ulp."""
+    """Each result is the rounded float64 sum, except for ties that float64 cannot distinguish: within 0.51 ulp."""
     function = compiled(lambda x: R.cumsum(x), Tensor(("n",), "float32"))
     x = np.random.default_rng(5).normal(size=200_000, loc=0.1).astype(np.float32)
     want = np.cumsum(x.astype(np.longdouble))

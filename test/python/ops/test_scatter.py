@@ -33,13 +33,13 @@ def values(dtype: str, *shape: int) -> Array:
 
 
 def places(size: int, *shape: int, dtype: str = "int64") -> Array:
-    """Indices, from either end, many of them several times."""
+    """Indices, counted from either end, with repetitions."""
     low = 0 if dtype.startswith("uint") else -size
     return RNG.integers(low, size, shape).astype(dtype) if size else np.zeros(shape, dtype)
 
 
 def updated(x: Array, indices: Array, updates: Array, axis: int, how: str) -> Array:
-    """ONNX's ScatterElements, by its words: one update after the other."""
+    """ONNX's ScatterElements, according to its specification: updates are applied one by one."""
     found, counts = x.copy(), np.ones(x.shape, np.int64)
     with np.errstate(over="ignore"):
         for at in np.ndindex(indices.shape):
@@ -55,7 +55,7 @@ def updated(x: Array, indices: Array, updates: Array, axis: int, how: str) -> Ar
 
 
 def by_vectors(x: Array, indices: Array, updates: Array, how: str) -> Array:
-    """ONNX's ScatterND, by its words."""
+    """ONNX's ScatterND, according to its specification."""
     found = x.copy()
     for at in np.ndindex(indices.shape[:-1]):
         to = tuple(indices[at])
@@ -165,7 +165,7 @@ def test_dtypes_of_indices(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_and_infinities(dtype: str) -> None:
-    """NaN is what min and max give where one is."""
+    """min and max return NaN if an element is NaN."""
     kind = dtypes.dtype(dtype).numpy
     x = np.array([1, np.nan, np.inf, -np.inf, 2]).astype(kind)
     new = np.array([np.nan, 1, -np.inf, np.inf, 3]).astype(kind)
@@ -184,7 +184,7 @@ def test_nan_and_infinities(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_many_updates_of_one_place(dtype: str) -> None:
-    """Updates are made in order; sums of integers wrap around."""
+    """Updates are applied in order; sums of integers wrap around."""
     kind = dtypes.dtype(dtype)
     updates = np.arange(1, 101).astype(kind.numpy)
     indices = np.zeros(100, np.int64)

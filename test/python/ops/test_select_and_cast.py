@@ -41,7 +41,7 @@ def test_clip() -> None:
 
 
 def converted(source: str, target: str, values: Array) -> Array:
-    """`values` (floats in float64) as `target`: saturating from floats to integers, NaN gives 0."""
+    """`values` (floats in float64) as `target`: saturating from floats to integers, NaN becomes 0."""
     dtype = dtypes.dtype(target).numpy
     if dtypes.dtype(source).is_float and dtypes.dtype(target).is_integer:
         limits = np.iinfo(dtype)
@@ -55,7 +55,7 @@ def converted(source: str, target: str, values: Array) -> Array:
 
 @pytest.mark.parametrize("source", ALL)
 def test_astype(source: str) -> None:
-    """To targets of each kind, which take turns with the sources."""
+    """To targets of each kind, which alternate over the sources."""
     suite = Suite()
     values = special_values(source)
     if source in FLOATS:
@@ -73,7 +73,7 @@ def test_astype(source: str) -> None:
 
 @pytest.mark.parametrize("target", ["float16", "bfloat16"])
 def test_float64_is_rounded_once(target: str) -> None:
-    """Values just beside the middle of two halves: rounding to float32 first would move them onto it."""
+    """Values next to the middle between two f16 values: rounding to float32 first would move them onto the middle."""
     step = float(ml_dtypes.finfo(dtypes.dtype(target).numpy).eps)
     middles = 1 + step * (np.arange(1, 9) + 0.5)
     values = np.concatenate([middles, middles * (1 + 1e-12), middles * (1 - 1e-12)])

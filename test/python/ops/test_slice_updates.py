@@ -58,7 +58,7 @@ def test_slice_scatter(dtype: str) -> None:
 
 
 def sliced_backwards(x: Array, lengths: Array) -> Array:
-    """ONNX's ReverseSequence with time_axis 1, by its words."""
+    """ONNX's ReverseSequence with time_axis 1, according to its specification."""
     found = x.copy()
     for row, length in enumerate(np.clip(lengths.astype(np.int64), 0, x.shape[1])):
         found[row, :length] = x[row, :length][::-1]
@@ -111,7 +111,7 @@ def test_a_slice_that_does_not_fit_the_input() -> None:
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
 def test_old_elements_stay(mode: str) -> None:
-    """Slices are written in place where nobody reads the tensor later; values never change."""
+    """Slices are written in place if the tensor is not read later; values never change."""
     bb = rx.BlockBuilder()
     x, row = rx.Var("x", Tensor(("n", 4), "float32")), rx.Var("row", Tensor((1, 4), "float32"))
     with bb.function("main", [x, row]):

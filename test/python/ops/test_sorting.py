@@ -18,10 +18,10 @@ Array = np.ndarray[Any, Any]
 
 
 def order(x: Array, axis: int, descending: bool = False) -> Array:
-    """A stable order; NaN is the greatest."""
+    """A stable order; NaN is the maximum."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
-    # The order of the reversed elements keeps equal ones in reverse.
+    # The order of the reversed elements reverses equal ones.
     last = x.shape[axis] - 1
     return np.flip(last - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 

@@ -22,7 +22,7 @@ Case = tuple[tuple[int | str, ...], tuple[int | str, ...], dict[str, Any]]
 
 
 def reference(x: Array, w: Array, options: dict[str, Any]) -> Array:
-    """What torch computes in float64 (of integers exactly), in the layouts of the options."""
+    """The result of torch in float64 (exact for integers), in the layouts of the options."""
     count = x.ndim - 2
     plain, kernel = PLAIN[count], PLAIN[count].replace("NC", "IO")
     layout, weights = options.get("data_layout", plain), options.get("kernel_layout", kernel)
@@ -122,7 +122,7 @@ def test_shapes() -> None:
 
 
 def test_no_rows() -> None:
-    """torch refuses them: sums of nothing are 0."""
+    """torch refuses them: empty sums are 0."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", Tensor((1, 2, "h", "w"), "float32"))
     cases = ((4, 2, 1), (3, 1, 0))

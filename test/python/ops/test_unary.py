@@ -57,7 +57,7 @@ IDENTITY_ON_INTEGERS = ("ceil", "floor", "round", "trunc")
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_functions_of_floats(dtype: str) -> None:
-    """All in float32; the other types take turns."""
+    """All in float32; the other types alternate."""
     suite = Suite((dtype, FLOATS[1:] if dtype in FLOATS[1:] else [dtype]))
     for name, (build, reference, draw) in FLOAT_OPS.items():
         special_row = special_values(dtype)[None]

@@ -27,15 +27,15 @@ from relax_mlir.transform import PassContext
 SPECS = specs()
 GROUPS = [sorted(SPECS)[start::6] for start in range(6)]
 IN_FULL = {*sweep.every(list(SPECS), 8), *THOROUGH}
-"""Uses that are tried on all inputs, and with a result whose rank is known first; the others on their first inputs."""
+"""Uses that run on all inputs, and with a result whose rank is known early; the others run on their first inputs."""
 ALIKE = [name for name in SPECS if name in SCALAR or ":" in name]
-"""Ops whose scalar rules alone differ, and other uses of ops."""
+"""Ops whose rules differ only in the scalar function, and other uses of ops."""
 TRIED = {*SPECS} - {*ALIKE} | {*sweep.every(ALIKE, 3), *THOROUGH}
-"""Uses that are tried at all: of those alike, every third. `make soak` tries every use in both ways."""
+"""Uses that run: every third of those in `ALIKE`, and all others. `make soak` runs every use in both ways."""
 BY_RANK = {*sweep.every(sorted(TRIED), 2), *THOROUGH}
-"""Those on operands of unknown ranks."""
+"""Those with operands of unknown rank."""
 BY_DIMENSIONS = TRIED if sweep.ALL else TRIED - BY_RANK | THOROUGH
-"""Those on operands of known ranks and unknown dimensions."""
+"""Those with operands of known rank and unknown dimensions."""
 
 
 def test_every_op_is_here() -> None:
@@ -47,7 +47,7 @@ def test_every_op_is_here() -> None:
 
 
 def unknown_module(names: Sequence[str]) -> rx.IRModule:
-    """A function per spec on operands of which nothing is known, and one that knows the result's first rank."""
+    """A function per spec on operands of unknown type, and one that knows the result's rank early."""
     bb = rx.BlockBuilder()
     for name in names:
         build, _, inputs = SPECS[name]
@@ -74,7 +74,7 @@ def matched(result: rx.Value, like: Sequence[Array]) -> list[rx.Value]:
 
 
 def expected(name: str, arrays: Sequence[Array]) -> list[Array]:
-    """What the reference gives; floats are computed in float64, and rounded to the dtype of the first ones."""
+    """The result of the reference; floats are computed in float64, and rounded to the dtype of the first ones."""
     given = next((a.dtype for a in arrays if dtypes.dtype(a.dtype).is_float), None)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -88,7 +88,7 @@ def expected(name: str, arrays: Sequence[Array]) -> list[Array]:
 
 @pytest.fixture
 def unoptimised(monkeypatch: pytest.MonkeyPatch, group: int) -> Iterator[None]:
-    """Native code of all groups but one is made in the least time; `make soak` makes all as users do."""
+    """Native code of all groups except one is compiled without optimisation; `make soak` compiles all as users do."""
     if group == 0 or sweep.ALL:
         yield
         return

@@ -34,7 +34,7 @@ def by_onnx(op: str, *arrays: Array, **attributes: Any) -> Array:
 
 
 def built(params: dict[str, Tensor], *builds: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """A function of the same parameters for each."""
+    """A function with the same parameters for each."""
     bb = rx.BlockBuilder()
     for number, build in enumerate(builds):
         variables = [rx.Var(name, info) for name, info in params.items()]
@@ -51,7 +51,7 @@ def regions(rng: np.random.Generator, count: int, batch: int, size: int) -> Arra
 
 
 def pooled_regions(x: Array, rois: Array, rows: int, columns: int, scale: float) -> Array:
-    """The description of Fast R-CNN."""
+    """The specification in Fast R-CNN."""
     found = np.zeros((len(rois), x.shape[1], rows, columns))
     for number, region in enumerate(rois):
         left, top, right, bottom = np.floor(region[1:].astype(np.float32) * np.float32(scale) + 0.5).astype(
@@ -135,7 +135,7 @@ def overlap(a: Array, b: Array) -> float:
 
 
 def chosen(rows: Array, count: int, most: int, top: int, forced: bool, least: float) -> list[int]:
-    """The places of the boxes that are left: class, score, and corners are the numbers of a box."""
+    """The indices of the kept boxes: class, score, and corners are the values of a box."""
     order = sorted(range(count), key=lambda i: -rows[i, 1])[: top if top > 0 else None]
     left: list[int] = []
     for i in order:

@@ -1,4 +1,4 @@
-"""convert-layout: programs behind convolutions in another layout, against torch, on sizes that are symbols."""
+"""convert-layout: programs with convolutions converted to another layout, against torch, on symbolic sizes."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ RULES: dict[str, tuple[Rule, Rule, int]] = {
         2,
     ),
 }
-"""What stands behind the convolution, the same in torch, and how many transpositions are left over in all."""
+"""The consumer of the convolution, the same in torch, and the number of remaining transpositions in total."""
 
 SIZES = ((1, 5, 4), (2, 7, 9), (0, 4, 5), (3, 4, 3))
 
@@ -160,7 +160,7 @@ def test_programs() -> None:
     converted = ConvertLayout()(module)
     left = transpositions(converted)
     assert {name: left[name] for name in RULES} == {name: count for name, (_, _, count) in RULES.items()}
-    with PassContext(opt_level=0):  # what the pass makes of the programs, not what kernels do
+    with PassContext(opt_level=0):  # tests the pass, not the kernels
         built = rx.build(converted)
     for n, h, w in SIZES:
         x = RNG.standard_normal((n, h, w, 4)).astype("float32")
@@ -174,7 +174,7 @@ def test_programs() -> None:
 
 
 def test_layouts_of_users() -> None:
-    """What a third-party library may want: the kernels stay where no layout of theirs is given."""
+    """Layouts that a third-party library may need: kernels keep theirs if the map has none for them."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 4, "h+2", "w+2")))
     with bb.function("main", [x, rx.Var("s", rx.Shape(("h", "w")))]):

@@ -1,4 +1,4 @@
-"""What ``decompose-ops`` makes of an op computes the same, edge cases included."""
+"""The result of ``decompose-ops`` computes the same as the op, edge cases included."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SIZES = ({"n": 2, "b": 2, "s": 3, "t": 5}, {"n": 1, "b": 1, "s": 1, "t": 1})
 
 
 def tried(dtype: str) -> list[int]:
-    """The numbers of the cases: all in float32, in part one of every second op in float16."""
+    """The indices of the cases: all in float32; in a partial sweep, one of every second op in float16."""
     numbers = range(len(CASES))
     if dtype == "float32":
         return [*numbers]
@@ -64,7 +64,7 @@ def tried(dtype: str) -> list[int]:
 
 
 def every_case(dtype: str) -> rx.IRModule:
-    """A function per case, named by its number."""
+    """A function per case, named by its index."""
     bb = rx.BlockBuilder()
     for number in tried(dtype):
         _, function, shapes = CASES[number]
@@ -74,7 +74,7 @@ def every_case(dtype: str) -> rx.IRModule:
 
 @functools.cache
 def compiled(dtype: str) -> tuple[rx.Executable, rx.Executable]:
-    """The cases as they are, and decomposed."""
+    """The original cases, and the decomposed ones."""
     decomposed = every_case(dtype)
     decomposed.apply_(DecomposeOps())
     assert not any(f'"relax.{name}"' in str(decomposed) for name in RULES)

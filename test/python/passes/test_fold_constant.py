@@ -1,4 +1,4 @@
-"""Folded constants are what compiled code computes, on the values where things go wrong."""
+"""Folded constants equal the results of compiled code, on error-prone values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes that change functions as a whole: what they leave computes what was there before."""
+"""Passes that change whole functions preserve results."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_large_functions_stay() -> None:
 
 
 def test_inlining_renames_what_the_body_binds() -> None:
-    """Both calls bind a symbol k of their own."""
+    """The bodies of both calls bind separate symbols k."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", "m")))
     with bb.function("rows", [x], private=True):
@@ -288,7 +288,7 @@ def bounded() -> rx.IRModule:
 
 
 def test_bounds_stay_in_force() -> None:
-    """Inlined only where the caller's own bounds prove the callee's; a dropped parameter takes no check along."""
+    """A call is inlined only if the caller's bounds prove the callee's; removing a parameter keeps its checks."""
     module = bounded()
     module.apply_(InlinePrivateFunctions())
     module.apply_(RemoveUnusedParameters())

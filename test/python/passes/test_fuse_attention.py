@@ -1,4 +1,4 @@
-"""fuse-attention: spelled-out attention gives the same numbers, with and without the pass, and loses its scores."""
+"""fuse-attention: spelled-out attention computes the same with and without the pass, and stores no scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MASKS: dict[str, tuple[int | str, ...] | None] = {
 
 
 def with_heads(mask: Sequence[int | str] | None) -> rx.IRModule:
-    """As models spell it: heads split off and brought to the front, scores scaled, masked, and weighed."""
+    """As in models: heads are split off and transposed to the front, scores are scaled, masked, and weighted."""
     bb = rx.BlockBuilder()
     lengths = {"q": "s", "k": "t", "v": "t"}
     x = [rx.Var(n, rx.Tensor(("b", length, HEADS * SIZE), "float32")) for n, length in lengths.items()]
@@ -65,7 +65,7 @@ def reference(q: Array, k: Array, v: Array, mask: Array | None, scale: float) ->
 
 
 def fused(module: rx.IRModule) -> bool:
-    """Whether the pass leaves attention and no softmax."""
+    """True if the pass leaves attention and no softmax."""
     module.apply_(create_pass("normalize"))
     module.apply_(create_pass("fuse-attention"))
     text = str(module)

@@ -1,4 +1,4 @@
-"""Loops around schedules, and around branches on sizes: each way that takes them does, equal to torch and NumPy."""
+"""Loops around schedules, and around branches on sizes: each code path that fuses them equals torch and NumPy."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ FUSED = {
     "max": {"max_pool2d"},
     "avg": {"avg_pool2d", "avg_pool2d_mean"},
 }
-"""What takes the loops behind it. Permuted copies take none with exponentials; between a product of matrices and
-loops stands reshaping."""
+"""The prim funcs that fuse the loops after them.
+
+Permuted copies fuse none with exponentials; a reshape separates a matmul from loops."""
 
 
 @pytest.mark.parametrize("kind", sweep.quick(FUSED, "depthwise", "matrices", "max"))
@@ -151,7 +152,7 @@ def test_every_way_of_a_branch_takes_the_loops_around_it() -> None:
 
 
 def test_places_and_scalars_in_what_is_done_where_elements_are_stored() -> None:
-    """The numbers of loops, sizes and scalars of the call are those of the loop that was fused."""
+    """The indices of loops, the sizes and the scalars of the call are those of the fused loop."""
     bb = rx.BlockBuilder()
     x, w = rx.Var("x", rx.Tensor(("n", 4, "h", "w"))), rx.Var("w", rx.Tensor((4, 1, 3, 3)))
     with bb.function("main", [x, w]):

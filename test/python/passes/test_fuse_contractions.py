@@ -1,4 +1,4 @@
-"""`fuse-ops` on contractions and what is done to their results: which become one, and the values."""
+"""`fuse-ops` on contractions and their epilogues: which ops are fused, and the values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusion of prim funcs that only hand on elements: slices before kernels over rows, broadcasts to the same shape."""
+"""Fusion of prim funcs that only copy elements: slices before kernels over rows, broadcasts to the same shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fuse-ops`: which calls become one, and that the values stay the same."""
+"""`fuse-ops`: which calls are fused, and that the values stay the same."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PROGRAMS = 8 if sweep.ALL else 4
 
 
 class Program:
-    """Values by the class of their shape; each step makes one more of those that are there."""
+    """Values by class of their shapes; each step adds one."""
 
     def __init__(self, inputs: list[Any], seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -31,7 +31,7 @@ class Program:
         self.values = {WIDE: made[:2], ROW: [made[2]], COLUMN: [made[3]], TALL: [made[4]], LONG: [made[5]]}
 
     def pick(self, kind: int) -> Pair:
-        """One of the last few, so that values have several users."""
+        """One of the last few values, so that values have several users."""
         some = self.values[kind][-3:]
         return some[int(self.rng.integers(len(some)))]
 

@@ -1,4 +1,4 @@
-"""`fuse-ops` on kernels over rows and the loops before them: which become one, and the values."""
+"""`fuse-ops` on kernels over rows and the loops before them: which ops are fused, and the values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fuse-ops` on kernels over rows and the loops behind them: which become one, and the values."""
+"""`fuse-ops` on kernels over rows and the loops after them: which ops are fused, and the values."""
 
 from __future__ import annotations
 

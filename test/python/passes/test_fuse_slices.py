@@ -1,4 +1,4 @@
-"""`fuse-ops` through slices, concatenations and into reductions: which become one, and the values."""
+"""`fuse-ops` through slices, concatenations and into reductions: which ops are fused, and the values."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_values(number: int, executable: Any) -> None:
 
 
 def test_integers_are_copied() -> None:
-    """There is no kernel for them, and their loops want elements next to each other."""
+    """No kernel supports them, and their loops need contiguous elements."""
     ints = [Tensor(("m", "k"), "int32"), Tensor(("n", "k"), "int32")]
     cases: dict[str, Case] = {"": (lambda x, w: R.matmul(x, turn(w)), lambda x, w: x @ w.T, ints, 2)}
     check_calls(cases)

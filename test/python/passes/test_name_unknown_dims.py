@@ -1,4 +1,4 @@
-"""`name-unknown-dims`: programs with unknown dimensions compute what they compute with known ones."""
+"""`name-unknown-dims`: programs with unknown dimensions compute the same as with known ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_unknown_dimensions(before: bool) -> None:
 
 
 def test_sizes_that_only_bytes_can_have() -> None:
-    """A pattern says how long dimensions are, and nothing of how large elements are."""
+    """A pattern gives the sizes of dimensions, not those of elements."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", T(("n", 2**63 - 1), "int8"))
     with bb.function("main", [x]):

@@ -1,4 +1,4 @@
-"""Passes leave what effects do as it is: the names of a value, what callees change, tuples, loops, closures."""
+"""Passes preserve effects: aliases of a value, changes by callees, tuples, loops, closures."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def tuple_of_two_calls(x: R.Tensor(("n",), "float32")):
 """
 EXPECTED = {
     "names": ([1], [1], [1], ([0], [0])),
-    "whole_tuple": ([0], [0], [1], [0, 0]),  # a tuple as a whole keeps what it was made with
+    "whole_tuple": ([0], [0], [1], [0, 0]),  # a tuple keeps its original fields
     "callee_keeps_callers_value": ([0], [1], ([1], [1])),
     "returned_value_is_another": ([1], [0]),
     "one_value_twice": (([1], [1]), ([1], [1])),
@@ -178,7 +178,7 @@ LONG = (
     ("lambda-lift", "specialize-closures", "inline-private-functions", "dead-code-elimination"),
 )
 SEQUENCES = (*((name,) for name in PASSES if sweep.ALL or not any(name in each for each in LONG)), *LONG)
-"""In part, a pass that a sequence holds is not tried alone."""
+"""In a partial sweep, a pass that is part of a sequence does not also run by itself."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -203,7 +203,7 @@ def _plain(value: Any) -> Any:
 
 @functools.cache
 def _built(text: str) -> rx.Executable:
-    """Some passes leave the program as it is, or make the same of it as others."""
+    """Builds are cached: some passes do not change the program, or give equal results."""
     return rx.build(rx.IRModule.parse(text))
 
 
@@ -241,7 +241,7 @@ def test_two_calls_with_one_tuple() -> None:
 
 
 def test_vouched_for_functions_are_not_inlined() -> None:
-    """Their callers count as pure, and may stand in dataflow blocks."""
+    """Their callers count as pure, and may be in dataflow blocks."""
     module = rx.IRModule.parse("""
     !v = tensor<?xf32, #relax.shape<["n"]>>
     func.func private @acts(%p: !v) -> !v attributes {relax.force_pure} {
@@ -264,7 +264,7 @@ def test_vouched_for_functions_are_not_inlined() -> None:
 
 
 def test_integers_that_get_names_stay() -> None:
-    """A `match_shape` of a loop's variable is no other name of a tensor."""
+    """A `match_shape` of a loop variable is not an alias of a tensor."""
     module = parse("""
 @R.function
 def main(x: R.Tensor(("n",), "float32")):

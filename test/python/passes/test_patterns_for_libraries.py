@@ -1,4 +1,4 @@
-"""`fuse-ops-by-pattern`, `merge-composite-functions`, `run-codegen`: what they make computes the same."""
+"""`fuse-ops-by-pattern`, `merge-composite-functions`, `run-codegen`: the results compute the same."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_each_step_computes_the_same(same_ops: None, opt_level: int) -> None:
 
 
 def random_program(rng: np.random.Generator, count: int) -> Any:
-    """Ops on what has been computed before, each also used later or not; all of it is in the sum."""
+    """Ops on earlier values, each used later or not; the sum contains all of them."""
 
     def body(bb: rx.BlockBuilder, x: Any, y: Any) -> Any:
         values = [x, y]
@@ -137,7 +137,7 @@ def test_random_programs(same_ops: None) -> None:
 
 
 def test_symbols_that_no_argument_defines() -> None:
-    """A function needs `n` and `m` beside a vector of n*m elements: it gets them as sizes."""
+    """A function needs `n` and `m` in addition to a vector of n*m elements: they are passed as sizes."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", "m"), "float32"))
     with bb.function("main", [x]):
@@ -178,7 +178,7 @@ def test_constants_are_bound_or_passed() -> None:
 
 
 def test_which_pattern_has_an_op() -> None:
-    """The first pattern; of one pattern the later op, with the optional part; ops go into one function only."""
+    """The first pattern wins; for one pattern, the later op with the optional part; an op is in one function only."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", VECTOR)
     with bb.function("main", [x]):
@@ -461,7 +461,7 @@ def test_marks_that_say_nothing(value: str) -> None:
 
 
 def test_marks_of_users() -> None:
-    """Functions that users mark: of other calls, recursive ones, and declarations."""
+    """Functions marked by users: with other calls, recursive ones, and declarations."""
     module = T.RunCodegen()(marked('relax.composite = "lib.f"'))
     x = np.linspace(-1, 1, 5, dtype="f4")
     np.testing.assert_allclose(run(module, x), np.exp(x), rtol=1e-5)

@@ -1,4 +1,4 @@
-"""refine-shapes: what it learns, and that programs give what they gave."""
+"""refine-shapes: the refined shapes, and unchanged results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refined(mod: rx.IRModule) -> rx.IRModule:
 
 
 def test_log_and_flatten_before_an_add_of_equal_shapes() -> None:
-    """Running example 4: the shapes of what comes first follow from the addition that comes last."""
+    """Running example 4: the shapes of the first ops follow from the addition at the end."""
     bb = rx.BlockBuilder()
     x, y = rx.Var("x", rx.Tensor(None, None)), rx.Var("y", MN)
     with bb.function("main", [x, y]):

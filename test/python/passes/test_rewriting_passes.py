@@ -66,7 +66,7 @@ def program(*, dataflow: bool) -> rx.IRModule:
 
 @functools.cache
 def built(text: str) -> rx.Executable:
-    """Some passes leave the program as it is, or make the same of it as others."""
+    """Builds are cached: some passes do not change the program, or give equal results."""
     return rx.build(rx.IRModule.parse(text))
 
 

@@ -1,4 +1,4 @@
-"""What the profiler records: sites, counts, formulas against hand calculation, nesting, threads; never times."""
+"""The records of the profiler: sites, counts, formulas against hand calculation, nesting, threads; never times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Visitors, mutators and functions made of their parts, on all programs that the tests hold."""
+"""Visitors, mutators and functions rebuilt from their parts, on all programs in the tests."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from relax_mlir.expr import Call
 from relax_mlir.expr_functor import PyExprMutator, PyExprVisitor
 from relax_mlir.ir_queries import ops_of
 
-pytestmark = pytest.mark.slow  # each kind of visitor and mutator has tests of its own
+pytestmark = pytest.mark.slow  # each kind of visitor and mutator also has separate tests
 
 
 class Counting(PyExprVisitor):
-    """Counts by the names of the first design."""
+    """Counts through methods with the older names."""
 
     def __init__(self) -> None:
         self.found: Counter[str] = Counter()
@@ -118,14 +118,14 @@ def test_a_visitor_that_does_nothing() -> None:
 
 
 class Rebuild(PyExprMutator):
-    """Makes every call anew."""
+    """Rebuilds every call."""
 
     calls = 0
 
     def visit_call_(self, call: Call) -> Any:
         results = call.operation.results
         if len(results) and not any(list(result.uses) for result in results):
-            return call  # a new one that nothing uses is removed
+            return call  # the new call is removed if it is unused
         call = super().visit_call_(call)
         type(self).calls += 1
         return Call(
@@ -146,7 +146,7 @@ def test_identity_on_all_programs() -> None:
 
 @pytest.mark.slow
 def test_all_calls_made_anew_on_all_programs() -> None:
-    """Equal modules, but for programs with effects, which are explicit then."""
+    """Equal modules, except for programs with effects, which become explicit."""
     different = []
     for module in relax_modules():
         if "relax.call_packed" in str(module):
@@ -164,10 +164,10 @@ def test_all_calls_made_anew_on_all_programs() -> None:
 
 
 def test_all_programs_of_the_tests() -> None:
-    """Every function, taken apart and made anew, is the same function.
+    """Every function, rebuilt from its parts, is the same function.
 
-    But for a few texts that no builder makes: equal tuples that are one value, a branch of which less is known than its
-    ops give, an op between others that belongs to a later one.
+    Except for a few texts that no builder produces: equal tuples that are one value, a branch of a less precise type
+    than its ops infer, an op between others that belongs to a later one.
     """
     same, loops, different = 0, 0, []
     for module in relax_modules():

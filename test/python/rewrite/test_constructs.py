@@ -260,7 +260,7 @@ def test_every_kind_of_replacement() -> None:
             name = call.op.name if isinstance(call.op, rx.Op) else ""
             x = call.args[0] if call.args else None
             if name == "relax.exp":
-                return R.negative(x) * 2.0  # by builders
+                return R.negative(x) * 2.0  # from builders
             if name == "relax.abs":
                 return x  # a variable
             if name == "relax.sqrt":
@@ -268,7 +268,7 @@ def test_every_kind_of_replacement() -> None:
             if name == "relax.sin":
                 return np.full(4, 3, "f4")  # an array
             if name == "relax.cos":
-                return None  # it stays
+                return None  # None keeps it
             if name == "relax.tanh":
                 return self.builder_.emit_te(lambda a: te.compute(a.shape, lambda i: a[i] + 1, "inc"), x)
             return call
@@ -436,7 +436,7 @@ def main(x: R.Tensor((4,), "float32")):
 
 
 def test_functions_in_a_module_of_their_own() -> None:
-    """What is made of parts can be visited, and a new function put into another module."""
+    """Functions built from parts can be visited, and a new function inserted into another module."""
     x = rx.Var("x", X)
     function = rx.Function([x], Call("relax.add", [x, x]))
     made = AddToMultiply().visit_expr(function)
@@ -446,7 +446,7 @@ def test_functions_in_a_module_of_their_own() -> None:
 
 
 def test_effects_are_made_anew_and_removed() -> None:
-    """Ops without a result: a new call stands in the place of the old one; () leaves nothing."""
+    """Ops without a result: a new call replaces the old one; () removes it."""
 
     class Texts(PyExprMutator):
         def visit_call_(self, call: Call) -> Any:
@@ -468,7 +468,7 @@ def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
 
 
 def test_integers_are_made_anew() -> None:
-    """Ops of upstream too: here every addition of integers becomes a product."""
+    """Upstream ops, too: here every addition of integers becomes a multiplication."""
 
     class Products(PyExprMutator):
         def visit_call_(self, call: Call) -> Any:

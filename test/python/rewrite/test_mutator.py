@@ -1,4 +1,4 @@
-"""Mutators: replacements of every kind, types behind them, and mistakes of their authors."""
+"""Mutators: replacements of every kind, types of their users, and errors of their authors."""
 
 from __future__ import annotations
 

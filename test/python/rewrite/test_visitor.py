@@ -1,4 +1,4 @@
-"""Visitors see every binding once, in the order of the program, with what the program says of it."""
+"""Visitors see every binding once, in program order, with its types and names."""
 
 from __future__ import annotations
 

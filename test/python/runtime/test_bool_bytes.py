@@ -1,4 +1,4 @@
-"""Bool tensors with bytes other than 0 and 1: any byte but 0 is true, as in NumPy, for every op that reads booleans."""
+"""Bool tensors with bytes other than 0 and 1: any nonzero byte is true, as in NumPy, for every op that reads bools."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_conditions(built: rx.Executable) -> None:
 
 
 def test_results_of_packed_functions() -> None:
-    """What a packed function writes or gives back is read in the same way."""
+    """Tensors that a packed function writes or returns are read in the same way."""
 
     def write(x: tvm_ffi.Tensor, out: tvm_ffi.Tensor) -> None:
         np.from_dlpack(out).view("u1")[:] = np.from_dlpack(x).view("u1") * 2

@@ -1,4 +1,4 @@
-"""Entry points that read tensors inline (short calls) and by support functions (long ones) refuse and read the same."""
+"""Entry points that read tensors inline (short calls) or by support functions (long ones): equal checks and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 @pytest.fixture(scope="module")
 def built() -> rx.Executable:
-    """`short` and `longer` take and give the same; the second one also multiplies matrices."""
+    """`short` and `longer` have the same parameters and results; the second one also computes a matmul."""
     bb = rx.BlockBuilder()
     for name in ("short", "longer"):
         x = rx.Var("x", rx.Tensor(("n", 2), "float32"))
@@ -111,7 +111,7 @@ def test_what_is_refused(built: rx.Executable) -> None:
 
 
 def test_bare_tensors(built: rx.Executable) -> None:
-    """Sizes below zero and null pointers, which NumPy does not give, and tensors without steps."""
+    """Negative sizes and null pointers, which NumPy does not produce, and tensors without strides."""
     x, y, first, second = (_range(3, 2) + k for k in range(4))
     told: list[list[str]] = [[], []]
     for change in (
@@ -147,7 +147,7 @@ def test_bare_tensors(built: rx.Executable) -> None:
 
 
 def test_what_is_read(built: rx.Executable) -> None:
-    """Tensors in any order, at any address, of which results overlap parts."""
+    """Tensors in any order, at any address, parts of which the results overlap."""
     for name in ("short", "longer"):
         x, y = _range(4, 2), _range(4, 2) * 3
         odd = _odd(4)

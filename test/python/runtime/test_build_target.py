@@ -1,4 +1,4 @@
-"""`build` for another CPU of the same architecture than the one at hand."""
+"""`build` for another CPU of the same architecture than the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_mlir.transform import PassInfo
 
 
 def module() -> rx.IRModule:
-    """Three functions for which AVX-512 has instructions of its own."""
+    """Three functions for which AVX-512 has special instructions."""
     bb = rx.BlockBuilder()
     a, b = rx.Var("a", rx.Tensor(("n", "k"), "bfloat16")), rx.Var("b", rx.Tensor(("k", "m"), "bfloat16"))
     with bb.function("product", [a, b]):
@@ -31,7 +31,7 @@ def module() -> rx.IRModule:
 
 
 class Instructions(PassInstrument):
-    """Whether instructions of x86 by name occur behind any phase."""
+    """True if x86 instructions of some names occur after any phase."""
 
     def __init__(self) -> None:
         self.seen: dict[str, bool] = {}
@@ -67,7 +67,7 @@ def test_instructions_that_the_machine_lacks(host: str, monkeypatch: pytest.Monk
 
 
 def replaced_features(at_hand: Target, other: Target) -> Target:
-    """The machine at hand, with only those of its features that another CPU has."""
+    """The host with only those of its features that another CPU has."""
     options = [f"-{name}" for name in sorted(at_hand.features - other.features)]
     return Target("cpu" + (f" -mattr={','.join(options)}" if options else ""))
 

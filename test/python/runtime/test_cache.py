@@ -1,4 +1,4 @@
-"""The persistent cache of compiled modules: hits, misses, damage, writers at once, bounds, and where it is off."""
+"""The persistent cache of compiled modules: hits, misses, damage, concurrent writers, limits, and disabling it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ pytestmark = pytest.mark.skipif(not SUPPORTED, reason="objects for this machine 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The cache is on, in a directory of the test's own."""
+    """The cache is enabled, in a separate directory."""
     memory.memory_stats()
     threads._address()
-    fast_call.fast_calls()  # all that a process has once is there: other entries are those of modules
+    fast_call.fast_calls()  # everything compiled once per process exists: other entries are those of modules
     monkeypatch.setenv(cache_store.SWITCH, "1")
     monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
     monkeypatch.setattr(cache_store, "_warned", set())
@@ -139,7 +139,7 @@ def test_the_pass_context_counts(context: dict[str, Any]) -> None:
 
 
 def test_tuned_values_count() -> None:
-    """What tuning has found changes the code of a module: each database has an entry of its own."""
+    """Tuning results change the code of a module: each database has separate entries."""
     builder = rx.BlockBuilder()
     x, k = rx.Var("x", rx.Tensor(("n", 4, "h", "w"))), rx.Var("k", rx.Tensor((4, 2, 3, 3)))
     with builder.function("main", [x, k]):

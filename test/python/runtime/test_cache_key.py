@@ -36,7 +36,7 @@ STRINGS = [
         "\x01",
     ),
 ]
-"""Strings at which printed modules might be cut, or that look like a part of one."""
+"""Strings that look like the end or a part of a printed module."""
 PLACES = {
     "message": 'module {{ func.func private @f() {{ "other.x"() {{message = {0}}} : () -> () return }} }}',
     "file": "module {{ func.func private @f() loc({0}:1:2) }}",
@@ -89,7 +89,7 @@ def test_programs_that_begin_alike_have_code_of_their_own(
 
 
 def test_a_key_does_not_depend_on_how_a_program_is_made(tmp_path: Path) -> None:
-    """Names of resources, contexts and processes are no part of a program; locations are."""
+    """Names of resources, contexts and processes are not part of a program; locations are."""
     weight = np.arange(100, dtype="f4")
     mod = scaled(weight)
     key = source_hash(mod.mlir)

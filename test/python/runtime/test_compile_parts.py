@@ -1,4 +1,4 @@
-"""Compiling modules part by part: what is compiled again, what comes from the cache, and that parts work together."""
+"""Separate compilation of units: what is recompiled, what is cached, and that units work together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(not elf_object.SUPPORTED, reason="objects for th
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The persistent cache is on and empty, and the process has compiled no shared parts yet."""
+    """The persistent cache is enabled and empty, and the process has compiled no shared units yet."""
     monkeypatch.setenv(cache_store.SWITCH, "1")
     monkeypatch.setenv(cache_store.DIRECTORY, str(tmp_path / "cache"))
     kept_parts.forget(monkeypatch)
@@ -45,12 +45,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 SHARED_ENTRY_POINT = "__tvm_ffi_relax.entry"
 
 ONCE = (pool.STATE, thread_pool.STATE, fast_call_state.STATE)
-"""What a process compiles once, whichever module needs it first."""
+"""Code that a process compiles once, for the first module that needs it."""
 
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """A function of each part that LLVM compiles, and the level of its optimisations."""
+    """A function of each unit that LLVM compiles, and its optimisation level."""
     levels: dict[str, int] = {}
 
     def noted(
@@ -107,10 +107,10 @@ def test_llvm_optimises_loops_that_are_not_straight(compiled: dict[str, int]) ->
     with builder.function("main", [x, y]):
         product = builder.emit(R.matmul(x, y))
         builder.emit_func_output([builder.emit(R.flip(product, 1)), builder.emit(R.exp(product))])
-    # Jobs of threads are enough other code for a part of its own.
+    # The jobs of threads are enough other code for a separate unit.
     rx.build(builder.get(), Target("cpu", num_threads=2), cache=False)
     assert {compiled.pop(name) for name in shared(compiled)} == {0}
-    # What threads run of `flip` is LLVM's to vectorise; the rest has the straight loops of `exp`.
+    # LLVM vectorises the threads' part of `flip`; the rest has the unvectorised loops of `exp`.
     assert compiled == {"relax.parallel.0": DEFAULT_OPT_LEVEL, "relax.fn.main": 0}
 
 
@@ -121,7 +121,7 @@ def test_short_calls_and_straight_loops_are_one_part(compiled: dict[str, int]) -
         builder.emit_func_output(R.exp(x))
     rx.build(builder.get(), cache=False)
     assert set(compiled) == {*shared(compiled), SHARED_ENTRY_POINT, "relax.fn.main"}
-    assert set(compiled.values()) == {0}  # LLVM's own optimisations gain nothing
+    assert set(compiled.values()) == {0}  # LLVM's own optimisations bring no speed-up
 
 
 def test_shared_parts_are_compiled_once_per_cache(
@@ -129,7 +129,7 @@ def test_shared_parts_are_compiled_once_per_cache(
 ) -> None:
     rx.build(product(2.0))
     assert len(list(folder.glob(f"{SHARED_ENTRY}*"))) == len(shared(compiled)) >= 4
-    kept_parts.forget(monkeypatch)  # a new process, as it were
+    kept_parts.forget(monkeypatch)  # simulates a new process
     compiled.clear()
     executable = rx.build(product(3.0))
     assert executable.compile_report is not None
@@ -170,7 +170,7 @@ def test_a_kernel_that_cannot_be_loaded_is_compiled_again(
 
 @pytest.mark.slow
 def test_llvm_links_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where kernels have left the module before; nobody is warned of what makes no difference."""
+    """Also if kernels have been outlined before; nothing is reported, as it makes no difference."""
 
     def refused(objects: Sequence[bytes]) -> ObjectCode:
         raise elf_object.ObjectFileError("relocation type 99 is not supported")
@@ -192,7 +192,7 @@ def test_another_target_has_other_kernels(compiled: dict[str, int]) -> None:
 def test_many_parts_are_one_module(
     part_ops: int, compiled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Errors, constants, tables of the runtime and calls go from part to part."""
+    """Errors, constants, tables of the runtime and calls work across units."""
     monkeypatch.setattr(compile_module, "split_module", functools.partial(split_module, part_ops=part_ops))
     weight = np.random.default_rng(1).normal(size=(8, 8)).astype("float32")
     builder = rx.BlockBuilder()
@@ -216,7 +216,7 @@ def test_many_parts_are_one_module(
 
 
 def test_no_function_has_the_packed_interface() -> None:
-    """The execution engine would make one for each function that others call."""
+    """The execution engine would create one for each function that others call."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse("""
 func.func private @leaf(%a: f32) -> f32 attributes {llvm.linkage = #llvm.linkage<internal>} {
@@ -242,7 +242,7 @@ func.func @main(%a: f32) -> f32 {
 
 
 def test_what_is_not_lowered_is_an_error() -> None:
-    """LLVM would crash, or say that it cannot translate it."""
+    """LLVM would crash, or report that it cannot translate it."""
     text = """
 func.func @f(%i: index) -> index {
   %j = affine.apply affine_map<(d0) -> (d0 mod 3)>(%i)
@@ -264,7 +264,7 @@ def test_several_threads_compile_at_once() -> None:
 
 
 def test_objects_begin_loops_on_cache_lines() -> None:
-    """LLVM was told so (`LLVM_OPTIONS`): code that has loops is aligned to 64 bytes."""
+    """LLVM is configured for this (`LLVM_OPTIONS`): code with loops is aligned to 64 bytes."""
     text = """
 llvm.func @sum(%p: !llvm.ptr, %n: i64) -> f32 {
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -299,7 +299,7 @@ def test_what_llvm_cannot_translate_is_an_error(capfd: pytest.CaptureFixture[str
 
 
 def test_nothing_of_llvm_is_left() -> None:
-    """A fork waits for the thread that destroys it."""
+    """A fork waits for the thread that destroys LLVM's objects."""
     for scale in (2.0, 3.0):
         executable = rx.build(product(scale), cache=False)
         child = os.fork()
@@ -337,7 +337,7 @@ def other_threads(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 
 
 def waiting_chore() -> tuple[threading.Event, threading.Event, Callable[[], None]]:
-    """An event when it has begun, an event that lets it end, and the chore."""
+    """An event for its start, an event that lets it end, and the chore."""
     busy, go = threading.Event(), threading.Event()
 
     def wait() -> None:
@@ -360,7 +360,7 @@ def test_chores_are_done_once_and_may_fail(monkeypatch: pytest.MonkeyPatch, thre
 
 
 def test_parts_come_before_chores_on_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the module is lowered, parts that are there are more urgent; at the end a chore is as good as a part."""
+    """During lowering, available units are more urgent; at the end, chores and units have equal priority."""
     other_threads(monkeypatch, 1)
     busy, go, wait = waiting_chore()
     order: list[str] = []

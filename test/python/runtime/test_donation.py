@@ -1,4 +1,4 @@
-"""`relax.donated`: results in the memory of parameters; what overlaps, what is read first, and what is refused."""
+"""`relax.donated`: results in the memory of parameters; overlaps, reads before writes, and refused cases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def two() -> list[rx.Var]:
 
 
 def updated(x: rx.Var, cache: rx.Var, at: rx.Var) -> Any:
-    """A slice of the cache is new; the sum is of all of it, and the first result what it was."""
+    """A slice of the cache is replaced; the sum covers all of it, and the first result is the old slice."""
     p, m = symbolic.symbol("p"), symbolic.symbol("m")
     new = R.slice_scatter(cache, x, p, p + m)
     return [R.negative(cache), [R.sum(new), new]]
@@ -93,7 +93,7 @@ def test_memory_that_cannot_be_written(cached: rx.Executable) -> None:
 
 
 def test_parameters_behind_it_are_read(cached: rx.Executable) -> None:
-    """What is not donated may be read-only, wherever it stands, in a tuple, too."""
+    """Parameters that are not donated may be read-only, in any position, also in a tuple."""
     assert dict(cached.functions) == {"main": 3}
     pair = rx.Var("p", rx.Tuple((MATRIX, MATRIX)))
     x = rx.Var("x", MATRIX)
@@ -108,7 +108,7 @@ def test_parameters_behind_it_are_read(cached: rx.Executable) -> None:
 
 
 def test_several_parameters() -> None:
-    """Values that change places, one that stays, and one that is returned besides."""
+    """Values that are swapped, one that is unchanged, and one that is returned in addition."""
     swapped = rx.build(module(lambda x, y: [y, x], ["x", "y"], two()))["main"]
     x, y = numbers(3), numbers(3) + 1
     old = x.copy(), y.copy()
@@ -124,7 +124,7 @@ def test_several_parameters() -> None:
 
 
 def test_a_loop_reads_what_it_was_given() -> None:
-    """A parameter that a loop reads in each round is written after it."""
+    """A parameter that each iteration of a loop reads is written after the loop."""
 
     def rounds(x: rx.Var, y: rx.Var) -> Any:
         return [R.for_loop(0, 3, lambda i, total: R.add(R.multiply(total, R.const(2.0, "float32")), x), y)]
@@ -137,7 +137,7 @@ def test_a_loop_reads_what_it_was_given() -> None:
 
 
 def test_what_reads_all_of_a_parameter() -> None:
-    """Prim funcs on buffers, and kernels, which must not write what they read."""
+    """Prim funcs on buffers, and kernels, which must not overwrite their inputs."""
     n = symbolic.symbol("n")
     weights = np.arange(16, dtype=np.float32).reshape(4, 4)
     cases: list[tuple[Callable[[rx.Var], Any], Callable[[Any], Any]]] = [

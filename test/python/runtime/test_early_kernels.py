@@ -1,4 +1,4 @@
-"""Kernels are handed on before a module is lowered, if it is going to need them, and made once."""
+"""Kernels that a module will need are compiled before it is lowered, and once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def groups(parts: Iterable[Part]) -> list[str | None]:
 
 @pytest.fixture
 def handed_on(monkeypatch: pytest.MonkeyPatch) -> list[Part]:
-    """All parts that are compiled, in order."""
+    """All units that are compiled, in order."""
     parts: list[Part] = []
     add = PartCompiler.add
 
@@ -93,7 +93,7 @@ def test_attentions_of_half_floats() -> None:
 @pytest.mark.parametrize(
     ("shapes", "dtype"),
     [
-        ((("n", "k"), ("k", "m")), "float16"),  # rewritten before they leave the module
+        ((("n", "k"), ("k", "m")), "float16"),  # rewritten before outlining
         ((("n", "k"), ("k", "m")), "bfloat16"),
         ((("n", "k"), ("k", "m")), "int32"),
         (((1, "k"), ("k", "m")), "float32"),  # one row takes no tiles
@@ -122,7 +122,7 @@ def test_results(rows: int) -> None:
 
 
 def test_a_product_that_is_folded(handed_on: list[Part]) -> None:
-    """Its tiles are compiled for nothing, and nothing else is changed."""
+    """Its tiles are compiled without being used; nothing else changes."""
     main = rx.build(folded(), cache=False)["main"]
     assert "relax.gemm.f32 tile" in groups(handed_on)
     np.testing.assert_array_equal(to_numpy(main(np.ones((4, 4), np.float32))), np.ones((4, 4)) + np.eye(4))
@@ -130,7 +130,7 @@ def test_a_product_that_is_folded(handed_on: list[Part]) -> None:
 
 @pytest.mark.slow
 def test_somebody_watches(handed_on: list[Part], tmp_path: Path) -> None:
-    """A module that is dumped keeps its kernels to the last stage, and is cut after it."""
+    """A dumped module keeps its kernels to the last stage, and is split after it."""
     rx.build(product(("n", "k"), ("k", "m"), "float32"), dump_stages=tmp_path)
     found = groups(handed_on)
     assert found.count("relax.gemm.f32 tile") == 1

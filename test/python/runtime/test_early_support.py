@@ -1,4 +1,4 @@
-"""Support functions are compiled apart from the modules that declare them, and say truly what may fail."""
+"""Support functions are compiled separately from the modules that declare them, and mark correctly what may fail."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def elementwise() -> rx.IRModule:
 
 
 def test_what_may_fail() -> None:
-    """`lower-checks` gives a status to those functions that are listed, and to no others."""
+    """`lower-checks` adds a status to the listed functions, and to no others."""
     with spare_context(), ir.Location.unknown():
         module = ir.Module.parse(SEPARATE_SUPPORT)
         before = {name: list(op.type.results) for name, op in functions(module).items()}
@@ -70,7 +70,7 @@ def test_all_are_there(is_separate: bool) -> None:
 
 
 def test_part() -> None:
-    """The part defines all of them for others, and uses those by their own names that it says it uses."""
+    """The unit exports all of them, and uses internal names for those that it declares as used."""
     part = early_support()
     assert set(part.exported) == CORE_NAMES
     module = lowered_part(part, low_precision=False)
@@ -84,7 +84,7 @@ def test_part() -> None:
 
 
 def test_builtins_of_the_machine_say_no_lines_of_their_text() -> None:
-    """Who asks for memory there would else be told ``(at -:802:12)``."""
+    """Otherwise the location ``(at -:802:12)`` would appear when a builtin runs out of memory."""
     part = part_of(builtins_text(), (MEMORY_ADDRESS, *ENTRIES.values()), has_checks=True)
     text = str(lowered_part(part, low_precision=False))
     assert "cannot allocate" in text
@@ -101,7 +101,7 @@ def test_compiled_once_and_declared(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(PartCompiler, "add", record)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a second attempt warns
+        warnings.simplefilter("error")  # a second attempt would warn
         main = rx.build(elementwise(), cache=False)["main"]
     assert [part.group for part in parts].count("relax.rt") == 1
     own = next(part for part in parts if ("__tvm_ffi_relax.entry", "__tvm_ffi_main") in part.renamed)
@@ -132,7 +132,7 @@ except MemoryError as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is Linux's")
 def test_no_memory() -> None:
-    """An error of a function that is compiled apart leaves its callers."""
+    """An error in a separately compiled function propagates through its callers."""
     folder = __file__.rpartition("/")[0]
     result = cold_process.run(["-c", NO_MEMORY, folder])
     assert result.stdout.startswith("MemoryError: cannot allocate 171798"), result.stdout + result.stderr

@@ -1,4 +1,4 @@
-"""ELF files that are cut off or are something else are errors, for all that read them."""
+"""Truncated ELF files, and files of other formats, are errors for all readers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def code() -> bytes:
 
 
 def test_sections_that_wrap_around(code: bytes) -> None:
-    """A size that passes 64 bits together with the offset."""
+    """A size that overflows 64 bits together with the offset."""
     tables = elf_tables(code)
     changed = bytearray(code)
     changed[tables.start + 64 + 32 : tables.start + 64 + 40] = b"\xff" * 8

@@ -1,4 +1,4 @@
-"""Entry points that are compiled apart: functions that take and give the same share their code, and nothing else."""
+"""Separately compiled entry points: functions of equal signature share their code, others do not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def matrix(name: str, rows: str = "n", dtype: str = "float32") -> rx.Var:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Part], list[str]]:
-    """The entry points that builds hand over, and the symbols of those that LLVM compiles."""
+    """The entry points that builds submit, and the symbols of those that LLVM compiles."""
     parts: list[Part] = []
     compiled: list[str] = []
     add, compile_part = PartCompiler.add, compile_parts.compile_part
@@ -53,7 +53,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Part], list[str]]:
 
 
 def test_functions_of_a_kind_share_code(made: tuple[list[Part], list[str]]) -> None:
-    """Names, symbols, static sizes and element types make no difference; ranks and numbers of tensors do."""
+    """Names, symbols, static sizes and element types do not matter; ranks and numbers of tensors do."""
     parts, compiled = made
     builder = rx.BlockBuilder()
     for name, (x, y) in {
@@ -97,7 +97,7 @@ def test_functions_of_a_kind_share_code(made: tuple[list[Part], list[str]]) -> N
 
 
 def test_names_like_those_of_the_lowering(made: tuple[list[Part], list[str]]) -> None:
-    """Functions of users never stand for what an entry point calls, nor for its texts."""
+    """Users' functions never replace the callees or the strings of an entry point."""
     parts, _ = made
     builder = rx.BlockBuilder()
     names = ("f", "f.flat", "flat.f", "entry", "entry.callee", "entry.table")
@@ -111,7 +111,7 @@ def test_names_like_those_of_the_lowering(made: tuple[list[Part], list[str]]) ->
 
 
 class _Watching(PassInstrument):
-    """While somebody watches the passes, entry points stay in their module."""
+    """With instruments attached, entry points stay in their module."""
 
 
 def _pair() -> rx.IRModule:
@@ -178,7 +178,7 @@ CALLS: dict[Callable[[], rx.IRModule], list[tuple[Any, ...]]] = {
     ],
     _product: [(X, X.T), (X, X.T.copy()), (X, X), (X[:0], X[:2]), (X, X[:2, :0]), (X, None), (X, X[:2], X)],
 }
-"""Modules, and what `main` of each is called with; some of it is wrong."""
+"""Modules, and arguments for `main` of each; some of them are invalid."""
 
 
 def _leaves(value: Any) -> list[Array]:
@@ -198,7 +198,7 @@ def _called(executable: rx.Executable, arguments: tuple[Any, ...]) -> Any:
 def test_the_same_as_in_the_module(
     module: Callable[[], rx.IRModule], made: tuple[list[Part], list[str]]
 ) -> None:
-    """Results and messages are those of the same entry point where it is lowered with its function."""
+    """Results and messages are those of the same entry point lowered with its function."""
     parts, _ = made
     whole = rx.build(module(), cache=False, instruments=[_Watching()])
     assert not parts
@@ -219,7 +219,7 @@ def test_the_same_as_in_the_module(
 
 
 def test_what_is_handed_over_as_it_comes_stays_in_its_module(made: tuple[list[Part], list[str]]) -> None:
-    """Objects, and results whose size the function finds out, depend on more than the signature."""
+    """Objects, and results whose size the function computes, depend on more than the signature."""
     parts, _ = made
     builder = rx.BlockBuilder()
     for name, parameter, make in (
@@ -235,7 +235,7 @@ def test_what_is_handed_over_as_it_comes_stays_in_its_module(made: tuple[list[Pa
 
 
 def test_names_of_symbols() -> None:
-    """Only what is asked for gets another name, however long."""
+    """Only the requested symbols are renamed, whatever their length."""
     objects = rx.build(_product(), cache=False)._engine.objects
     (code,) = [each for each in objects if b"__tvm_ffi_main" in each]
     longer = "__tvm_ffi_" + "long" * 100

@@ -1,4 +1,4 @@
-"""Errors of running programs: each is a `RelaxError`, a well-known error of Python, and says where it is."""
+"""Errors at run time: each is a `RelaxError` and a built-in Python error, and names its location."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_errors_leak_nothing(built: rx.Executable) -> None:
 
 
 def test_errors_of_packed_functions_stay_as_they_are(tmp_path: Path) -> None:
-    """Those that a packed function raises get no place: they have a traceback."""
+    """Errors raised by a packed function get no location: they have a traceback."""
     import tvm_ffi
 
     def fails(*_: object) -> None:

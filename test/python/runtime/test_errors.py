@@ -1,4 +1,4 @@
-"""Errors from deep inside compiled code, and code that cannot be linked."""
+"""Errors from deeply nested compiled code, and code that cannot be linked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls by generated code give what calls by the Python method give, for all kinds of arguments."""
+"""Calls by generated code return the same as calls by the Python method, for all kinds of arguments."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CASES = sweep.product(DTYPES, SHAPES)
 
 @pytest.fixture(scope="module")
 def copies() -> Executable:
-    """Functions for all element types and ranks that are tried."""
+    """Functions for all tested element types and ranks."""
     bb = rx.BlockBuilder()
     for dtype, shape in CASES:
         x = rx.Var("x", rx.Tensor(tuple(f"n{i}" for i in range(len(shape))), dtype))
@@ -86,7 +86,7 @@ def test_dtypes_and_shapes(copies: Executable, dtype: str, shape: tuple[int, ...
 
 
 class Special(np.ndarray[Any, Any]):
-    """A class of arrays that is not NumPy's own."""
+    """A class of arrays that is not NumPy's."""
 
 
 def variants() -> dict[str, Any]:
@@ -286,7 +286,7 @@ NO_API = "o.address = lambda *names: (_ for _ in ()).throw(o.UnknownLayoutError(
     ],
 )
 def test_other_layouts_of_objects(change: str, reason: str) -> None:
-    """Calls go through the FFI, and `fast_calls` says why."""
+    """Calls go through the FFI, and `fast_calls` gives the reason."""
     done = warm_process.run(["-c", UNKNOWN.format(change=change)])
     assert done.returncode == 0, done.stderr.decode()
     said = done.stdout.decode()

@@ -1,4 +1,4 @@
-"""Children of a fork that other threads do not take part in: none waits for a lock of a thread that is gone."""
+"""Children of a fork, in which other threads no longer exist: none waits for a lock of such a thread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def product() -> rx.IRModule:
 
 
 def in_child(action: Callable[[], object]) -> int:
-    """The exit code of a child of a fork that ends when `action` is done: 0 if it gives True, 99 if it hangs."""
+    """The exit code of a child of a fork that ends after `action`: 0 if it returns True, 99 if it hangs."""
     child = os.fork()
     if child == 0:
         code = 2
@@ -49,7 +49,7 @@ def in_child(action: Callable[[], object]) -> int:
 
 @contextmanager
 def meanwhile(work: Callable[[threading.Event, threading.Event], None]) -> Iterator[threading.Event]:
-    """Another thread that does `work`, which sets the first event when it has begun and waits for the second one."""
+    """Another thread that runs `work`, which sets the first event when it has begun and waits for the second one."""
     begun, end = threading.Event(), threading.Event()
     thread = threading.Thread(target=work, args=(begun, end))
     thread.start()
@@ -71,7 +71,7 @@ def held(lock: fork_safety.Lock) -> Callable[[threading.Event, threading.Event],
 
 
 def test_a_fork_waits_for_each_lock_of_the_process() -> None:
-    """In the child all are free; and other threads can take them."""
+    """In the child all locks are free, and other threads can take them."""
     rx.build(product())
     locks = [lock for _, lock in fork_safety._locks]
     assert len(locks) >= 12
@@ -108,7 +108,7 @@ def test_a_fork_waits_for_calls_without_the_gil() -> None:
 
     with meanwhile(work):
         assert in_child(lambda: bool(ended) and fork_safety._running == 0) == 0
-    with fork_safety.native_call:  # the thread that forks may be in one, also in the child
+    with fork_safety.native_call:  # the forking thread may be in a native call, also in the child
         assert in_child(lambda: fork_safety._running == 1) == 0
     assert fork_safety._running == 0
 
@@ -172,11 +172,11 @@ def test_locks_of_objects_are_new_in_the_child() -> None:
     with meanwhile(work):
         assert in_child(take) == 0
     with lock.held():
-        assert in_child(take) == 0  # who forks holds it: so it does in the child
+        assert in_child(take) == 0  # the forking thread holds it: also in the child
 
 
 def test_what_threads_have_begun_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build continues in the child, without the threads of its pool and with all of its parts."""
+    """A build continues in the child, without the threads of its pool, and with all of its units."""
     monkeypatch.setenv(compile_parts.THREADS, "3")
 
     def is_complete() -> bool:
@@ -195,7 +195,7 @@ def test_the_pool_of_memory_is_usable_in_the_child() -> None:
     given = np.ones((4, 8), "float32")
     expected = np.array(np.from_dlpack(main(given)))
     state = memory._state()
-    state.lock = 1  # as if a thread were about to change the lists
+    state.lock = 1  # simulates a thread that is about to change the lists
     try:
         assert (
             in_child(

@@ -1,4 +1,4 @@
-"""Results that the caller gives: they may overlap inputs, not each other; what does not fit is an error."""
+"""Results in given arrays: they may overlap inputs, not each other; mismatches are errors."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_field_of_a_tuple(built: rx.Executable) -> None:
 
 
 def test_neighbours(built: rx.Executable) -> None:
-    """Memory that only touches is nobody's overlap; empty results have none."""
+    """Adjacent memory does not overlap; empty results have none."""
     memory = _range(30)
     built["two"](memory[:10], (np.ones(10, "f4"), np.array(1, "i4")), memory[10:20], memory[20:])
     np.testing.assert_array_equal(memory[10:20], np.arange(10) - 1)
@@ -129,7 +129,7 @@ def test_errors(built: rx.Executable) -> None:
 
 
 def test_inputs_at_odd_addresses(built: rx.Executable) -> None:
-    """They are copied; so are fields of structures, whose steps are no multiples of the element."""
+    """They are copied; so are fields of structures, whose strides are not multiples of the element."""
     for size in (1, 2, 100):
         odd = np.zeros(4 * size + 1, "u1")[1:].view("f4")
         odd[:] = np.arange(size)

@@ -1,4 +1,4 @@
-"""Results in the memory of arguments that are not needed any more: smaller plans, the same numbers bit by bit."""
+"""Results in the memory of dead arguments: smaller plans, the same values bit for bit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def weight(values: np.ndarray, dtype: str) -> ir.Value:
 
 
 def row_step(name: str, length: int, dtype: str) -> Step:
-    """A row kernel, and its meaning in float64."""
+    """A row kernel, and its reference in float64."""
     gamma = np.random.default_rng(length).standard_normal(length)
     one, zero = np.ones(length), np.zeros(length)
 
@@ -110,7 +110,7 @@ def test_rows_with_nan_and_infinity_on_two_threads() -> None:
 
 
 def test_residual_of_an_epilogue() -> None:
-    """A product with sums in another type than its result: the epilogue writes where it reads the residual."""
+    """A GEMM with accumulators of another type than its result: the epilogue writes where it reads the residual."""
     w = np.random.default_rng(1).standard_normal((40, 64)).astype("float32")
     bb = rx.BlockBuilder()
     x, h = rx.Var("x", rx.Tensor(("n", 40), "float32")), rx.Var("h", rx.Tensor(("n", 64), "float16"))
@@ -132,7 +132,7 @@ def test_residual_of_an_epilogue() -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_prologues_of_row_kernels(turned: bool) -> None:
-    """Work that a kernel does on each row before it reads it: in place only where it reads that row."""
+    """Prologues of a kernel on each row: in place only if the kernel reads no other row."""
     size = 40
     bb = rx.BlockBuilder()
     x, y = (rx.Var(name, rx.Tensor((size, size), "float32")) for name in "xy")
@@ -152,7 +152,7 @@ def test_prologues_of_row_kernels(turned: bool) -> None:
 
 @pytest.mark.parametrize("again", [False, True])
 def test_epilogues_of_row_kernels(again: bool) -> None:
-    """Work behind a kernel on each row: in place only where it does not read again what the kernel has overwritten."""
+    """Epilogues of a kernel on each row: in place only if they do not read what the kernel has overwritten."""
     size = 40
     bb = rx.BlockBuilder()
     x, y = (rx.Var(name, rx.Tensor((size, size), "float32")) for name in "xy")
@@ -222,7 +222,7 @@ CHANNELS: dict[str, tuple[int, Sequence[int] | None]] = {
     "cumprod": (2, None),
 }
 SHAPES: tuple[tuple[int | str, ...], ...] = ((6, 6, 6), ("n", 6, "m"), ("n", "m", 6))
-"""By the axis of the channels, or that of the scan."""
+"""The shapes, by the axis of the channels, or of the scan."""
 
 
 TARGETS = ("cpu", "cpu -mcpu=x86-64")
@@ -230,7 +230,7 @@ TARGETS = ("cpu", "cpu -mcpu=x86-64")
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_norms_by_channels_and_scans_in_place(target: str) -> None:
-    """In the middle of a chain they work on a temporary that dies there: in its place, with the same bits."""
+    """In the middle of a chain they work in place on a dead temporary, with the same bits."""
     channels = dict(sweep.turn(target, TARGETS, [*CHANNELS.items()]))
     bb = rx.BlockBuilder()
     for name, (axis, axes) in channels.items():

@@ -1,4 +1,4 @@
-"""Memory that kernels and prim funcs need: blocks of the pool, given back on every way out, from any thread."""
+"""Memory for kernels and prim funcs: blocks of the pool, released on every exit, from any thread."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ THREADS = "cpu -num-threads=2"
 
 @dataclass
 class Ledger:
-    """Stands between a module and the pool: counts blocks, and refuses some (by number)."""
+    """A layer between a module and the pool: counts blocks, and refuses some (by number)."""
 
     refuse: Callable[[int], bool] | None = None
     taken: int = 0
@@ -202,14 +202,14 @@ def test_kernels_use_the_pool(name: str, target: str, ledger: Ledger) -> None:
 def steady_state(
     ex: Executable, arguments: Sequence[np.ndarray], expected: np.ndarray, ledger: Ledger, several: bool
 ) -> None:
-    """What is taken is given back, and the system is asked for nothing."""
+    """Allocated blocks are released, and no further memory is requested from the system."""
     first, before = ledger.taken, memory_stats()
     assert first
     for _ in range(5):
         check(ex, arguments, expected)
     after = memory_stats()
     assert ledger.taken - first == after.taken - before.taken > 0
-    # A thread that comes late may need a block more at a time than there were before.
+    # A thread that starts late may need one more block at a time.
     assert after.allocated - before.allocated <= several
     assert after.used_blocks == before.used_blocks
 
@@ -239,7 +239,7 @@ def test_an_error_on_another_thread_is_raised_by_the_call(ledger: Ledger) -> Non
 
 
 def test_steady_state_without_memory() -> None:
-    """In a process that may not have one page more, calls go on."""
+    """In a process that may not allocate another page, calls still work."""
     program = """
 import ctypes, resource
 import numpy as np, relax_mlir as rx

@@ -1,4 +1,4 @@
-"""Optimisation levels: each is correct, and passes that no program can do without cannot be left out."""
+"""Optimisation levels: each is correct, and required passes cannot be disabled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 
 @functools.cache
 def module() -> rx.IRModule:
-    """Products with constants, epilogues, attention, rows, private functions, elementwise ops, loops of kinds."""
+    """Matmuls with constants, epilogues, attention, rows, private functions, elementwise ops, annotated loops."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 8), "float32"))
     with bb.function("half", [x], private=True):
@@ -67,7 +67,7 @@ def module() -> rx.IRModule:
 
 
 def tiled(x: te.Tensor) -> te.Schedule:
-    """Loops of a kind."""
+    """Annotated loops."""
     y = te.compute(x.shape, lambda i, j: x[i, j] * 2.0, "y")
     s = te.create_schedule(y.op)
     s[y].vectorize(s[y].split(y.op.axis[0], factor=4)[1])
@@ -141,7 +141,7 @@ def test_an_optional_pass_can_be_required_alone(name: str) -> None:
 
 
 class Names(PassInstrument):
-    """The names of the passes that run, but for those inside of others."""
+    """The names of the executed passes, except nested ones."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -257,7 +257,7 @@ def test_instruments_of_the_context_are_entered_once() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_tiles(level: int) -> None:
-    """A CPU with AMX computes it by tiles."""
+    """A CPU with AMX uses tiles."""
     bb = rx.BlockBuilder()
     x, y = (
         rx.Var(name, rx.Tensor(shape, "bfloat16"))

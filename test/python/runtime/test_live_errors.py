@@ -1,4 +1,4 @@
-"""What packed functions raise arrives as it is, natively and from bytecode."""
+"""Exceptions of packed functions arrive unchanged, natively and from bytecode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "test.live_errors.f"
 
 
 class OwnError(Exception):
-    """With more than a message, and made of two arguments."""
+    """An exception with more than a message, constructed from two arguments."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(code, text)
@@ -35,7 +35,7 @@ class Slotted(Exception):
 
 
 class OwnExit(BaseException):
-    """No Exception."""
+    """An exception that is not an `Exception`."""
 
 
 ERRORS: list[Callable[[], BaseException]] = [
@@ -160,7 +160,7 @@ def test_nothing_is_kept(callers: dict[str, Callable[..., Any]]) -> None:
 
 
 def test_the_bare_function(callers: dict[str, Callable[..., Any]]) -> None:
-    """It gives what the FFI makes; what nobody asks for is forgotten."""
+    """It returns the FFI's exception; exceptions that are not retrieved are dropped."""
     for number in range(2 * live_errors.MAX_REMEMBERED):
         raising[:] = [OwnError(number, "text")]
         with pytest.raises(RuntimeError, match="text"):

@@ -131,5 +131,5 @@ def test_executables_are_freed() -> None:
         executable["main"](big)
 
     big = values(20_000)
-    # The workspace (3 times 320 kB) and the tensors go; LLVM keeps a little of every module.
+    # The workspace (3 times 320 kB) and the tensors are freed; LLVM keeps a little memory per module.
     assert growth(call, 8) < 4 << 20

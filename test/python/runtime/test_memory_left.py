@@ -1,4 +1,4 @@
-"""Memory that runs out while something is compiled is an OutOfMemoryError, and the next build works."""
+"""Running out of memory during compilation is an OutOfMemoryError, and the next build works."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check(executable: rx.Executable, scale: float) -> None:
 
 
 def require_outcomes(text: str, works: list[str]) -> None:
-    """One line for each work: done, or an OutOfMemoryError; all done from 350 MB on."""
+    """One line for each work item: done, or an OutOfMemoryError; all are done from 350 MB."""
     lines = text.splitlines()
     assert [line.split()[0] for line in lines] == works, text
     for line in lines:
@@ -73,7 +73,7 @@ def test_all_sizes_of_address_space(work: str, threads: int, cold: bool) -> None
 
 @pytest.fixture
 def left(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """A function that sets the MB that are left."""
+    """A function that sets the number of MB left."""
 
     def limit(megabytes: int) -> None:
         monkeypatch.setattr(memory_left, "memory_left", lambda: (megabytes * MB, "a test"))
@@ -201,5 +201,5 @@ def test_errors_of_python_get_the_name_of_the_function(monkeypatch: pytest.Monke
         patch.setenv(compile_parts.THREADS, "1")
         with pytest.raises(OutOfMemoryError, match=r"^build: no memory is left"):
             rx.build(module(6.5), cache=False)
-    assert len(attempts) <= 3  # no second attempt with care
+    assert len(attempts) <= 3  # no second attempt with verification
     check(rx.build(module(6.5), cache=False), 6.5)

@@ -1,4 +1,4 @@
-"""The pool of a process: blocks come back, are kept up to the limit, and never have two owners."""
+"""The pool of a process: blocks are returned, cached up to the limit, and never have two owners."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_results_outlive_their_executable() -> None:
 
 
 def test_one_owner_per_block() -> None:
-    """Threads take, mark, check and give blocks of few classes, while one of them frees what is kept."""
+    """Threads allocate, mark, check and free blocks of few size classes, while one of them empties the cache."""
     take, give = functions()
     before = memory_stats()
     wrong: list[int] = []
@@ -249,7 +249,7 @@ def test_poison(square: Executable) -> None:
 
 
 def test_environment_and_exit() -> None:
-    """The limit of the environment counts; results that live when the interpreter ends do no harm."""
+    """The limit of the environment is used; results that are alive at interpreter exit cause no error."""
     program = (
         "import numpy as np, relax_mlir as rx\n"
         "from relax_mlir.runtime import memory\n"

@@ -1,4 +1,4 @@
-"""Handles of libraries as values of programs: freed exactly once, when the last user is gone."""
+"""Handles of libraries as values of programs: freed exactly once, after the last use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from examples import opaque_handle
 
 
 class Handle:
-    """Says how often it has been made, used and freed."""
+    """Counts how often it was created, used and freed."""
 
     made, freed = 0, 0
 

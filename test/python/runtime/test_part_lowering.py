@@ -1,4 +1,4 @@
-"""What threads that lower parts share: a context in which nothing is loaded any more."""
+"""The context that threads share for lowering units: no dialects are loaded into it later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ func.func @f(%m: memref<?xf32>, %n: index) -> f32 {
 
 
 def loaded() -> int:
-    """How many dialects the context has."""
+    """The number of dialects in the context."""
     count = capi.library().mlirContextGetNumLoadedDialects
     count.restype, count.argtypes = ctypes.c_int64, [ctypes.c_void_p]
     return int(count(capi.pointer(spare_context())))
@@ -37,7 +37,7 @@ def loaded() -> int:
 
 @pytest.mark.parametrize("all_vectors", [False, True])
 def test_passes_load_no_dialect(all_vectors: bool) -> None:
-    """Other threads may be at work in the context."""
+    """Other threads may be using the context."""
     before = loaded()
     part = Part(CODE.encode(), ("f",), (), (), None, 10, False, all_vectors, False)
     module = lowered_part(part, low_precision=True)

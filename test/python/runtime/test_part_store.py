@@ -1,4 +1,4 @@
-"""The directory of parts: what is compiled once, by whatever process, and what its keys depend on."""
+"""The directory of compilation units: compiled once across processes; and the inputs of its keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X = np.linspace(-2, 2, 12, dtype="f4").reshape(3, 4)
 
 
 def module(number: float = 0.5) -> rx.IRModule:
-    """Two functions: one always the same, and one with a number of its own."""
+    """Two functions: a constant one, and one with a distinct number."""
     shape = 'R.Tensor(("n", 4), "float32")'
     return parse(f"""
 @I.ir_module
@@ -41,7 +41,7 @@ class Module:
 
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Part]]:
-    """The parts that LLVM compiles; no process has kept any in the directories of this test."""
+    """The units that LLVM compiles; no process has cached any in the directories of this test."""
     parts: list[Part] = []
     compile_part = compile_parts.compile_part
 
@@ -57,7 +57,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[P
 
 
 def restart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on it is as in a new process, with an empty cache of modules."""
+    """Simulate a new process, with an empty cache of modules."""
     number = len(list(folder.glob("cache*")))
     cache = folder / f"cache{number}"
     cache.mkdir(0o700)
@@ -107,7 +107,7 @@ def test_how_it_is_compiled_counts(
 def test_what_a_part_calls_may_be_missing(
     compiled: list[Part], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Code of another process may call a function that this one has not: then all is compiled."""
+    """Cached code of another process may call a function that is missing here: then everything is compiled."""
     text = parse("""
 @I.ir_module
 class Module:
@@ -127,7 +127,7 @@ class Module:
         return code
 
     monkeypatch.setattr(part_store, "load", other)
-    for _ in range(2):  # what the first has compiled anew does not mislead the second
+    for _ in range(2):  # recompiled code does not mislead the second process
         restart(tmp_path, monkeypatch)
         compiled.clear()
         changed.clear()
@@ -173,7 +173,7 @@ def test_keys_change_with_the_sources(tmp_path: Path, monkeypatch: pytest.Monkey
         assert part_store.load("key") == found, source
         shared.append(compile_parts._entry("key"))
         part_store.store("key", b"code")
-    assert shared[0] == shared[1] != shared[2]  # those of the cache of modules have the same rule
+    assert shared[0] == shared[1] != shared[2]  # keys of the module cache follow the same rule
     package = types.ModuleType("package")
     package.__path__ = [str(tmp_path)]
     monkeypatch.setitem(sys.modules, "package", package)

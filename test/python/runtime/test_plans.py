@@ -1,4 +1,4 @@
-"""`Executable.memory_plan`: formulas of the symbols, by which no two buffers in use overlap."""
+"""`Executable.memory_plan`: formulas in the symbols, for which live buffers never overlap."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_branches_and_loops() -> None:
 
 @pytest.fixture(scope="module")
 def layers() -> Executable:
-    """Softmaxes in each other's place, and turned matrices that are not."""
+    """Softmaxes that reuse memory, and transposed matrices that do not."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 64), "float32"))
     with bb.function("main", [x]):

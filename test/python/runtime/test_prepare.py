@@ -1,4 +1,4 @@
-"""Code that a process needs once is compiled beside the first module, on a thread of its own."""
+"""Code that a process needs once is compiled concurrently with the first module, on a separate thread."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_key_depends_on_all_modules_that_make_the_code() -> None:
         "relax_mlir.cached",
         "relax_mlir.fork_safety",
         "relax_mlir.memory_left",
-    }  # a record, checks of arguments, a property, locks, and checks of memory: no code depends on them
+    }  # a record, checks of arguments, a property, locks, and checks of memory: none affects generated code
     assert "relax_mlir.runtime.llvm_codegen" in found
     assert found - plain <= set(process_code.MAKERS)
 

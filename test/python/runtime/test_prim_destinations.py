@@ -1,4 +1,4 @@
-"""Prim funcs on tensors whose results are computed elsewhere than in their destinations: no input changes."""
+"""Prim funcs on tensors whose results are not computed in their destinations: no input changes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BODIES = {
         7,
     ),
 }
-"""What makes the result of %a and the destination %b: a * x + b, with the last two of each."""
+"""How the result of %a and the destination %b is computed: a * x + b, with the last two of each."""
 
 PARAMS = """relax.params = [{name = "A", shape = ["n"], dtype = "float32"},
   {name = "B", shape = ["n"], dtype = "float32"}]"""
@@ -106,7 +106,7 @@ def _prim(name: str) -> str:
 
 @functools.cache
 def _built(kind: str, mode: str) -> dict[str, Any]:
-    """The functions to call, by the names of the bodies: Relax functions, or the prim funcs themselves."""
+    """The functions to call, by body name: Relax functions, or the prim funcs themselves."""
     parts = [_prim(name) for name in BODIES]
     if kind == "alone":
         parts.append(TWO)

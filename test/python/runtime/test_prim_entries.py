@@ -99,7 +99,7 @@ def alone(mode: str = "native", level: int = 2) -> Any:
 
 
 def built(mod: rx.IRModule, mode: str, level: int = 2) -> Any:
-    """The functions of a module; bytecode goes through a file."""
+    """The functions of a module; bytecode is saved and loaded."""
     if mode == "native":
         return rx.build(mod, opt_level=level)
     executable = rx.vm.build(mod, opt_level=level)
@@ -111,7 +111,7 @@ def built(mod: rx.IRModule, mode: str, level: int = 2) -> Any:
 
 
 def new(*shape: int, dtype: Any = "float32") -> np.ndarray[Any, Any]:
-    """An array whose elements nobody has written."""
+    """An uninitialised array."""
     return np.full(shape, 99, dtype)
 
 

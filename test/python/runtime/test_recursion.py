@@ -1,4 +1,4 @@
-"""Functions that call themselves, alone or in a circle."""
+"""Recursive functions, direct and mutual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that have no size before the call, and results that are no tensors: functions return them."""
+"""Results of unknown size, and results that are not tensors: functions return them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_filter_of_every_dtype(dtype: str) -> None:
 
 
 def test_what_is_known_before_comes_with_what_is_not() -> None:
-    """Example 3 of the language: a size that is known, and one that a `match_shape` finds."""
+    """Example 3 of the language: a known size, and one that a `match_shape` determines."""
 
     def body(x: Any, y: Any) -> Any:
         found = R.match_shape(R.call_packed(positive, x, out=T(ndim=1)), ("m",))
@@ -90,7 +90,7 @@ def test_a_destination_cannot_be_given_for_a_returned_result() -> None:
 
 
 def test_sizes_from_a_shape_function() -> None:
-    """Example 2 of the language: a packed function says how large another one's result is."""
+    """Example 2 of the language: a packed function computes the size of another one's result."""
 
     def body(x: Any) -> Any:
         flat = R.reshape(x, ("n*4",))

@@ -1,4 +1,4 @@
-"""Ops that are compiled when they run: which sizes stay symbols, what is kept, and several threads."""
+"""Ops compiled at run time: which sizes stay symbols, what is cached, and several threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`build` verifies once per phase, and starts again with care, to name the pass to blame, when anything fails."""
+"""`build` verifies once per phase; after a failure it repeats with verification per pass, to name the failing pass."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def negative() -> rx.IRModule:
 
 
 def recording(name: str, runs: list[str], work: Callable[[ir.Module], None] = lambda module: None) -> Pass:
-    """A pass that does `work`, and notes whether the context asks for verification."""
+    """A pass that does `work`, and records if the context requests verification."""
 
     @module_pass(name=name, opt_level=0)
     def run(module: ir.Module, ctx: PassContext) -> None:
@@ -42,7 +42,7 @@ def recording(name: str, runs: list[str], work: Callable[[ir.Module], None] = la
 
 
 def break_it(module: ir.Module) -> None:
-    """Leave a function whose type does not fit its block."""
+    """Leave a function whose type does not match its block."""
     with module.context:
         type_ = ir.FunctionType.get([], [])
         module.body.operations[0].attributes["function_type"] = ir.TypeAttr.get(type_)
@@ -50,7 +50,7 @@ def break_it(module: ir.Module) -> None:
 
 @pytest.fixture
 def more(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Puts passes before those of the phase that is called so."""
+    """Insert passes before those of the phase of this name."""
 
     def put(name: str, *passes: Pass) -> None:
         def changed(*options: Any) -> tuple[Phase, ...]:
@@ -111,7 +111,7 @@ def test_a_second_attempt_that_succeeds_says_so(more: Callable[..., None]) -> No
 
 
 def test_what_a_level_does_not_allow_is_named(more: Callable[..., None]) -> None:
-    """LLVM would only say that it cannot compile it."""
+    """LLVM would only report that it cannot compile it."""
     text = """
 func.func @left(%x: f32, %m: memref<?xf32>) {
   linalg.fill ins(%x : f32) outs(%m : memref<?xf32>)

@@ -1,4 +1,4 @@
-"""Which functions are short, and that calls of these keep the GIL where their arguments are small."""
+"""The classification of functions as short; their calls with small arguments keep the GIL."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_latency_critical(executable: rx.Executable) -> bool:
 
 
 def gather(bb: rx.BlockBuilder, x: rx.Var, y: rx.Var) -> rx.Var:
-    """More tensors that cannot be one loop than a short function may make."""
+    """More tensors that cannot be merged into one loop than a short function may have."""
     total = x
     for _ in range(MAX_CALLS + 1):
         total = op.add(op.nn.softmax(total), y)
@@ -75,7 +75,7 @@ def test_other_parameters_than_tensors_of_known_rank() -> None:
 
 @pytest.fixture
 def gil() -> Iterator[list[str]]:
-    """What calls do with the GIL; it is held all the time."""
+    """The GIL operations of calls; it is held all the time."""
     events: list[str] = []
 
     def save() -> int:

@@ -1,7 +1,4 @@
-"""Sizes that are negative, or beyond 64 bits, wherever they come from: errors that say what, where and why.
-
-All calls run in one child process: what is not refused reads or writes outside of its memory.
-"""
+"""Sizes that are negative, or exceed 64 bits, from any source: errors that give location, cause and advice."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ NOTHING = np.empty(0, "f4")
 
 @dataclass(frozen=True)
 class Case:
-    """A call of a function, and the error that it raises, or the shape of its result."""
+    """A call of a function, and its error or the shape of its result."""
 
     function: str
     arguments: tuple[Any, ...]
@@ -181,7 +178,7 @@ CASES = (
     Case("bytes", ((2**5, 2**62),), errors.OutOfMemoryError, "cannot allocate"),
     Case("filled", ((HUGE,), NUMBERS), errors.OutOfMemoryError, "cannot allocate"),
     Case("branches", ((2**40,), np.array(True)), errors.ShapeError, "does not fit"),
-    # What fits is right.
+    # Valid sizes.
     Case("branches", ((2**40,), np.array(False)), (1,)),
     Case("filled", ((0,), NUMBERS), (9,)),
     Case("begun", ((12,), NUMBERS), (0,)),
@@ -217,7 +214,7 @@ def _build() -> rx.Executable:
 
 
 def _outcome(built: rx.Executable, case: Case) -> str:
-    """What is wrong with the outcome of a call; "" for nothing."""
+    """The difference from the expected outcome of a call; "" if there is none."""
     try:
         shape = tuple(built[case.function](*case.arguments).shape)
     except Exception as error:
@@ -261,7 +258,7 @@ def test_constants_that_do_not_fit() -> None:
     ],
 )
 def test_known_sizes_whose_product_does_not_fit(shape: tuple[int, ...], call: str) -> None:
-    """Each tensor has a size; what is computed from several, for a choice or for memory, may have none."""
+    """Each tensor has a valid size; sizes computed from several, for a choice or an allocation, may overflow."""
     module = parse(f"""
 @I.ir_module
 class Module:

@@ -1,4 +1,4 @@
-"""Threads switch often while a module is compiled, and as before then."""
+"""The thread switch interval is short during compilation, and is restored afterwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def before() -> Iterator[float]:
 
 
 def test_several_blocks_at_a_time(before: float) -> None:
-    """The last one that ends restores what the first one found, whichever thread it is in."""
+    """The last block to end restores the interval that the first one found, in whatever thread."""
     inside, leave = threading.Event(), threading.Event()
 
     def other() -> None:
@@ -62,7 +62,7 @@ def test_no_microsecond_is_lost(microseconds: int) -> None:
 
 
 class Notes(PassInstrument):
-    """The switch intervals that passes see."""
+    """The switch intervals that passes observe."""
 
     def __init__(self) -> None:
         self.seen: set[float] = set()

@@ -1,4 +1,4 @@
-"""Loops on several threads: the same results bit by bit, from several callers, in children, and at the end."""
+"""Loops on several threads: the same results bit for bit, from several callers, in children, and at exit."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_every_part_is_done_once() -> None:
 
 
 def test_a_limit_of_threads() -> None:
-    """Where it is 1, the caller does all in one piece; where it is 2, one more thread takes part at most."""
+    """With limit 1, the caller does all work in one piece; with limit 2, one more thread takes part."""
     limit = threads._word("limit")
     for most in (1, 2, 3) * 10:
         seen: list[tuple[int, int, int]] = []
@@ -182,7 +182,7 @@ def test_many_callers(built: dict[int, Executable]) -> None:
 
 
 def run(code: str, **variables: str) -> tuple[int, str, str]:
-    """Exit code and outputs of a child that has made no threads yet."""
+    """Exit code and outputs of a child that has not started threads."""
     child = warm_process.run(["-c", code], timeout=240, env={**os.environ, **variables})
     return child.returncode, child.stdout.decode(), child.stderr.decode()
 

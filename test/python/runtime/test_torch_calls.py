@@ -1,4 +1,4 @@
-"""Calls with torch tensors by generated code: they give what calls through the FFI give."""
+"""Calls with torch tensors by generated code: they return the same as calls through the FFI."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_results_to_write_to(module: rx.Executable) -> None:
 
 
 def test_gradients_are_not_lost(module: rx.Executable) -> None:
-    """A result that no gradient flows through is refused where torch records, as torch refuses to export the tensor."""
+    """A result without gradient flow is refused while torch records, as torch refuses to export the tensor."""
     plain = torch.ones(2, 2)
     leaf = torch.nn.Parameter(plain.clone())
     for tensor in (leaf, 2 * leaf, leaf[:2]):
@@ -140,7 +140,7 @@ def test_beside_other_arguments(module: rx.Executable) -> None:
 
 
 def test_objects_share_memory(module: rx.Executable) -> None:
-    """What goes to a parameter of any type is the tensor, not a copy."""
+    """A parameter of any type gets the tensor itself, not a copy."""
     x = torch.zeros(3)
     same = module["same"](x)
     x[1] = 5
@@ -208,7 +208,7 @@ def test_from_many_threads(module: rx.Executable) -> None:
 
 @pytest.fixture
 def anew() -> Iterator[None]:
-    """As before the first torch tensor of the process, for the test; what was known before is known again after it."""
+    """Simulate the state before the first torch tensor of the process, for the test; it is restored afterwards."""
 
     def forget() -> None:
         state = fast_call._installed[0][1]
@@ -221,7 +221,7 @@ def anew() -> Iterator[None]:
 
 
 def check(function: Any) -> None:
-    """A function that doubles gives the right results, or errors, whichever way the call goes."""
+    """A function that doubles gives the right results or errors on every call path."""
     assert function(torch.ones(3)).tolist() == [2, 2, 2]
     assert function(torch._neg_view(torch.ones(3))).tolist() == [-2, -2, -2]
     short = torch.ones(3)
@@ -231,7 +231,7 @@ def check(function: Any) -> None:
 
 
 def changed(**words: Any) -> Callable[[], Any]:
-    """Finds the layouts, some of them wrong."""
+    """Determines the layouts, some of them wrong."""
     return lambda: dataclasses.replace(FIND(), **{name: make() for name, make in words.items()})
 
 
@@ -267,7 +267,7 @@ def test_other_layouts(
     value: Any,
     reason: str,
 ) -> None:
-    """Where torch lays out its tensors otherwise, it is asked about each; the results are the same."""
+    """If torch's tensor layout is unknown, torch is asked about each tensor; the results are the same."""
     monkeypatch.setattr(module_, name, value)
     check(module["double"])
     found = fast_call.install_torch()
@@ -284,7 +284,7 @@ def test_torch_of_another_version(module: rx.Executable, anew: None, monkeypatch
 
 
 def test_modes(module: rx.Executable, anew: None) -> None:
-    """A first call in a mode of torch that makes other tensors leaves the question open."""
+    """After a first call in a mode of torch that creates other tensors, the layout stays undetermined."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode(allow_non_fake_inputs=True):

@@ -1,4 +1,4 @@
-"""Torch tensors whose elements are not what their memory says, or whose memory is not there."""
+"""Torch tensors whose elements differ from their memory, or that have no memory."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_results_to_write_to(functions: list[Function]) -> None:
 
 
 def test_inside_transformations(functions: list[Function]) -> None:
-    """Tensors of `torch.vmap` and `torch.func.grad` stand for others, and have no memory."""
+    """Tensors of `torch.vmap` and `torch.func.grad` are wrappers without memory."""
 
     def call(x: Any) -> Any:
         with pytest.raises(ArgumentError, match="memory cannot be used"):
@@ -149,6 +149,6 @@ def test_inside_transformations(functions: list[Function]) -> None:
 
 
 def test_lists_stay_lists() -> None:
-    """A list that holds no such tensor reaches an `Object` parameter as it was."""
+    """A list without such a tensor reaches an `Object` parameter unchanged."""
     main = rx.build(parse("@R.function\ndef main(x: R.Object()):\n    return x\n"))["main"]
     assert [int(item) for item in main([1, 2])] == [1, 2]

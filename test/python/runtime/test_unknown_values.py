@@ -1,4 +1,4 @@
-"""Values of which rank, dtype or kind is known at run time only: parameters, results, calls, conditionals."""
+"""Values whose rank, dtype or kind is known only at run time: parameters, results, calls, conditionals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two generations of the language: both spellings of a thing make the same module."""
+"""The two spellings of the language: both produce the same module."""
 
 from __future__ import annotations
 

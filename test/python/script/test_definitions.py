@@ -1,4 +1,4 @@
-"""Which source a decorated class or function has: that at its own lines, whatever else has its name."""
+"""The source of a decorated class or function: the one at its own lines, even if others have the same name."""
 # ruff: noqa: B023 - a script reads the variable at once
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPERATORS = {"R.add": "+", "R.subtract": "-", "R.multiply": "*"}
 
 
 def texts(*modules: rx.IRModule) -> list[str]:
-    """What each module computes: its one operator and the number beside x, or the op's name."""
+    """The computation of each module: its operator and the number next to x, or the op's name."""
     found = []
     for module in modules:
         text = module.script().split(" = ")[1].split("\n")[0]
@@ -169,7 +169,7 @@ LATE = TEXT.replace("@I.ir_module\n", "")
 
 
 def imported(path: Path, text: str) -> ModuleType:
-    """A module of `text`, as if it had been imported from `path`."""
+    """A module of `text`, simulated as imported from `path`."""
     module = ModuleType("edited")
     module.__file__ = str(path)
     exec(compile(text, str(path), "exec"), module.__dict__)

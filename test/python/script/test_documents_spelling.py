@@ -1,4 +1,4 @@
-"""What the design documents write: shapes as values, annotations that refine, calls with the shape first."""
+"""Spellings of the design documents: shapes as values, annotations that refine, calls with the shape first."""
 # ruff: noqa: E501 - programs as they are written
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class MyIRModule:
 
 @pytest.mark.parametrize("head", ["n1, m1) as i, j", "[n1, m1]) as [i, j]"])
 def test_the_first_program(head: str) -> None:
-    """Its tensors have no dtype: the prim func's is asserted of them."""
+    """Its tensors have no dtype: that of the prim func is asserted."""
 
     def flatten(x: tvm_ffi.Tensor, out: tvm_ffi.Tensor) -> None:
         np.from_dlpack(out)[:] = np.from_dlpack(x).reshape(-1)

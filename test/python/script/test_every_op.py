@@ -1,4 +1,4 @@
-"""Every op as a script prints it is read again as the same op."""
+"""Every op, printed as a script, reads back as the same op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small programs that a newcomer writes: each is read, or refused with words that say what to write."""
+"""Small programs that a newcomer writes: each is read, or refused with advice."""
 # ruff: noqa: E501 - programs and messages as they are
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every Python construct that a script does not have is refused at its place, with what to write instead."""
+"""Every Python construct that a script does not support is refused at its location, with advice."""
 # ruff: noqa: E501 - messages as they are
 
 from __future__ import annotations

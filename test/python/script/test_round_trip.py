@@ -1,4 +1,4 @@
-"""What the printer prints reads back as the same module: over the lit corpus, the examples and random modules."""
+"""Printed modules read back as the same modules: over the lit corpus, the examples and random modules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LIT = ROOT / "test" / "lit"
 FILES = sorted(p for p in LIT.rglob("*.mlir") if ".output" not in p.parts)
 LOWERED = [p for p in FILES if p.is_relative_to(LIT / "lowering")]
-"""Most of these modules are below Relax, which scripts hold as text: in part, every third one is printed."""
+"""Most of these modules are below Relax, which scripts hold as text: a partial sweep prints every third."""
 CORPUS = sorted({*FILES} - {*LOWERED} | {*sweep.every(LOWERED, 3)})
 
 

@@ -1,4 +1,4 @@
-"""What a script says to its writer when something is wrong: the exact text."""
+"""The exact error messages for invalid scripts."""
 # ruff: noqa: E501 - messages as they are
 
 from __future__ import annotations

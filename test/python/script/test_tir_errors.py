@@ -1,4 +1,4 @@
-"""What a prim func says to its writer when something is wrong."""
+"""The error messages for invalid prim funcs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prim funcs cannot be given buffers of other sizes than they declare, and wrong indices can be errors."""
+"""Prim funcs reject buffers of other sizes than they declare, and wrong indices can be errors."""
 
 from __future__ import annotations
 

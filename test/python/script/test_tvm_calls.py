@@ -1,4 +1,4 @@
-"""What TVM's programs say and this project's say otherwise: calls, results, and the order of functions."""
+"""Spellings of TVM's programs that differ from this project's: calls, results, and the order of functions."""
 # ruff: noqa: E501 - programs as they are written
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def test_exported_names_that_no_function_can_have(name: str, message: str) -> No
     [("n", [5.0, 0.0]), ("3", [3.0, 0.0]), ("n, 4", [5.0, 4.0]), ("2, n", [2.0, 5.0])],
 )
 def test_numbers_and_symbols_are_arguments_of_functions(arguments: str, wanted: list[float]) -> None:
-    """They are no shape where all arguments of a call are such."""
+    """They are not a shape if all arguments of a call are numbers or symbols."""
     module = parse(f"""
 @I.ir_module
 class Module:

@@ -72,7 +72,7 @@ def test_what_torch_computed(both: tuple[str, Any, Any]) -> None:
 
 
 def test_other_sizes(both: tuple[str, Any, Any]) -> None:
-    """The ops of this project against the loops that TVM wrote for its own."""
+    """The ops of this project against TVM's generated loops."""
     name, ops, prims = both
     inputs, _ = arrays(name)
     for shape in SIZES[name]:
@@ -83,7 +83,7 @@ def test_other_sizes(both: tuple[str, Any, Any]) -> None:
 
 
 def test_bounds_are_checked(both: tuple[str, Any, Any]) -> None:
-    """``tir_var_upper_bound`` and its like are bounds of symbols, which calls check."""
+    """``tir_var_upper_bound`` and similar attributes are bounds of symbols, which calls check."""
     name, ops, prims = both
     inputs, _ = arrays(name)
     for function in (ops, prims):
@@ -109,7 +109,7 @@ def test_metadata_that_is_missing() -> None:
 
 
 def test_as_a_file_of_python(tmp_path: Path) -> None:
-    """The text is Python once its imports name this project."""
+    """The text is valid Python after its imports are changed to this project."""
     text = re.sub(r"^# from .*\n", "", text_of("embedding_norm.legal"), flags=re.M)
     imports = (
         "from __future__ import annotations\nfrom typing import TypeVar\n"

@@ -1,4 +1,4 @@
-"""Prim funcs as TVM writes them: what they compute, and what of them is refused."""
+"""Prim funcs in TVM's spelling: their results, and refused ones."""
 # ruff: noqa: E501 - programs as they are written
 
 from __future__ import annotations

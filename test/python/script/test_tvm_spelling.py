@@ -1,4 +1,4 @@
-"""What TVM writes and this project writes otherwise: both read as the same module, or the first is refused."""
+"""Spellings of TVM that differ from this project's: both read as the same module, or TVM's is refused."""
 # ruff: noqa: E501 - programs as they are written
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def test_same_signature(name: str) -> None:
 
 
 def test_results_of_any_kind() -> None:
-    """``-> R.Any`` says nothing, unless a call has relied on it before the function was read."""
+    """``-> R.Any`` gives no information, unless a call has relied on it before the function was read."""
     text = """
 @I.ir_module
 class Module:
@@ -296,7 +296,7 @@ def test_what_is_pure_must_be() -> None:
 
 
 def test_ill_formed_programs_are_refused_whatever_is_said() -> None:
-    """``check_well_formed=False`` lets nothing pass."""
+    """``check_well_formed=False`` disables no check."""
     text = """
 @I.ir_module(check_well_formed=False)
 class Module:
@@ -346,7 +346,7 @@ def test_private_functions_have_no_exported_name() -> None:
 
 
 def test_attributes_are_kept() -> None:
-    """Of modules, of functions, and of functions inside functions; dictionaries among them."""
+    """Those of modules, of functions, and of nested functions, including dictionaries."""
     text = """
 @I.ir_module
 class Module:
@@ -377,7 +377,7 @@ class Module:
 
 
 def test_attributes_of_prim_funcs_are_kept() -> None:
-    """What says something that is true of all of them is not."""
+    """Attributes that only state what holds for all prim funcs are dropped."""
     text = """
 @I.ir_module
 class Module:
@@ -487,7 +487,7 @@ return a
 
 
 def test_explicit_memory_is_no_native_code() -> None:
-    """An op without a result, on a tensor that is known at run time only: refused by its name."""
+    """An op without a result, on a tensor that is known only at run time: refused, naming the op."""
     made = module(
         'y = R.call_packed("f", x)\nz = R.match_cast(y, R.Tensor((3,)))\n_ = R.vm.kill_object(z)\nreturn x',
         "",

@@ -1,4 +1,4 @@
-"""Scripts where Python runs text that is no file, classes of one name, Python functions in scripts, type checkers."""
+"""Scripts whose text is not in a file, classes of equal name, Python functions in scripts, type checkers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_command() -> None:
 
 
 def test_the_prompt() -> None:
-    """What is typed at the prompt of Python, in a terminal."""
+    """A module typed at the prompt of Python, in a terminal."""
     pytest.importorskip(
         "readline", reason="this Python has no line editing, whose history holds what is typed"
     )
@@ -114,7 +114,7 @@ class Module:
 
 
 def test_cells_of_a_notebook() -> None:
-    """A cell that runs again under another name, as notebooks do; an edited one under the same name."""
+    """A cell that runs again under another name, as in notebooks; an edited one under the same name."""
     for name, op in (
         ("<ipython-input-1>", "exp"),
         ("<ipython-input-2>", "log"),
@@ -147,7 +147,7 @@ def transposed(a: te.Tensor) -> te.Tensor:
 
 
 def test_emit_te() -> None:
-    """Functions and lambdas, which see the Python around the script."""
+    """Functions and lambdas, which capture Python variables around the script."""
     factor = 5.0
 
     @I.ir_module
@@ -229,12 +229,12 @@ class Module:
 
 @pytest.mark.slow
 def test_type_checkers(tmp_path: Path) -> None:
-    """A file of scripts passes mypy, which is strict, and ruff, and means what it says."""
+    """A file of scripts passes strict mypy and ruff, and is correct."""
     path = tmp_path / "model.py"
     path.write_text(MODEL)
     sources = Path(rx.__file__).parents[1]
-    # As of an installed package, what mypy says of our own files is not shown: its stubs and theirs may be others. The
-    # packages of extras are as if they were not installed: their types take longer than all others, scripts have none.
+    # As for an installed package, mypy's messages about our own files are hidden: its stubs and theirs may differ. The
+    # packages of extras count as not installed: their types take longer than all others, and scripts use none.
     settings = tmp_path / "mypy.ini"
     settings.write_text("[mypy-torch.*,onnx.*,matplotlib.*,PIL.*]\nfollow_imports = skip\n")
     mypy = ["mypy", "--strict", "--no-incremental", "--follow-imports=silent", f"--config-file={settings}"]

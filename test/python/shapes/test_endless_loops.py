@@ -1,4 +1,4 @@
-"""Loops whose variable would stay or wrap around are errors, where they are written or when they run."""
+"""Loops whose variable would not advance or wrap around are errors, in the script or at run time."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_step_that_is_known(mode: Any) -> None:
     [(0, 3, "the loop has the step 0"), (-2, 3, "the loop has the step -2"), (2, MAX, f"ends at {MAX}")],
 )
 def test_what_a_fold_makes_known(mode: Any, step: int, upper: int, message: str) -> None:
-    """The numbers are known once both ways of the branch are one, after the module was verified."""
+    """The numbers are known after both branches are merged, after the module was verified."""
     same = f"""%given = "relax.prim_value"() {{value = {step} : i64}} : () -> i64
   %end = "relax.prim_value"() {{value = {upper} : i64}} : () -> i64
   %zero = "relax.prim_value"() {{value = 0 : i64}} : () -> i64

@@ -1,4 +1,4 @@
-"""Symbols that appear in the parameters inside of expressions only, and bounds of symbols."""
+"""Symbols that appear in the parameters only inside of expressions, and bounds of symbols."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_a_call_that_cannot_fit_the_bounds_is_refused_when_it_is_built() -> None
 
 
 def test_bounds_serve_proofs() -> None:
-    """A reshape whose sizes are equal within the bounds only has no check left, and broadcasts are decided."""
+    """A reshape whose sizes are equal only within the bounds needs no check, and broadcasts are decided."""
     bb = rx.BlockBuilder()
     x, y = rx.Var("x", tensor("n")), rx.Var("y", tensor("n % 8", 2))
     with bb.function("main", [x, y], bounds={"n": (0, 7)}):
@@ -243,7 +243,7 @@ def _without_bounds() -> None:
 
 
 def test_bounds_decide_broadcasts() -> None:
-    """n with an unknown dimension is n where n is not 1."""
+    """n broadcast with an unknown dimension is n if n is not 1."""
     for bounds, known in (({"n": (2, None)}, True), ({"n": (1, None)}, False)):
         bb = rx.BlockBuilder()
         x, y = rx.Var("x", tensor("n")), rx.Var("y", tensor(None))

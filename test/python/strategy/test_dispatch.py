@@ -25,7 +25,7 @@ Arrays = Callable[..., Any]
 
 
 def doubled_product(attrs: Any, inputs: list[te.Tensor], out_type: Any) -> te.Tensor:
-    """Twice the product, so that results tell which implementation ran."""
+    """Twice the matmul, so that results show which implementation ran."""
     a, b = inputs
     k = te.reduce_axis((0, a.shape[1]), "k")
     shape = (a.shape[0], b.shape[1])
@@ -33,7 +33,7 @@ def doubled_product(attrs: Any, inputs: list[te.Tensor], out_type: Any) -> te.Te
 
 
 def products(attrs: Any, inputs: list[te.Tensor], out_type: Any, target: Any) -> OpStrategy:
-    """Few rows are one thing, rows of a multiple of 8 another."""
+    """One implementation for few rows, another for multiples of 8."""
     strategy = OpStrategy()
     rows = inputs[0].shape[0]
     with SpecializedCondition(rows <= 4):
@@ -50,7 +50,7 @@ def products(attrs: Any, inputs: list[te.Tensor], out_type: Any, target: Any) ->
 
 
 def joined(attrs: Any, inputs: list[te.Tensor], out_type: Any, target: Any) -> OpStrategy:
-    """A concatenation of two vectors, wrong on purpose where the first one is short."""
+    """A concatenation of two vectors, intentionally wrong if the first one is short."""
     strategy = OpStrategy()
     a, b = inputs
 
@@ -69,7 +69,7 @@ def joined(attrs: Any, inputs: list[te.Tensor], out_type: Any, target: Any) -> O
 
 
 def halves(attrs: Any, inputs: list[te.Tensor], out_type: Any, target: Any) -> OpStrategy:
-    """Two results, exchanged where there are few columns."""
+    """Two results, exchanged if there are few columns."""
     strategy = OpStrategy()
     x = inputs[0]
 
@@ -219,7 +219,7 @@ def test_strategies_give_strategies() -> None:
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
 def test_a_conditional_around_what_is_no_prim_func(mode: Any) -> None:
-    """An implementation that gives back its operand: the branch is in the Relax function, also of a dataflow block."""
+    """An implementation that returns its operand: the branch is in the Relax function, also in a dataflow block."""
 
     def mine(attrs: Any, inputs: Any, out_type: Any, target: Any) -> OpStrategy:
         strategy = OpStrategy()

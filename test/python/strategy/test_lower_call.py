@@ -54,7 +54,7 @@ def test_selection() -> None:
     assert implementation.name == "kernel matrix product" and not implementation.is_expression
     assert outputs == (rx.Tensor(("n", "m")),)
     with temporary_strategy("matmul", mine):
-        # The one that always holds; the other one is a branch.
+        # The unconditional one; the other one is a branch.
         assert names(get_valid_implementations("matmul", {}, [A, B])) == ["kernel matrix product", "zeros"]
         lowered = lower_call(
             rx.Call("relax.matmul", [rx.Var("x", rx.Tensor((3, 64))), rx.Var("y", rx.Tensor((64, "m")))])

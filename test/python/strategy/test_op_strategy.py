@@ -1,4 +1,4 @@
-"""Strategies and selection: conditions, priorities, what is taken, and the table that explains it."""
+"""Strategies and selection: conditions, priorities, the selected implementation, and the table that explains it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that come with the package: for which CPUs and calls they are, and that they change no results."""
+"""Tuned values in the package: the CPUs and calls that they apply to, and unchanged results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def entry(values: dict[str, Any], template: str = "exp_tiled", **facts: list[int
 
 
 def give(monkeypatch: pytest.MonkeyPatch, folder: Path, *classes: dict[str, Any]) -> Path:
-    """Let a file with these classes be what comes with the package."""
+    """Replace the tuned values of the package by a file with these classes."""
     path = folder / f"shipped{len(list(folder.iterdir()))}.json"
     path.write_text(json.dumps({"version": 1, "classes": list(classes)}))
     monkeypatch.setattr(shipped, "FILE", path)
@@ -58,7 +58,7 @@ def give(monkeypatch: pytest.MonkeyPatch, folder: Path, *classes: dict[str, Any]
 
 
 def of_host(*entries: dict[str, Any]) -> dict[str, Any]:
-    """A class that the machine at hand is of."""
+    """A class that contains the host."""
     host = rx.Target.host()
     return cpu(
         "host",
@@ -73,7 +73,7 @@ def of_host(*entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_classes_of_cpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """By features, widths of vectors, and about how large caches are."""
+    """By features, vector widths, and approximate cache sizes."""
     give(
         monkeypatch,
         tmp_path,
@@ -139,7 +139,7 @@ tiled.__module__ = "relax_mlir.strategy.implementations.exponentials"
 
 
 def strategy_of(schedule: Any) -> Any:
-    """Twice the operand in the place of its exponential: exact, on vectors of any length."""
+    """Twice the operand instead of its exponential: exact, on vectors of any length."""
 
     def strategy(attrs: Any, inputs: Any, out_type: Any, target: Any) -> OpStrategy:
         made = OpStrategy()
@@ -172,7 +172,7 @@ def tile() -> int:
 
 
 def test_schedules_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The project's own schedules alone, unless they are switched off, or a database knows better."""
+    """Only the project's own schedules, unless they are disabled, or a database has better values."""
     give(monkeypatch, tmp_path, of_host(entry({"tile": [8]})))
     with temporary_strategy("exp", strategy_of(tiled)):
         assert tile() == 8
@@ -214,7 +214,7 @@ def test_values_that_do_not_fit_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_keys_of_compilations(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What comes with the package is part of the key: compiled modules, and the compile engine."""
+    """The tuned values of the package are part of the key: of compiled modules, and of the compile engine."""
     source, engine = source_hash(module().mlir), CompileEngine()
 
     def key() -> str:
@@ -260,7 +260,7 @@ def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_shipped() -> None:
-    """Each entry says what was measured, and that it was better by more than noise."""
+    """Each entry records the measurements, and an improvement larger than noise."""
     for item in tuning.shipped():
         assert set(item.cpu.measured) == {"cpu", "date", "command"}
         assert item.values and item.score >= tuning.measure.BETTER and item.cases >= 2
@@ -276,7 +276,7 @@ def grouped() -> rx.IRModule:
 
 
 def test_the_projects_own_schedules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """All values of the knobs of a grouped convolution, as if they came with the package: equal bits."""
+    """All values of the knobs of a grouped convolution, as if they were in the package: equal bits."""
     (task,) = tuning.extract_tasks(grouped())
     assert task.template is not None
     name = task.template.name

@@ -1,4 +1,4 @@
-"""Implementations with schedules, with calls of libraries, and with accesses that nobody has proved."""
+"""Implementations with schedules, with calls of libraries, and with accesses that are not proved."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def negate(x: Any, out: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
 def test_a_library_for_long_vectors(mode: Any) -> None:
-    """A packed function is called where its condition holds; what it computes with is a prim func."""
+    """A packed function is called if its condition holds; its computation is a prim func."""
 
     def compute(attrs: Any, inputs: list[te.Tensor], out_type: Any) -> te.Tensor:
         x = inputs[0]
@@ -160,7 +160,7 @@ COMPUTING = ("arith.addf", "arith.mulf", "memref.store")
 
 
 def test_locations() -> None:
-    """A call has the line of the op, and so has what the project computes for it; users' have their lines."""
+    """Calls and the project's implementations have the line of the op; users' implementations have their own lines."""
 
     def strategy(attrs: Any, inputs: Any, out_type: Any, target: Any) -> OpStrategy:
         made = OpStrategy()

@@ -1,4 +1,4 @@
-"""Convolutions and poolings against torch: which implementation is taken, and what it computes."""
+"""Convolutions and poolings against torch: the selected implementation, and its results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TARGET = "cpu -mcpu=x86-64-v3"
 
 @dataclass
 class Case:
-    """A call, what is taken for it, and the spatial sizes and batches to run it on."""
+    """A call, its expected implementation, and the spatial sizes and batches to run."""
 
     taken: tuple[str, ...]
     kind: str
@@ -55,7 +55,7 @@ class Case:
             bb.emit_func_output(builder(*params, **options))
 
     def expected(self, data: Array, weight: Array | None) -> Array:
-        """What torch computes in float64."""
+        """The result of torch in float64."""
         x = torch.tensor(data.astype(np.float64))
         pad = self.options.get("padding", [0] * self.rank)
         strides, dilation = (self.options.get(name, 1) for name in ("strides", "dilation"))
@@ -274,7 +274,7 @@ def test_their_schedules_are_tasks_and_take_what_tuning_found() -> None:
         ["channels", "rows", "width", "jobs", "unrolled"],
         ["channels", "width", "jobs", "unrolled"],
     ]
-    # Of the three channels of a group, so many are computed at once as divide them.
+    # Of the three channels of a group, the number computed at once must divide three.
     assert [value for (value,) in tasks[0].space()["channels"]] == [3, 1]
     best = {
         task.key: [Known({name: values[-1] for name, values in task.space().items()}, TARGET)]

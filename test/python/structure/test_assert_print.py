@@ -1,4 +1,4 @@
-"""`assert_op` and `print`: what they say, and that they keep their place among other effects."""
+"""`assert_op` and `print`: their messages, and their order among other effects."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def checked(bb: Any, x: Any) -> Any:
 
 @program.function(N)
 def unused_result(bb: Any, x: Any) -> Any:
-    """The assertion of a function is made even where nobody uses its result."""
+    """The assertion of a function is checked even if its result is unused."""
     bb.call("checked", x)
     return x
 
@@ -161,7 +161,7 @@ def test_kinds(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_braces_in_names_and_formats_stand_for_themselves() -> None:
-    """Names of functions, parameters and files, and braces of a format, are not taken for values of the message."""
+    """Names of functions, parameters and files, and braces of a format, are not read as placeholders of the message."""
     bb = rx.BlockBuilder()
     x, y = rx.Var("x{1:d}", rx.Tensor(("n", 3))), rx.Var("y", rx.Tensor(("n", 3)))
     with bb.function("f{0}", [x, y]):

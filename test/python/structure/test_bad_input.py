@@ -1,4 +1,4 @@
-"""Wrong arguments of the builders, of `IRModule` and of `build`: errors of the project, never of its insides."""
+"""Wrong arguments of the builders, of `IRModule` and of `build`: errors of the project, never internal ones."""
 
 from __future__ import annotations
 

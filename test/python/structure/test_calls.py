@@ -154,7 +154,7 @@ def test_results_other_than_declared(ex: Any) -> None:
 
 
 def test_a_symbol_of_the_callee_is_not_one_of_the_caller() -> None:
-    """`m` of the callee comes of a match_shape inside it: the caller's `m` is something else."""
+    """`m` of the callee comes from a match_shape inside it: the caller's `m` is a different symbol."""
     p = Program()
 
     @p.function(rx.Tensor((None,), "float32"), private=True)

@@ -176,7 +176,7 @@ def test_values(compiled: Any, size: int, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_effects_in_order(compiled: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """A function inside a function has captured values as they were when it was made; its arguments are its own."""
+    """A nested function captures values at its creation; its arguments are separate."""
     x = np.zeros(2, "float32")
     np.testing.assert_array_equal(numpy(compiled["effects"](x)), (x + 1 + x) + (x + 2 + x))
     assert capsys.readouterr().out == "f [0. 0.]\nf [1. 1.]\n"
@@ -199,7 +199,7 @@ def test_native_code_has_no_closures() -> None:
 
 
 def test_sizes_that_are_multiples_of_a_symbol() -> None:
-    """What a nested function takes and captures has sizes from which a division tells the symbol."""
+    """Parameters and captured values of a nested function have sizes from which a division gives the symbol."""
     module = parse(
         """
 @I.ir_module
@@ -220,7 +220,7 @@ class Module:
 
 
 def test_captured_sizes_that_tell_nothing_where_another_is_zero() -> None:
-    """A captured tensor of `m*n` elements does not tell `n` if `m` is 0: the sizes are passed, too."""
+    """A captured tensor of `m*n` elements does not determine `n` if `m` is 0: the sizes are passed, too."""
     module = parse(
         """
 @I.ir_module
@@ -241,7 +241,7 @@ class Module:
 
 
 def test_parameters_whose_sizes_tell_nothing_where_another_is_zero() -> None:
-    """`m*n` is the size of a parameter of a nested function; `m` is known outside of it, whatever `n` is."""
+    """`m*n` is the size of a parameter of a nested function; `m` is known outside of it, for any `n`."""
     part = 'R.Tensor(("m*n",), "float32")'
     module = parse(
         f"""
@@ -266,7 +266,7 @@ class Module:
 
 @pytest.mark.parametrize("captured", ["rest", "halves[1]"])
 def test_captured_sizes_that_are_formulas(captured: str) -> None:
-    """What a function is given captures a tensor, or a field of a tuple, of a size that is a formula of another."""
+    """A function argument captures a tensor, or a field of a tuple, whose size is a formula of another."""
     part, vector = 'R.Tensor(("max(n - 2, 0)", "n"), "float32")', 'R.Tensor(("k",), "float32")'
     module = parse(
         f"""

@@ -1,4 +1,4 @@
-"""Calls with effects: what is read after them, and that no pass moves or merges anything across them."""
+"""Calls with effects: later reads see them, and no pass moves or merges anything across them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def data_dependent(bb: Any, x: Any) -> Any:
 
 @program.function(N)
 def field_of_nested_tuple(bb: Any, x: Any) -> Any:
-    """A field is the value itself, under another name."""
+    """A field is the value itself: an alias."""
     inner = R.tuple_get_item(R.make_tuple(R.negative(x), R.make_tuple(x, x)), 1)
     negative = R.negative(x)
     field = R.tuple_get_item(inner, 1)
@@ -259,7 +259,7 @@ more = Program()
 
 @more.function(N, rx.Tensor((1,), "int64"))
 def state_is_threaded(bb: Any, x: Any, y: Any) -> Any:
-    """Equal temporaries are not one memory for the callees that write to them."""
+    """Equal temporaries do not share memory if callees write to them."""
     state = y + 0
     first = x * 0.0
     R.call_packed("effects.draw", state, first)
@@ -272,7 +272,7 @@ def state_is_threaded(bb: Any, x: Any, y: Any) -> Any:
 
 @more.function(N)
 def aliasing_arguments(bb: Any, x: Any) -> Any:
-    """A tensor given twice is one buffer."""
+    """A tensor passed twice is one buffer."""
     a = x * 2.0
     R.call_packed("effects.swap", a, a)
     b, c = x * 3.0, x * 4.0
@@ -290,7 +290,7 @@ def helper(bb: Any, x: Any) -> Any:
 
 @more.function(rx.Tensor((), "bool"), N)
 def across_functions(bb: Any, x: Any, y: Any) -> Any:
-    """Calls of functions keep their place among the effects around them."""
+    """Calls of functions keep their order among the surrounding effects."""
     z = y * 1.0
     R.print("start", z)
     a = bb.call("helper", z)
@@ -331,7 +331,7 @@ def test_order_across_functions(compiled_more: Any, capsys: pytest.CaptureFixtur
 
 
 def test_equal_expressions_are_tensors_of_their_own() -> None:
-    """The callee changes its first argument and looks at the second, which CSE must not make the same tensor."""
+    """The callee changes its first argument and reads the second, which CSE must not merge."""
     seen: list[np.ndarray] = []
 
     def change(first: Any, second: Any) -> None:

@@ -1,4 +1,4 @@
-"""`ExternFunc`: registered packed functions where names stand, and as values."""
+"""`ExternFunc`: registered packed functions in place of names, and as values."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def main(x: R.Tensor(("n", 4), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(
 
 
 def test_as_values() -> None:
-    """They are passed on, chosen, and called by who gets them."""
+    """They are passed, selected, and called by their receiver."""
     module = parse(VALUES)
     x = sample(3, 4)
     np.testing.assert_allclose(both_modes(module, x, np.array(True)), 6 * x, rtol=1e-6)
@@ -119,7 +119,7 @@ def test_printed_and_read(text: str) -> None:
 
 
 def test_effects_are_kept() -> None:
-    """A function that changes what it is given: what follows sees it."""
+    """A function that changes its argument: later ops see the change."""
     module = parse("""
 @R.function
 def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
@@ -132,7 +132,7 @@ def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
 
 
 def test_what_is_not_registered() -> None:
-    """It is seen when the program calls it, by its name; nothing else fails."""
+    """The error comes when the program calls it, and names it; nothing else fails."""
     module = parse("""
 @R.function
 def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((4,), "float32"):
@@ -144,7 +144,7 @@ def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((4,)
     return y
 """)
     for mode in MODES:
-        with pytest.raises(RelaxError, match=r"extern\.nowhere"):  # the machine says it when it is made
+        with pytest.raises(RelaxError, match=r"extern\.nowhere"):  # the machine reports it when it is created
             rx.build(module, exec_mode=mode)["main"](sample(4), np.array(True))
 
 

@@ -1,4 +1,4 @@
-"""Functions of a module: who may be called from outside, and calls that are merged or dropped."""
+"""Functions of a module: public and private ones, and calls that are merged or dropped."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_equal_calls_of_pure_functions_are_merged_and_others_stay() -> None:
 
 
 def test_loops_of_a_prim_func_in_the_memory_of_an_argument() -> None:
-    """The old value keeps its elements where it is used again."""
+    """The old value keeps its elements if it is used again."""
     module = parse("""
 @I.ir_module
 class Module:

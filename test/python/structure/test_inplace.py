@@ -1,4 +1,4 @@
-"""`call_tir_inplace`: results in the memory of arguments, and values that never change all the same."""
+"""`call_tir_inplace`: results in the memory of arguments, without changing values that are used later."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_constants_keep_their_elements() -> None:
 
 
 def test_no_copy_of_a_temporary() -> None:
-    """What only the call needs is overwritten: the function at level M copies nothing."""
+    """A value that only the call needs is overwritten: the function at level M copies nothing."""
     source = rx.BlockBuilder(rx.IRModule.parse(PRIMS))
     x = rx.Var("x", N)
     with source.function("main", [x]):

@@ -205,7 +205,7 @@ def test_constants_of_all_dtypes(ex: Any) -> None:
     [("itself", [X]), ("twice", [X]), ("views", [X]), ("same_constant_twice", []), ("one_constant", [])],
 )
 def test_results_are_tensors_of_their_own(ex: Any, name: str, args: list[Any]) -> None:
-    """Writing into one result changes no other, no argument, no constant."""
+    """Writing to one result changes no other result, argument, or constant."""
     result = ex[name](*args)
     arrays = [*numpy(result)] if isinstance(result, tuple | tvm_ffi.Array) else [numpy(result)]
     expected = [array.copy() for array in arrays]

@@ -1,4 +1,4 @@
-"""A Python with NumPy and the TVM FFI, and nothing of this project: what exported libraries are made for."""
+"""A Python with NumPy and the TVM FFI, without this project: the environment of exported libraries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 IMPOSSIBLE_WORDS = [*[0] * 6, 1 << 8]
-"""What no CPU has (`export.cpu_words`): bit 8 of XCR0 is always 0, since it is one of IA32_XSS (Intel's manual)."""
+"""Feature words that no CPU has (`export.cpu_words`): bit 8 of XCR0 is always 0, as it is one of IA32_XSS (Intel)."""
 
 
 def make_packages(folder: Path) -> None:
@@ -26,10 +26,10 @@ def make_packages(folder: Path) -> None:
 
 
 def run(packages: Path, script: str, *arguments: str, env: dict[str, str] | None = None) -> str:
-    """What a script prints; the child sees `packages` and the standard library alone.
+    """Run a script and return its output; the child sees only `packages` and the standard library.
 
     Raises:
-        AssertionError: it ends with another code than 0 (with what it says).
+        AssertionError: its exit code is not 0 (with its output).
     """
     start = f"import sys; sys.path.insert(0, {str(packages)!r}); import tvm_ffi\n"
     done = _run(["-I", "-S", "-c", start + script, *arguments], env or {})

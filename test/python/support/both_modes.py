@@ -1,7 +1,7 @@
-"""The whole corpus in both modes: with ``pytest --both-modes`` each call of a built module runs as bytecode, too.
+"""The whole test suite in both modes: with ``pytest --both-modes`` each call of a built module also runs as bytecode.
 
-`rx.build` gives what it gives in native mode, but each call first runs in a virtual machine on copies of the arguments;
-both have to give the same bits, or to raise. A module that is built with options of native mode alone is left as it is.
+`rx.build` returns native code, but each call first runs in a virtual machine on copies of the arguments; both must
+return the same bits, or raise. A module built with options of native mode only is unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from relax_mlir.module_functions import functions_of
 from relax_mlir.runtime import build as native_builds
 
 compared = 0
-"""How many calls have been compared so far."""
+"""Number of calls compared so far."""
 
 
 class BothFunction:
@@ -68,7 +68,7 @@ class BothExecutable(Mapping[str, Any]):
 
 
 def _is_stateful(value: Any) -> bool:
-    """Whether a value cannot be given to two calls: a callable, or an object that a call may change."""
+    """True if a value cannot be passed to two calls: a callable, or an object that a call may change."""
     return not isinstance(
         value, np.ndarray | tvm_ffi.Tensor | tvm_ffi.Shape | int | float | tuple | list | np.generic
     )
@@ -106,7 +106,7 @@ def _compare(name: str, found: Any, wanted: Any) -> None:
 
 
 def _acts(mod: rx.IRModule) -> bool:
-    """Whether calls may do more than compute, so that two of them are not as one."""
+    """True if calls may have side effects, so that two calls differ from one."""
     acting = "relax.print", "relax.call_packed", "relax.call_dps_packed", "relax.call_pure_packed"
     return any(
         op.name == "relax.print" or not ir.StringAttr(op.attributes["func"]).value.startswith("relax.")
@@ -115,12 +115,12 @@ def _acts(mod: rx.IRModule) -> bool:
 
 
 def _donates(mod: rx.IRModule) -> bool:
-    """Whether a function gives results the memory of parameters, which bytecode refuses."""
+    """True if a function donates memory of parameters to results, which bytecode refuses."""
     return any(DONATED in function.attributes for function in functions_of(mod.mlir))
 
 
 def install() -> None:
-    """Let `rx.build` build both."""
+    """Replace `rx.build` by a function that builds both."""
     build = native_builds.build
 
     @functools.wraps(build)

@@ -1,4 +1,4 @@
-"""Small Relax functions, built and run, for the tests of what crosses the boundaries of native functions."""
+"""Small Relax functions, built and run, for tests of the interface of native functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add(bb: rx.BlockBuilder, name: str, infos: list[rx.StructInfo], body: Body, 
 
 
 def compiled(*infos: rx.StructInfo, prims: str | None = None) -> Callable[[Body], Any]:
-    """Make of a function of Relax values the compiled function `main`."""
+    """Compile a function of Relax values to the function `main`."""
 
     def build(body: Body) -> Any:
         bb = rx.BlockBuilder(None if prims is None else rx.IRModule.parse(prims))
@@ -31,7 +31,7 @@ def compiled(*infos: rx.StructInfo, prims: str | None = None) -> Callable[[Body]
 
 
 def registered(function: Callable[..., Any]) -> str:
-    """Register a Python function for packed calls; its name there. Arrays go in and come out as NumPy arrays."""
+    """Register a Python function for packed calls; return its name. Arrays are passed and returned as NumPy arrays."""
 
     def packed(*args: Any) -> Any:
         return to_ffi(function(*(from_ffi(arg) for arg in args)))

@@ -1,4 +1,4 @@
-"""Calls of builtins as bytecode and Python make them, with values to call them with."""
+"""Calls of builtins in the form of bytecode and of Python, with arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ A = f"{P}arith."
 BIG = 2**62
 LEAST, MOST = -(2**63), 2**63 - 1
 STATE = None
-"""What stands where bytecode has ``%vm``: no builtin looks at it."""
+"""The argument in place of bytecode's ``%vm``: no builtin reads it."""
 
 DTYPES = [
     np.dtype(name)

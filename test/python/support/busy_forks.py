@@ -1,4 +1,4 @@
-"""``python busy_forks.py COUNT`` forks so often while other threads work; each child builds a module and runs it."""
+"""``python busy_forks.py COUNT`` forks COUNT times while other threads work; each child builds a module and runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from relax_mlir import op
 from relax_mlir.target import Target
 
 SECONDS = 100
-"""After so long a child counts as hung."""
+"""Number of seconds after which a child counts as hung."""
 
 _numbers = itertools.count(2)
 
@@ -31,7 +31,7 @@ def module(scale: float, columns: int) -> rx.IRModule:
 
 
 def build_and_run(is_bytecode: bool, cache: bool) -> None:
-    """A module that has not been built before, with a result that is known."""
+    """A module that has not been built before, with a known result."""
     number = next(_numbers)
     mod, columns = module(number + os.getpid() * 1e-7, 8 + number % 50), 8 + number % 50
     if is_bytecode:
@@ -89,4 +89,4 @@ if __name__ == "__main__":
         os.environ["RELAX_MLIR_CACHE_DIR"] = folder
         code = main(*sys.argv[1:])
     sys.stderr.flush()
-    os._exit(code)  # other threads are at work
+    os._exit(code)  # other threads are still running

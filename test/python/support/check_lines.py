@@ -1,15 +1,15 @@
 """Find lit files whose checks cannot fail: ``python test/python/support/check_lines.py [--captures] [FILE ...]``.
 
-A file is at fault where
+A file has a fault if
 
 - a prefix has directives but no RUN line uses it, or a RUN line uses one that has none;
 - a RUN line checks nothing and leaves no file that a later one reads;
-- what a ``-NOT`` forbids stands in the function's source, but only before the match that comes before the directive or
-  after the one that comes behind it: a pass that left it where it is would not be noticed;
-- what a ``-NOT`` forbids can only be on the rest of one line, since ``-NEXT`` or ``-EMPTY`` follows;
-- a ``-NOT`` names an op that neither the project nor MLIR has, and that is in no input.
+- the text of a ``-NOT`` is in the function's source, but only before the match of the previous directive or after the
+  match of the next one: a pass that does not remove it would not be noticed;
+- the text of a ``-NOT`` can only be on the rest of one line, since ``-NEXT`` or ``-EMPTY`` follows;
+- a ``-NOT`` names an op that exists neither in the project nor in MLIR, nor in any input.
 
-With ``--captures``, anonymous ``%{{.*}}`` operands are counted too: they cannot tell one operand from another.
+With ``--captures``, anonymous ``%{{.*}}`` operands are also counted: they cannot distinguish operands.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class LitFile:
 
 
 def faults(path: Path, known: str) -> Iterator[str]:
-    """What is wrong in a file, one text each; `known` is all text in which the name of an op may stand."""
+    """The faults of a file, one text each; `known` is text with all known names of ops."""
     file = LitFile.read(path)
     yield from _prefix_faults(file)
     yield from _run_faults(file)
@@ -167,9 +167,9 @@ def _empty_regions(directives: list[Directive]) -> Iterator[str]:
 
 
 def _misplaced(file: LitFile, directives: list[Directive]) -> Iterator[str]:
-    """A ``-NOT`` whose text stands in the source of its function, but outside of what the directive looks at.
+    """A ``-NOT`` whose text is in the source of its function, but outside of the directive's region.
 
-    Where the directive before it matches nothing in the source, nothing is known about the place.
+    If the previous directive matches nothing in the source, the region is unknown.
     """
     for start, end, block in _blocks(file.source, directives):
         seen: set[str] = set()
@@ -194,7 +194,7 @@ def _misplaced(file: LitFile, directives: list[Directive]) -> Iterator[str]:
 
 
 def _next_match(source: str, position: int, end: int, rest: list[Directive]) -> int:
-    """Where the next match ends the region; of directives that match nothing in the source, nothing is known."""
+    """The next match, which ends the region; unknown if a directive matches nothing in the source."""
     following = next((d for d in rest if d.kind not in ("NOT", "DAG")), None)
     found = following.pattern().search(source, position, end) if following else None
     return found.start() if found else end
@@ -217,7 +217,7 @@ def _blocks(source: str, directives: list[Directive]) -> Iterator[tuple[int, int
 
 
 def captures(path: Path) -> int:
-    """How many operands are anonymous."""
+    """The number of anonymous operands."""
     return sum(len(CAPTURE.findall(d.text)) for d in LitFile.read(path).directives if d.kind != "NOT")
 
 
@@ -227,12 +227,12 @@ def lit_files() -> list[Path]:
 
 
 def known_names(files: Iterable[Path]) -> str:
-    """Text in which the name of every op stands: the sources, MLIR's own ops, and what goes through the passes."""
+    """Text with the name of every op: the sources, MLIR's own ops, and the inputs of passes."""
     folders = [ROOT / name for name in ("dialects", "lowering", "passes", "python")]
     sources = [p.read_text() for folder in folders for p in folder.rglob("*.py")]
     upstream = (Path(libraries.__path__[0]).parent / "dialects").glob("_*_ops_gen.py")
     texts = [*sources, *(LitFile.read(p).source for p in files)]
-    for path in upstream:  # tens of megabytes, of which the names alone are kept
+    for path in upstream:  # tens of megabytes, of which only the names are kept
         texts += re.findall(r'OPERATION_NAME = "([\w.]+)"', path.read_text())
     return "\n".join(texts)
 
@@ -245,7 +245,7 @@ def all_faults(files: Iterable[Path]) -> Mapping[Path, list[str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what is at fault; 1 if anything is."""
+    """Print the faults; 1 if there are any."""
     files = [Path(a).resolve() for a in arguments if not a.startswith("--")] or lit_files()
     found = all_faults(files)
     for path, texts in found.items():

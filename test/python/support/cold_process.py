@@ -1,7 +1,7 @@
 """Children that start as new interpreters, without torch.
 
-The FFI imports torch where it is installed, which takes longer than all other imports. Where a child may be forked
-from a process with all imports done, `warm_process.run` is quicker.
+The FFI imports torch if it is installed, which takes longer than all other imports. If a child may be forked from a
+process with all imports done, `warm_process.run` is faster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 SUPPORT = Path(__file__).parent
 FOLDERS = (str(SUPPORT / "no_torch"), str(SUPPORT))
-"""What a child looks for modules in first."""
+"""The first folders in which a child searches modules."""
 
 
 def environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -34,7 +34,7 @@ def _cache() -> tempfile.TemporaryDirectory[str]:
 def cached(env: Mapping[str, str] | None = None) -> dict[str, str]:
     """`env`, by default this process's, with a cache of compiled modules that children of this process share.
 
-    So the virtual machine's core is compiled by the first one alone.
+    So only the first one compiles the virtual machine's core.
     """
     given = os.environ if env is None else env
     return {**given, "RELAX_MLIR_CACHE": "1", "RELAX_MLIR_CACHE_DIR": _cache().name}
@@ -46,7 +46,7 @@ def run(
     """What ``subprocess.run([sys.executable, *python])`` gives, with both outputs as text.
 
     Raises:
-        subprocess.TimeoutExpired: it has not ended in so many seconds; it has been killed.
+        subprocess.TimeoutExpired: it has been killed after the timeout.
     """
     return subprocess.run(
         [sys.executable, *python], capture_output=True, text=True, timeout=timeout, env=environment(env)

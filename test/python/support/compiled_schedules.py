@@ -15,7 +15,7 @@ from relax_mlir.te.graph import operations_of
 from relax_mlir.te.prim_func import integers_of
 
 SIZES = 4
-"""At how many sizes each is compared."""
+"""The number of sizes at which each is compared."""
 Array = np.ndarray[Any, Any]
 
 

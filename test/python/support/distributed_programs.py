@@ -58,7 +58,7 @@ def build(scale: float = 1.0) -> rx.Executable:
 
 
 def make_pool(marks: Path, workers: int = 2) -> ProcessPoolExecutor:
-    """Processes that begin anew, and import this project only where they are asked to."""
+    """A pool of processes that start as new interpreters, and import this project on demand."""
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(
         workers, mp_context=context, initializer=worker_hooks.register, initargs=(str(marks),)
@@ -69,14 +69,14 @@ def make_pool(marks: Path, workers: int = 2) -> ProcessPoolExecutor:
 
 
 def worker_path() -> list[str]:
-    """Where workers look for modules that start with an environment of their own: no torch, this project, the hooks."""
+    """The module search path of workers in a separate environment: no torch, this project, the hooks."""
     folder = Path(worker_hooks.__file__).parent
     return [str(folder / "no_torch"), str(folder), *sys.path]
 
 
 @contextmanager
 def hidden_torch() -> Iterator[None]:
-    """Processes that are spawned in here import no torch, which takes longest; the FFI does where it is."""
+    """Processes spawned in this context do not import torch, which takes longest; the FFI would if it is installed."""
     folder = str(Path(worker_hooks.__file__).with_name("no_torch"))
     sys.path.insert(0, folder)
     try:

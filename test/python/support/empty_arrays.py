@@ -2,8 +2,8 @@
 
 ``python empty_arrays.py MODE:GROUP ...`` forks for each group: it builds the uses of the group, calls each with a time
 limit, which ends the process, and compares shape and elements with NumPy on arrays that are small in that dimension.
-Each case is announced by a line before it runs; then a line says how many did what, and ``ended MODE:GROUP STATUS`` how
-the process of the group has ended (0: well, negative: by a signal).
+Each case is announced by a line before it runs; then a line has the number of cases per outcome, and
+``ended MODE:GROUP STATUS`` the exit status of the group's process (negative: by a signal).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from relax_mlir.error import OutOfMemoryError, RelaxError
 from relax_mlir.runtime import to_numpy
 
 SMALL = (8, 16)
-"""What stands in the place of `HUGE` in the reference: results of two lengths tell those of any."""
+"""The values that replace `HUGE` in the reference: two lengths of results determine those of any length."""
 MODES = ("native", "bytecode")
 ADDRESS_SPACE = 2**36
 SPECS = specs()
@@ -39,22 +39,22 @@ LEFT_OUT = {
     "vision.non_max_suppression": "its reference is the result for one input",
     "vision.all_class_non_max_suppression": "its reference is the result for one input",
 }
-"""Ops that are not tried, and why."""
+"""Ops that are not tested, with reasons."""
 ALIKE = [name for name in SPECS if name in SCALAR and name not in THOROUGH]
 """Ops that share all but a scalar rule with those of `THOROUGH`."""
 SKIPPED = frozenset(ALIKE) - frozenset(sweep.every(ALIKE, 4))
-"""Those that are tried in `make soak` only."""
+"""Those that are tested in `make soak` only."""
 PROGRAMS = Path(__file__).with_name("empty_programs.py")
 
 
 def fits(shape: tuple[int, ...]) -> bool:
-    """Whether NumPy makes an array of this shape: the lengths that are not 0 have a product that is no overflow."""
+    """True if NumPy can create an array of this shape: the product of its nonzero lengths does not overflow."""
     return bool(np.prod([size for size in shape if size], dtype=float) < 2**59)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A use of an op: its shapes, in which `HUGE` stands for any length, beside the sizes that symbols get."""
+    """A use of an op: its shapes, in which `HUGE` denotes any length, with the sizes of symbols."""
 
     name: str
     number: int
@@ -76,16 +76,16 @@ class Case:
         return tuple(new.get(size, size) for size in like.shape)
 
     def possible(self) -> bool:
-        """Whether NumPy makes such inputs."""
+        """True if NumPy can create such inputs."""
         return all(fits(self.shape(array, HUGE)) for array in self.inputs)
 
     def symbolic(self, like: Array) -> rx.Tensor:
-        """What the compiler is told of such an input."""
+        """The compile-time shape of such an input."""
         names = {size: f"s{size}" for size in (self.huge, *self.empty)}
         return rx.Tensor([names.get(size, size) for size in like.shape], like.dtype)
 
     def arrays(self, length: int) -> list[Array]:
-        """Inputs; those of the spec's values where nothing is empty."""
+        """The inputs; those of the spec if none is empty."""
         shapes = [self.shape(array, length) for array in self.inputs]
         return [
             array if shape == array.shape else np.empty(shape, array.dtype)
@@ -94,20 +94,20 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Each use of an op on some inputs; on more of them in `make soak`."""
+    """Each use of an op on some inputs; on more in `make soak`."""
     left_out = SKIPPED | LEFT_OUT.keys()
     return [case for name in SPECS if name not in left_out for case in itertools.islice(cases_of(name), FEW)]
 
 
 def groups(mode: str) -> list[list[Case]]:
-    """Bytecode calls the same kernels: it gets all cases in `make soak` only."""
+    """Bytecode calls the same kernels: it runs all cases in `make soak` only."""
     every = 1 if mode == "native" or sweep.ALL else 5
     count = 1 + len(cases()) // (100 * every)
     return [cases()[every * number :: every * count] for number in range(count)]
 
 
 def cases_of(name: str) -> Iterator[Case]:
-    """Inputs of which one size is `HUGE` and some are 0, such that all that are huge are empty."""
+    """Inputs with one size `HUGE` and some 0, such that all arrays with a huge size are empty."""
     _, _, inputs = SPECS[name]
     for number, arrays in enumerate(inputs):
         sizes = sorted({size for array in arrays for size in array.shape})
@@ -121,7 +121,7 @@ def cases_of(name: str) -> Iterator[Case]:
 
 
 def build(chosen: Sequence[Case], mode: str) -> tuple[rx.Executable, list[Case]]:
-    """An executable with a function per case, and the cases whose sizes the op's shape rule takes."""
+    """An executable with a function per case, and the cases whose sizes the op's shape rule accepts."""
     bb = rx.BlockBuilder()
     taken = []
     for case in chosen:
@@ -160,14 +160,14 @@ def reference(case: Case) -> list[tuple[Array, tuple[int, ...]]] | None:
 
 
 def check(case: Case, executable: rx.Executable) -> str:
-    """Call the function of a case; what it did. Raises `AssertionError` if that is wrong."""
+    """Call the function of a case; return the outcome. Raises `AssertionError` if it is wrong."""
     expected = reference(case)
     signal.alarm(SECONDS)
     try:
         result: Any = executable[case.label](*case.arrays(HUGE))
     except RelaxError as error:
         result = error
-    except ValueError as error:  # of NumPy, which makes no such array for the result
+    except ValueError as error:  # raised by NumPy, which cannot create such an array for the result
         assert "array is too big" in str(error), error
         signal.alarm(0)
         return "more than NumPy"
@@ -191,7 +191,7 @@ def check(case: Case, executable: rx.Executable) -> str:
 
 
 def main(mode: str, group: int) -> Mapping[str, int]:
-    """Try the cases of a group; how many did what."""
+    """Run the cases of a group; return the number of cases per outcome."""
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     executable, taken = build(groups(mode)[group], mode)
     counts: dict[str, int] = {}
@@ -203,7 +203,7 @@ def main(mode: str, group: int) -> Mapping[str, int]:
 
 
 def run(mode: str, group: int) -> int:
-    """Try the cases of a group in a child process, which need not import everything anew; how it has ended."""
+    """Run the cases of a group in a forked child process; return its exit status."""
     sys.stdout.flush()
     child = os.fork()
     if child:

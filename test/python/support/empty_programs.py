@@ -1,7 +1,7 @@
 """Programs on arrays of many rows without columns, and of no rows: fused kernels, loops, effects, prim funcs.
 
-``python empty_programs.py MODE`` calls each with a time limit, which ends the process, and compares with the shapes,
-or the numbers, that stand beside it. Each call is announced by a line before it runs.
+``python empty_programs.py MODE`` calls each with a time limit, which ends the process, and compares with the shapes or
+numbers in the table. Each call is announced by a line before it runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from relax_mlir.script import parse
 HUGE = 2**40
 """A dimension that is too long for memory."""
 SECONDS = 20
-"""A call takes milliseconds; the rest is for a machine that is busy."""
+"""A call takes milliseconds; the limit allows for a busy machine."""
 N = HUGE
 NAN = "nan"
 PROGRAM = """

@@ -1,4 +1,4 @@
-"""A use of every op, with what it means on NumPy arrays and inputs of several ranks and dtypes."""
+"""A use of every op, with its reference on NumPy arrays and inputs of several ranks and dtypes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def layer_norm(x: Array, gamma: Array, beta: Array) -> Array:
 
 
 def group_norm(x: Array, gamma: Array, beta: Array, groups: int) -> Array:
-    """Channels lie along axis 1 of three."""
+    """Channels are along axis 1 of three."""
     parts = x.reshape(len(x), groups, -1)
     normal = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
     return normal.reshape(x.shape) * gamma[:, None] + beta[:, None]
@@ -125,11 +125,11 @@ ROWS = [[floats(2, 3)], [floats(4, 1)], [floats(5, dtype=np.float64)], [floats(2
 
 
 THOROUGH = frozenset({"exp", "abs", "isnan", "add", "less", "divide", "left_shift"})
-"""Ops that get all inputs; the others of their kind share all but a scalar rule with them."""
+"""Ops that run on all inputs; the other ops of their kind differ only in the scalar function."""
 SCALAR: tuple[str, ...] = (*FLOAT_UNARY, *NUMBER_UNARY, *NUMBER_BINARY, *FLOAT_BINARY, *INTEGER_BINARY)
-"""Ops on elements: those of a dict share all but a scalar rule."""
+"""Elementwise ops: those of one dict differ only in the scalar function."""
 FEW = 9 if sweep.ALL else 1
-"""How many inputs the others get."""
+"""The number of inputs of the other ops."""
 
 
 def few(name: str, inputs: Sequence[Sequence[Array]]) -> Sequence[Sequence[Array]]:
@@ -137,7 +137,7 @@ def few(name: str, inputs: Sequence[Sequence[Array]]) -> Sequence[Sequence[Array
 
 
 def specs() -> dict[str, Spec]:
-    """Builder, reference and inputs by name of the op, or of one use of it behind a colon."""
+    """Builder, reference and inputs by name of the op, or of one use of it after a colon."""
     found: dict[str, Spec] = {}
     for name, reference in FLOAT_UNARY.items():
         inputs = [[np.asarray(a + np.ones((), a.dtype)) for a in arrays] for arrays in UNARY_INPUTS]

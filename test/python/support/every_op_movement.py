@@ -1,4 +1,4 @@
-"""Uses of ops that move elements, choose or make them, and of windows."""
+"""Uses of ops that move, select or create elements, and of windows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import special
 
 
 def _pooled(x: Array, function: Callable[..., Any]) -> Array:
-    """`function` of the windows of two elements in each dimension, side by side."""
+    """`function` of the overlapping windows of two elements in each dimension."""
     axes = tuple(range(2, x.ndim))
     windows = np.lib.stride_tricks.sliding_window_view(x, (2,) * len(axes), axes)
     every = windows[(slice(None), slice(None), *(slice(None, None, 2) for _ in axes))]
@@ -28,7 +28,7 @@ def _convolved(x: Array, w: Array) -> Array:
 
 
 def added(x: Array, at: tuple[Array, ...], new: Array) -> Array:
-    """`x` with `new` added at indices, each as often as it is there."""
+    """`x` with `new` added at indices, once per occurrence of an index."""
     found = x.copy()
     np.add.at(found, at, new)
     return found
@@ -42,13 +42,13 @@ def replaced(x: Array, at: tuple[Array | slice, ...], new: Array) -> Array:
 
 
 def drawn(prob: Array, sample: Array, rows: Array) -> Array:
-    """For each number the class up to which the probabilities of its row add up to more, else the last one."""
+    """For each number, the first class at which the cumulative probability of its row exceeds it, else the last one."""
     sums = np.cumsum(prob, 1)[rows[:, 0]]
     return np.minimum((sums <= sample).sum(1, keepdims=True), prob.shape[1] - 1)
 
 
 def movement() -> dict[str, Spec]:
-    """Ops that move elements, choose or make them."""
+    """Ops that move, select or create elements."""
     any_dtype = [[floats(2, 3)], [integers(2, 3)], [floats(1, 4, dtype=ml_dtypes.bfloat16)]]
     three = [[floats(2, 1)], [floats(1, 3)], [floats(1, 1)], [floats(2, 1, 1, dtype="f8")]]
     return {

@@ -54,7 +54,7 @@ def integers(*shape: int, dtype: Any = np.int64) -> Array:
 
 
 def moved() -> dict[str, Spec]:
-    """Elements around, and in other places."""
+    """Elements reordered or moved."""
     return {
         "nn.pad": (
             lambda x: R.nn.pad(x, [1, 2, 0, 1], pad_value=3),
@@ -106,7 +106,7 @@ def windows() -> dict[str, Spec]:
 
 
 def losses() -> dict[str, Spec]:
-    """How far predictions are from targets."""
+    """Differences of predictions from targets."""
     return {
         "nn.cross_entropy_with_logits": (
             R.nn.cross_entropy_with_logits,
@@ -139,7 +139,7 @@ def quantization() -> dict[str, Spec]:
 
 
 def images() -> dict[str, Spec]:
-    """Other sizes of images, and elements at places that are data."""
+    """Images resized, and elements at positions that are data."""
     grid = np.array([[-0.5, 0.25, 0.9], [0.1, -0.7, 0.3]], np.float32).reshape(1, 2, 1, 3)
     return {
         "image.resize2d": (
@@ -220,7 +220,7 @@ def detection() -> dict[str, Spec]:
 
 
 def gradients() -> dict[str, Spec]:
-    """Gradients, and marks of who makes them."""
+    """Gradients, and annotations for gradient computation."""
     pooled, data = floats(1, 1, 2, 2), floats(1, 1, 4, 4)
 
     def greatest(g: Array, x: Array) -> Array:

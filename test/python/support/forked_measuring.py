@@ -17,11 +17,11 @@ import forked_measuring
 forked_measuring.install()
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
-"""What runs a module (its name is the first argument) whose children that measure are forked."""
+"""Code that runs a module (its name is the first argument) and forks its measuring child processes."""
 
 
 class ForkedMeasurer:
-    """What `MeasureProcess` uses of `subprocess.Popen`."""
+    """The subset of `subprocess.Popen` that `MeasureProcess` uses."""
 
     def __init__(self) -> None:
         given, write = os.pipe()
@@ -75,5 +75,5 @@ def _start(process: MeasureProcess) -> None:
 
 
 def install() -> None:
-    """Let all children of this process that measure be forked."""
+    """Fork all child processes of this process that measure."""
     setattr(MeasureProcess, "_start", _start)  # noqa: B010 - mypy takes no assignment to a method

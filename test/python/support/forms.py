@@ -67,6 +67,6 @@ def assert_same(name: str, found: Any, expected: Any) -> None:
         assert a.dtype == b.dtype and a.shape == b.shape, (
             f"{name}: result {index}: {a.dtype}{a.shape}, not {b.dtype}{b.shape}"
         )
-        if a.dtype == ml_dtypes.bfloat16:  # NumPy does not know its NaN
+        if a.dtype == ml_dtypes.bfloat16:  # NumPy does not recognise its NaN
             a, b = a.astype(np.float32), b.astype(np.float32)
         np.testing.assert_array_equal(a, b, err_msg=f"{name}: result {index}")

@@ -1,4 +1,4 @@
-"""Cases of fusion: one function per case in one module, and how many calls `fuse-ops` leaves of each."""
+"""Fusion cases: one function per case in one module, and the number of calls that `fuse-ops` leaves of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.lowering.legalize.legalize_ops import LegalizeOps
 from relax_mlir.passes.fusion.fuse_ops import FuseOps
 
 Case = tuple[Callable[..., rx.Value], Callable[..., Any], Sequence[Tensor], int]
-"""How it is built, the same in NumPy, its parameters, and how many calls of prim funcs are left."""
+"""The builder, the same in NumPy, the parameters, and the number of remaining calls of prim funcs."""
 
 Array = np.ndarray[Any, Any]
 
@@ -63,7 +63,7 @@ THREADS = (1, 2)
 
 
 def numbers_of(cases: Mapping[str, Case], threads: int) -> list[int]:
-    """The numbers of the cases that run on so many threads; these take turns, but the first case runs on both."""
+    """The indices of the cases that run on this many threads; these alternate, but the first case runs on both."""
     return sorted({0, *sweep.turn(threads, THREADS, range(len(cases)))})
 
 
@@ -85,7 +85,7 @@ def module_of(cases: Mapping[str, Case], numbers: Collection[int] | None = None)
 
 
 def check_calls(cases: Mapping[str, Case]) -> None:
-    """Every case has as many calls as it says."""
+    """Every case has its expected number of calls."""
     mod = module_of(cases)
     mod.apply_(LegalizeOps())
     mod.apply_(FuseOps())

@@ -1,7 +1,7 @@
-"""The process that runs mutated modules: one after the other, and says how each ended.
+"""The process that runs mutated modules, one after the other, and reports each outcome.
 
-Reads cases from stdin (a decimal length, a newline, that many bytes). Writes ``stage <what>`` before each step,
-and at last ``ok``, ``rejected <error>``, or ``internal <what escaped>``. The parent notices when it dies or hangs.
+Reads cases from stdin (a decimal length, a newline, that many bytes). Writes ``stage <what>`` before each step, and at
+last ``ok``, ``rejected <error>``, or ``internal <what escaped>``. The parent detects when it crashes or hangs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def say(line: str) -> None:
 
 
 class Stages(PassInstrument):
-    """Says which pass runs."""
+    """Reports the running pass."""
 
     def run_before_pass(self, module: ir.Module, info: PassInfo) -> None:
         if not info.composite:

@@ -1,4 +1,4 @@
-"""Matrix products against float64 NumPy: operands in many layouts, results between canaries."""
+"""GEMM against float64 NumPy: operands in many layouts, results between canaries."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def guarded(shape: tuple[int, int], dtype: np.dtype, pitch: int = 0) -> tuple[np
 
 
 def untouched(whole: np.ndarray, inner: np.ndarray) -> bool:
-    """Whether only the inner matrix was written (overwrites it)."""
+    """True if only the inner matrix was written (overwrites it)."""
     inner[...] = CANARY
     return bool(np.all(whole == np.asarray(CANARY, whole.dtype)))
 
 
 def operand(rng: np.random.Generator, shape: tuple[int, int], dtype: np.dtype, layout: str) -> np.ndarray:
-    """A random matrix in one of several memory layouts, with NaN next to it wherever there is a gap."""
+    """A random matrix in one of several memory layouts, with NaN in the gaps."""
     rows, columns = shape
     values = rng.uniform(-1, 1, shape).astype(dtype)
     if layout == "rows":
@@ -81,7 +81,7 @@ LAYOUTS = ["plain", "plain", "rows", "columns", "columns", "strided", "reversed"
 def check(
     compiled: Compiled, kernel: GemmKernel, a: np.ndarray, b: np.ndarray, accumulate: bool, pitch: int
 ) -> None:
-    """Run one product and compare; the bound is that of any order of summation."""
+    """Run one GEMM and compare; the bound covers any order of summation."""
     (m, depth), n = a.shape, b.shape[1]
     whole, c = guarded((m, n), DTYPES[kernel.result], pitch)
     before = np.zeros((m, n))

@@ -50,7 +50,7 @@ func.func private @emulated_round(%x: vector<{lanes}xf32>) -> vector<{lanes}xbf1
 
 
 def emulated(module: ir.Module, lanes: int) -> ir.Module:
-    """The module with arithmetic in f32, and on its bits, in the place of the instructions."""
+    """The module with arithmetic in f32, and on its bits, in place of the instructions."""
     types = f"vector<{lanes}xf32>, vector<{2 * lanes}xbf16>, vector<{2 * lanes}xbf16>"
     text, count = re.subn(
         r"x86\.avx512\.dot (.*) : .*",

@@ -70,7 +70,7 @@ def compiled(source: str, target: str = TARGETS[0]) -> Compiled:
 
 
 def guarded(shape: Sequence[int], dtype: type) -> tuple[np.ndarray, np.ndarray]:
-    """An array, and the bytes around it that nothing may write."""
+    """An array, and the bytes around it that must not be written."""
     size = int(np.prod(shape))
     whole = np.ones(size + 64, dtype=dtype)
     return whole[:size].reshape(shape), whole[size:]

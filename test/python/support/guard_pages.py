@@ -1,6 +1,6 @@
-"""Arrays that end right before a page that nobody may touch, or begin right after one; runs in processes of their own.
+"""Arrays that end right before an inaccessible page, or begin right after one; used in separate processes.
 
-What is read or written beyond such an array ends the process: `run_apart` makes an error of that.
+Any access outside of such an array crashes the process: `run_apart` converts this to an error.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Array = np.ndarray[Any, Any]
 
 
 class GuardedMemory:
-    """Keeps the memory of the arrays that `place` makes; it is never given back, since pages stay forbidden."""
+    """The owner of the memory of the arrays that `place` creates; it is never freed, since pages stay protected."""
 
     def __init__(self) -> None:
         self._free: dict[int, list[Array]] = {}
         self._used: list[tuple[int, Array]] = []
 
     def place(self, source: Array, at_end: bool) -> Array:
-        """A copy of `source` with a forbidden page right behind it, or right before it."""
+        """A copy of `source` with a protected page right after it, or right before it."""
         pages = max(1, -(-source.nbytes // PAGE))
         free = self._free.setdefault(pages, [])
         block = free.pop() if free else _block(pages)
@@ -57,10 +57,10 @@ def _block(pages: int) -> Array:
 
 
 def run_apart(script: Path, arguments: Sequence[str]) -> None:
-    """Run a script in a process of its own.
+    """Run a script in a separate process.
 
     Raises:
-        AssertionError: it failed or crashed; with the last lines that it printed, which say what it did.
+        AssertionError: it failed or crashed; with the last lines of its output, which name the current case.
     """
     done = warm_process.run([str(script), *arguments], timeout=300)
     if done.returncode != 0:

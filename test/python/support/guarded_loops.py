@@ -1,4 +1,4 @@
-"""Random prim funcs whose loops have kinds, on arrays between pages that nobody may touch: ``SEED COUNT TARGET``."""
+"""Random prim funcs with loop annotations, on arrays between inaccessible pages: ``SEED COUNT TARGET``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMORY = GuardedMemory()
 
 
 def arrays(generator: LoopGenerator, n: int, m: int, seed: int) -> list[Any]:
-    """Small integers, in whatever dtype: sums of products are exact, so that fused ones are the same."""
+    """Small integers, in any dtype: sums of products are exact, so that FMA gives the same results."""
     rng = np.random.default_rng(seed)
     shapes = ((n, m), (m, m), (n,), (n, m), (n, m), (n,), (n, m), (n, m))
     found = []
@@ -30,7 +30,7 @@ def arrays(generator: LoopGenerator, n: int, m: int, seed: int) -> list[Any]:
 
 
 def main(first: int, count: int, target: str) -> None:
-    """Compare with Python, on memory right before and right behind a forbidden page."""
+    """Compare with Python, on memory right before and right after a protected page."""
     generators = [LoopGenerator(Random(seed)) for seed in range(first, first + count)]
     sources = [generator.program(f"k{number}") for number, generator in enumerate(generators)]
     body = "\n".join(f"    {line}" for source in sources for line in source.splitlines())

@@ -1,6 +1,6 @@
-"""Calls compiled programs on arrays between forbidden pages.
+"""Calls compiled programs on arrays between inaccessible pages.
 
-``python test/python/support/guarded_programs.py GROUP TARGET SEED ROUNDS [EVERY]``: `EVERY` takes one case of so many.
+``python test/python/support/guarded_programs.py GROUP TARGET SEED ROUNDS [EVERY]``: `EVERY` selects every n-th case.
 
 Inputs, constants and given results end right before such a page, then begin right after one. The results are those of
 the same call on ordinary arrays, bit by bit.
@@ -38,13 +38,13 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def constant(shape: Sequence[int], dtype: str = "float32") -> Any:
-    """A constant that ends right before a forbidden page."""
+    """A constant that ends right before a protected page."""
     values = np.random.default_rng(sum(shape)).normal(size=shape).astype(numpy_dtype(dtype))
     return R.const(CONSTANTS.place(values, at_end=True))
 
 
 def products() -> Iterator[Case]:
-    """All ways of a matrix product: streamed rows, dot products, packed blocks, batches, rounded results."""
+    """All code paths of a GEMM: streamed rows, dot products, packed blocks, batches, rounded results."""
     for dtype in FLOATS:
         short = dtype[0] + dtype[-2:]
         yield f"mm_{short}", [(("n", "k"), dtype), (("k", "m"), dtype)], R.matmul
@@ -63,7 +63,7 @@ def products() -> Iterator[Case]:
 
 
 def epilogues() -> Iterator[Case]:
-    """Products with constants that are packed beforehand, and work behind products."""
+    """GEMM with packed constants, and epilogues of GEMM."""
     for dtype in ("float32", "float16", "bfloat16"):
         short = dtype[0] + dtype[-2:]
         for depth, width in ((37, 70), (16, 3), (5, 33)):
@@ -106,7 +106,7 @@ def attentions() -> Iterator[Case]:
 
 
 def rows() -> Iterator[Case]:
-    """The kernels over rows, plain and with work around them."""
+    """The kernels over rows, without and with prologues and epilogues."""
     for dtype in FLOATS:
         short, x, w = dtype[0] + dtype[-2:], (("n", "m"), dtype), (("m",), dtype)
         yield f"softmax_{short}", [x], R.nn.softmax
@@ -205,7 +205,7 @@ def chains() -> Iterator[Case]:
 
 
 def turns() -> Iterator[Case]:
-    """Work across lines: copies of each width, with axes in any order, of slices, and in chains."""
+    """Work across rows: copies of each width, with axes in any order, of slices, and in chains."""
     for dtype in ("float32", "float64", "float16", "bfloat16", "int8", "bool"):
         yield f"turned_{dtype}", [(("n", "m"), dtype)], lambda x: R.permute_dims(x, [1, 0])
         yield f"turned_batch_{dtype}", [(("b", "n", "m"), dtype)], lambda x: R.permute_dims(x, [0, 2, 1])
@@ -295,7 +295,7 @@ def check(function: Any, case: Case, rng: np.random.Generator, sizes: dict[str, 
     print(name, [f"{a.dtype}{list(a.shape)}" for a in inputs], flush=True)
     try:
         expected = to_numpy(function(*inputs))
-    except REFUSALS as error:  # a maximum of nothing, say
+    except REFUSALS as error:  # for example, a maximum of no elements
         expected, message = None, str(error)
     for at_end in (True, False):
         placed = [MEMORY.place(array, at_end) for array in inputs]

@@ -1,4 +1,4 @@
-"""Vectorised loops over every second, third, … element, on arrays between pages that nobody may touch: ``TARGET``."""
+"""Vectorised loops with strides, on arrays between inaccessible pages: ``TARGET``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BOUNDED = """    @T.prim_func
 
 
 def main(target: str) -> None:
-    """Compare with NumPy, on memory right before and right behind a forbidden page."""
+    """Compare with NumPy, on memory right before and right after a protected page."""
     cases = [(dtype, step) for dtype in DTYPES for step in STEPS]
     body = "".join(
         text.format(dtype=dtype, step=step, offset=step // 2)

@@ -7,8 +7,8 @@ dtype:
 >>> suite.add("exp", R.exp, np.exp, [Tensor(("n", 3), "float32")])
 >>> suite.run()
 
-Shapes are drawn from `SIZES` unless the case brings its own inputs. References get the inputs in float64 (floats)
-or as they are (other dtypes); what they return is converted to the dtype of the result.
+Shapes are drawn from `SIZES` unless the case brings its own inputs. References get the inputs in float64 (floats) or
+unchanged (other dtypes); their results are converted to the dtype of the result.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ SIZES: tuple[Mapping[str, int], ...] = (
     {"n": 3, "m": 17, "k": 5},
     {"n": 33, "m": 2, "k": 9},
 )
-"""Values of the symbols n, m and k: one, none, odd remainders of any vector width."""
+"""Values of the symbols n, m and k: 1, 0, and odd remainders of any vector width."""
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-6, "float16": 1.5e-3, "bfloat16": 1.2e-2}
 """Relative and absolute tolerance by the dtype of the result."""
 
 
 def numbers(low: float = -4.0, high: float = 4.0) -> Draw:
-    """Inputs in low..high: uniform floats, integers (cut to the range of the dtype), coin flips for bool."""
+    """Inputs in low..high: uniform floats, integers (clipped to the range of the dtype), coin flips for bool."""
 
     def draw(rng: np.random.Generator, info: Tensor, shape: tuple[int, ...]) -> Array:
         dtype = info.dtype
@@ -70,7 +70,7 @@ def numbers(low: float = -4.0, high: float = 4.0) -> Draw:
 
 
 def special_values(dtype: str) -> Array:
-    """A vector of the values of a dtype where things go wrong: zeros, infinities, NaN, the ends of ranges."""
+    """A vector of the error-prone values of a dtype: zeros, infinities, NaN, the ends of ranges."""
     found = dtypes.dtype(dtype)
     if found.kind == "bool":
         return np.array([False, True])
@@ -107,8 +107,8 @@ class Case:
 class Suite:
     """Cases that share one module.
 
-    `turn`: a value, and those which take turns with it in the cases of a sweep (`sweep.turn`); `types`: the element
-    types of the sweep, if it is one over these, and `prefix` how the names of functions begin.
+    `turn`: a value, and those with which it alternates over the cases of a sweep (`sweep.turn`); `types`: the element
+    types of the sweep, if it is one over these, and `prefix` the prefix of function names.
     """
 
     turn: tuple[str, Sequence[str]] | None = None
@@ -118,7 +118,7 @@ class Suite:
 
     @staticmethod
     def of(dtype: str, dtypes: Sequence[str]) -> Suite:
-        """The suite of an element type in a sweep over several, whose cases take turns (`sweep.partners`)."""
+        """The suite of an element type in a sweep over several, which alternate over the cases (`sweep.partners`)."""
         types = tuple(dtypes) if dtype in dtypes else ()
         return Suite((dtype, sweep.partners(dtype, dtypes)), types, f"{dtype}_")
 
@@ -141,9 +141,9 @@ class Suite:
     ) -> None:
         """A function ``name(*params)`` whose body is ``build(*params)``.
 
-        `reference` computes the same on arrays. It runs on what `draw` makes (one for all params, or one per
-        param) for each of `sizes`, and on the lists of arrays `inputs`. `tolerance`: that of the result's dtype
-        unless given.
+        `reference` computes the same on arrays. It runs on the arrays drawn by `draw` (one for all params, or one per
+        param) for each of `sizes`, and on the lists of arrays `inputs`. `tolerance`: that of the result's dtype unless
+        given.
         """
         inputs = [*_drawn(params, draw or numbers(), sizes), *inputs]
         self.cases.append(
@@ -183,7 +183,7 @@ class Suite:
 
 
 _collected: list[Suite] | None = None
-"""The suites that tests would run, while they are only asked for these."""
+"""The suites that tests would run, while they are only collected."""
 
 
 @functools.lru_cache(maxsize=2)
@@ -212,8 +212,8 @@ def check(
 ) -> None:
     """Compile ``build(*params)`` and compare it with ``reference(*arrays)``.
 
-    `dims`: the symbolic shape of each param; the shapes of the arrays unless given. With symbolic shapes the
-    function is also run on the other sizes of `SIZES`, if it has no symbols but n, m and k.
+    `dims`: the symbolic shape of each param; by default, the shapes of the arrays. With symbolic shapes the function is
+    also run on the other sizes of `SIZES`, if it has no symbols but n, m and k.
     """
     shapes = [array.shape for array in arrays] if dims is None else dims
     params = [Tensor(shape, array.dtype) for shape, array in zip(shapes, arrays, strict=True)]
@@ -238,7 +238,7 @@ def _drawn(
 
 
 def compare(case: Case, arrays: Sequence[Array], result: Any) -> None:
-    """Assert that `result` is what the reference gives, in shape, dtype and value."""
+    """Assert that `result` equals the result of the reference, in shape, dtype and value."""
     found = list(result) if isinstance(result, tuple | list | tvm_ffi.Array) else [result]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's mean of nothing

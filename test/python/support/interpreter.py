@@ -1,7 +1,7 @@
-"""Runs the explicit-memory and shape-heap forms on NumPy arrays, and watches over memory.
+"""Runs the explicit-memory and shape-heap forms on NumPy arrays, and checks their use of memory.
 
-Dead memory is overwritten with ones (NaN for floats). Errors: a read where no tensor lives, a tensor in a storage that
-is too small or where another lives, a call whose output overlaps an input.
+Dead memory is overwritten with ones (NaN for floats). Errors: a read of memory without a live tensor, a tensor in a
+storage that is too small or overlapping a live one, a call whose output overlaps an input.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from relax_mlir.transform import relax_functions
 
 POISON = 0xFF
 UNWRITTEN = -(2**62)
-"""What slots of the shape heap hold before they are written; symbolic arguments may be negative."""
+"""The initial content of slots of the shape heap; symbolic arguments may be negative."""
 RELATIONS = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -43,12 +43,12 @@ Symbols = dict[str, int]
 
 
 class MemoryMisuseError(AssertionError):
-    """Memory that is used in a way that the explicit-memory form rules out."""
+    """A use of memory that the explicit-memory form forbids."""
 
 
 @dataclass(eq=False)
 class Storage:
-    """A piece of memory, with the tensors that live in it: id of the array → first and last byte."""
+    """A piece of memory, with its live tensors: id of the array → first and last byte."""
 
     memory: Array
     live: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -79,9 +79,9 @@ class Interpreter:
     mod: rx.IRModule
     kernels: Mapping[str, Kernel]
     allocated: int = 0
-    """Bytes of all storages made so far."""
+    """Bytes of all storages allocated so far."""
     peak: int = 0
-    """The most bytes that were in use at one time."""
+    """The maximum number of bytes in use at one time."""
 
     def __post_init__(self) -> None:
         self.functions = {f.name.value: f for f in relax_functions(self.mod.mlir)}
@@ -152,7 +152,7 @@ class _Frame:
     # -- memory
 
     def read(self, value: Any) -> None:
-        """Check that the memory of an array is alive."""
+        """Check that the memory of an array is live."""
         if isinstance(value, tuple):
             for item in value:
                 self.read(item)
@@ -363,7 +363,7 @@ class _Frame:
             carried = tuple(self._round(after, *values))
 
     def _round(self, block: ir.Block, *given: Any) -> list[Any]:
-        """What the block of a loop yields for these arguments."""
+        """The values that the block of a loop yields for these arguments."""
         frame = _Frame(self.owner, self.name, dict(self.values), dict(self.symbols))
         frame.values.update(zip(block.arguments, given, strict=True))
         return frame.run(block)

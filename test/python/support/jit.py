@@ -67,7 +67,7 @@ def descriptor(array: np.ndarray) -> ctypes.Structure:
 class Compiled:
     """A compiled module; the functions to be called need the attribute ``llvm.emit_c_interface``.
 
-    LLVM leaves it as it is written (`opt_level` 0), as it does with what our generators write.
+    LLVM does not optimise it (`opt_level` 0), as it does not optimise the output of our generators.
     """
 
     def __init__(self, module: ir.Module, opt_level: int = 0) -> None:
@@ -96,7 +96,7 @@ class Compiled:
         return int(found)
 
     def bind(self, name: str, arguments: Sequence[Any]) -> Callable[[], None]:
-        """A call of a function with these arrays, ints and bools; cheap to repeat."""
+        """A call of a function with these arrays, ints and bools, which can be repeated cheaply."""
         prototype, values, kept = [], [], []
         for argument in arguments:
             if isinstance(argument, np.ndarray):

@@ -1,4 +1,4 @@
-"""Code of parts that lies in this process or in the virtual environment: for tests that count what is compiled."""
+"""The cache of compilation units in this process and in the virtual environment, for tests that count compilations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from relax_mlir.runtime.lru import LRU
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on it is as in a new process without a directory of parts."""
+    """Simulate a new process without a directory of units."""
     monkeypatch.setattr(compile_parts, "_kept", LRU(compile_parts.KEPT_PARTS))
     monkeypatch.delenv(part_store.DIRECTORY, raising=False)

@@ -26,7 +26,7 @@ Kernel = Callable[[Sequence[Array], Sequence[Array], Sequence[int]], None]
 
 @dataclass(frozen=True)
 class Use:
-    """How the module calls a prim func: with so many new results, and results in these arguments (-1: new)."""
+    """A call of a prim func in the module: the number of new results, and results in these arguments (-1: new)."""
 
     name: str
     outputs: int
@@ -34,7 +34,7 @@ class Use:
 
 
 def compile_prims(mod: rx.IRModule) -> dict[str, Kernel]:
-    """The prim funcs that `mod`, at level R1, calls, each behind a public function of its own."""
+    """The prim funcs that `mod`, at level R1, calls, each with a public wrapper function."""
     work = mod.clone()
     uses: dict[str, Use] = {}
 
@@ -55,7 +55,7 @@ def compile_prims(mod: rx.IRModule) -> dict[str, Kernel]:
             outs, text = _wrapper(f"wrapper{number}", prims[use.name], use)
             dynamic[use.name] = [_dynamic_axes(info) for info in outs]
             work.mlir.body.append(ir.Operation.parse(text))
-    # The wrappers do not say how the sizes of results follow from those of arguments, which the module did.
+    # The wrappers do not relate the sizes of results to those of arguments, as the module does.
     with PassContext(config={"tir.bounds_check": "none"}):
         executable = build_legalized(work, Target.parse("cpu").runnable_here(), cache=False)
     return {
@@ -80,7 +80,7 @@ def _info(type_: ir.Type, prefix: str) -> Tensor:
 
 
 def _wrapper(name: str, prim: func.FuncOp, use: Use) -> tuple[list[Tensor], str]:
-    """The results that the wrapper makes anew, and its text."""
+    """The results that the wrapper allocates, and its text."""
     inputs = list(prim.type.inputs)
     tensors = [t for t in inputs if isinstance(t, ir.ShapedType)]
     integers = inputs[len(tensors) :]
@@ -131,7 +131,7 @@ def _kernel(compiled: Any, use: Use, dynamic: Sequence[Sequence[int]]) -> Kernel
 
 
 def _signless(array: Array) -> Array:
-    """Unsigned integers as prim funcs see them."""
+    """Unsigned integers in the form that prim funcs use."""
     return array.view(f"i{array.itemsize}") if array.dtype.kind == "u" else array
 
 

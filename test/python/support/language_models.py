@@ -16,7 +16,7 @@ from torch.export import Dim
 logging.getLogger("transformers").setLevel(logging.ERROR)
 VOCABULARY = 60
 LAYERS = 2 if sweep.ALL else 1
-"""Of a model: a second one is like the first. Llama has two in any case."""
+"""Layers of a model: a second one is like the first. Llama always has two."""
 STEPS = 6 if sweep.ALL else 4
 """Tokens of a model whose export unrolls the loop over them."""
 COMMON = {

@@ -1,4 +1,4 @@
-"""A library for tests: patterns of many ops, and a code generator that emits what composite functions hold."""
+"""A library for tests: patterns of many ops, and a code generator that emits the ops of composite functions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def patterns() -> list[T.FusionPattern]:
 
 
 def ops_again(made: T.CompositeCall) -> Any:
-    """What a composite function computes, by the ops that it holds."""
+    """The result of a composite function, computed by its ops."""
     values: dict[Any, Any] = {}
     for binding in made.bindings:
         op, operands = binding.operation, []
@@ -52,6 +52,6 @@ def generate(region: T.CodegenRegion) -> Any:
 
 
 def register(name: str = NAME) -> None:
-    """Make the code generator known, unless it is."""
+    """Register the code generator, if it is not registered."""
     if name not in codegen_names():
         register_codegen(name, generate)

@@ -1,9 +1,9 @@
 """Work of the compiler in children that have little address space left.
 
-``python limited_memory.py THREADS [--cold] WORK:MB ...`` forks for each pair: the child limits its address space to so
-many MB more than it has, does the work (one of `WORKS`), lifts the limit and does it again, which has to give the right
-numbers. A line for each says ``done`` or the error of the first attempt, or the exit code of a child that has died.
-With --cold nothing has been compiled before.
+``python limited_memory.py THREADS [--cold] WORK:MB ...`` forks for each pair: the child limits its address space to MB
+more than it uses, runs the work item (one of `WORKS`), lifts the limit and runs it again, which must give the right
+numbers. A line for each has ``done`` or the error of the first attempt, or the exit code of a crashed child. With
+--cold, nothing has been compiled before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from relax_mlir import op
 from relax_mlir.transform import FoldConstant, FuseOps, LegalizeOps, Normalize, Sequential
 
 SECONDS = 150
-"""After so long a child counts as hung."""
+"""Number of seconds after which a child counts as hung."""
 ROWS, COLUMNS = 3, 9
 
 
@@ -116,7 +116,7 @@ def size() -> int:
 
 
 def attempt(work: str, extra: int) -> str:
-    """The outcome of the work in this process."""
+    """The outcome of the work item in this process."""
     do = WORKS[work]()
     resource.setrlimit(resource.RLIMIT_AS, (size() + (extra << 20), resource.RLIM_INFINITY))
     try:

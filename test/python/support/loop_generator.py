@@ -1,4 +1,4 @@
-"""Random prim funcs whose loops have kinds, split as schedules split them, as text that Python reads, too."""
+"""Random prim funcs with loop annotations and split loops, as text that Python can also run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LoopGenerator:
         return f"T.{self.dtype}({self.rng.randint(0, 5)})"
 
     def split(self, depth: int, axis: str, size: str, tile: int, outer: str, inner: str) -> str:
-        """A split loop; what the index is."""
+        """A split loop; returns the index."""
         self.emit(depth, f"for {axis}o in {outer}(({size} + {tile - 1}) // {tile}):")
         self.emit(depth + 1, f"for {axis}i in {inner}(T.min({tile}, {size} - {axis}o * {tile})):")
         return f"{axis}o * {tile} + {axis}i"
@@ -153,7 +153,7 @@ class LoopGenerator:
         self.emit(4, f"C[io * {row} + ii, jo * {column} + ji] = {local}[ii, ji]")
 
     def columns(self) -> None:
-        """Rows side by side, with a loop inside."""
+        """Interleaved rows, with a loop inside."""
         self.emit(0, f"for i in {self.rng.choice(('T.vectorized', 'T.parallel'))}(n):")
         self.emit(1, f"D[i] = {self.literal()}")
         self.emit(1, "for j in range(m):")
@@ -212,7 +212,7 @@ class LoopGenerator:
         self.stores(3, f"{top} + ii", f"{left} + ji")
 
     def dependent(self) -> None:
-        """Iterations that depend on each other, whatever the kind says."""
+        """Iterations that depend on each other, despite their annotation."""
         kind = self.rng.choice(("T.vectorized", "T.parallel", "T.unroll"))
         self.emit(0, f"for i in {kind}(n):")
         statement = self.rng.choice(

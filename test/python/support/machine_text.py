@@ -1,4 +1,4 @@
-"""Assembly as text, taken apart for tests: functions, their innermost loops, and instructions of a kind."""
+"""Assembly text, parsed for tests: functions, their innermost loops, and instructions of a kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Code:
         return [line for line in self.lines if re.match(pattern, line)]
 
     def count(self, pattern: str) -> int:
-        """How many instructions `matching` finds."""
+        """The number of instructions that `matching` finds."""
         return len(self.matching(pattern))
 
     @property
@@ -41,7 +41,7 @@ class Code:
 
     @property
     def inner_loops(self) -> list[Code]:
-        """The stretches from a label to a jump back to it that hold no other such stretch, longest first."""
+        """The innermost loops, from a label to a backward jump to it, longest first."""
         places = {
             line[:-1]: n for n, line in enumerate(self.lines) if line.startswith(LOCAL) and line[-1] == ":"
         }
@@ -56,7 +56,7 @@ class Code:
         return sorted(found, key=lambda loop: -len(loop.lines))
 
     def loop_with(self, pattern: str) -> Code:
-        """The innermost loop that has most instructions of a kind."""
+        """The innermost loop with the most instructions of a kind."""
         return max(self.inner_loops, key=lambda loop: loop.count(pattern))
 
 

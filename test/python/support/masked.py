@@ -1,7 +1,7 @@
-"""Build modules for a CPU with fewer features than the one at hand, and run the machine code made for that CPU.
+"""Build modules for a CPU with fewer features than the host, and run the machine code for that CPU.
 
-`relax_mlir.build` lets the generators believe in another CPU, but LLVM compiles for the host. Here llvmlite compiles
-for the target, features masked, into an object that this process loads.
+With `relax_mlir.build`, generators use another CPU's target, but LLVM compiles for the host. Here llvmlite compiles for
+the target, features masked, into an object that this process loads.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from relax_mlir.target import Target
 
 
 def built(mod: rx.IRModule, target: Target) -> tuple[Executable, Assembly]:
-    """The executable of a module, of code that uses the target's features only, and its assembly."""
+    """The executable of a module whose code uses the target's features only, and its assembly."""
     load, code = loadable(mod, target)
     return load(), code
 
 
 def loadable(mod: rx.IRModule, target: Target) -> tuple[Callable[[], Executable], Assembly]:
-    """What loads a compiled module into this process, each time anew, and its assembly."""
+    """A function that loads a compiled module into this process, again for each call, and the assembly."""
     work, table = mod.clone(), []
     for phase in phases(str(target)):
         work.apply_(phase.as_pass())
@@ -49,7 +49,7 @@ def loadable(mod: rx.IRModule, target: Target) -> tuple[Callable[[], Executable]
 def assembled(assembly: str, machine: Any) -> bytes:
     """The object file of assembly, as inline assembly of a module without functions.
 
-    LLVM generates code once, not for text and object file each, which takes thirty times as long as this.
+    LLVM generates code once, not separately for text and object file; generation takes thirty times as long as this.
     """
     binding.initialize_native_asmparser()
     lines = assembly.replace("\\", r"\5C").replace('"', r"\22").split("\n")

@@ -1,12 +1,12 @@
-"""How far the expansions of math functions are off, over all 2³² values of f32, and over some millions of f64.
+"""Errors of the expansions of math functions, over all 2³² values of f32, and over some millions of f64.
 
     make math-check                                         # all functions
     .venv/bin/python test/python/support/math_check.py sin cos --stride 97
 
 The reference for f32 is NumPy's (SciPy's for erf) in f64, whose own error, 2⁻²⁹ ulp of an f32 or so, does not count;
 for f64 NumPy's in long double (mpmath's for erf). An infinity, a NaN or the sign of a zero that differs counts as
-infinitely wrong, as does the limit of a function, if it is an integer. gelu is not an operation, but written with erf;
-below zero its errors are in ulps of the argument.
+infinitely wrong, as does the limit of a function, if it is an integer. gelu is not an operation, but composed of erf;
+for negative arguments its errors are in ulps of the argument.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ MAX_ULP_DOUBLE = {
 """For f64, on CPUs with a fused multiply-add; other functions are libm's."""
 
 MAX_ULP_AVX512 = {"exp": 0.9, "exp2": 0.9, "erf": 1.3, "gelu": 1.2, "tanh": 2.0}
-"""For vectors of 16, where there is AVX-512."""
+"""For vectors of 16, with AVX-512."""
 
 DOUBLES = 1 << 20
-"""Numbers of each kind of `doubles` that are looked at."""
+"""Number of values of each kind of `doubles`."""
 
 DEFAULT_ULP = 4.0
 """For functions of libm."""
@@ -187,7 +187,7 @@ func.func @apply_{op}(%x: {buffer}, %out: {buffer}) {{
 
 
 def widths(op: str) -> list[tuple[int, float]]:
-    """Numbers of lanes with which an op has code of its own on this machine, and how far it may be off."""
+    """Numbers of lanes for which an op has separate code on this machine, with error bounds."""
     wide = op in MAX_ULP_AVX512 and Target.host().has("avx512f")
     return [(8, MAX_ULP.get(op, DEFAULT_ULP)), *[(16, MAX_ULP_AVX512[op]) for _ in range(wide)]]
 
@@ -212,8 +212,8 @@ def worst_error(
 ) -> tuple[float, float]:
     """The largest error in units of the last place of the right result, and the argument that has it.
 
-    `exact` is the result in a wider type; infinities, NaN and signed zeros must agree exactly, and integers as results
-    of infinite arguments: others compute with them. `unit`: other numbers whose last places count.
+    `exact` is the result in a wider type; infinities, NaN, signed zeros, and integer results of infinite arguments must
+    agree exactly, as other functions rely on them. `unit`: values whose ulps are used instead.
     """
     rounded = exact.astype(got.dtype)
     finite = np.isfinite(rounded)
@@ -233,7 +233,7 @@ def worst_error(
 
 
 def doubles(count: int, seed: int) -> np.ndarray:
-    """f64 numbers: of all exponents and signs, of moderate size, near 1, of which functions overflow, and special."""
+    """f64 numbers: of all exponents and signs, moderate, near 1, near overflow of functions, and special values."""
     rng = np.random.default_rng(seed)
     any_bits = rng.integers(0, 1 << 64, count, dtype=np.uint64).view(np.float64)
     moderate = [rng.uniform(-limit, limit, count) for limit in (1, 10, 50, 1100)]
@@ -245,7 +245,7 @@ def doubles(count: int, seed: int) -> np.ndarray:
 
 
 def check_doubles(function: Compiled, op: str, count: int, seed: int = 0) -> tuple[float, float]:
-    """`worst_error` of an op on f64, in ulps, beside long double."""
+    """`worst_error` of an op on f64, in ulps, compared with long double."""
     x = doubles(count, seed)
     got = np.empty_like(x)
     function(f"apply_{op}", x, got)
@@ -274,7 +274,7 @@ def check(function: Compiled, op: str, stride: int) -> tuple[float, float]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the worst error of each function; 1 if one is beyond its bound."""
+    """Print the worst error of each function; 1 if one exceeds its bound."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -291,7 +291,7 @@ def main(arguments: list[str] | None = None) -> int:
             with np.errstate(all="ignore"):
                 ulp, at = check(compiled(loop(op, "f32", lanes)), op, options.stride)
             failed |= ulp > bound
-            found.setdefault((op, "f32"), ulp)  # that of all machines, where this one has wider vectors, too
+            found.setdefault((op, "f32"), ulp)  # that of all machines, if this one has wider vectors, too
             verdict = "ok" if ulp <= bound else "TOO FAR OFF"
             seconds = time.monotonic() - began
             print(

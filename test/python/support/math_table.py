@@ -3,9 +3,9 @@
     make math-check                                       # measures all, and writes the table
     .venv/bin/python test/python/support/math_table.py   # all but f32, whose values `math_check.py` goes through
 
-f16 and bf16: every value, the reference in f64. f64: a sample of `SAMPLE` values of all sizes, and of those where
-functions are hard; the reference is NumPy's in the 80 bits of x86's long double (the error of which, 2⁻¹¹ ulp or so,
-does not count), mpmath's with 40 digits for `erf` and `gelu`.
+f16 and bf16: every value, the reference in f64. f64: a sample of `SAMPLE` values of all magnitudes, and of those that
+are hard for the functions; the reference is NumPy's in the 80 bits of x86's long double (the error of which, 2⁻¹¹ ulp
+or so, does not count), mpmath's with 40 digits for `erf` and `gelu`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Errors = dict[tuple[str, str], float]
 
 
 def values_of(dtype: str, count: int = SAMPLE) -> Array:
-    """The arguments: all of them, or `count` for f64."""
+    """The arguments: all values, or `count` for f64."""
     if dtype != "f64":
         return np.arange(1 << 16, dtype=np.uint16).view(DTYPES[dtype])
     rng = np.random.default_rng(0)
@@ -55,7 +55,7 @@ def values_of(dtype: str, count: int = SAMPLE) -> Array:
 
 
 def reference(op: str, x: Array) -> Array:
-    """The right results: for f64 with more digits than it has."""
+    """The exact results: for f64 with more precision than f64."""
     if x.dtype != np.float64:
         return np.asarray(REFERENCES[op](x.astype(np.float64)))
     if op not in ("erf", "gelu"):
@@ -74,7 +74,7 @@ def _precise(op: str, x: float) -> np.longdouble:
 
 
 def low_gelu(dtype: str) -> str:
-    """`gelu` of a low precision as it is compiled: widened first, and rounded once."""
+    """`gelu` of a low precision as compiled: widened first, and rounded once."""
     wide, narrow = f"vector<{LANES}xf32>", f"vector<{LANES}x{dtype}>"
     text = loop("gelu", dtype, LANES)
     head, body = text.split("%v = vector.load", 1)
@@ -100,7 +100,7 @@ def measured(op: str, dtype: str) -> tuple[float, float]:
 
 
 def bound(op: str, dtype: str) -> float:
-    """How far off a function may be."""
+    """The error bound of a function."""
     if dtype == "f32":
         return MAX_ULP[op]
     return MAX_ULP_F64.get(op, DEFAULT_ULP_F64) if dtype == "f64" else MAX_ULP_LOW
@@ -119,7 +119,7 @@ def recorded() -> Errors:
 
 
 def record(errors: Errors) -> None:
-    """Write the table anew, with `errors` in place of those that it has."""
+    """Update the table with `errors`."""
     known = recorded() | errors
     lines = [
         "| Function | " + " | ".join(f"`{name}`" for name in DTYPES) + " |",
@@ -133,7 +133,7 @@ def record(errors: Errors) -> None:
 
 
 def main(functions: Sequence[str]) -> int:
-    """Measure some functions, or all, print and write; 1 if one is beyond its bound."""
+    """Measure some functions, or all, print and write; 1 if one exceeds its bound."""
     errors: Errors = {}
     failed = False
     for op in functions or sorted(MAX_ULP):

@@ -1,4 +1,4 @@
-"""Whether calls leave memory behind."""
+"""Measurement of memory leaks of calls."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import psutil
 
 
 def growth(call: Callable[[int], object], calls: int) -> int:
-    """By how many bytes the process grows over `calls` calls, after as many as settle its memory.
+    """The growth of the process in bytes over `calls` calls, after enough calls for its memory use to settle.
 
-    It has settled once garbage was collected, which happens when 50,000 objects wait for it (`conftest.py`).
+    It settles after a garbage collection, which runs after 50,000 allocations (`conftest.py`).
     """
     process = psutil.Process()
     for i in range(calls // 2):

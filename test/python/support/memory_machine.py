@@ -1,4 +1,4 @@
-"""An interpreter of modules of level M that knows nothing of liveness: what reads of buffers give, on their addresses.
+"""An interpreter of modules of level M that does not use liveness: it simulates reads and writes of addresses.
 
 Calls `@step(inputs…, output)` write a new value to their output. Writing a range destroys every value that overlaps
 it. A call spoils its output before it reads its inputs, except those of `@same…`, which are elementwise: their inputs
@@ -28,7 +28,7 @@ class Range:
 
 @dataclass
 class Machine:
-    """Runs the entry block of `main`; `log` gets the values that each call reads."""
+    """Runs the entry block of `main`; `log` records the values that each call reads."""
 
     values: dict[ir.Value, Any] = field(default_factory=dict)
     memory: dict[Any, list[tuple[int, int, int]]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Machine:
     in_place: int = 0
 
     def read(self, at: Range) -> object:
-        """What lies in a range: the stamp of the write that covers exactly it, or None if it was destroyed."""
+        """The content of a range: the stamp of the write that covers exactly it, or None if it was overwritten."""
         if at.start == at.end:
             return "nothing"
         for start, end, stamp in self.memory.get(at.memory, []):
@@ -123,7 +123,7 @@ class Machine:
         else:
             assert callee.startswith(("step", "late")), callee
             first = [self.read(inputs[0])] if callee == "late2" else []
-            # What is read later must not be where the output is.
+            # Values that are read later must not overlap the output.
             self.spoil(outputs[0])
             self.log.append([*first, *(self.read(i) for i in inputs[len(first) :])])
         for output in outputs:
@@ -131,7 +131,7 @@ class Machine:
         return []
 
     def check_places(self, inputs: list[Range], outputs: list[Range]) -> None:
-        """Inputs of an elementwise call are its outputs, or apart from them; outputs are apart."""
+        """Inputs of an elementwise call are equal to its outputs or disjoint from them; outputs are disjoint."""
         for given in (*inputs, *outputs):
             for output in outputs:
                 if given is output or given.memory != output.memory or given.start == given.end:

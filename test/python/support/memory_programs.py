@@ -109,7 +109,7 @@ def module(build: Any, params: list[rx.Tensor]) -> rx.IRModule:
 
 @functools.cache
 def together() -> rx.IRModule:
-    """A module of all programs, each a function of its name."""
+    """A module of all programs, each as a separate function."""
     bb = rx.BlockBuilder()
     for name, (build, params, _) in PROGRAMS.items():
         variables = [rx.Var(f"x{i}", info) for i, info in enumerate(params)]

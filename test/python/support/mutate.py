@@ -1,4 +1,4 @@
-"""Mutations of MLIR text, seeded: what a careless editor, a broken generator or a bad disk makes of it."""
+"""Mutations of MLIR text, seeded: those of a careless editor, a broken generator or a bad disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Mutation = Callable[[list[str], Random], None]
 
 
 def tokens(text: str) -> list[str]:
-    """The text cut into tokens; joined they give the text again."""
+    """The text split into tokens, which are the text again when joined."""
     return TOKEN.findall(text)
 
 

@@ -23,7 +23,7 @@ def onnxruntime_session(path: Path) -> onnxruntime.InferenceSession:
 def agree(
     path: Path, feeds: Iterable[Arrays], rtol: float = 1e-3, atol: float = 1e-4
 ) -> tuple[InferenceSession, onnxruntime.InferenceSession]:
-    """One program of a model gives for each of `feeds` what ONNX Runtime gives; both sessions.
+    """Compare one program of a model with ONNX Runtime for each of `feeds`; return both sessions.
 
     It is built at the lowest level, as scheduled convolutions take LLVM half a minute.
     """

@@ -28,7 +28,7 @@ def parse(text: str = TWO_ADDS, unregistered: bool = False) -> ir.Module:
 
 
 class Recorder(PassInstrument):
-    """Writes every call to `events`; raises in the method named by `fail`; answers `answer` to should_run."""
+    """Records every call in `events`; raises in the method named by `fail`; returns `answer` from should_run."""
 
     def __init__(self, tag: str, events: list[str], fail: str = "", answer: bool = True) -> None:
         self.tag, self.events, self.fail, self.answer = tag, events, fail, answer

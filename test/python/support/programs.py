@@ -35,7 +35,7 @@ class Program:
 
 
 def numpy(value: Any) -> Any:
-    """Results as NumPy arrays, tuples as tuples; integers as they are."""
+    """Results as NumPy arrays, tuples as tuples; integers unchanged."""
     if isinstance(value, int):
         return value
     if isinstance(value, tuple | tvm_ffi.Array):

@@ -1,4 +1,4 @@
-"""Intrinsics that are what loops of a stage compute: of random lengths, by the computation without a schedule."""
+"""Intrinsics equivalent to the loops of a stage: of random lengths, derived from the computation without a schedule."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from relax_mlir.te.walk import fold, to_dim, variables_of
 
 
 class NoIntrin(Exception):
-    """What loops compute is not put into an intrinsic here."""
+    """The loops' computation is not suitable for an intrinsic here."""
 
 
 class _Update(Writer):
-    """Combines with what is there."""
+    """Combines with the current content."""
 
     def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
         depth, places = self.loops([*op.axis, *value.axis])
@@ -32,7 +32,7 @@ class _Update(Writer):
 
 
 class _Reset(Writer):
-    """Stores what reductions begin with."""
+    """Stores the initial values of reductions."""
 
     def reduction(self, op: ComputeOp, value: Reduction, targets: Sequence[Tensor]) -> None:
         depth, places = self.loops(op.axis)
@@ -40,7 +40,7 @@ class _Reset(Writer):
 
 
 def derived(stage: Any, number: int, rng: random.Random) -> Any:
-    """An intrinsic for the loops of a stage from `number` on. NoIntrin: they compute with indices, or others."""
+    """An intrinsic for the loops of a stage from `number` on. NoIntrin: they compute with indices or other loops."""
     op = stage.op
     roots = {axis: Span(axis.dom.begin, axis.dom.extent) for axis in (*op.axis, *op.reduce_axis)}
     tree = AxisTree(Facts(), roots, stage.relations)
@@ -85,7 +85,7 @@ def derived(stage: Any, number: int, rng: random.Random) -> Any:
 
 
 def _inside(value: Expr, own: dict[IterVar, IterVar], inputs: list[Tensor]) -> Expr:
-    """A value of parts of tensors, each access its own."""
+    """A value of parts of tensors, one part per access."""
 
     def replaced(item: Expr, children: list[Expr]) -> Expr:
         if isinstance(item, Load):
@@ -107,13 +107,13 @@ def _inside(value: Expr, own: dict[IterVar, IterVar], inputs: list[Tensor]) -> E
 
 
 def variables_outside(value: Expr) -> bool:
-    """Whether indices are values."""
+    """True if indices are values."""
     inside = {id(part) for part in _index_parts(value)}
     return any(id(item) not in inside for item in variables_of(value))
 
 
 def _index_parts(value: Expr) -> list[Expr]:
-    """What stands in the indices of accesses."""
+    """The terms in the indices of accesses."""
     found: list[Expr] = []
     waiting = [value]
     while waiting:

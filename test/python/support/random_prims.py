@@ -1,7 +1,7 @@
 """Random prim funcs in the T language, and random primitives of `tir.Schedule` on their blocks.
 
-Each is written twice: as it is scheduled, with blocks or without, its loops in some order, and plainly, with what
-reductions begin with in loops before, which Python runs.
+Each is written twice: in the scheduled form, with blocks or without, its loops in some order, and in a plain form, with
+initial values of reductions in preceding loops, which Python runs.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Nest:
     initial: list[str] = field(default_factory=list)
 
     def plain(self) -> list[str]:
-        """What it begins with in loops of its own, then its loops."""
+        """The initial values in separate loops, then its loops."""
         lines = self.loops(self.data, self.initial) if self.initial else []
         return lines + self.loops([*self.data, *self.reduced], self.body)
 
     def written(self, rng: random.Random) -> list[str]:
-        """In some form."""
+        """The nest in a random form."""
         axes = [*self.data, *self.reduced]
         rng.shuffle(axes)
         if rng.random() < 0.3:
@@ -175,7 +175,7 @@ def _whole(rng: random.Random) -> Prim:
 
 
 def _argmax(rng: random.Random) -> Prim:
-    """With an order that counts, of equal elements, and without."""
+    """argmax with and without an order among equal elements."""
     free = 'b[i] > x[i, r] or (b[i] == x[i, r] and a[i] < T.cast(r, "int32"))'
     test = rng.choice([free, free, "b[i] >= x[i, r]", "b[i] > x[i, r]"])
     best = Nest(
@@ -198,7 +198,7 @@ def _argmax(rng: random.Random) -> Prim:
 
 
 def _together(rng: random.Random) -> Prim:
-    """Two buffers of one nest, the second made of the first."""
+    """Two buffers of one nest, the second computed from the first."""
     both = Nest("both", IJ, ["u[i, j] = x[i, j] * T.float32(2)", "v[i, j] = u[i, j] + x[i, j]"])
     after = Nest("after", IJ, ["y[i, j] = v[i, j] - u[i, j]"])
     nm = (("n", "m"), F)
@@ -206,7 +206,7 @@ def _together(rng: random.Random) -> Prim:
 
 
 def _in_order(rng: random.Random) -> Prim:
-    """Reductions whose order counts, and one of two values with a constant."""
+    """Reductions that depend on the order, and one of two values with a constant."""
     horner = Nest(
         "horner",
         [("i", "n")],
@@ -264,13 +264,13 @@ def prim(seed: int) -> Prim:
 
 
 def written(seed: int) -> str:
-    """The prim func of a seed in the form that is scheduled."""
+    """The prim func of a seed in the form to be scheduled."""
     return prim(seed).written(random.Random(seed))
 
 
 @dataclass
 class Scheduled:
-    """A schedule, its text, what was refused, and how many primitives were done."""
+    """A schedule, its text, the refused primitives, and the number of applied ones."""
 
     schedule: Any
     source: str
@@ -286,7 +286,7 @@ def source_of(schedule: Any) -> str:
 
 
 def scheduled(source: str, seed: int) -> Scheduled:
-    """Random primitives on a prim func: what is refused, at once or when loops are made, is left out."""
+    """Random primitives on a prim func; primitives that are refused, immediately or in lowering, are left out."""
     rng = random.Random(seed + 1)
     module = parse(source)
     found = Scheduled(tir.Schedule(module), "")
@@ -342,7 +342,7 @@ def _step(sch: Any, kind: str, rng: random.Random) -> None:
     elif kind == "tensorize":
         number = rng.randrange(len(own))
         loop = own[number]
-        if rng.random() < 0.6:  # a tile that is not full at most sizes
+        if rng.random() < 0.6:  # a partial tile at most sizes
             _, loop = sch.split(loop, factors=[None, rng.choice(TILES)])
             number += 1
         sch.tensorize(loop, derived(block.stage, number, rng))
@@ -364,9 +364,9 @@ STEPS = (
 
 
 def check(seed: int, count: int = 4) -> Scheduled:
-    """Compare one random schedule of a prim func with what is written plainly, at `count` random sizes.
+    """Compare one random schedule of a prim func with the plain form, at `count` random sizes.
 
-    Also: its trace, repeated, gives the same loops.
+    Also check that replaying its trace gives the same loops.
     """
     of, source = prim(seed), written(seed)
     found = scheduled(source, seed)

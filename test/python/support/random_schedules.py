@@ -1,8 +1,7 @@
-"""Random computations in tensor expressions, random schedules of them, and their prim funcs run by Python on NumPy
-arrays.
+"""Random computations in tensor expressions, random schedules of them, and their prim funcs run by Python.
 
-Elements are small integers, so that sums have one value in whatever order they are made. Buffers refuse indices
-outside of them, negative ones too, and begin with what no result has.
+Elements are small integers, so that sums do not depend on the order. Buffers refuse indices out of range, including
+negative ones, and are initialised with a value that no result has.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from tir_reference import Stand
 SIZES = (0, 1, 2, 3, 5, 7, 8, 9, 13)
 FACTORS = (1, 2, 3, 4, 5, 8, 16)
 TILES = (2, 3, 4)
-"""Lengths of loops that intrinsics take the place of."""
+"""Lengths of loops that intrinsics replace."""
 UNSET = -99991.0
-"""What no element of a result is."""
+"""A value that no element of a result has."""
 Array = np.ndarray[Any, Any]
 
 
 class Strict:
-    """An array whose indices must be inside."""
+    """An array with bounds checks of indices."""
 
     def __init__(self, array: Array) -> None:
         self.array, self.shape = array, array.shape
@@ -87,7 +86,7 @@ class Language(Stand):
 
 
 class _Lazy(ast.NodeTransformer):
-    """``T.if_then_else`` computes what it chooses, and sizes that are expressions are written out."""
+    """``T.if_then_else`` is evaluated lazily, and sizes that are expressions are written out."""
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -174,7 +173,7 @@ def _chain(rng: random.Random) -> Computation:
 
 
 def _finished(inputs: list[Any], computed: list[Any], rng: random.Random) -> Computation:
-    """The last tensor, and sometimes another one, are outputs; inputs that nothing reads are left out."""
+    """The last tensor, and sometimes another one, are outputs; unused inputs are left out."""
     outputs = [computed[-1]]
     if len(computed) > 1 and rng.random() < 0.25:
         outputs.insert(0, rng.choice(computed[:-1]))
@@ -242,7 +241,7 @@ def _rows(rng: random.Random) -> Computation:
 
 
 def _views(rng: random.Random) -> Computation:
-    """Accesses that are no sums: quotients and remainders, transposed and gathered elements, reversed ones."""
+    """Accesses that are not sums: quotients and remainders, transposed and gathered elements, reversed ones."""
     x = te.placeholder((N, M), name="x")
     y = te.compute((N, M), lambda i, j: x[i, j] + 1.0, "y")
     kind = rng.randrange(4)
@@ -279,7 +278,7 @@ def _argmax(rng: random.Random) -> Computation:
 
 
 def _consumers(rng: random.Random) -> Computation:
-    """One stage that several others read, at shifted places."""
+    """One stage that several others read, with offsets."""
     x = te.placeholder((N + 4,), name="x")
     y = te.compute((N + 4,), lambda i: x[i] * 3.0, "y")
     a, b, c, d = (rng.randint(0, 4) for _ in range(4))
@@ -309,17 +308,17 @@ def computation(seed: int) -> Computation:
 
 @dataclass
 class Scheduled:
-    """A random schedule, the steps that were refused, and its text."""
+    """A random schedule, the refused steps, and its text."""
 
     schedule: Any
     refused: list[str]
     source: str
     tensorized: int = 0
-    """How many of its stages have intrinsics in the place of loops."""
+    """The number of its stages with intrinsics in place of loops."""
 
 
 def scheduled(of: Computation, seed: int) -> Scheduled:
-    """A random schedule: valid steps, and how often one was refused."""
+    """A random schedule: valid steps, and the number of refused ones."""
     rng = random.Random(seed)
     s = te.create_schedule([tensor.op for tensor in of.outputs])
     refused: list[str] = []
@@ -339,7 +338,7 @@ def scheduled(of: Computation, seed: int) -> Scheduled:
 
 
 def _tensorized(of: Computation, found: Scheduled, rng: random.Random) -> Scheduled:
-    """A schedule with intrinsics that are what some of its loops compute."""
+    """A schedule with intrinsics equivalent to some of its loops."""
     for _ in range(rng.randint(0, 3)):
         s = found.schedule
         stages = [stage for stage in s.stages if isinstance(stage.op, ComputeOp) and stage.leaf_iter_vars]
@@ -349,7 +348,7 @@ def _tensorized(of: Computation, found: Scheduled, rng: random.Random) -> Schedu
         number = rng.randrange(len(stage.leaf_iter_vars))
         before = Trace(s.trace.outputs, list(s.trace.lines))
         try:
-            if rng.random() < 0.6:  # a tile that is not full at most sizes
+            if rng.random() < 0.6:  # a partial tile at most sizes
                 stage.split(stage.leaf_iter_vars[number], factor=rng.choice(TILES))
                 number += 1
             stage.tensorize(stage.leaf_iter_vars[number], derived(stage, number, rng))

@@ -10,7 +10,7 @@ from relax_mlir.mlir import func, ir
 class Compiled(jit.Compiled):
     """A compiled module; ``compiled(name, *arrays)`` calls a function.
 
-    Users get straight loops as they are written, others optimised by LLVM: sweeps in full try that, too.
+    `build` runs LLVM's optimisations only on code that gains from them. Here, full sweeps run them.
     """
 
     def __init__(self, module: ir.Module) -> None:

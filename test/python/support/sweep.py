@@ -1,7 +1,7 @@
-"""Which part of a sweep runs: all of it where RELAX_MLIR_SWEEP is ``all`` (`make soak`), else a part with every kind.
+"""Selection of sweep cases: all of them if RELAX_MLIR_SWEEP is ``all`` (`make soak`), else a part with every kind.
 
-A sweep tries one thing on many cases, most of which add no kind: all reductions on all element types, all options with
-all layouts. The part is the same in each run, and has each value of each axis at least once.
+A sweep tests one property on many cases, most of which are similar: all reductions on all element types, all options
+with all layouts. The part is the same in each run, and has each value of each axis once or more.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ Case = TypeVar("Case")
 Value = TypeVar("Value")
 
 ALL = os.environ.get("RELAX_MLIR_SWEEP") == "all"
-"""Whether sweeps run in full."""
+"""True if sweeps run in full."""
 
 ELEMENT_KINDS = {"float16": "short float", "bfloat16": "short float", "bool": "bool"}
 """Kinds of element types whose names do not begin with them; short floats are computed as float32."""
 
 
 def element_kind(dtype: str) -> str:
-    """What an element type has in common with others: how it is computed, but for its width."""
+    """The kind of an element type: its computation, except for the width."""
     return ELEMENT_KINDS.get(dtype, dtype.rstrip("0123456789"))
 
 
 def alike(dtype: str, dtypes: Sequence[str]) -> list[str]:
-    """The element types among these that are of a kind with one; itself where it is not among them."""
+    """The element types among these that are of the same kind; the type itself if it is not among them."""
     return (
         [each for each in dtypes if element_kind(each) == element_kind(dtype)] if dtype in dtypes else [dtype]
     )
 
 
 def partners(dtype: str, dtypes: Sequence[str]) -> list[str]:
-    """The element types among these that share the cases of a sweep with one, in part; itself if it is not among them.
+    """The element types among these that share the cases of a partial sweep with one; itself if not among them.
 
-    float32 has all cases, float64 every second one, and all others share them: so a case runs on floats as users have
-    them, and on something that is narrower, whole, without a sign, or a truth value.
+    float32 has all cases, float64 every second one, and all others share them: so a case runs on the usual floats, and
+    on a narrower, integer, unsigned or boolean type.
     """
     if dtype not in dtypes or dtype == "float32":
         return [dtype]
@@ -48,10 +48,10 @@ def partners(dtype: str, dtypes: Sequence[str]) -> list[str]:
 
 
 def turn(value: Value, values: Sequence[Value], cases: Sequence[Case]) -> list[Case]:
-    """The cases of a sweep over values of a kind that run for one of these, in part.
+    """The cases of a partial sweep that run for one of several values of a kind.
 
-    The values take turns: each case runs for one of them, and each of them has at least one case. Who is first changes
-    from round to round, so that no value meets every second case only.
+    The values alternate: each case runs for one of them, and each of them has a case. The first one changes from round
+    to round, so that no value gets only every second case.
     """
     if ALL:
         return list(cases)
@@ -64,7 +64,7 @@ def turn(value: Value, values: Sequence[Value], cases: Sequence[Case]) -> list[C
 
 
 def product(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The product of axes, in part: as many cases as the longest axis has values."""
+    """The product of axes, in a partial sweep: the number of cases is that of the longest axis."""
     if ALL:
         return list(itertools.product(*axes))
     length = max(map(len, axes))
@@ -72,7 +72,7 @@ def product(*axes: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def part(cases: Sequence[Case], *kinds: Callable[[Case], Hashable]) -> list[Case]:
-    """The cases, in part: those which are, in some respect, the first of their kind."""
+    """The cases, in a partial sweep: those that are the first of their kind in some respect."""
     if ALL:
         return list(cases)
     seen: set[Hashable] = set()
@@ -91,7 +91,7 @@ def every(cases: Sequence[Case], step: int) -> Sequence[Case]:
 
 
 def quick(values: Iterable[Value], *which: Value, unpack: bool = False) -> list[Any]:
-    """Arguments of `parametrize`, or tuples of several (`unpack`); tests of all but some are slow."""
+    """Arguments of `parametrize`, or tuples of several (`unpack`); the tests of all but some are marked slow."""
     values = list(values)
     missing = [str(value) for value in which if value not in values]
     assert not missing, f"{', '.join(missing)} is not among the values"
@@ -101,6 +101,6 @@ def quick(values: Iterable[Value], *which: Value, unpack: bool = False) -> list[
 
 
 def slow(values: Iterable[Value], *which: Value) -> list[Any]:
-    """As `quick`, with the names of those whose tests are slow."""
+    """As `quick`, with the names of those whose tests are marked slow."""
     values = list(values)
     return quick(values, *(value for value in values if value not in which))

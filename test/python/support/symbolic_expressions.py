@@ -1,4 +1,4 @@
-"""Random expressions with a meaning of their own, to hold the algebra against."""
+"""Random expressions with independent semantics, as a reference for the algebra."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Tree:
                 return values[name]
 
     def build(self) -> Dim:
-        """The expression made with the operators of `Expr`. ShapeError: division by zero."""
+        """The expression built with the operators of `Expr`. ShapeError: division by zero."""
         x = [arg.build() for arg in self.args]
         match self.operation:
             case "number":

@@ -1,4 +1,4 @@
-"""Commands on a pseudo terminal: what they write there, and what they do when Ctrl-C is pressed."""
+"""Commands on a pseudo terminal: their output, and their reaction to Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import warm_process
 
 TIMEOUT = 120
 PLAIN = {"NO_COLOR": None, "FORCE_COLOR": None, "TERM": "xterm-256color", "COLUMNS": "100"}
-"""The environment, apart from what a test says."""
+"""The environment, except for variables set by a test."""
 
 
 def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
@@ -28,9 +28,9 @@ def run_on_terminal(
     changes: Mapping[str, str | None] | None = None,
     interrupt_when: Callable[[str], bool] | None = None,
 ) -> tuple[int, str]:
-    """Run Python with these arguments on a terminal of its own; gives the exit code and all that it wrote.
+    """Run Python with these arguments on a separate terminal; return the exit code and the output.
 
-    `interrupt_when` gets what has been written so far: where it says so, Ctrl-C is pressed, once.
+    `interrupt_when` gets the output so far: when it returns true, Ctrl-C is pressed, once.
     """
     master, slave = pty.openpty()
     process = warm_process.start(arguments, (slave, slave, slave), environment(changes or {}))

@@ -41,7 +41,7 @@ class Generator:
         return f"{number}.5" if self.dtype.startswith("float") else str(number)
 
     def value(self, depth: int, i: str, j: str | None, written: list[str]) -> str:
-        """An expression of the dtype; `written` are buffers that it may read beside A and B."""
+        """An expression of the dtype; `written` are buffers that it may read in addition to A and B."""
         rng = self.rng
         if depth == 0 or rng.random() < 0.2:
             column = j if j is not None else "0 * m"

@@ -1,4 +1,4 @@
-"""A reference for prim funcs: their source run by Python, with NumPy in the place of T; and by native code."""
+"""A reference for prim funcs: their source run by Python, with NumPy in place of T; and native code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _unary(function: Any) -> Any:
 
 
 class Stand:
-    """Stands in for T."""
+    """A replacement of T."""
 
     def __init__(self) -> None:
         self.starts: list[bool] = []
@@ -84,7 +84,7 @@ class Stand:
 
     @staticmethod
     def cast(x: Any, name: str) -> Any:
-        """Saturating from float to integer, NaN to 0."""
+        """Saturating from float to integer, NaN becomes 0."""
         kind = numpy_dtype(name)
         value = np.asarray(x)
         if kind.kind in "iu" and value.dtype.kind not in "iub":
@@ -127,7 +127,7 @@ class Stand:
 
 
 class _Python(ast.NodeTransformer):
-    """Makes Python of T: ``with T.init()`` is an ``if``, lazy choices are Python's, annotations disappear."""
+    """Converts T to Python: ``with T.init()`` becomes an ``if``, lazy choices are Python's, annotations are removed."""
 
     def visit_With(self, node: ast.With) -> Any:
         self.generic_visit(node)
@@ -167,7 +167,7 @@ def interpret(source: str, arrays: Sequence[Any]) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A prim func `k`, what it is called with, and arrays of its results' shapes."""
+    """A prim func `k`, its arguments, and arrays of its results' shapes."""
 
     source: str
     ins: Sequence[Any]
@@ -181,7 +181,7 @@ def native_module(source: str, ins: Sequence[Any], outs: Sequence[Any], ints: Se
 
 
 def _functions(case: Case, suffix: str = "") -> str:
-    """The text of ``k`` and ``main`` in a class, with a suffix behind their names."""
+    """The text of ``k`` and ``main`` in a class, with a suffix on their names."""
 
     def tensor(array: Any) -> str:
         return f'R.Tensor({tuple(map(int, array.shape))}, "{array.dtype.name}")'
@@ -223,7 +223,7 @@ def check(
 
 
 def check_together(cases: Sequence[Case], rtol: float = 0.0) -> None:
-    """`check` for many, which are compiled as one module."""
+    """`check` for many prim funcs, which are compiled as one module."""
     texts = [_functions(case, str(number)) for number, case in enumerate(cases)]
     executable = rx.build(parse("@I.ir_module\nclass M:\n" + "\n".join(texts) + "\n"))
     for number, case in enumerate(cases):

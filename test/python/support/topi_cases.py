@@ -15,7 +15,7 @@ from relax_mlir.te.prim_func import build
 
 Array = Any
 Cases = Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]]
-"""By name: an operator on tensors, and what NumPy computes of arrays."""
+"""By name: an operator on tensors, and its NumPy reference."""
 TOGETHER = 4
 """Cases of one prim func: LLVM takes more than twice as long for a function that is twice as long."""
 
@@ -32,7 +32,7 @@ def check(
     """Build prim funcs of some cases each in one module, call them with each list of arguments, and compare.
 
     Where a reference raises `ValueError` (an empty reduction of NumPy), the case is left out of that call. `turn`: the
-    element type, and those of the sweep, which take turns with the cases (another one has them all).
+    element type, and those of the sweep, which alternate over the cases (another one has them all).
     """
     names = list(cases)
     if turn is not None and turn[0] in turn[1]:
@@ -112,7 +112,7 @@ def wide(array: Array) -> Array:
 
 
 def random(shape: Sequence[int], name: str = "float32", seed: int = 0) -> Array:
-    """Numbers of both signs; of integers few values, so that there are equals."""
+    """Numbers of both signs; few distinct integers, so that some are equal."""
     rng = np.random.default_rng([seed, *shape])
     if name == "bool":
         return np.asarray(rng.integers(0, 2, shape)).astype(bool)

@@ -37,7 +37,7 @@ def compiled(
 def agree(
     run: CompiledProgram, module: nn.Module, args: Arguments, rtol: float = 1e-4, atol: float = 1e-5
 ) -> None:
-    """Compare one call with that of the module; elements, dtypes, shapes and nesting are those of torch."""
+    """Compare one call with that of the module; elements, dtypes, shapes and nesting must equal torch's."""
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's, of statistics of one element
         wanted = module(*args)
@@ -63,7 +63,7 @@ def check(
 
 
 class Calls(nn.Module):
-    """A module that returns what several functions make of its arguments: many ops in one program."""
+    """A module that returns the results of several functions of its arguments: many ops in one program."""
 
     def __init__(self, *functions: Callable[..., Any]) -> None:
         super().__init__()

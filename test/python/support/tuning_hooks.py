@@ -1,4 +1,4 @@
-"""What tests of `DaskWorkers` make Dask workers do; these import this module."""
+"""Hooks that tests of `DaskWorkers` run in Dask workers, which import this module."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _described = dask_worker.described
 
 
 def register(marks: str) -> None:
-    """Once per file of the folder `marks` that it takes away, the Dask worker is killed while its child measures.
+    """Kill the Dask worker while its child measures, once per file of the folder `marks`, which it removes.
 
-    The folder beside it gets a file of the name of the child's process id.
+    The folder next to it gets a file named after the child's process id.
     """
     measure = MeasureProcess.measure
 
@@ -34,5 +34,5 @@ def register(marks: str) -> None:
 
 
 def describe_as(**values: Any) -> None:
-    """Let this process tell something else of its machine."""
+    """Make this process report another description of its machine."""
     setattr(dask_worker, "described", lambda: {**_described(), **values})  # noqa: B010 - as above

@@ -1,4 +1,4 @@
-"""Small networks for images in the manner of those that are in use."""
+"""Small networks for images, similar to those in use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import nn
 
 
 def convolution(inputs: int, outputs: int, size: int = 3, stride: int = 1, groups: int = 1) -> nn.Sequential:
-    """A convolution with a batch norm whose statistics are not those of the beginning."""
+    """A convolution with a batch norm whose statistics are not the initial ones."""
     norm = nn.BatchNorm2d(outputs)
     norm.running_mean.uniform_(-0.5, 0.5)  # type: ignore[union-attr,operator]  # a buffer
     norm.running_var.uniform_(0.5, 2)  # type: ignore[union-attr,operator]  # a buffer
@@ -114,7 +114,7 @@ class UNet(nn.Module):
 
 
 class Detector(nn.Module):
-    """A head of detection in the manner of YOLO: boxes around the points of a grid, and the best of them."""
+    """A detection head similar to YOLO: boxes around the points of a grid, and the best of them."""
 
     def __init__(self, classes: int = 3) -> None:
         super().__init__()

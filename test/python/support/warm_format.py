@@ -1,8 +1,8 @@
-"""A lit test format that starts Python tools as children of a process which has imported them already.
+"""A lit test format that forks Python tools from a process that has already imported them.
 
-Everything else is lit's own shell: only `subprocess.Popen`, as `lit.TestRunner` sees it, is another function. A command
-that is not ``python -m TOOL ...`` or ``python -c ...``, or whose environment would change what is imported, is started
-as usual. ``lit -Dcold=1`` starts all of them as usual.
+Everything else is lit's own shell: only `subprocess.Popen` in `lit.TestRunner` is replaced. A command that is not
+``python -m TOOL ...`` or ``python -c ...``, or whose environment would change what is imported, is started as usual.
+``lit -Dcold=1`` starts all of them as usual.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOOLS = frozenset({"relax_mlir.tools.opt", "filecheck"})
 
 
 def warm_arguments(args: Sequence[str]) -> list[str] | None:
-    """What follows the interpreter, where a child of the server can run it."""
+    """The arguments after the interpreter, if a child of the server can run them."""
     if len(args) < 3 or args[0] != sys.executable.replace("\\", "/"):
         return None
     if args[1] == "-c" or (args[1] == "-m" and args[2] in TOOLS):
@@ -38,7 +38,7 @@ class _Subprocess:
         return getattr(subprocess, name)
 
     def Popen(self, args: list[str], **options: Any) -> Any:
-        """A child of the server where that can be, else a new process."""
+        """A child of the server if possible, else a new process."""
         python = warm_arguments(args)
         env: Mapping[str, str] = options["env"]
         if python is None:

@@ -1,4 +1,4 @@
-"""Children that measure candidates of tuning, forked from the warm process: a new interpreter imports for a second."""
+"""Children that measure candidates of tuning, forked from the warm process, as imports take a second."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from relax_mlir.tuning.measure_process import MeasureProcess
 
 
 def start(process: MeasureProcess) -> None:
-    """In the place of `MeasureProcess._start`."""
+    """The replacement of `MeasureProcess._start`."""
     command = ["-m", "relax_mlir.tuning.measure_worker", str(warm_process.parent())]
     with open(os.devnull, "wb") as errors:
         child = warm_process.PipedChild(command, errors.fileno(), os.environ)

@@ -1,6 +1,6 @@
-"""Children of a process that has imported the compiler (`warm_server`), with what lit and tests use of `subprocess`.
+"""Children of a process that has imported the compiler (`warm_server`), with the API of `subprocess`.
 
-A test whose child needs the compiler, but is not about how an interpreter starts, calls `run`.
+A test whose child needs the compiler, but does not test the start of an interpreter, calls `run`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import IO, Any
 from warm_server import LENGTH
 
 IMPORT_TIME = ("PYTHON", "RELAX_MLIR_BINDINGS", "LD_", "TVM_FFI_", "OMP_", "MKL_")
-"""Variables that begin like this may change what is imported, and how."""
+"""Prefixes of variables that may affect imports."""
 SERVER = Path(__file__).with_name("warm_server.py")
 
 
@@ -38,7 +38,7 @@ class WarmServer:
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, str(SERVER), str(theirs.fileno())],
-                # NumPy's threads would not be in a child; a server has a single one.
+                # NumPy's threads would not exist in a child; a server has a single thread.
                 env={**env, "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -55,7 +55,7 @@ class WarmServer:
             self.process.wait()
 
     def start(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> socket.socket:
-        """Have a command started; the socket on which the answers come."""
+        """Start a command; return the socket of the server's answers."""
         ours, theirs = socket.socketpair()
         data = json.dumps(request).encode()
         with theirs, self._lock:
@@ -65,7 +65,7 @@ class WarmServer:
 
 
 class WarmProcess:
-    """What lit uses of `subprocess.Popen`, for a child of the server."""
+    """The subset of `subprocess.Popen` that lit uses, for a child of the server."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class WarmProcess:
         """The exit code; that of a signal is negative.
 
         Raises:
-            subprocess.TimeoutExpired: it has not ended in so many seconds.
+            subprocess.TimeoutExpired: it has not ended within the timeout.
         """
         if self.returncode is None:
             if timeout is not None and not select.select([self._answers], [], [], timeout)[0]:
@@ -138,12 +138,12 @@ class WarmProcess:
         if self.returncode is None:
             with contextlib.suppress(
                 ProcessLookupError
-            ):  # it has ended, but the server's answer is on its way
+            ):  # it has ended, but the server's message has not arrived
                 os.kill(self.pid, signal.SIGKILL)
             self.wait()
 
     def communicate(self) -> tuple[str | None, str | None]:
-        """Both outputs to their ends."""
+        """Both outputs, until they end."""
         errors: list[str] = []
         reader = threading.Thread(target=lambda: errors.append(self.stderr.read()) if self.stderr else None)
         reader.start()
@@ -157,7 +157,7 @@ class WarmProcess:
 
 
 def _pipe(given: list[int], *, write: bool) -> tuple[int, IO[str]]:
-    """The child's end of a new pipe, also noted in `given`, and ours: to `write`, or to read."""
+    """The child's end of a new pipe, which is added to `given`, and ours: for writing, or for reading."""
     ends = os.pipe()
     child, ours = ends if write else reversed(ends)
     given.append(child)
@@ -169,13 +169,13 @@ def _descriptor(stream: Any) -> int:
 
 
 def import_time(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables that act on the imports of a new process."""
+    """The variables that affect the imports of a new process."""
     return {name: value for name, value in env.items() if name.startswith(IMPORT_TIME)}
 
 
 @functools.cache
 def _server(owner: int) -> WarmServer:
-    """The server of this process, whose id is `owner`: a child has none of its own yet."""
+    """The server of this process, whose id is `owner`: a child does not have a server yet."""
     assert owner == os.getpid()
     return WarmServer(os.environ)
 
@@ -186,14 +186,14 @@ def parent() -> int:
 
 
 def start(python: Sequence[str], streams: tuple[int, int, int], env: Mapping[str, str]) -> WarmProcess:
-    """A child in a session of its own with these standard streams: of a terminal, all are one."""
+    """Start a child in a separate session with these standard streams: on a terminal, all are the same."""
     return WarmProcess(_server(os.getpid()), python, os.getcwd(), env, *streams, session=True)
 
 
 class PipedChild:
-    """What tests use of ``subprocess.Popen([sys.executable, *python], stdin=PIPE, stdout=PIPE, bufsize=0)``.
+    """The subset of ``subprocess.Popen([sys.executable, *python], stdin=PIPE, stdout=PIPE, bufsize=0)`` that tests use.
 
-    The child is in a session of its own; `errors` is its standard error.
+    The child is in a separate session; `errors` is its standard error.
     """
 
     def __init__(self, python: Sequence[str], errors: int, env: Mapping[str, str]) -> None:
@@ -222,7 +222,7 @@ def run(
     `python`: ``-m NAME ...``, ``-c CODE ...`` or ``SCRIPT ...``.
 
     Raises:
-        subprocess.TimeoutExpired: it has not ended in so many seconds; it has been killed.
+        subprocess.TimeoutExpired: it has been killed after the timeout.
     """
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(data)

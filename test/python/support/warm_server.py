@@ -3,8 +3,8 @@
 `FD` is a Unix stream socket. A request is the length of a JSON text (four bytes), with four descriptors: the child's
 stdin, stdout and stderr, and a socket on which the server answers with the child's process id, and with its exit code
 once it has ended. The JSON text has `python` (the arguments of the interpreter: ``-m NAME ...``, ``-c CODE ...`` or
-``SCRIPT ...``), `cwd`, `env`, `umask`, and `session` (whether the child leads a new one). The child is what a new
-interpreter would be, but for its start: a crash ends it alone.
+``SCRIPT ...``), `cwd`, `env`, `umask`, and `session` (true: the child leads a new one). The child is equivalent to a
+new interpreter, except for its start: a crash does not affect others.
 
 There is one thread only and no MLIR context here, so nothing is lost by forking. The server ends with its socket.
 """
@@ -37,18 +37,18 @@ PRELOADED = (
 )
 """Packages imported beforehand."""
 TOOL_PARTS = ("opt_driver", "opt_options")
-"""What most commands use of `tools`. Those that run as `__main__` cannot be there before."""
+"""The modules of `tools` that most commands use. Those that run as `__main__` cannot be preloaded."""
 
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
 
 def preload() -> None:
-    """Import what the tools use, and let the collector leave it where it is."""
+    """Import the modules of the tools, and exclude them from garbage collection."""
     import relax_mlir
 
     with contextlib.suppress(ImportError):  # which tests without lit do without
         importlib.import_module("filecheck.main")
-    # The FFI imports torch where that is installed. No tool needs it, and forks of a process with it take longer.
+    # The FFI imports torch if it is installed. No tool needs it, and forks of a process with it take longer.
     sys.modules.setdefault("torch", None)  # type: ignore[arg-type] - which makes an import fail
     for name in PRELOADED:
         package = importlib.import_module(f"{relax_mlir.__name__}.{name}")
@@ -65,7 +65,7 @@ def preload() -> None:
 
 
 def emit_dialect() -> None:
-    """Have a child emit the dialect, which would take each of the others as long as all else that a tool does first."""
+    """Emit the dialect once, in a child: in each later child, that would take as long as the rest of its start."""
     from relax_mlir.dialects.dialect import Relax, context, import_families
 
     import_families()
@@ -84,7 +84,7 @@ def emit_dialect() -> None:
 
 
 def renew_shared_memory() -> None:
-    """A tool has memory in common with its own children alone."""
+    """A tool shares memory with its own children only."""
     from relax_mlir.tools import supervise
 
     supervise._shared = mmap.mmap(-1, supervise.SIZE)
@@ -96,7 +96,7 @@ def threads() -> int:
 
 
 class Server:
-    """Children that run, and where to tell how they ended."""
+    """Running children, and the sockets on which to report their exit."""
 
     def __init__(self, requests: socket.socket) -> None:
         self.requests = requests
@@ -139,7 +139,7 @@ class Server:
         code = 1
         try:
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGCHLD, *CRASHES):  # the FFI has set handlers when it was imported
+            for number in (signal.SIGCHLD, *CRASHES):  # the FFI sets handlers when it is imported
                 signal.signal(number, signal.SIG_DFL)
             for used in (self.requests, *self.running.values()):
                 used.close()
@@ -172,7 +172,7 @@ class Server:
                 self._answer(answers, os.waitstatus_to_exitcode(status))
 
     def _answer(self, answers: socket.socket, number: int) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # nobody waits any more
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the client has closed its socket
             answers.sendall(b"%d\n" % number)
 
 
@@ -187,7 +187,7 @@ def _receive(source: socket.socket, length: int) -> bytes:
 
 
 def reopen_standard_streams() -> None:
-    """New objects for the standard streams, which know whether their files are pipes."""
+    """New objects for the standard streams, which detect if their files are pipes."""
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(
         io.BufferedReader(io.FileIO(0, closefd=False)), sys.stdin.encoding, sys.stdin.errors
     )
@@ -219,7 +219,7 @@ def run(python: Sequence[str]) -> int:
     try:
         sys.stdout.flush()
     except OSError:
-        code = 120  # the interpreter's own, where it cannot write the rest
+        code = 120  # the interpreter's exit code if it cannot write the rest
     sys.stderr.flush()
     return code
 

@@ -13,11 +13,11 @@ import tvm_ffi
 HOOK = "distributed.hook"
 MARKS_VARIABLE = "RELAX_MLIR_TEST_MARKS"
 KILLS, FAILS = -1.0, -2.0
-"""First elements of an argument at which `register` makes the hook act; else it doubles the argument."""
+"""First elements of an argument at which `register` makes the hook kill or fail; otherwise it doubles the argument."""
 
 
 def register(marks: str) -> None:
-    """Register the hook: once per file of the folder `marks` that it takes away, `KILLS` kills the process."""
+    """Register the hook: `KILLS` kills the process, once per file of the folder `marks`, which it removes."""
 
     def hook(x: tvm_ffi.Tensor) -> tvm_ffi.Tensor:
         array = np.from_dlpack(x)
@@ -48,25 +48,25 @@ def take_mark(folder: Path) -> bool:
 
 
 def leave_marks(folder: Path, count: int) -> None:
-    """Let so many calls kill their process."""
+    """Create marks for `count` calls that kill their process."""
     for number in range(count):
         (folder / str(number)).touch()
 
 
 def running_threads() -> int:
-    """How many threads the process has."""
+    """The number of threads of the process."""
     return len(os.listdir("/proc/self/task"))
 
 
 def loaded_modules(names: Any) -> list[str]:
-    """Which of these packages the process has imported."""
+    """The packages among these that the process has imported."""
     import sys
 
     return sorted({module.partition(".")[0] for module in sys.modules} & set(names))
 
 
 def mapped_privately(path: str) -> int:
-    """How many bytes of a library's mapping this process has for itself (dirty pages); -1 if it is not mapped."""
+    """The private (dirty) bytes of this process in a library's mapping; -1 if it is not mapped."""
     total, inside, seen = 0, False, False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         key, _, rest = line.partition(":")
