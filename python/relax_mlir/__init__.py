@@ -129,7 +129,7 @@ _MODULES = (
 """Public packages and modules, also imported on first use."""
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any object of the package
     if name == "__version__":
         globals()[name] = importlib.import_module("relax_mlir._version").version()
         return globals()[name]

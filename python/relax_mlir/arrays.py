@@ -145,7 +145,7 @@ def holds_array(value: object) -> bool:
     return isinstance(value, np.ndarray)
 
 
-def numpy_results(value: Any) -> Any:  # noqa: ANN401 - whatever a function returns
+def numpy_results(value: Any) -> Any:  # noqa: ANN401 - any result of a function
     """A result with NumPy arrays in place of FFI tensors; arrays of the FFI become tuples."""
     if isinstance(value, tvm_ffi.Tensor):
         return to_numpy(value)

@@ -343,9 +343,9 @@ class BlockBuilder:
     def emit_te(
         self,
         function: abc.Callable[..., Any],
-        *args: Any,  # noqa: ANN401 - what `function` takes
+        *args: Any,  # noqa: ANN401 - arguments of `function`
         primfunc_name_hint: str | None = None,
-        **kwargs: Any,  # noqa: ANN401 - what `function` takes
+        **kwargs: Any,  # noqa: ANN401 - arguments of `function`
     ) -> Any:  # noqa: ANN401 - a value, or a tuple of values
         """Call a prim func built from tensor expressions (`relax_mlir.te`).
 

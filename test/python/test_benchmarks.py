@@ -1,4 +1,4 @@
-"""The benchmarks themselves: their checks find errors, and every contestant computes what the workload says."""
+"""The benchmarks themselves: their checks detect errors, and every baseline computes the specified workload."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_one_thread_for_everybody_and_nobody_is_held_back() -> None:
 
 @pytest.fixture
 def keeps_gradients() -> Iterator[None]:
-    """What the peer switches off for its process is on again for other tests."""
+    """Settings that the peer disables for its process are enabled again for other tests."""
     with torch.set_grad_enabled(torch.is_grad_enabled()):
         yield
 
@@ -209,7 +209,7 @@ def test_beside_eager_peers(case: eager.Case) -> None:
     "case", sweep.quick(single_ops.CASES, *single_ops.CASES[::4]), ids=lambda case: case.name
 )
 def test_single_ops(case: single_ops.Case) -> None:
-    """The ops are right at the smallest of their sizes."""
+    """The ops are correct at their smallest sizes."""
     (row,) = single_ops.of_case(replace(case, sizes=case.sizes[:1]), seconds=0.001)
     assert row.value is not None and row.value > 0, row.note
 
@@ -222,7 +222,7 @@ def test_recurrent_layers() -> None:
 
 @pytest.mark.slow
 def test_layers() -> None:
-    """The layers are right on small data."""
+    """The layers are correct on small data."""
     small = [case for case in (*windows.LAYERS, *windows.OTHERS) if case.data[1] <= 256]
     chosen = [
         replace(case, data=(2, case.data[1], *(min(size, 9) for size in case.data[2:])))
@@ -306,7 +306,7 @@ def test_page_of_figures(tmp_path: Path) -> None:
 
 
 def test_chart_shows_the_figures() -> None:
-    """The committed chart is that of the committed page, and its marks stand where their ratios belong."""
+    """The committed chart matches the committed page, and its marks are at the positions of their ratios."""
     page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
     committed = (ROOT / "docs" / figures.CHART).read_text(encoding="utf-8")
     assert committed == chart.chart(page), "run 'python -m benchmarks.chart docs/figures.md docs/ratios.svg'"

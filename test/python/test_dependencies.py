@@ -1,4 +1,4 @@
-"""Imports inside the project point one way, and one module alone imports MLIR's bindings."""
+"""Imports inside the project point one way, and only one module imports MLIR's bindings."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 BINDINGS = frozenset({"torch_mlir", "mlir"})
 
 LAZY = frozenset({"relax_mlir.transform.registry", "relax_mlir.op.op_registry"})
-"""Modules whose texts may name modules above them: tables of passes and attributes of ops, loaded when asked for."""
+"""Modules whose strings may name modules of higher layers: tables of passes and op attributes, loaded on demand."""
 
 COMPUTED = frozenset(
     {
@@ -85,7 +85,7 @@ COMPUTED = frozenset(
         *("relax_mlir.fork_safety", "relax_mlir.transform", *LAZY),
     }
 )
-"""Modules that import by a name they compute: from a table of theirs, or the bindings."""
+"""Modules that import by a computed name: from one of their tables, or the bindings."""
 
 
 def module_files() -> Iterator[tuple[str, Path]]:
@@ -107,7 +107,7 @@ def is_type_checking(node: ast.AST) -> bool:
 
 
 def nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """All nodes below ``tree``, and whether they run: what is there for type checkers only does not."""
+    """All nodes below ``tree``, with true if they run: code for type checkers does not."""
     waiting = [(tree, True)]
     while waiting:
         parent, runs = waiting.pop()
@@ -121,7 +121,7 @@ def nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
 
 
 def named_in(node: ast.AST) -> set[str]:
-    """The modules that a text names, alone or before a colon, or that an f-string begins with, as in ``f"a.b.{x}"``."""
+    """The modules that a string names, alone or before a colon, or that an f-string begins with: ``f"a.b.{x}"``."""
     if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
         head = str(node.values[0].value).rpartition(".")[0]
         return {head} & (set(MODULES) - {"relax_mlir"})
@@ -132,7 +132,7 @@ def named_in(node: ast.AST) -> set[str]:
 
 @dataclass(frozen=True)
 class Imports:
-    """What a module imports, and its calls that import what their first argument names: lines, and what that is."""
+    """The imports of a module, and its calls that import the module named by their first argument: lines and names."""
 
     names: frozenset[str]
     calls: tuple[tuple[int, frozenset[str]], ...]
@@ -142,7 +142,7 @@ class Imports:
 def imports_of(name: str) -> Imports:
     """The dotted names that the module imports, relative ones made absolute: at its top, inside functions, or by name.
 
-    The syntax is not kept: the garbage collector would go through it again and again.
+    The syntax tree is not kept: the garbage collector would traverse it repeatedly.
     """
     path = MODULES[name]
     names: set[str] = set()
@@ -169,7 +169,7 @@ def imports_of(name: str) -> Imports:
 
 
 def called(node: ast.Call) -> str:
-    """The last name of what is called."""
+    """The last name of the called expression."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else str(getattr(node.func, "id", ""))
 
 
@@ -185,7 +185,7 @@ def layer(name: str) -> int:
 
 
 def upward(name: str) -> Iterator[str]:
-    """What is wrong with the imports of a module inside the project."""
+    """Invalid imports of a module inside the project."""
     own = layer(name)
     for other in sorted(imports_of(name).names):
         if other.split(".")[0] != "relax_mlir" or other.split(".")[-1] == "":

@@ -1,4 +1,4 @@
-"""Pages whose code is a part of a program: each runs with what it takes for granted."""
+"""Pages whose code is part of a program: each runs after the code that it assumes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BEFORE = {
     + "mod = made(lambda x: R.nn.softmax(R.matmul(x, x)), rx.Tensor(('n', 'n'), 'float32'))\n"
     + "x = np.ones((8, 8), 'float32')\n",
 }
-"""Programs in front of the code of a page."""
+"""Programs that precede the code of a page."""
 
 
 def blocks(page: str) -> list[str]:
@@ -54,7 +54,7 @@ def test_parts_of_programs(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_page_on_scripts() -> None:
-    """The module, beside weights; and the lines on loops, in a function."""
+    """The module, with weights; and the lines on loops, in a function."""
     module, loops = blocks("script")
     text = module.split("\n\n\n", 1)[1].replace("weights", 'R.const(2.0, "float32")').replace(" @ ", " * ")
     main = rx.build(parse(text.replace("[(n, 4)", '[("n", 4)')))["main"]
@@ -114,7 +114,7 @@ def tirexp(a: T.Buffer(("n", "m"), "float32"), b: T.Buffer(("n", "m"), "float32"
 
 
 def test_page_on_prim_funcs() -> None:
-    """A branch makes a function on memrefs, of which the page shows the head; a plain loop nest is one on tensors."""
+    """A branch produces a function on memrefs, whose head the page shows; a simple loop nest is one on tensors."""
     text = (DOCS / "tir.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```mlir\n(.*?)\n^```", text, flags=re.MULTILINE | re.DOTALL)
     source = """

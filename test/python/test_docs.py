@@ -1,4 +1,4 @@
-"""The documentation is current, its code runs, its links lead somewhere."""
+"""The documentation is up to date, its code runs, its links are valid."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_examples_print_what_stands_there(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A block of text behind code is what the code prints."""
+    """A block of text after code is the output of the code."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / name).read_text(encoding="utf-8")
     blocks = re.findall(r"^```(python|text)\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -95,7 +95,7 @@ def test_examples_print_what_stands_there(
 
 
 def test_lit_test_of_the_page_on_passes(tmp_path: Path) -> None:
-    """The pass and the test on the page fit each other."""
+    """The pass and the test on the page match."""
     text = (ROOT / "docs" / "writing-passes.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL))
     (mlir,) = re.findall(r"^```mlir\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -136,7 +136,7 @@ def test_links_to_headings_lead_there() -> None:
 
 
 def test_description_on_an_index_page() -> None:
-    """No link of the README is relative there."""
+    """No link of the README is relative on that page."""
     spec = importlib.util.spec_from_file_location("setup_of_the_package", ROOT / "setup.py")
     assert spec is not None and spec.loader is not None
     setup = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""Paths that are no regular files, and files with wrong sizes, are errors of every reader; none waits."""
+"""Paths that are not regular files, and files with wrong sizes, are errors of every reader; none waits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REASONS = {
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """A folder of paths that are no files."""
+    """A folder of paths that are not files."""
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to(os.devnull)
@@ -60,7 +60,7 @@ def test_what_is_no_regular_file(name: str, odd: Path) -> None:
     ]
     for reader in readers:
         if reader is tuning.Database and name in ("dangling", "loop", "\0"):
-            continue  # a file of records that is to be made
+            continue  # an output file for records
         with pytest.raises(RelaxError):
             reader(path)
     for ending in (".onnx", ".pt2", ".py", ".so"):
@@ -86,7 +86,7 @@ def test_regular_files_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "dangling", "loop"])
 def test_entries_of_caches(kind: str, odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They count as not there; what is stored takes their place, but for that of a folder."""
+    """They count as missing; new entries replace them, except for folders."""
     monkeypatch.setattr(cache_store, "_warned", set())
     monkeypatch.setenv(part_store.DIRECTORY, str(odd))
     name = f"part-{part_store.identity('key')}"
@@ -227,7 +227,7 @@ def test_tools_read_regular_files(odd: Path) -> None:
 
 
 def test_zip_entries_of_wrong_sizes(tmp_path: Path) -> None:
-    """Every number of the directory of an archive, replaced by the largest: an error, or of no effect."""
+    """Every number in the directory of an archive, replaced by the maximum: an error, or without effect."""
     path = tmp_path / "model.rx"
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor((3,), "float32"))

@@ -1,4 +1,4 @@
-"""The functions of an `IRModule`: put, replaced, taken out, copied between modules with their weights."""
+"""The functions of an `IRModule`: added, replaced, removed, copied between modules with their weights."""
 
 from __future__ import annotations
 

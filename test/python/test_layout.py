@@ -1,4 +1,4 @@
-"""Every file has an obvious room: folders are those of CONTRIBUTING's table, passes stand in files of their names."""
+"""Every file is in its folder: folders are those of CONTRIBUTING's table, passes are in files of their names."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ TABLES = {
     "vm/codegen/inplace_calls": "the two ops that it is about, and those whose results nobody else has",
     "vm/codegen/outline_kernels": "the two ops that it is about",
 }
-"""Modules that may list names of ops of Relax, and why they do not ask a trait."""
+"""Modules that may list names of Relax ops, and why they do not use a trait."""
 
 
 def listed_ops(path: Path) -> set[str]:
-    """The names of ops of Relax in tuples, lists and sets at the top of a module; handlers by name are no list."""
+    """The names of Relax ops in tuples, lists and sets at the top level of a module; handlers by name do not count."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
     lists = [v for v in values if isinstance(v, ast.Tuple | ast.List | ast.Set | ast.Call | ast.BinOp)]

@@ -1,4 +1,4 @@
-"""Every lock of the process is known to `relax_mlir.fork_safety`: a fork leaves none to a thread that is gone."""
+"""Every lock of the process is known to `relax_mlir.fork_safety`: a fork leaves none locked by a lost thread."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FILES = sorted(
     for path in (ROOT / folder).rglob("*.py")
 )
 MAKERS = {"Lock", "RLock", "Condition", "Event", "Semaphore", "BoundedSemaphore", "Barrier", "allocate_lock"}
-"""What `threading` and `multiprocessing` make of locks."""
+"""Constructors of locks in `threading` and `multiprocessing`."""
 POOLS = {"ThreadPoolExecutor": {"runtime/compile_parts.py"}, "Thread": set(), "Timer": set()}
-"""Threads, with the files that may have some: these say what a fork does to them."""
+"""Thread classes, with the files that may use some: these handle forks."""
 REGISTRY = "fork_safety.py"
 
 
 def names_used(tree: ast.Module) -> set[str]:
-    """The names that a file takes from the modules of threads, and what it takes from `functools` and `os`."""
+    """The names that a file uses from the modules of threads, and from `functools` and `os`."""
     modules = {"threading", "_thread", "multiprocessing", "concurrent.futures", "functools", "os"}
     aliases = {
         each.asname or each.name: each.name

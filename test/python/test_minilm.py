@@ -71,7 +71,7 @@ def reference(weights: dict[str, Array]) -> Encode:
 
 
 def padded_batch(batch: int, length: int) -> tuple[Array, Array]:
-    """Random tokens; the first row is full, the others end after random numbers of tokens (at least one)."""
+    """Random tokens; the first row is full, the others have random lengths (one or more)."""
     rng = np.random.default_rng([batch, length])
     ids = rng.integers(1000, 30000, size=(batch, length), dtype=np.int64)
     kept = rng.integers(1, length + 1, size=batch)
@@ -91,7 +91,7 @@ def test_embeddings_match_torch(batch: int, length: int, encode: Encode, referen
 
 
 def test_the_demo_compares_with_torch(weights: dict[str, Array], reference: Encode) -> None:
-    """The encoder that the demo runs beside ours is right: BERT's, with padding, for several lengths."""
+    """The baseline encoder of the demo is correct: it equals BERT, with padding, for several lengths."""
     other = minilm.torch_encoder(weights)
     assert other is not None
     for batch, length in ((1, 1), (3, 17)):

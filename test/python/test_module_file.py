@@ -1,4 +1,4 @@
-"""`IRModule.save` and `IRModule.load`: what is saved comes back, and no file does worse than an error."""
+"""`IRModule.save` and `IRModule.load`: round trips, and errors for damaged files."""
 
 import io
 import json
@@ -81,7 +81,7 @@ def test_lower_levels_are_saved_too(tmp_path: Path) -> None:
 
 
 def test_strings_that_look_like_weights(tmp_path: Path) -> None:
-    """Names, messages, locations and other attributes keep them; weights are found as attributes."""
+    """Names, messages, locations and other attributes are unchanged; weights are detected as attributes."""
     texts = ("{-# x", "dense_resource<w> x", "#-}", '\u00e4 dense_resource<"w">\n{-#\n\n"#-}')
     for number, text in enumerate(texts):
         bb = rx.BlockBuilder()
@@ -127,7 +127,7 @@ def test_weights_inside_of_other_attributes(tmp_path: Path) -> None:
 
 
 def test_weights_with_any_name(tmp_path: Path) -> None:
-    """Text may give a resource any name; the manifest has it unescaped."""
+    """Text may give a resource any name; the manifest stores it unescaped."""
     name = 'a \\"name\\" > \\5C #-}'
     text = (
         f'module {{ func.func @main() -> tensor<2xf32> {{ %0 = "relax.constant"() {{value = dense_resource<"{name}"> : '
@@ -254,7 +254,7 @@ def test_hostile_files_are_errors(case: str, saved: Path, tmp_path: Path) -> Non
 
 
 def test_compressed_entries_are_refused(saved: Path, tmp_path: Path) -> None:
-    """A few bytes must not become gigabytes."""
+    """A few bytes must not expand to gigabytes."""
     path = tmp_path / "small.relax"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in entries(saved).items():
@@ -281,6 +281,6 @@ def test_cut_and_damaged_files_are_errors_or_right(saved: Path, tmp_path: Path) 
         except ParseError as error:
             assert path.name in str(error)
             refused += 1
-        else:  # the bit was one of no meaning: of a date, of a version
+        else:  # the bit was insignificant: part of a date or a version
             assert_structural_equal(mod, loaded)
     assert refused > 30

@@ -1,4 +1,4 @@
-"""Names that text of MLIR, a linker, a shell or Python could take for something else: they work, or are refused."""
+"""Names that MLIR text, a linker, a shell or Python could misinterpret: they work, or are refused."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_names_that_verify_refuses(name: str, reason: str) -> None:
 
 
 def test_names_of_other_symbols() -> None:
-    """Of private functions, of globals, and below level R1: `verify` lets them be, `build` does not."""
+    """Of private functions, of globals, and below level R1: `verify` accepts them, `build` does not."""
     for more in (
         r'func.func private @"a\00"(%x: tensor<4xf32>, %out: tensor<4xf32>) -> tensor<4xf32> attributes '
         "{relax.prim_func} { return %out : tensor<4xf32> }",
@@ -131,7 +131,7 @@ def test_names_of_other_symbols() -> None:
 
 
 def test_the_build_of_a_name_with_nul_is_an_error() -> None:
-    """In a child process: LLVM would end it."""
+    """Built in a child process: LLVM would abort it."""
     text = TEXT.format(r'"a\00b"')
     code = f"""
 import relax_mlir as rx
@@ -158,7 +158,7 @@ def test_names_that_builders_refuse(name: str) -> None:
 
 
 def test_strings_that_are_no_text() -> None:
-    """The bindings cannot give such strings to Python."""
+    """The bindings cannot return such strings to Python."""
     for text in (TEXT.format(r'"a\80"'), TEXT.format("main").replace('"x"', r'"x\FF"')):
         with pytest.raises(ParseError, match="is no UTF-8 text"):
             rx.IRModule.parse(text)

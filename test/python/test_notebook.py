@@ -1,4 +1,4 @@
-"""What notebooks show is readable on light and on dark pages, and is no markup of the user's."""
+"""Notebook output is readable on light and on dark pages, and escapes the user's markup."""
 
 import re
 from html import unescape
@@ -34,7 +34,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def colours(html: str) -> set[str]:
-    """All colours, of text and background; named ones would not be found, so there must be none."""
+    """All colours, of text and background; named colours would not be found, so there must be none."""
     assert not re.search(r"color: *(?!inherit|#|transparent)\w", html)
     return {found.lower() for found in re.findall(r"#[0-9A-Fa-f]{6}\b", html)}
 

@@ -1,4 +1,4 @@
-"""What a user sees of the package before anything is built: version, names, start-up."""
+"""The package before anything is built: version, names, start-up."""
 
 import importlib.metadata
 import re

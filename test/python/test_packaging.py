@@ -1,4 +1,4 @@
-"""What an installed copy holds: every package, the generated IRDL file, the type marker, working commands."""
+"""The contents of an installed copy: every package, the generated IRDL file, the type marker, working commands."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ for names in sys.argv[1:]:
         found |= {name: [status, text] for name in names.split()}
 print(json.dumps(found))
 """
-"""A process that has imported what others have made forks for the names of each module, which one import brings."""
+"""Forks of a process with the third-party imports, which import each module's names separately."""
 
 
 @pytest.fixture(scope="module")
 def first_imports() -> dict[str, tuple[int, str]]:
-    """By public names: how a process ends that asks the package for this name first, and what it tells."""
+    """By public name: the exit status of a process that uses this name of the package first, and its output."""
     homes: dict[str, list[str]] = {}
     for name in relax_mlir.__all__:
         homes.setdefault(relax_mlir._HOMES.get(name, name), []).append(name)
@@ -115,7 +115,7 @@ def test_public_names_can_be_the_first_thing_imported(
 
 @pytest.mark.slow
 def test_a_new_interpreter_builds() -> None:
-    """With everything that is installed: torch, too."""
+    """With all installed packages, including torch."""
     command = [sys.executable, "-c", "import relax_mlir; relax_mlir.build"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Work that grows with a program, not with its square: calls of each function are counted at n and 2n bindings."""
+"""Work grows linearly with a program, not quadratically: calls of each function are counted at n and 2n bindings."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from benchmarks.scaling import FORMS
 
 SIZE = 24
 LIMIT = 2.6
-"""How often a function may be called at 2n for each call at n: 2 where work is linear, 4 where it is quadratic."""
+"""The maximum ratio of calls at 2n to calls at n: linear work has 2, quadratic work 4."""
 PER_BINDING = 8
-"""Functions with fewer calls per binding are not looked at: what happens once per function or group grows in steps."""
+"""Functions with fewer calls per binding are ignored: work per function or per group grows in steps."""
 
 Key = tuple[str, int, str]
 
 
 def calls(work: Callable[[], Any]) -> dict[Key, int]:
     """The number of calls of each function, with the steps of generators."""
-    gc.collect()  # finalizers run here, and not in what is counted
+    gc.collect()  # finalizers run here, not in the counted code
     profile = cProfile.Profile(builtins=False)
     profile.enable()
     try:
@@ -59,7 +59,7 @@ def grown(small: dict[Key, int], large: dict[Key, int], bindings: int) -> list[s
 @pytest.mark.parametrize("form", ["chain", "functions", "nested"])
 def test_calls_grow_with_the_program(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling, "DEPTH", 4)  # each line is indented by each block around it
-    for _, work in steps(FORMS[form](SIZE // 3)):  # what is loaded once, and kept, is there then
+    for _, work in steps(FORMS[form](SIZE // 3)):  # lazily loaded and cached code is loaded first
         work()
     small = dict(steps(FORMS[form](SIZE)))
     large = dict(steps(FORMS[form](2 * SIZE)))
@@ -104,7 +104,7 @@ def test_calls_with_effects_on_one_tensor() -> None:
 
 
 def test_long_chains_of_uses() -> None:
-    """A pass that asks for users follows chains of any length: here longer than Python's stack is deep."""
+    """A pass that queries users follows chains of any length: here deeper than Python's stack."""
     module = FORMS["chain"](1200)
     create_pass("fuse-attention")(module)
     module.verify()

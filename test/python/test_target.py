@@ -1,4 +1,4 @@
-"""`relax_mlir.target`: reading the machine, notation, presets, errors."""
+"""`relax_mlir.target`: reading the host, notation, presets, errors."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_every_preset(name: str) -> None:
     ],
 )
 def test_features_that_are_gone(text: str, gone: set[str], vectors: tuple[int, int]) -> None:
-    """What needs them is gone, too, and so are the registers that come with them."""
+    """Features that require them are removed, too, and so are the registers that come with them."""
     target = Target(text)
     assert Target(f"cpu -mcpu={target.cpu}").features - target.features == gone
     assert (target.vector_bytes, target.num_vector_registers) == vectors

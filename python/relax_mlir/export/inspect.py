@@ -145,7 +145,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_list(value: Any, is_item: Callable[[Any], bool]) -> TypeGuard[list[Any]]:  # noqa: ANN401 - what JSON holds
+def _is_list(value: Any, is_item: Callable[[Any], bool]) -> TypeGuard[list[Any]]:  # noqa: ANN401 - any JSON value
     return isinstance(value, list) and all(map(is_item, value))
 
 

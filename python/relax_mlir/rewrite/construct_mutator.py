@@ -92,7 +92,7 @@ class PyExprMutator(Constructs):
                     self.builder_.update_func(name, made)
         return self.builder_.get()
 
-    def visit_expr(self, expr: Any) -> Any:  # noqa: ANN401 - any expression; what takes its place
+    def visit_expr(self, expr: Any) -> Any:  # noqa: ANN401 - any expression; its replacement
         """The replacement of an expression. For a function of a module: a new one, or the same if nothing changes.
 
         Raises:
@@ -328,7 +328,7 @@ class _Walk:
         finally:
             self._marks.pop()
 
-    def settle(self, who: str, binding: Binding, given: Any) -> None:  # noqa: ANN401 - what a method returned
+    def settle(self, who: str, binding: Binding, given: Any) -> None:  # noqa: ANN401 - result of a method
         """Replace the bound value of the binding by the result of a method."""
         if isinstance(given, Node) and given.is_view and given.operation == binding.operation:
             return

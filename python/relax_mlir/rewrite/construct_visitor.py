@@ -36,7 +36,7 @@ class PyExprVisitor(Constructs):
             if isinstance(function, Function):
                 self.visit_expr(function)
 
-    def visit_expr(self, expr: Any) -> Any:  # noqa: ANN401 - any expression; what its method returns
+    def visit_expr(self, expr: Any) -> Any:  # noqa: ANN401 - any expression; its method's result
         """Visit an expression: call its method.
 
         Raises:

@@ -69,7 +69,7 @@ class Constructs:
                 hint = "ExprVisitor and ExprMutator of relax_mlir.rewrite have a method per op"
                 raise UnknownNameError(f"method of class {cls.__name__}:", name, known, hint)
 
-    def _dispatch(self, given: Any) -> Any:  # noqa: ANN401 - any expression; what its method returns
+    def _dispatch(self, given: Any) -> Any:  # noqa: ANN401 - any expression; its method's result
         """Call the method of an expression.
 
         Raises:

@@ -96,7 +96,7 @@ class Expr:
         value = _operand(other)
         return NotImplemented if value is None else _division().floordiv(self, value)
 
-    def __truediv__(self, other: object) -> Any:  # noqa: ANN401 - what `other` makes of it
+    def __truediv__(self, other: object) -> Any:  # noqa: ANN401 - result of `other`
         if _operand(other) is None and not isinstance(other, float):
             return NotImplemented
         raise ArgumentError(
@@ -105,7 +105,7 @@ class Expr:
 
     __rtruediv__ = __truediv__
 
-    def __pow__(self, other: object) -> Any:  # noqa: ANN401 - what `other` makes of it
+    def __pow__(self, other: object) -> Any:  # noqa: ANN401 - result of `other`
         if _operand(other) is None and not isinstance(other, float):
             return NotImplemented
         raise ArgumentError(f"'{self}' is a dimension: powers of it are products, as in n * n")

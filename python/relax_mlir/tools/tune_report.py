@@ -110,7 +110,7 @@ def require_plot(path: Path) -> None:
     if path.suffix not in PLOTS:
         raise ArgumentError(f"--plot: {str(path)!r} does not end with {' or '.join(PLOTS)}")
     try:
-        import matplotlib  # noqa: F401 - whether it is there, before minutes are spent
+        import matplotlib  # noqa: F401 - fails early if missing
     except ImportError:
         raise UnsupportedError("--plot needs matplotlib: pip install 'relax-mlir[plot]'") from None
 

@@ -111,7 +111,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any object of the package
     if name in _HOMES:
         globals()[name] = getattr(importlib.import_module(f"relax_mlir.{_HOMES[name]}"), name)
         return globals()[name]

@@ -84,7 +84,7 @@ class PassContext:
         self.reported_errors: list[Diagnostic] = []
         """Errors that running passes have reported without raising: the passes fail when they end."""
 
-    def derived(self, **changes: Any) -> PassContext:  # noqa: ANN401 - what the constructor takes
+    def derived(self, **changes: Any) -> PassContext:  # noqa: ANN401 - constructor arguments
         """A copy of this context with `changes`, which are arguments of the constructor."""
         same = {
             "opt_level": self.opt_level,

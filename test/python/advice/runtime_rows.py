@@ -316,7 +316,7 @@ FOREIGN_TARGET = "cpu -mcpu=" + ("neoverse-n1" if FOREIGN.startswith("aarch64") 
 AMX = "cpu -mattr=+amx_tile,+amx_bf16"
 ROWS = {
     "builder_for_module": Row(
-        lambda: rx.build(rx.BlockBuilder()),  # type: ignore[arg-type]  # what is wrong
+        lambda: rx.build(rx.BlockBuilder()),  # type: ignore[arg-type]  # the mistake
         r"BlockBuilder.get\(\) gives one",
         _runs(lambda: rx.build(_module())),
     ),

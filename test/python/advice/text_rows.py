@@ -236,12 +236,12 @@ ROWS = {
         _listed,
     ),
     "sequential_of_text": Row(
-        lambda: Sequential("fuse-ops"),  # type: ignore[arg-type]  # what is wrong
+        lambda: Sequential("fuse-ops"),  # type: ignore[arg-type]  # the mistake
         "transform.parse_pipeline reads text",
         gives(lambda: _passed(parse_pipeline("canonicalize,cse")), X * X + X),
     ),
     "sequential_of_names": Row(
-        lambda: Sequential(["cse"]),  # type: ignore[list-item]  # what is wrong
+        lambda: Sequential(["cse"]),  # type: ignore[list-item]  # the mistake
         r"write transform.get_pass\('cse'\)",
         gives(lambda: _passed(Sequential([get_pass("cse")])), X * X + X),
     ),

@@ -127,7 +127,7 @@ def _run_again() -> None:
 def _gone() -> VirtualMachine:
     state = _state()[1]
     gc.collect()
-    return state.machine  # type: ignore[no-any-return]  # what a builtin gives
+    return state.machine  # type: ignore[no-any-return]  # result of a builtin
 
 
 def _state() -> tuple[VirtualMachine, Any]:

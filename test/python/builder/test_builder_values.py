@@ -21,7 +21,7 @@ GOOD: dict[str, Use] = {
     "x == x": lambda x: x == x,
     "x != x": lambda x: x != x,
     "x == 2": lambda x: x == 2.0,
-    "2 != x": lambda x: 2.0 != x,  # noqa: SIM300 - what is tested
+    "2 != x": lambda x: 2.0 != x,  # noqa: SIM300 - tested here
     "array == x": lambda x: W[0] == x,
     "x @ w": lambda x: x @ W,
     "w + x": lambda x: W[0] + x,
@@ -32,7 +32,7 @@ GOOD: dict[str, Use] = {
     "row": lambda x: x[1],
     "slices": lambda x: x[-1:, ::2],
     "new axis": lambda x: x[..., None],
-    "x == None": lambda x: x * 1.0 if (x == None) is False else x,  # noqa: E711 - what is tested
+    "x == None": lambda x: x * 1.0 if (x == None) is False else x,  # noqa: E711 - tested here
 }
 TORCH: dict[str, Use] = {
     "x @ torch": lambda x: x @ torch.from_numpy(W),
@@ -62,7 +62,7 @@ BAD: dict[str, tuple[Use, str]] = {
         lambda x: x * True,
         "the bool True beside a tensor of dtype float32: write a number, or op.const",
     ),
-    "identity": (lambda x: x * (x == None), "the bool False beside"),  # noqa: E711 - what is tested
+    "identity": (lambda x: x * (x == None), "the bool False beside"),  # noqa: E711 - tested here
     "truth": (lambda x: 1 if x else 2, "op.if_then_else"),
     "and": (lambda x: x and x, "op.if_then_else"),
     "list": (lambda x: x * [1.0, 2.0], r"op.const\(numpy.array"),

@@ -76,7 +76,7 @@ def test_closing_cancels(library: Path, client: Client) -> None:
         library, [np.zeros((1, 64), np.float32)] * 50, client, function="layer", in_flight=8
     )
     next(results)
-    results.close()  # type: ignore[attr-defined]  # a generator, of which an iterator is promised
+    results.close()  # type: ignore[attr-defined]  # a generator, declared an iterator
     deadline = time.monotonic() + 30
     while set(client.futures) - before and time.monotonic() < deadline:
         time.sleep(0.01)

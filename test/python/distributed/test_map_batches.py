@@ -109,7 +109,7 @@ def test_an_endless_stream_stays_small(library: Path, pool: ProcessPoolExecutor)
     for number in range(20):
         next(results)
         assert len(begun) <= number + 3
-    results.close()  # type: ignore[attr-defined]  # a generator, of which an iterator is promised
+    results.close()  # type: ignore[attr-defined]  # a generator, declared an iterator
     assert len(list(map_batches(library, rows(3), pool, function="layer", in_flight=1))) == 3
 
 

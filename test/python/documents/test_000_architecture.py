@@ -1,5 +1,5 @@
 """Document 000, "Architecture": the programs of the overview, and its statements on shapes, verbatim."""
-# ruff: noqa: E501 - programs as they are written
+# ruff: noqa: E501 - programs are quoted verbatim
 
 from __future__ import annotations
 

@@ -338,7 +338,7 @@ def test_bad_paths_and_linkers(
     with pytest.raises(ArgumentError, match=r"'path' is 'model\.dll', expected an ending of \.so, \.o, \.a"):
         executable.export_library("model.dll")
     with pytest.raises(ArgumentError, match="'path'"):
-        executable.export_library(3)  # type: ignore[arg-type]  # what is tested
+        executable.export_library(3)  # type: ignore[arg-type]  # tested here
     with pytest.raises(CompileError, match=r"false .*failed with code 1"):
         export_library(executable, tmp_path / "model.so", Linker(("false",)))
     with pytest.raises(CompileError, match="cannot be started"):

@@ -137,5 +137,5 @@ def test_executables_that_do_not_go_together(executables: dict[str, rx.Executabl
     with pytest.raises(ArgumentError, match="'executable' is empty, expected an Executable"):
         export_library([], path)
     with pytest.raises(ArgumentError, match=r"'executable'.*expected an Executable"):
-        export_library([3], path)  # type: ignore[list-item]  # what is tested
+        export_library([3], path)  # type: ignore[list-item]  # tested here
     assert not path.exists()

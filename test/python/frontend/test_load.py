@@ -114,4 +114,4 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(ParseError, match="not a valid module"):
         rx.load(tmp_path / "text.mlir")
     with pytest.raises(ArgumentError, match="'path'"):
-        rx.load(3)  # type: ignore[arg-type]  # that is what is tested
+        rx.load(3)  # type: ignore[arg-type]  # tested here

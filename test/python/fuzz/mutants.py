@@ -10,7 +10,7 @@ from typing import Any
 
 import generic_text
 import ir_mutations
-import paths  # noqa: F401 - token mutations are elsewhere
+import paths  # noqa: F401 - makes token mutations importable
 import script_mutations
 import seed_modules
 from mutate import mutate

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-import paths  # noqa: F401 - generators of random programs are elsewhere
+import paths  # noqa: F401 - makes generators of random programs importable
 from fuzz_corpus import corpus
 from generator import Generator
 from relax_mlir.dialects import dialect

@@ -209,11 +209,11 @@ def test_what_has_no_source() -> None:
     with pytest.raises(ScriptError, match="is no function made by `def`"):
         R.function(lambda x: x)
     with pytest.raises(ArgumentError, match="decorate a function, not 3"):
-        R.function(3)  # type: ignore[call-overload]  # what is tested
+        R.function(3)  # type: ignore[call-overload]  # tested here
     with pytest.raises(ArgumentError, match="decorate a function"):
         T.prim_func(len)
     with pytest.raises(ArgumentError, match="ir_module decorates a class"):
-        I.ir_module(test_what_has_no_source)  # type: ignore[arg-type]  # what is tested
+        I.ir_module(test_what_has_no_source)  # type: ignore[arg-type]  # tested here
     with pytest.raises(ScriptError, match="is a coroutine"):
 
         @R.function

@@ -1,5 +1,5 @@
 """Spellings of the design documents: shapes as values, annotations that refine, calls with the shape first."""
-# ruff: noqa: E501 - programs as they are written
+# ruff: noqa: E501 - programs are quoted verbatim
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Small programs that a newcomer writes: each is read, or refused with advice."""
-# ruff: noqa: E501 - programs and messages as they are
+# ruff: noqa: E501 - programs and messages are quoted verbatim
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Every Python construct that a script does not support is refused at its location, with advice."""
-# ruff: noqa: E501 - messages as they are
+# ruff: noqa: E501 - messages are quoted verbatim
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The exact error messages for invalid scripts."""
-# ruff: noqa: E501 - messages as they are
+# ruff: noqa: E501 - messages are quoted verbatim
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Spellings of TVM's programs that differ from this project's: calls, results, and the order of functions."""
-# ruff: noqa: E501 - programs as they are written
+# ruff: noqa: E501 - programs are quoted verbatim
 
 from __future__ import annotations
 

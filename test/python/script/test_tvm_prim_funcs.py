@@ -1,5 +1,5 @@
 """Prim funcs in TVM's spelling: their results, and refused ones."""
-# ruff: noqa: E501 - programs as they are written
+# ruff: noqa: E501 - programs are quoted verbatim
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Spellings of TVM that differ from this project's: both read as the same module, or TVM's is refused."""
-# ruff: noqa: E501 - programs as they are written
+# ruff: noqa: E501 - programs are quoted verbatim
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentError, match=r'relax.exp gives Tensor\(\(n, 64\), "float32"\), not'):
         get_valid_implementations("exp", {}, [A], rx.Tensor((3,)))
     with pytest.raises(ArgumentError, match=r"'call' is 3 \(int\), expected a Call"):
-        lower_call(3)  # type: ignore[arg-type]  # what is tested
+        lower_call(3)  # type: ignore[arg-type]  # tested here
     with pytest.raises(UnsupportedError, match="one, the CPU"):
         rx.Op.get("device_copy")
 

@@ -92,7 +92,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentError, match="'schedule' is 3, expected a function"):
         made.add_implementation(compute, not_callable)
     with pytest.raises(ArgumentError, match="a clause"):
-        SpecializedCondition([3])  # type: ignore[list-item]  # what is tested
+        SpecializedCondition([3])  # type: ignore[list-item]  # tested here
     with pytest.raises(UnknownNameError, match="matmull"):
         register_strategy("matmull")
     with pytest.raises(ArgumentError, match="is no function"):

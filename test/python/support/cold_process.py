@@ -43,7 +43,7 @@ def cached(env: Mapping[str, str] | None = None) -> dict[str, str]:
 def run(
     python: Sequence[str], timeout: float = 240, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """What ``subprocess.run([sys.executable, *python])`` gives, with both outputs as text.
+    """Return ``subprocess.run([sys.executable, *python])``, with both outputs as text.
 
     Raises:
         subprocess.TimeoutExpired: it has been killed after the timeout.

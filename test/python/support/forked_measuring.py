@@ -71,7 +71,7 @@ def _measure(given: int, answers: int, parent: int) -> NoReturn:
 
 
 def _start(process: MeasureProcess) -> None:
-    process.process = ForkedMeasurer()  # type: ignore[assignment]  # it has what is used of Popen
+    process.process = ForkedMeasurer()  # type: ignore[assignment]  # has the used subset of Popen
 
 
 def install() -> None:

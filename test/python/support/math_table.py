@@ -1,7 +1,7 @@
 """The table of the errors of math functions in docs/numerics.md, by function and dtype.
 
     make math-check                                       # measures all, and writes the table
-    .venv/bin/python test/python/support/math_table.py   # all but f32, whose values `math_check.py` goes through
+    .venv/bin/python test/python/support/math_table.py   # all but f32, which `math_check.py` measures
 
 f16 and bf16: every value, the reference in f64. f64: a sample of `SAMPLE` values of all magnitudes, and of those that
 are hard for the functions; the reference is NumPy's in the 80 bits of x86's long double (the error of which, 2⁻¹¹ ulp

@@ -13,4 +13,4 @@ def start(process: MeasureProcess) -> None:
     command = ["-m", "relax_mlir.tuning.measure_worker", str(warm_process.parent())]
     with open(os.devnull, "wb") as errors:
         child = warm_process.PipedChild(command, errors.fileno(), os.environ)
-    process.process = child  # type: ignore[assignment]  # it has what is used of Popen
+    process.process = child  # type: ignore[assignment]  # has the used subset of Popen

@@ -217,7 +217,7 @@ class PipedChild:
 def run(
     python: Sequence[str], data: bytes = b"", timeout: float = 60, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """What ``subprocess.run([sys.executable, *python], input=data, capture_output=True)`` gives.
+    """Return ``subprocess.run([sys.executable, *python], input=data, capture_output=True)`` of a forked child.
 
     `python`: ``-m NAME ...``, ``-c CODE ...`` or ``SCRIPT ...``.
 

@@ -1,4 +1,4 @@
-"""Conditions on dimensions: what is proved of them, and what they say for values."""
+"""Conditions on dimensions: proofs, and evaluation for values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_text_and_truth() -> None:
     with pytest.raises(ArgumentError, match=r"whether n < 4 depends on n: it is known at run time only"):
         bool(N < 4)
     with pytest.raises(TypeError):
-        N < "m"  # type: ignore[operator]  # noqa: B015 - the comparison is what is tested
+        N < "m"  # type: ignore[operator]  # noqa: B015 - the comparison is tested
     with pytest.raises(ArgumentError, match="'by' is 0, expected a positive integer"):
         divisible(N, 0)
     assert symbolic.Condition is type(N < 4)

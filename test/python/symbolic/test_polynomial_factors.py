@@ -1,4 +1,4 @@
-"""Factors of polynomials: against those that SymPy gives (recorded), and against products that are multiplied out."""
+"""Factors of polynomials: against those of SymPy (recorded), and against multiplied products."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _polynomial(numbers: tuple[int, int, int, int]) -> Dim:
 @given(st.lists(st.tuples(SMALL, SMALL, SMALL, SMALL), min_size=1, max_size=3))
 @example([(1, 1, 1, 1)] * 3)  # 15 factors modulo the prime, of five kinds
 def test_products_come_apart(parts: list[tuple[int, int, int, int]]) -> None:
-    """Each factor of the product divides it, and there are at least as many as were multiplied."""
+    """Each factor of the product divides it, and there are as many as were multiplied, or more."""
     given_parts = [_polynomial(part) for part in parts]
     dim = symbolic.product(given_parts)
     if not isinstance(dim, Expr):
@@ -164,6 +164,6 @@ def test_factors_modulo_a_prime() -> None:
     for part in parts:
         whole = product(whole, part, p)
     assert sorted(modular_factors(whole, p)) == sorted(parts)
-    # x**2 + 1 has roots modulo primes that are 1 modulo 4 alone.
+    # x**2 + 1 has roots only modulo primes that are 1 modulo 4.
     assert modular_factors([1, 0, 1], 7) == [[1, 0, 1]]
     assert sorted(modular_factors([1, 0, 1], 13)) == [[5, 1], [8, 1]]

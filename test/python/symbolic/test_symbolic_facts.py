@@ -1,4 +1,4 @@
-"""Tables of facts: what must be proved, what must not, and what the normal form looks like."""
+"""Tables of facts: provable ones, unprovable ones, and normal forms."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def holds(fact: str, values: dict[str, int]) -> bool:
 
 
 def points(fact: str, limits: Bounds) -> Iterator[dict[str, int]]:
-    """Values of the symbols of a fact that lie inside the bounds: small ones, and those next to the upper bounds."""
+    """Values of the symbols of a fact within the bounds: small ones, and those next to the upper bounds."""
     left, _, right = sides(fact)
     names = sorted({*symbolic.symbols(left), *symbolic.symbols(right)})
     for values in itertools.product(*(candidates(limits.get(name, (0, None)), len(names)) for name in names)):

@@ -1,4 +1,4 @@
-"""The functions one by one, their errors, and what importing the module costs."""
+"""The functions one by one, their errors, and the import cost of the module."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def shared(i: Expr) -> Expr:
 
 
 def guarded(i: Expr) -> Expr:
-    """Elements before the first are read nowhere."""
+    """Elements before the first one are never read."""
     value: Expr = A[0]
     for number in range(120):
         value = te.if_then_else(

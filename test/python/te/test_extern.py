@@ -1,4 +1,4 @@
-"""Tensors that packed functions and prim funcs fill, between computed ones."""
+"""Tensors that packed functions and prim funcs compute, between computed ones."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_axes_of_others_are_refused() -> None:
 
 
 def test_initial_value_of_a_reduction() -> None:
-    """`init` is combined with the elements, and is the result over nothing; it may read tensors."""
+    """`init` is combined with the elements, and is the result of an empty reduction; it may read tensors."""
     a, b = te.placeholder((N, M), name="A"), te.placeholder((N,), name="B")
     k, q = te.reduce_axis((0, M), "k"), te.reduce_axis((0, M), "q")
     one = te.compute((N,), lambda i: te.sum(a[i, k], k, init=1), "one")

@@ -72,7 +72,7 @@ def test_split_reorder_and_kinds() -> None:
 
 
 def test_cache_write_and_reverse_compute_at_as_in_tvm() -> None:
-    """The loops stay with what computes; the copy, and what reads it, follow inside."""
+    """The loops stay with the computation; the copy, and its reader, follow inside."""
     sch = tir.Schedule(parse(PRODUCT))
     block, relu = sch.get_block("product"), sch.get_block("relu")
     i, j, k = sch.get_loops(block)
@@ -128,7 +128,7 @@ def test_rfactor_fuse_and_set_scope() -> None:
 
 
 def test_loops_without_blocks_are_computations_too() -> None:
-    """What tensor expressions with accesses of sums become: a convolution with padding."""
+    """The lowered form of tensor expressions with accesses of sums: a convolution with padding."""
     n = te.var("n")
     x, w = te.placeholder((n,), name="x"), te.placeholder((3,), name="w")
     padded = te.compute(
@@ -210,7 +210,7 @@ def test_what_is_refused() -> None:
         sch.reverse_compute_at(relu, k)
         sch.mod  # noqa: B018 - the loops are made here
     with pytest.raises(ArgumentError, match=r"sch.parallel: 3.5 .float. is no block or loop"):
-        sch.parallel(3.5)  # type: ignore[arg-type]  # what is tested
+        sch.parallel(3.5)  # type: ignore[arg-type]  # tested here
     with pytest.raises(ArgumentError, match="buffer 2 of block 'product', which reads 2"):
         sch.cache_read(block, 2, "local")
     assert j.name == "i1"
@@ -283,7 +283,7 @@ def test_intrinsics_of_prim_funcs_that_do_not_fit() -> None:
     with pytest.raises(ShapeError, match=r"its update: 'A' has shape \(4, k\), and A \(8, k\)"):
         tir.TensorIntrin.register("other", parse(UPDATE), parse(WRITTEN.replace("8", "4")))
     with pytest.raises(ArgumentError, match=r"'desc' is 3 .int., expected a prim func"):
-        tir.TensorIntrin.register("three", 3, parse(WRITTEN))  # type: ignore[arg-type]  # what is tested
+        tir.TensorIntrin.register("three", 3, parse(WRITTEN))  # type: ignore[arg-type]  # tested here
     assert tir.TensorIntrin.get("tile_9x9", allow_missing=True) is None
     with pytest.raises(
         UnknownNameError, match=r"unknown tensor intrinsic 'tile_8x17'; did you mean 'tile_8x16'"

@@ -1,4 +1,4 @@
-"""Random primitives of `tir.Schedule` on random prim funcs keep what these compute, at all sizes."""
+"""Random primitives of `tir.Schedule` on random prim funcs preserve their results, at all sizes."""
 
 from __future__ import annotations
 

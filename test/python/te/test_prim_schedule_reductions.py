@@ -38,7 +38,7 @@ def argmax(test: str) -> tuple[Any, Any, Any, Any]:
 
 
 def check_argmax(module: rx.IRModule) -> None:
-    """The first of the greatest."""
+    """The index of the first maximum."""
     main = rx.build(module)["main"]
     for n, k in SIZES:
         x = np.random.default_rng(n).integers(-3, 4, (n, k)).astype("f4")
@@ -66,7 +66,7 @@ def test_a_reduction_whose_order_is_proved_not_to_count() -> None:
 
 
 def test_a_reduction_whose_order_counts_keeps_it() -> None:
-    """Of equal elements the first one stays."""
+    """Among equal elements, the first one is chosen."""
     sch, _, i, r = argmax("b[vi] >= x[vi, vr]")
     outer, inner = sch.split(r, factors=[None, 4])
     before = str(sch.trace)
@@ -104,7 +104,7 @@ def main(x: T.Buffer(("n", "m + 2"), "float32"), w: T.Buffer((3,), "float32"), y
 
 
 def test_blocks_whose_accesses_are_sums() -> None:
-    """Such blocks are loops on memrefs, which keep their names, and begin in the first iteration."""
+    """Such blocks are loops on memrefs, which keep their names, and are initialised in the first iteration."""
     sch = tir.Schedule(parse(CONVOLUTION))
     block = sch.get_block("conv")
     i, j, r = sch.get_loops(block)

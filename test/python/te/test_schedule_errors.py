@@ -1,5 +1,4 @@
-"""Steps of schedules that are not valid: each is an error at once that names the stage, the axis, the reason and the
-line."""
+"""Invalid steps of schedules: each is an immediate error with the stage, the axis, the reason and the source line."""
 
 from __future__ import annotations
 
@@ -290,19 +289,19 @@ def test_what_is_no_schedule() -> None:
     ):
         te.create_schedule(example.a.op)
     with pytest.raises(ArgumentError, match=r"create_schedule: 3 .int. is no operation: give C.op"):
-        te.create_schedule(3)  # type: ignore[arg-type]  # what is tested
+        te.create_schedule(3)  # type: ignore[arg-type]  # tested here
     with pytest.raises(ArgumentError, match="no operation is given"):
         te.create_schedule([])
     with pytest.raises(UnknownNameError, match="unknown stage 'BB'; did you mean 'B'"):
         example.s["BB"]
     with pytest.raises(ArgumentError, match=r"s\[…\]: 3 \(int\) is no tensor, op or name of a stage"):
-        example.s[3]  # type: ignore[index]  # what is tested
+        example.s[3]  # type: ignore[index]  # tested here
 
 
 def test_parameters_of_lower() -> None:
     e = Example()
     with pytest.raises(ArgumentError, match=r"lower: 'inp' is .* expected a te.Schedule"):
-        te.lower(e.d, [e.a, e.d])  # type: ignore[call-overload]  # what is tested
+        te.lower(e.d, [e.a, e.d])  # type: ignore[call-overload]  # tested here
     with pytest.raises(ArgumentError, match="lower: 'args' lists the placeholders first"):
         te.lower(e.s, [e.d, e.a])
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Schedules as compiled functions: `build`, `emit_te`, what is checked at run time, reductions over nothing."""
+"""Schedules as compiled functions: `build`, `emit_te`, run-time checks, empty reductions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def product() -> tuple[Any, Any, Any]:
 
 
 def tiled(c: Any, rows: int = 8, columns: int = 16, depth: int = 4) -> Any:
-    """The schedule of a product as tutorials write it."""
+    """The schedule of a matmul in tutorials."""
     s = te.create_schedule(c.op)
     local = s.cache_write(c, "local")
     i_outer, j_outer, _, j_inner = s[c].tile(*c.op.axis, rows, columns)
@@ -71,13 +71,13 @@ def test_build_takes_a_target_and_a_name() -> None:
     with pytest.raises(ShapeError, match="product: parameter 'B' dimension 0 is 4, but k = 3"):
         executable(np.zeros((2, 3), "f4"), np.zeros((4, 2), "f4"), np.zeros((2, 2), "f4"))
     with pytest.raises(ArgumentError, match="build: a schedule needs its parameters"):
-        rx.build(tiled(c))  # type: ignore[call-overload]  # what is tested
+        rx.build(tiled(c))  # type: ignore[call-overload]  # tested here
     with pytest.raises(ArgumentError, match="build: 1 arguments too many, beginning with 'more'"):
-        rx.build(tiled(c), [a, b, c], "cpu", "more")  # type: ignore[call-overload]  # likewise
+        rx.build(tiled(c), [a, b, c], "cpu", "more")  # type: ignore[call-overload]  # a wrong argument
     with pytest.raises(ArgumentError, match="build: unknown argument 'colour'"):
-        rx.build(tiled(c), [a, b, c], colour="red")  # type: ignore[call-overload]  # likewise
+        rx.build(tiled(c), [a, b, c], colour="red")  # type: ignore[call-overload]  # a wrong argument
     with pytest.raises(ArgumentError, match=r"expected an IRModule .* or a te.Schedule"):
-        rx.build(c)  # type: ignore[call-overload]  # likewise
+        rx.build(c)  # type: ignore[call-overload]  # a wrong argument
 
 
 def test_an_executable_of_several_functions_is_not_called_itself() -> None:
@@ -127,7 +127,7 @@ def test_reductions_over_nothing_leave_the_identity_in_any_order() -> None:
 
 
 def test_rounding_is_that_of_the_order_of_the_loops() -> None:
-    """A split reduction that is not reordered adds in the order of the plain loops: the same bits."""
+    """A split reduction without reordering adds in the order of the default loops: the same bits."""
     a, b, c = product()
     s = te.create_schedule(c.op)
     s[c].split(c.op.reduce_axis[0], factor=4)
@@ -144,7 +144,7 @@ def test_rounding_is_that_of_the_order_of_the_loops() -> None:
 
 
 def is_checked(module: rx.IRModule, change: Any = None) -> bool:
-    """Whether a prim func gets checks at run time."""
+    """True if a prim func gets run-time checks."""
     work = module.clone()
     with work.context:
         function = work["main"]
@@ -155,7 +155,7 @@ def is_checked(module: rx.IRModule, change: Any = None) -> bool:
 
 
 def neighbours() -> tuple[Any, Any, Any]:
-    """A sum of neighbours, whose schedule has indices that no prover of linear forms follows."""
+    """A sum of neighbours, whose schedule has indices that provers of linear forms cannot handle."""
     a = te.placeholder((N + 5,), name="A")
     b = te.compute((N + 5,), lambda i: a[i] * 2.0, "B")
     c = te.compute((N,), lambda i: b[i] + b[i + 5], "C")

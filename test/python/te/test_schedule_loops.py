@@ -1,4 +1,4 @@
-"""Schedules as loops: what each primitive makes of them, as text."""
+"""Schedules as loops: the text of the loops after each primitive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which elements attached stages compute: chains of stages, several readers, and what cannot be followed."""
+"""Regions that attached stages compute: chains of stages, several readers, and unsupported ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N, M = te.var("n"), te.var("m")
 
 
 def padded_chain(depth: int) -> tuple[Any, list[Any]]:
-    """Sums of three neighbours, again and again; the ends stay as they are."""
+    """Sums of three neighbours, repeatedly; the ends are unchanged."""
     x = te.placeholder((N,), name="x")
     stages = [x]
     for number in range(depth):
@@ -208,7 +208,7 @@ def test_a_follower_that_waits_for_what_comes_later_is_an_error() -> None:
 
 
 def test_parts_of_a_symbolic_number_of_tiles_share_no_elements() -> None:
-    """Each of the three parts computes what it needs, not all that is behind it."""
+    """Each of the three parts computes the elements it needs, not all later ones."""
     a = te.placeholder((N,), name="A")
     b = te.compute((N,), lambda i: a[i] * 2.0, "B")
     c = te.compute((N,), lambda i: b[i] + 1.0, "C")
@@ -233,7 +233,7 @@ def test_quotients_of_tiles_are_those_of_their_loops() -> None:
     assert facts.quotient(16 * f + i + 8, 16) == f and facts.remainder(16 * f + i + 8, 16) == i + 8
     assert facts.quotient(16 * f + 16 * i + j, 16) == f + i
     assert facts.quotient(i, 8) == 0 and facts.remainder(i, 8) == i
-    # No multiple of 16 is known to be a bound of the rest.
+    # No multiple of 16 is known to bound the remainder.
     assert facts.quotient(8 * f + j, 16) == symbolic.floordiv(8 * f + j, 16)
     for f_value in range(5):
         for i_value in range(8):

@@ -1,4 +1,4 @@
-"""Tensor expressions compute what NumPy computes, on sizes where things go wrong."""
+"""Tensor expressions compute the same as NumPy, at error-prone sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def array(*shape: int, dtype: str = "float32") -> Array:
 
 
 def module(function: Callable[..., Any], *infos: rx.Tensor) -> rx.IRModule:
-    """A module whose `main` is a call of the prim func that `function` makes."""
+    """A module whose `main` calls the prim func created by `function`."""
     bb = rx.BlockBuilder()
     params = [rx.Var(f"p{i}", info) for i, info in enumerate(infos)]
     with bb.function("main", params):
@@ -89,7 +89,7 @@ def test_broadcast_and_transpose() -> None:
     "dtype", sweep.quick(["float32", "float64", "int32", "uint8", "bfloat16"], "float32", "uint8")
 )
 def test_reductions(combiner: str, dtype: str) -> None:
-    """Over one axis and over all; what is over nothing is the identity."""
+    """Over one axis and over all; an empty reduction gives the identity."""
 
     def function(a: te.Tensor) -> tuple[te.Tensor, te.Tensor]:
         n, m = a.shape
@@ -350,7 +350,7 @@ def test_mistakes(make: Callable[[], Any], error: type[RelaxError], message: str
 
 
 def test_kept_dimensions() -> None:
-    """The index 0 along a dimension of 1, in any place; the script has blocks, with what they start from."""
+    """The index 0 along a dimension of 1, in any position; the script has blocks, with their initial values."""
 
     def shifted(x: te.Tensor) -> te.Tensor:
         i, k = te.reduce_axis((0, "m"), name="i"), te.reduce_axis((0, "n"), name="k")
@@ -370,7 +370,7 @@ def test_kept_dimensions() -> None:
 
 
 def test_what_linalg_can_say_is_linalg() -> None:
-    """Axes in any order, all of them reduced, dimensions kept: fusion and the kernels of reductions see these."""
+    """Axes in any order, all of them reduced, dimensions kept: fusion and reduction kernels recognise these."""
     x, s = te.placeholder(("n", "m"), name="x"), te.placeholder((), name="s")
     k, i = te.reduce_axis((0, "n"), name="k"), te.reduce_axis((0, "m"), name="i")
     total = te.compute(("n", 1), lambda a, b: te.sum(x[a, i], axis=i), name="total")

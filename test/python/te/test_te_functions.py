@@ -202,7 +202,7 @@ def test_tag_scope() -> None:
 
 
 def test_arg_max_by_a_reducer_of_your_own() -> None:
-    """As the tutorials write it: two values combined together, the first index of the largest."""
+    """As in the tutorials: two values combined, with the first index of the maximum."""
 
     def fcombine(x: Any, y: Any) -> Any:
         return te.select(x[1] >= y[1], x[0], y[0]), te.select(x[1] >= y[1], x[1], y[1])

@@ -27,7 +27,7 @@ def recurrence(length: Any, update: Any) -> te.Tensor:
 
 
 def cell(state: te.Tensor) -> te.Tensor:
-    """A step that is a product, and a function of it."""
+    """A step that is a matmul, and a function of it."""
     k = te.reduce_axis((0, N), "k")
     row = te.compute((M,), lambda t: te.sum(state[t - 1, k], k), "row")
     gate = te.compute((M, N), lambda t, i: te.tanh(state[t - 1, i] + row[t]), "gate")

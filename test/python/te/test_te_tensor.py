@@ -1,4 +1,4 @@
-"""Tensor expressions of Relax values without `emit_te`: `te_tensor`, and `emit` of what is computed."""
+"""Tensor expressions of Relax values without `emit_te`: `te_tensor`, and `emit` of computed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tensorize`: intrinsics in the place of loops compute what the loops do, at all sizes."""
+"""`tensorize`: intrinsics in place of loops compute the same as the loops, at all sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ N, M, K = te.var("n"), te.var("m"), te.var("k")
 
 @dataclass
 class Case:
-    """A schedule of tensors of the sizes n, k, m, and what NumPy computes of its inputs."""
+    """A schedule of tensors of the sizes n, k, m, and its NumPy reference."""
 
     schedule: Any
     tensors: list[Any]
@@ -45,7 +45,7 @@ def product(dtype: str = "float32", batch: tuple[Any, ...] = ()) -> tuple[Any, A
 
 
 def tiled(dtype: str, rows: int, columns: int, depth: int | None = None) -> Case:
-    """A product with sums in a buffer of their own."""
+    """A matmul with accumulators in a separate buffer."""
     a, b, c = product(dtype)
     s = te.create_schedule(c.op)
     sums = s.cache_write(c, "local")
@@ -67,7 +67,7 @@ def tiled(dtype: str, rows: int, columns: int, depth: int | None = None) -> Case
 
 
 def in_place() -> Case:
-    """The tile of the output itself, the depth split, the loops of the tile innermost."""
+    """The tile of the output itself, with split depth and the tile loops innermost."""
     a, b, c = product()
     s = te.create_schedule(c.op)
     i_outer, j_outer, i, j = s[c].tile(*c.op.axis, 8, 32)
@@ -79,7 +79,7 @@ def in_place() -> Case:
 
 
 def batched() -> Case:
-    """One matrix of several; the part is in the last dimensions."""
+    """One matrix of a batch; the tile is in the last dimensions."""
     a, b, c = product("float64", (3,))
     s = te.create_schedule(c.op)
     _, i, j = c.op.axis
@@ -89,7 +89,7 @@ def batched() -> Case:
 
 
 def of_parts() -> Case:
-    """B copied into panels, a block of A, a reader behind."""
+    """B copied into panels, a block of A, and a reader of the result."""
     a, b, c = product()
     d = te.compute((N, M), lambda i, j: te.maximum(c[i, j], 1.0), "D")
     s = te.create_schedule(d.op)
@@ -110,7 +110,7 @@ def of_parts() -> Case:
 
 
 def with_init() -> Case:
-    """A reduction that begins with something of its own: not what the intrinsic begins with."""
+    """A reduction whose initial value differs from that of the intrinsic."""
     a, b = te.placeholder((N, K), name="A"), te.placeholder((K, M), name="B")
     r = te.reduce_axis((0, K), "r")
     c = te.compute((N, M), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r, init=2.0), "C")
@@ -121,7 +121,7 @@ def with_init() -> Case:
 
 
 def swapped() -> Case:
-    """The factors the other way round, and a product of one row."""
+    """The operands exchanged, and a matmul of one row."""
     a, b = te.placeholder((N, K), name="A"), te.placeholder((K, M), name="B")
     r = te.reduce_axis((0, K), "r")
     c = te.compute((N, M), lambda i, j: te.sum(b[r, j] * a[i, r], axis=r), "C")
@@ -142,7 +142,7 @@ def dots(dtype: str) -> Case:
 
 
 def split_dots() -> Case:
-    """A dot product in parts, which the intrinsic adds."""
+    """A dot product in parts, which the intrinsic accumulates."""
     a, b = te.placeholder((N, K), name="A"), te.placeholder((M, K), name="B")
     r = te.reduce_axis((0, K), "r")
     c = te.compute((N, M), lambda i, j: te.sum(a[i, r] * b[j, r], axis=r), "C")
@@ -154,7 +154,7 @@ def split_dots() -> Case:
 
 
 def rows(dtype: str) -> Case:
-    """Multiples of rows of B added to a row of C, of whatever length."""
+    """Multiples of rows of B added to a row of C, of any length."""
     a, b, c = product(dtype)
     s = te.create_schedule(c.op)
     i, j = c.op.axis
@@ -187,7 +187,7 @@ def relu(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32")):
 
 
 def neighbours() -> Case:
-    """An intrinsic whose accesses are of several places of one buffer."""
+    """An intrinsic whose accesses have several offsets in one buffer."""
     x = te.placeholder((9,), name="x")
     y = te.compute((8,), lambda i: x[i + 1] - x[i], "y")
     steps = te.decl_tensor_intrin(
@@ -212,7 +212,7 @@ def steps(x: T.Buffer((9,), "float32"), y: T.Buffer((8,), "float32")):
 
 
 def with_reset() -> Case:
-    """body, reset and update of one's own, with marks of which of them ran."""
+    """User-defined body, reset and update, with marks of which of them ran."""
     x = te.placeholder((4, "d"), name="x")
     r = te.reduce_axis((0, te.var("d")), "r")
     y = te.compute((4,), lambda i: te.max(x[i, r], axis=r), "y")
@@ -252,7 +252,7 @@ def inner_reset() -> Case:
 
 
 def turned() -> Case:
-    """An intrinsic that takes a matrix with any strides reads it along its columns."""
+    """An intrinsic that takes a matrix with any strides reads it transposed."""
     x = te.placeholder((4, "d"), name="x")
     r = te.reduce_axis((0, te.var("d")), "r")
     y = te.compute((4,), lambda i: te.sum(x[i, r], axis=r), "y")
@@ -348,7 +348,7 @@ CASES: dict[str, Callable[[], Case]] = {
 
 
 def test_tiles_on_threads() -> None:
-    """Buffers of an intrinsic are those of each job."""
+    """Each job has its own buffers of an intrinsic."""
     case = in_place()
     function = rx.build(te.lower(case.schedule, case.tensors), "cpu -num-threads=3")["main"]
     rng = np.random.default_rng(0)

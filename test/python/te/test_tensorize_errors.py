@@ -1,4 +1,4 @@
-"""`tensorize`: loops that are not what an intrinsic computes are errors that say the first difference; checks."""
+"""`tensorize`: loops that differ from the intrinsic's computation are errors with the first difference; checks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def product(
     dtype: str = "float32",
     shape: tuple[Any, Any] = (N, M),
 ) -> tuple[Any, Any, Any]:
-    """A schedule of a product in tiles of 8 and 32, and its loops i_inner, j_inner and r, from the tile on."""
+    """A schedule of a matmul in tiles of 8 and 32, and its loops i_inner, j_inner and r."""
     a, b = te.placeholder((shape[0], K), dtype, "A"), te.placeholder((K, shape[1]), dtype, "B")
     r = te.reduce_axis((0, K), "r")
     c = te.compute(shape, lambda i, j: reduce(value(a, b, i, j, r), axis=r), "C")
@@ -87,7 +87,7 @@ def test_the_first_difference_is_told(name: str) -> None:
 
 
 def lowering(s: Any, tensors: Any) -> str:
-    """The reason why loops cannot be made."""
+    """The reason why lowering fails."""
     with pytest.raises(ScheduleError) as error:
         te.lower(s, tensors)
     assert error.value.step.startswith("s[C].tensorize(")
@@ -135,7 +135,7 @@ def test_loops_of_other_numbers() -> None:
 
 
 def alone() -> Any:
-    """A dot product by a body alone."""
+    """A dot product by a body only."""
     return parse("""
 @T.prim_func
 def dot(a: T.Buffer(("k",), "float32"), b: T.Buffer(("k",), "float32"), c: T.Buffer((), "float32")):
@@ -356,7 +356,7 @@ def test_the_tile_is_that_of_the_products_of_the_target(target: str, dtype: str,
 
 
 def is_checked(module: rx.IRModule) -> bool:
-    """Whether a prim func gets checks at run time."""
+    """True if a prim func gets run-time checks."""
     work = module.clone()
     with work.context:
         CheckPrimFuncs().run(work.mlir, PassContext())
@@ -383,7 +383,7 @@ def test_intrinsics_that_are_proved_are_not_checked() -> None:
 
 
 def odd(shape: int, index: str) -> tuple[Any, Any, Any]:
-    """Every other element, by an intrinsic that reads one at an index of its own."""
+    """Every other element, by an intrinsic that reads one element at a separate index."""
     x = te.placeholder((shape,), name="x")
     y = te.compute((4,), lambda i: x[2 * i], "y")
     body = (

@@ -63,7 +63,7 @@ def test_dimensions() -> None:
 
 
 def test_int32_beside_indices() -> None:
-    """The index takes the dtype of an int32 element; a comparison takes int64, so that no index wraps."""
+    """The index takes the dtype of an int32 element; a comparison uses int64, so that no index wraps."""
     (i,) = te.compute((N,), lambda i: i).op.axis
     total = ROWS[i] + i
     assert isinstance(total, Binary) and total.dtype == "int32" and isinstance(total.children[1], Cast)

@@ -1,4 +1,4 @@
-"""Checks of lit files can fail, and the script that finds those that cannot finds each kind."""
+"""Checks of lit files can fail, and the script that finds those that cannot detects each kind."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_each_kind_is_found(tmp_path: Path, text: str, message: str) -> None:
         GOOD,
         "// RUN: relax-opt %s -o %t.a && relax-opt %t.a | filecheck %s\n" + GOOD.removeprefix(RUN),
         "// RUN: relax-opt %s -o %t.a\n// RUN: relax-opt %t.a | filecheck %s\n" + GOOD.removeprefix(RUN),
-        GOOD.replace("-NOT: relax.exp", "-NOT: scf.yield"),  # which the pass might make
+        GOOD.replace("-NOT: relax.exp", "-NOT: scf.yield"),  # which the pass might create
         GOOD.replace("CHECK: relax.abs", "CHECK: relax.made\n// CHECK-NOT: relax.exp").replace(
             "NEXT", "SAME"
         ),  # at an unknown place

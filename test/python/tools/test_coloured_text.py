@@ -1,4 +1,4 @@
-"""Colours change nothing of a text but the colours."""
+"""Colouring changes nothing but the colours of a text."""
 
 from __future__ import annotations
 

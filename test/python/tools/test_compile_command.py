@@ -1,4 +1,4 @@
-"""``relax-compile`` as a command: what it writes, what it says, and that nothing half-made is left."""
+"""``relax-compile`` as a command: its files, its output, and that no partial file is left."""
 
 from __future__ import annotations
 

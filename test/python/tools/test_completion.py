@@ -1,4 +1,4 @@
-"""Completion in shells: every option is in every script, and bash completes by it."""
+"""Completion in shells: every option is in every script, and bash completes with it."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_bad_arguments(module: rx.IRModule) -> None:
 
 @pytest.mark.parametrize("level", sweep.quick(range(4), 0))
 def test_tiles_at_all_levels(level: int) -> None:
-    """At 0, LLVM's code generator would stop the process on them."""
+    """At level 0, LLVM's code generator would abort the process on them."""
     bb = rx.BlockBuilder()
     x, y = (rx.Var(name, rx.Tensor(("n", "n"), "bfloat16")) for name in "xy")
     with bb.function("main", [x, y]):

@@ -70,7 +70,7 @@ def test_malformed_comment() -> None:
 
 
 def test_what_is_marked() -> None:
-    """The word that begins the comment, or the place of what came unexpected."""
+    """The word that begins the comment, or the location of the unexpected diagnostic."""
     text = "op // expected-error {{bad}} expected-eror {{}}\n // expected-warning@+1 {{no expected-x {{.}} }}"
     expected, malformed = read_expectations(text)
     marked = [*malformed, *compare(expected, [])]

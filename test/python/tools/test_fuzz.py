@@ -23,18 +23,18 @@ CASE_SECONDS = 20
 TOTAL_SECONDS = 55 * CASES / 600
 AT_LEAST = 5 * CASES // 6
 PARSER_CRASHES = 0.01
-"""Share of cases that may crash MLIR's own parser: nothing here can keep it from that, but relax-opt survives."""
+"""Share of cases that may crash MLIR's own parser: the project cannot prevent that, but relax-opt survives."""
 
 
 @dataclass
 class Worker:
-    """The process that runs the cases, forked anew when it dies or hangs."""
+    """The process that runs the cases, forked again after it crashes or hangs."""
 
     process: PipedChild | None = None
     stderr: Path = field(default_factory=lambda: Path(os.devnull))
 
     def run(self, data: bytes) -> str:
-        """How the case ended: the worker's answer, or ``crash`` or ``hang``."""
+        """The outcome of the case: the worker's answer, or ``crash`` or ``hang``."""
         process = self.process or self._start()
         process.stdin.write(b"%d\n" % len(data) + data)
         stage = "start"

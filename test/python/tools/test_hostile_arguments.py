@@ -1,4 +1,4 @@
-"""The commands with arguments that no user means: each is an error of one line, none an internal one."""
+"""The commands with hostile arguments: each is an error of one line, none an internal one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours, progress and Ctrl-C of the tools on terminals, and none of it in pipes."""
+"""Colours, progress and Ctrl-C of the tools on terminals, and no colours or progress in pipes."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_help_and_script(folder: Path) -> None:
 
 
 def test_ir_on_a_terminal(folder: Path, tmp_path: Path) -> None:
-    """Values, names of ops, types and strings are in colours; without them the text is that of a pipe."""
+    """Values, names of ops, types and strings are coloured; without colours the text equals that of a pipe."""
     command = [*OPT, str(folder / "model.mlir")]
     code, text = run_on_terminal(command)
     assert code == 0
@@ -173,7 +173,7 @@ def test_sizes_and_phases_in_a_pipe(folder: Path, tmp_path: Path, ending: str, o
 
 
 def test_interrupt_leaves_no_file(folder: Path, tmp_path: Path) -> None:
-    """Ctrl-C while the linker runs: the file is not there, nor is a part of it."""
+    """Ctrl-C while the linker runs: neither the file nor a part of it exists."""
     linker, marker = tmp_path / "cc", tmp_path / "linking"
     linker.write_text(f"#!/bin/sh\ntouch {marker}\nsleep 100\n")
     linker.chmod(0o755)

@@ -110,7 +110,7 @@ def test_start_up_imports_no_compiler_parts() -> None:
 
 
 def test_a_dumped_pipeline_runs_as_it_is() -> None:
-    """``--dump-pass-pipeline`` prints what ``--pass-pipeline`` takes."""
+    """``--dump-pass-pipeline`` prints the syntax of ``--pass-pipeline``."""
     shape = '#relax.shape<["n", 4]>'
     source = f"""func.func @main(%x: tensor<?x4xf32, {shape}>) -> tensor<?x4xf32, {shape}> {{
   %e = "relax.exp"(%x) : (tensor<?x4xf32, {shape}>) -> tensor<?x4xf32, {shape}>

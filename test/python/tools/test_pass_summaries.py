@@ -1,4 +1,4 @@
-"""The table from which help is printed, and what help must not import."""
+"""The table from which help is printed, and the modules that help must not import."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_it_says() -> None:
     ],
 )
 def test_help_imports_little(module: str, arguments: list[str]) -> None:
-    """Neither the bindings nor NumPy nor rich: they take longer to import than the help to print."""
+    """Neither the bindings nor NumPy nor rich: importing them takes longer than printing the help."""
     code = (
         f"import sys\nfrom relax_mlir.tools import {module} as tool\ntool.run({arguments!r})\n"
         "heavy = {'torch_mlir', 'numpy', 'rich', 'tvm_ffi', 'relax_mlir.mlir', 'relax_mlir.ir_module'}\n"

@@ -1,4 +1,4 @@
-"""``relax-opt --memory-plan --bind``: values of symbols, and what is wrong with them."""
+"""``relax-opt --memory-plan --bind``: values of symbols, and errors."""
 
 from __future__ import annotations
 

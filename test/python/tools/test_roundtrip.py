@@ -1,4 +1,4 @@
-"""`--verify-roundtrip`: what it takes for a failure."""
+"""`--verify-roundtrip`: the differences that it reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_text_that_cannot_be_read_again() -> None:
 
 
 class Printing:
-    """A module whose text, or whose bytecode, is that of another one."""
+    """A module whose text or bytecode is that of another module."""
 
     def __init__(self, text: str, bytecode: str) -> None:
         self.operation = self

@@ -36,7 +36,7 @@ def relax_run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[byt
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A module, the library and the bytecode that it becomes, and arrays for its functions."""
+    """A module, its library and its bytecode, and arrays for its functions."""
     found = tmp_path_factory.mktemp("models")
     module = parse(PROGRAM)
     (found / "model.mlir").write_text(module.asm())

@@ -1,4 +1,4 @@
-"""Stock tools read Relax modules with the commands of docs/command-line.md: each available ``mlir-opt``."""
+"""Stock tools read Relax modules with the commands of docs/command-line.md: all available versions of ``mlir-opt``."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def _readable(text: str) -> bool:
 
 @functools.cache
 def relax_texts() -> list[tuple[str, str]]:
-    """The valid modules of the corpus that have a Relax op, in the generic form: as they are, and without dataflow.
+    """The valid modules of the corpus that have a Relax op, in the generic form: unchanged, and without dataflow.
 
-    Each module is gone when the next one is read: contexts take longer to make than all else here.
+    Each module is freed before the next one is read: creating contexts takes longer than everything else here.
     """
     found = []
     texts = [text for text in corpus(most_lines=10_000) if "relax." in text]
@@ -97,13 +97,13 @@ def op_names(text: str) -> list[str]:
 def test_reads_every_module(tool: str) -> None:
     """Verified without the IRDL file; with it parsed, and verified without dataflow blocks.
 
-    IRDL cannot say that ``relax.output`` and ``relax.lambda_return`` are terminators, so that stock tools miss one at
-    the end of dataflow blocks and of functions inside functions.
+    IRDL cannot say that ``relax.output`` and ``relax.lambda_return`` are terminators, so stock tools report a missing
+    one at the end of dataflow blocks and of nested functions.
     """
     found = relax_texts()
     texts = [text for text, _ in found]
     assert len(texts) > 60
-    others = ANY_OP if tool == TOOLS["the bindings' wheel"] else []  # it does not have all of MLIR's dialects
+    others = ANY_OP if tool == TOOLS["the bindings' wheel"] else []  # it lacks some of MLIR's dialects
     for flags in (ANY_OP, [*UNVERIFIED, *others]):
         printed = mlir_opt(tool, texts, *flags)
         assert [op_names(text) for text in printed] == [op_names(text) for text in texts]
@@ -134,7 +134,7 @@ func.func @main(%x: tensor<?x4xf32, #relax.shape<["n", 4]>>, %s: !relax.shape_va
 
 @pytest.mark.parametrize("flags", [ANY_OP, UNVERIFIED], ids=["without the IRDL file", "with it"])
 def test_modules_with_blocks_round_trip(tool: str, flags: list[str]) -> None:
-    """Read, run a pass, print; what is printed is a valid module here, and the same one."""
+    """Read, run a pass, print; the output is a valid module here, and the same one."""
     module = rx.IRModule.parse(WITH_BLOCKS, trusted=True)
     (printed,) = mlir_opt(tool, [WITH_BLOCKS], *flags, "--verify-each=false", "--cse")
     again = rx.IRModule.parse(printed, trusted=True)
@@ -144,14 +144,14 @@ def test_modules_with_blocks_round_trip(tool: str, flags: list[str]) -> None:
 
 
 def test_the_file_has_blocks_without_terminators(tool: str) -> None:
-    """The reason for the flags of the commands: where tools no longer need them, the documents are wrong."""
+    """The reason for the flags of the commands: if tools no longer need them, the documents must change."""
     command = [tool, *BY_IRDL, "-"]
     done = subprocess.run(command, input=WITH_BLOCKS, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1 and "block with no terminator" in done.stderr
 
 
 def test_rejects_what_the_file_forbids(tool: str) -> None:
-    """The constraints of the IRDL file are in force."""
+    """The constraints of the IRDL file are enforced."""
     empty = '%0 = "tensor.empty"() : () -> tensor<2xf32>\n'
     with pytest.raises(AssertionError, match="expects exactly 2 operands"):
         mlir_opt(tool, [f'{empty}"relax.add"(%0) : (tensor<2xf32>) -> tensor<2xf32>'], *BY_IRDL)
@@ -178,7 +178,7 @@ def replay(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 
 @needs_mlir_opt
 def test_replays_reproducers(tmp_path: Path) -> None:
-    """Those of pipelines of MLIR's own passes, with all options that a reproducer of ours has."""
+    """Reproducers of pipelines of MLIR's own passes, with all options of our reproducers."""
     module = rx.IRModule.parse(REPEATED)
     recipe = Recipe(
         "builtin.module(func.func(cse))", True, 1, ("canonicalize",), (), {"pass.verify_each": False}
@@ -231,7 +231,7 @@ def test_reads_bytecode(tmp_path: Path) -> None:
     done = subprocess.run(
         [MLIR_OPT, str(path), "--cse"], capture_output=True, text=True, timeout=60, check=False
     )
-    if done.returncode:  # its own version may be older than that of the file
+    if done.returncode:  # its version may be older than that of the file
         assert "bytecode version" in done.stderr
     else:
         assert done.stdout.count("arith.addi") == 1

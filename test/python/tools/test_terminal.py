@@ -1,4 +1,4 @@
-"""What is printed fits the terminal, and numbers are never cut."""
+"""Output fits the terminal, and numbers are never truncated."""
 
 import io
 import re

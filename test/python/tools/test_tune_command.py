@@ -1,4 +1,4 @@
-"""``relax-tune`` as a command: what it measures, keeps, shows and refuses; and the tools that use what it has found."""
+"""``relax-tune`` as a command: measurements, files, output and errors; and the tools that use its results."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def records_of(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("warm_measurers")
 @pytest.mark.slow
 def test_many_machines(folder: Path) -> None:
-    """`--dask` has the workers of a cluster measure."""
+    """With `--dask`, the workers of a cluster measure."""
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp://"
     ) as cluster:
@@ -142,7 +142,7 @@ def test_many_machines(folder: Path) -> None:
 
 
 def test_what_is_measured_and_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run ends after its trials; the next one goes on, and ends when all was measured."""
+    """A run ends after its trials; the next one continues, and ends when everything has been measured."""
     monkeypatch.chdir(folder)
     out = tmp_path / "tuned.json"
     options = ["model.mlir", "--strategies", "mine.py", "--out", str(out), *SIZES]
@@ -174,7 +174,7 @@ def test_what_is_measured_and_kept(folder: Path, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.slow
 def test_tasks_of_python_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks that are globals, each once; those of modules; and what --list says."""
+    """Tasks that are globals, each once; those of modules; and the output of --list."""
     monkeypatch.chdir(folder)
     listed = relax_tune("tasks.py", "--list").stdout.decode()
     assert max(map(len, listed.splitlines())) <= 80
@@ -195,7 +195,7 @@ def test_tasks_of_python_files(folder: Path, tmp_path: Path, monkeypatch: pytest
 
 
 def test_nothing_could_be_measured(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A candidate that takes too long has failed; the task is told of, the table shows the others."""
+    """A candidate that takes too long fails; the task is reported, the table shows the others."""
     monkeypatch.chdir(folder)
     out = tmp_path / "t.json"
     done = relax_tune(
@@ -208,7 +208,7 @@ def test_nothing_could_be_measured(folder: Path, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.slow
 def test_on_a_terminal(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bar; and Ctrl-C, after which the table has the best so far, and the file what was measured."""
+    """A progress bar; and Ctrl-C, after which the table has the best result so far, and the file all measurements."""
     monkeypatch.chdir(folder)
     command = ["-m", "relax_mlir.tools.tune_command", "model.mlir", "--strategies", "mine.py"]
     out = tmp_path / "tuned.json"
@@ -225,7 +225,7 @@ def test_on_a_terminal(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(scope="module")
 def tuned(folder: Path) -> Path:
-    """A file by which tiles of 4 are the best on this machine."""
+    """A file in which tiles of 4 are the best on this machine."""
     path = folder / "known.json"
     options = [str(folder / "both.py"), "-o", str(path), "--trials", "1", "--sizes", "n=2"]
     relax_tune(*options)
@@ -240,7 +240,7 @@ def tuned(folder: Path) -> Path:
 def test_schedules_are_tuned(
     folder: Path, tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """relax-compile, relax-run and relax-opt make schedules with the best values; for other targets, with the first."""
+    """relax-compile, relax-run and relax-opt use the best values for schedules; for other targets, the default ones."""
     monkeypatch.chdir(folder)
     command = ["both.py", "--emit=calls"]
     texts = {}
@@ -274,7 +274,7 @@ def test_schedules_are_tuned(
 
 @pytest.mark.slow
 def test_strategies_of_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """--strategies of relax-compile and relax-run; the file may be one that cannot be run."""
+    """--strategies of relax-compile and relax-run; the file may fail."""
     monkeypatch.chdir(folder)
     command = ["model.mlir", "--emit=calls"]
     assert b"@exp_tiled" not in tool("compile_command", *command).stdout
@@ -292,7 +292,7 @@ def test_strategies_of_files(folder: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_other_schedules(folder: Path, tuned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks that the module does not have do no harm; knobs that the schedule does not have are an error."""
+    """Tasks that the module does not have are ignored; knobs that the schedule does not have are an error."""
     monkeypatch.chdir(folder)
     for key, values in (("of another module", {"rows": 3}), (Database(tuned).records[0].task, {"rows": 3})):
         path = tmp_path / "t.json"

@@ -1,4 +1,4 @@
-"""Tools that are forked from a warm process do what new interpreters do, and lit files pass and fail alike."""
+"""Tools forked from a warm process behave like new interpreters, and lit files have the same verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_program_ends_alike(program: str, monkeypatch: pytest.MonkeyPatch, tmp
     assert (warm.returncode, warm.stdout) == (cold.returncode, cold.stdout)
     if program == PROGRAMS["exception"]:
         assert b"KeyError: 'surprise'" in warm.stderr and b"KeyError: 'surprise'" in cold.stderr
-    elif program != PROGRAMS["broken output"]:  # whose words at the end are the interpreter's
+    elif program != PROGRAMS["broken output"]:  # whose last output is that of the interpreter
         assert warm.stderr == cold.stderr
 
 
@@ -58,7 +58,7 @@ def test_what_takes_too_long_is_killed() -> None:
 
 
 def test_what_has_ended_may_be_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server has seen the child's end, which the process here has not been told yet."""
+    """The server knows of the child's exit, but has not reported it to this process yet."""
     with open(os.devnull, "r+b") as nothing:
         child = warm_process.start(["-c", "raise SystemExit(7)"], (nothing.fileno(),) * 3, os.environ)
     deadline = time.monotonic() + 60

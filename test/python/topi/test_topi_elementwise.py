@@ -1,4 +1,4 @@
-"""Functions of every element, and of two with broadcasting."""
+"""Elementwise functions, and functions of two tensors with broadcasting."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_broadcasting_functions_of_integers(dtype: str) -> None:
         )
     for name in ("divide", "trunc_divide"):
         cases[name] = (
-            lambda a, b, f=getattr(topi, name): f(a, topi.maximum(b, 1)),  # noqa: B008 - likewise
+            lambda a, b, f=getattr(topi, name): f(a, topi.maximum(b, 1)),  # noqa: B008 - as above
             lambda a, b: np.trunc(a / np.maximum(b, np.array(1, b.dtype))),
         )
     arrays = [[random(shape, dtype), np.abs(random((shape[1],), dtype, 3)).astype(dtype)] for shape in SHAPES]

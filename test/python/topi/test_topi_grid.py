@@ -1,4 +1,4 @@
-"""Elements of images at places that are data, against torch."""
+"""Elements of images at positions that are data, against torch."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_samples_of_three_dimensions() -> None:
 
 
 def test_places_that_are_no_numbers_read_nothing_outside() -> None:
-    """The result of such a place is open; elements of the others are not, and no call fails."""
+    """The result of such a position is unspecified; other elements are correct, and no call fails."""
     x, g = te.placeholder((1, 1, H, W), name="x"), te.placeholder((1, 2, 1, K), name="g")
     bad = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 0.0], "f4")
     grid = np.stack([bad, bad]).reshape(1, 2, 1, 6)

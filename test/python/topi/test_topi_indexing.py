@@ -1,4 +1,4 @@
-"""Elements at places that other tensors tell."""
+"""Elements at positions given by other tensors."""
 
 from __future__ import annotations
 

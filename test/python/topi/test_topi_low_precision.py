@@ -1,4 +1,4 @@
-"""Every family of operators on float16 and bfloat16, against float64: long sums, too, lose no more than a rounding."""
+"""Every family of operators on float16 and bfloat16, against float64: also in long sums, only the result is rounded."""
 
 from __future__ import annotations
 

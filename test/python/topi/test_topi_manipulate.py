@@ -1,4 +1,4 @@
-"""Elements in other places, and tensors of no tensors."""
+"""Elements reordered or moved, and tensors created without inputs."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_activations(dtype: str) -> None:
     ids=["softmax", "log_softmax", "logsumexp", "layer_norm"],
 )
 def test_rows_run_on_the_kernels_of_rows(make: Any) -> None:
-    """Dimensions of 1 that are kept, added or taken away are no obstacle."""
+    """Dimensions of 1 that are kept, added or removed do not prevent it."""
     x, g = te.placeholder((N, M), "float32", "x"), te.placeholder((M,), "float32", "g")
     text = str(te.create_prim_func([x, g, make(x, g)]))
     assert text.count('"reduction"]') == 2 and "memref" not in text

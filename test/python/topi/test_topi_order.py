@@ -45,7 +45,7 @@ def test_cumulative(dtype: str) -> None:
 
 
 def test_cumulative_of_many_small_floats() -> None:
-    """Sums of 16-bit floats go on where a step is less than the spacing of the total."""
+    """Sums of 16-bit floats continue to grow when an addend is smaller than the spacing of the total."""
     x = te.placeholder((N,), "float16", "x")
     check(
         [x],
@@ -126,7 +126,7 @@ def test_scatter_out_of_range() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "uint8"])
 def test_sorting(dtype: str) -> None:
-    """Few values, so that equal ones show whether their order stays."""
+    """Few distinct values, so that equal ones show if their order is preserved."""
     x = te.placeholder((N, 2, M), dtype, "x")
     cases: dict[str, Any] = {}
     for axis in (0, -1):

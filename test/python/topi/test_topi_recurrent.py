@@ -142,7 +142,7 @@ def test_lstm(dtype: str) -> None:
 
 
 def _gates() -> Any:
-    """The places of the gates in the opposite order, for three units."""
+    """The gates in the opposite order, for three units."""
     return te.compute((12,), lambda i: ((3 - i // 3) * 3 + i % 3).astype("int32"))
 
 
@@ -177,7 +177,7 @@ def test_gradients_of_pooling(dtype: str) -> None:
     def reference(
         x: Any, kind: str, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool
     ) -> Any:
-        with torch.enable_grad():  # others may have switched it off for the process
+        with torch.enable_grad():  # another test may have disabled it for the process
             tensor = torch.tensor(x, requires_grad=True)
             if kind == "max":
                 out = F.max_pool2d(tensor, kernel, stride, padding, ceil_mode=ceil)
@@ -287,7 +287,7 @@ def test_mistakes() -> None:
 
 
 def test_sums_of_16_bit_floats() -> None:
-    """4,096 products of 1 and 2^-11 are 2 in all: in float16 a sum of them stays at 1."""
+    """4,096 products of 1 and 2^-11 sum to 2: in float16, a sum stays at 1."""
     x, wi = te.placeholder((1, 1, 4), "float16", "x"), te.placeholder((4, 4), "float16", "wi")
     wh, h = te.placeholder((4, 4096), "float16", "wh"), te.placeholder((1, 4096), "float16", "h")
     proj = te.placeholder((4096, 1), "float16", "proj")

@@ -40,7 +40,7 @@ def _named(names: dict[str, Any], exact: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "bool"])
 def test_reductions(dtype: str) -> None:
-    """NumPy raises for the largest and smallest of nothing, whose results the next test has."""
+    """NumPy raises for the maximum and minimum of no elements, which the next test covers."""
     x = te.placeholder((N, 2, M), dtype, "x")
     names: dict[str, Any] = {"max": np.max, "min": np.min}
     if dtype != "bool":
@@ -48,7 +48,7 @@ def test_reductions(dtype: str) -> None:
     cases = _named(names, True) | _named({"all": np.all, "any": np.any}, False)
     if dtype == "float32":
         cases |= _named({"mean": np.mean}, False)
-    step = 3 if dtype == "float32" else 5  # prime to the number of ways to name axes: all come up
+    step = 3 if dtype == "float32" else 5  # coprime to the number of axis spellings, so that all occur
     some = {name: cases[name] for name in sweep.every(list(cases), step)}
     check([x], some, [[random(shape, dtype)] for shape in SHAPES], rtol=1e-4, atol=1e-4)
     assert (topi.max(x, 0).op.tag, topi.argmax(x, 0).op.tag) == (tag.COMM_REDUCE, tag.COMM_REDUCE_IDX)

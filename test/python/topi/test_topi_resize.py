@@ -35,7 +35,7 @@ def coordinate(x: Any, old: int, new: int, mode: str, begin: float, end: float) 
 
 
 def weights_of(x: Any, old: int, method: str, rounding: str, exclude: bool) -> Any:
-    """A matrix that makes the new elements of the old ones."""
+    """A matrix that computes the new elements from the old ones."""
     found = np.zeros((len(x), old), "f8")
     for row, place in enumerate(x.astype("f8")):
         if method == "nearest_neighbor":
@@ -78,7 +78,7 @@ def reference(
 
 
 def test_modes() -> None:
-    """Every mode of coordinates, and every method, to sizes that a tensor tells."""
+    """Every coordinate mode, and every method, to sizes given by a tensor."""
     x, like = te.placeholder((N, 2, H, W), name="x"), te.placeholder((P, Q), name="like")
     cases: dict[str, Any] = {}
 

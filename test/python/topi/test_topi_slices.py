@@ -63,7 +63,7 @@ def test_index_tensor_and_put(dtype: str) -> None:
 
 
 def _put(x: Any, i: Any, j: Any, v: Any) -> Any:
-    """In order, so that the last one stays."""
+    """Updates in order, so that the last one wins."""
     found = x.copy()
     for a, b in itertools.product(range(len(i)), range(len(j))):
         found[i[a, 0], j[b]] = np.broadcast_to(v, (len(i), len(j), 3))[a, b]
@@ -232,7 +232,7 @@ def _constant(values: Any, shape: Any) -> Any:
 
 
 def _with_diagonals(y: Any, values: Any, low: int, high: int, align: str) -> Any:
-    """By TensorFlow's description of MatrixSetDiagV3."""
+    """According to TensorFlow's specification of MatrixSetDiagV3."""
     found = y.copy()
     rows, columns = y.shape[1:]
     bands = values if values.ndim == 2 else values[None]

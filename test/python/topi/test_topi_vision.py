@@ -1,4 +1,4 @@
-"""Operators of object detection, against ONNX's reference and their descriptions in NumPy."""
+"""Operators of object detection, against ONNX's reference and NumPy implementations of their specifications."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def onnx_of(op: str, kinds: Any, result: int, arrays: Any, **attributes: Any) ->
 
 
 def regions(count: int, batch: int, height: int, width: int, seed: int = 0) -> Any:
-    """Boxes, some of which are partly outside, or as good as empty."""
+    """Boxes, some partly outside, some almost empty."""
     rng = np.random.default_rng([seed, count])
     corners = rng.uniform(-2, max(height, width) + 2, (count, 2, 2))
     boxes = np.concatenate([corners.min(1), corners.max(1)], 1)
@@ -171,7 +171,7 @@ def boxes(batch: int, count: int, seed: int = 0) -> Any:
 
 
 def overlap(a: Any, b: Any) -> float:
-    """The common area as a share of that of both."""
+    """The intersection over the union of two boxes."""
     low = np.maximum(np.minimum(a[:2], a[2:]), np.minimum(b[:2], b[2:]))
     high = np.minimum(np.maximum(a[:2], a[2:]), np.maximum(b[:2], b[2:]))
     common = np.prod(np.maximum(high - low, 0))
@@ -194,7 +194,7 @@ def _valid(x: Any, threshold: float, id_index: int) -> Any:
 def _suppressed(
     x: Any, counts: Any, most: int = -1, force: bool = False, top: int = -1, id_index: int = 0
 ) -> Any:
-    """The boxes by falling scores, with -1, and the places of those that are left."""
+    """The boxes by decreasing score, padded with -1, and the indices of the kept ones."""
     out, left = np.full_like(x, -1), []
     for b, rows in enumerate(x):
         order = np.argsort(-rows[: counts[b], 1], kind="stable")

@@ -1,4 +1,4 @@
-"""Convolutions and pooling against torch, on sizes that are known when they are called."""
+"""Convolutions and pooling against torch, on sizes known at the call."""
 
 from __future__ import annotations
 

@@ -43,11 +43,11 @@ OPTIONS = {
     ),
 }
 LATER = {"instrument-calls": "memrefs", "cut-kernels": "kernels"}
-"""Passes that no pipeline of itself holds, and the phase after which they run."""
+"""Passes that are not part of a named pipeline, and the phase after which they run."""
 
 
 def program() -> rx.IRModule:
-    """A function with weights, a dataflow block, a branch, and what clean-ups remove."""
+    """A function with weights, a dataflow block, a branch, and dead code."""
     bb = rx.BlockBuilder()
     row, flag = rx.Tensor(("n", 9), "float32"), rx.Tensor((), "bool")
     a, b, unused = rx.Var("a", row), rx.Var("b", row), rx.Var("unused", row)
@@ -66,7 +66,7 @@ def program() -> rx.IRModule:
 
 
 def small() -> rx.IRModule:
-    """A function that a whole pipeline lowers soon."""
+    """A function that a whole pipeline lowers quickly."""
     bb, x = rx.BlockBuilder(), rx.Var("x", rx.Tensor((81,), "float32"))
     with bb.function("main", [x]):
         bb.emit_func_output(R.add(x, R.add(R.const(WEIGHT.reshape(81)), R.const(np.float32(2)))))
@@ -83,7 +83,7 @@ def leaves(passes: Iterable[Pass]) -> Iterable[Pass]:
 
 @functools.cache
 def cases() -> dict[str, tuple[Pass, rx.IRModule]]:
-    """Each registered pass with a module: the one that comes to it in the lowering, else a module of Relax."""
+    """Each registered pass with a module: its input in the lowering, else a Relax module."""
     found: dict[str, tuple[Pass, rx.IRModule]] = {}
     *upper, _, _ = phases(TARGET)
     branch = [phase for phase in phases(TARGET, keep_closures=True) if phase.name in ("relax", "calls")]
@@ -107,7 +107,7 @@ def cases() -> dict[str, tuple[Pass, rx.IRModule]]:
 
 
 def text(mod: rx.IRModule) -> str:
-    """The module as text, in which all constants that have numbers are called the same."""
+    """The module as text, with equal names for all numbered constants."""
     return re.sub(r"relax_constant_\d+", "relax_constant", mod.asm())
 
 

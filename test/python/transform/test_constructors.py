@@ -1,4 +1,4 @@
-"""Passes by the names of their classes, on modules of this project, and between two of them."""
+"""Passes by class name, on modules of this project, and combined."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _module() -> rx.IRModule:
 
 
 def test_every_registered_pass_is_there() -> None:
-    for name in registry.PASSES:  # those of plugins, which other tests load, stand beside them
+    for name in registry.PASSES:  # passes of plugins, which other tests load, are also registered
         cls = getattr(transform, registry.class_name(name))
         assert cls is registry.pass_class(name) and registry.class_name(name) in dir(transform)
 

@@ -1,4 +1,4 @@
-"""`PassContext.diag_ctx`: what passes report is kept, and errors fail the pass when it ends."""
+"""`PassContext.diag_ctx`: diagnostics of passes are collected, and errors fail the pass when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 @module_pass
 def talks(mod: rx.IRModule, ctx: PassContext) -> rx.IRModule:
-    """Says something of the module, of its first function, and of a place."""
+    """Reports diagnostics on the module, on its first function, and on a location."""
     ctx.note("a note", next(iter(mod.body.operations)))
     ctx.warning("a warning", ir.Location.file("a.py", 3, 4, mod.context))
     return mod
@@ -31,7 +31,7 @@ def talks(mod: rx.IRModule, ctx: PassContext) -> rx.IRModule:
 
 @module_pass
 def fails(mod: rx.IRModule, ctx: PassContext) -> None:
-    """Reports two errors, and goes on after the first."""
+    """Reports two errors, continuing after the first."""
     ctx.warning("before")
     ctx.error("first", ir.Location.file("a.py", 1, 2, mod.context))
     ctx.error("second")

@@ -1,4 +1,4 @@
-"""`explain_loops`: what became of loops with a kind."""
+"""`explain_loops`: decisions about annotated loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLIR's pass managers are made once per context, and do not keep it."""
+"""MLIR's pass managers are created once per context, and do not keep it alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`PassContext`: precedence, config, thread locality, and what exceptions in instruments do."""
+"""`PassContext`: precedence, config, thread locality, and exceptions in instruments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of pass, the decorators, and what a failing pass leaves behind."""
+"""The kinds of pass, the decorators, and the state after a failing pass."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_failure_restores_the_module() -> None:
 
 @pytest.mark.parametrize("count", [17, 64, 5000])
 def test_failure_restores_elements_of_constants(count: int) -> None:
-    """Also those that printed modules leave out, and locations."""
+    """Including elements that printed modules omit, and locations."""
     old, new = (
         f"dense<[{', '.join(['1'] * (count - 1))}, {last}]> : tensor<{count}xi32>" for last in ("2", "3")
     )
@@ -303,7 +303,7 @@ def test_without_dump_directory_the_whole_run_can_be_replayed(
 def test_reproducers_hold_the_options_of_the_context(tmp_path: Path) -> None:
     @module_pass(name="see")
     def unregistered(mod: object, ctx: PassContext) -> None:
-        """Not known to whoever replays."""
+        """A pass that does not exist when the reproducer is replayed."""
 
     config = {"pass.dump_dir": str(tmp_path), "pass.verify_each": False}
     ctx = PassContext(3, required_pass=["cse"], disabled_pass=["FuseOps", "see", "sccp"], config=config)

@@ -1,4 +1,4 @@
-"""Resources behind a module's text: external ones are taken out, others stay."""
+"""Resources after a module's text: external ones are removed, others are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes that return modules and functions: the document's examples, and what is refused."""
+"""Passes that return modules and functions: the document's examples, and refused results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X = np.arange(12, dtype="float32").reshape(3, 4) - 5
 
 
 def unary(name: str, op: Callable[..., Any], weight: int = 0) -> rx.IRModule:
-    """A function of one parameter that adds a weight of 100 elements, if asked for."""
+    """A function of one parameter that optionally adds a weight of 100 elements."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", 4), "float32"))
     with bb.function(name, [x]):
@@ -99,7 +99,7 @@ def test_example_test_replace_func() -> None:
     assert input_mod.apply_(fpass) is input_mod and list(res_mod) == list(input_mod) == ["main", "other"]
     for name in res_mod:
         np.testing.assert_array_equal(run(res_mod, name), np.abs(X) + 300)
-    assert "relax.negative" in str(held)  # what a user holds stays readable
+    assert "relax.negative" in str(held)  # references of users stay readable
     np.testing.assert_array_equal(run(f1, "f1"), np.abs(X) + 300)
 
 

@@ -1,4 +1,4 @@
-"""Places in files of users: of the exception, or of what has caused it; never of the project or a library."""
+"""Locations in users' files: of the exception, or of its cause; never of the project or a library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates measured on local workers of Dask: crashes, hangs, workers that are killed, machines that do not fit."""
+"""Candidates measured on local workers of Dask: crashes, hangs, killed workers, mismatched machines."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ LONG = """%zero = arith.constant 0 : index
 
 @dataclass(frozen=True)
 class Faulty(Task):
-    """A task with a candidate that writes where there is no memory, and one that takes some years.
+    """A task with a candidate that writes to unmapped memory, and one that takes years.
 
-    Both say that they are schedules, so that their bounds are believed.
+    Both claim to be schedules, so their bounds are not checked.
     """
 
     def scheduled(self, values: Values) -> str:
@@ -103,7 +103,7 @@ def client(marks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 
 
 def test_crashes_and_hangs_are_errors_of_candidates(client: Client) -> None:
-    """They end a child; the Dask workers go on, each candidate has one answer."""
+    """They end a child; the Dask workers continue, each candidate has one result."""
     pids = client.run(os.getpid)
     with DaskWorkers(client, timeout=300, **QUICK) as workers:
         assert workers.count == 2
@@ -158,7 +158,7 @@ def test_wrong_arguments(client: Client) -> None:
     with pytest.raises(
         ArgumentError, match=r"'client' is 3 \(int\), expected a distributed.Client, or an address"
     ):
-        DaskWorkers(3)  # type: ignore[arg-type]  # what is tested
+        DaskWorkers(3)  # type: ignore[arg-type]  # tested here
     with pytest.raises(ArgumentError, match="'rounds' is 0, expected at least 1"):
         DaskWorkers(client, rounds=0)
     with pytest.raises(ArgumentError, match="no scheduler at 'nowhere'"):
@@ -188,7 +188,7 @@ def test_targets_mean_the_same_everywhere(text: str, monkeypatch: pytest.MonkeyP
 
 
 def test_a_worker_that_is_killed_loses_nothing(client: Client, marks: Path) -> None:
-    """Its candidate is measured elsewhere; the child that measured it ends with it."""
+    """Its candidate is measured by another worker; the measuring child ends with the killed one."""
     leave_marks(marks, 1)
     with DaskWorkers(client, timeout=300, **QUICK) as workers:
         found = list(workers.measure(make(), SIZES, [PLAIN, FAST, PLAIN, FAST]))

@@ -1,4 +1,4 @@
-"""Files of what was measured: what is broken in one is told with its line; what is of another target is refused."""
+"""Files of measurements: invalid ones are reported with the line; those of another target are refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def without(given: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def test_good_lines(tmp_path: Path) -> None:
-    """Also those of version 1, which say nothing of the CPU."""
+    """Including those of version 1, which do not record the CPU."""
     path = tmp_path / "tuned.json"
     old = {**without(RECORD, "features"), "version": 1}
     path.write_text("".join(json.dumps(line) + "\n" for line in (old, RECORD, TABLE)))
@@ -145,7 +145,7 @@ def tile(database: Database, target: str = "cpu") -> int:
 
 
 def test_other_targets(tmp_path: Path) -> None:
-    """Each target has what was measured for it; what was measured for others alone is an error with its place."""
+    """Each target has separate measurements; measurements for other targets only are an error with a location."""
     time = (SizeTime(2.0, 2.0, 2.0, 1e-6),)
     path = tmp_path / "tuned.json"
     with temporary_strategy("exp", strategy):
@@ -167,7 +167,7 @@ def test_other_targets(tmp_path: Path) -> None:
         database.add(Record(*own, str(task.target), sizes, Measurement({"tile": [8]}, time), features))
         assert tile(Database(path)) == 8 and tile(Database(path), "cpu -mcpu=haswell") == 4
         assert len(Database(path).of(task)) == 1
-        # Nothing is known of other computations, which is no error.
+        # Unknown computations are not an error.
         assert tile(Database()) == 16
         database.add(
             Record(*own, str(task.target), sizes, Measurement({"tile": [5]}, (SizeTime(9, 9, 9, 1),)))

@@ -1,4 +1,4 @@
-"""Knobs of schedules, searches over them, and the files of what was measured."""
+"""Knobs of schedules, searches over them, and the files of measurements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_first_values_unless_told_otherwise() -> None:
 
 
 def test_splits_are_applied() -> None:
-    """Three loops, the outermost first; of any length, also one that no tile divides."""
+    """Three loops, the outermost first; of any length, including one that no tile divides."""
     with configured({"tile": [4, 8]}) as config:
         config.define_split("tile", AXIS, num_outputs=3)
         s = te.create_schedule(B.op)

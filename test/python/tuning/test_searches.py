@@ -1,4 +1,4 @@
-"""Searches on spaces whose best configuration is known: each proposes once, goes on from a file, and finds it early."""
+"""Searches on spaces with a known optimum: each proposes once, resumes from a file, and finds it early."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEARCHES = [RandomSearch, EvolutionarySearch, ModelSearch, OptunaSearch]
 
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_each_configuration_is_proposed_once(kind: Any) -> None:
-    """The first values first; failed ones, too; until the space is spent."""
+    """The default values first; failed ones, too; until the space is exhausted."""
     search, seen = kind(SPACE, seed=3), []
     assert search.propose(1) == [{"a": 0, "b": "x", "c": [1]}]
     search.tell({"a": 0, "b": "x", "c": [1]}, 1.0)
@@ -32,7 +32,7 @@ def test_each_configuration_is_proposed_once(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_what_is_told_is_not_proposed(kind: Any) -> None:
-    """A search that goes on from a file is told of configurations that it has not proposed."""
+    """A search resumed from a file gets configurations that it has not proposed."""
     known = list(RandomSearch(SPACE).all_configurations())
     search = kind(SPACE, seed=1)
     for number, values in enumerate(known[:-7]):
@@ -63,7 +63,7 @@ BEST = {"tile": [8, 16], "rows": 4, "order": "ikj", "parallel": True, "unroll": 
 
 
 def speed(values: Any) -> float:
-    """Smooth in the lengths of tiles, which hang together, with cliffs by the categories; too large tiles fail."""
+    """Smooth in the correlated tile lengths, with cliffs by the categories; too large tiles fail."""
     first, second = values["tile"]
     if first * second * values["rows"] > 4096:
         return 0.0
@@ -95,7 +95,7 @@ def best_of(search: Search, trials: int) -> float:
     ],
 )
 def test_the_best_is_found_early(kind: Any, share: float) -> None:
-    """Within 120 of 9,408 configurations, on average over seeds; at random one finds less."""
+    """Within 120 of 9,408 configurations, on average over seeds; random search finds less."""
     configurations = RandomSearch(WIDE).all_configurations()
     assert speed(BEST) == max(map(speed, configurations)) == 4.0
     means = {}
@@ -106,7 +106,7 @@ def test_the_best_is_found_early(kind: Any, share: float) -> None:
 
 
 def test_the_model_uses_features_of_schedules() -> None:
-    """Names tell nothing of each other; a feature that goes with the score tells which are good."""
+    """Names are unrelated to each other; a feature that correlates with the score shows which are good."""
     space = {"name": [f"v{number * 37 % 400}" for number in range(400)]}
 
     def quality(values: Any) -> float:

@@ -1,4 +1,4 @@
-"""The script that measures what comes with the package: what it writes, and what it compares; no times."""
+"""The script that measures the values in the package: its output and its comparisons; no times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEMPLATE = Template("nn_conv2d_grouped_direct", "float32", {"window": (3, 3), "s
 
 
 def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The class of the host is replaced, others stay."""
+    """The class of the host is replaced, others are kept."""
     path = tmp_path / "shipped.json"
     other: dict[str, Any] = {**script.class_of_host([]), "name": "another", "needs": [], "lacks": ["none"]}
     path.write_text(json.dumps({"version": 1, "classes": [other]}))
@@ -33,7 +33,7 @@ def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         assert item is not None and item.values == values and item.score == 1.234 and item.cases == 6
         assert item.cpu.measured["command"] == script.COMMAND and len(tuning.shipped()) == 1
     assert "another" in [each["name"] for each in json.loads(path.read_text())["classes"]]
-    # Entries of calls that were not measured stay; what is no better any more goes.
+    # Entries of calls that were not measured are kept; entries that are no longer better are removed.
     wide = Template(TEMPLATE.name, "float64", TEMPLATE.facts)
     script.write([script.Found(wide, {"rows": [4]}, 1.5, 6)])
     shipped._read.cache_clear()
@@ -46,7 +46,7 @@ def test_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_what_is_compared() -> None:
-    """Cases of one family have candidates in common; results of some of them are equal bit by bit."""
+    """Cases of one family share candidates; some of their results are bitwise equal."""
     family = next(script.families())
     tasks = [task for case in family.cases[:2] if (task := script.task_of(case)) is not None]
     assert len(tasks) == 2 and tasks[0].target.num_threads == 1

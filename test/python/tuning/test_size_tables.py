@@ -1,4 +1,4 @@
-"""Tables of sizes: found from measurements, kept in files; prim funcs that branch on sizes, right for every size."""
+"""Tables of sizes, derived from measurements and stored in files, and prim funcs that branch on sizes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KINDS = ["plain", "inside", "inlined"]
 
 
 def schedule(outs: list[te.Tensor]) -> te.Schedule:
-    """Sums of exponentials: these in a buffer of their own, row by row, or computed where they are read."""
+    """Sums of exponentials: computed row by row in a separate buffer, or where they are read."""
     (y,) = outs
     config = tuning.get_config()
     kind = config.define_knob("kind", KINDS).val
@@ -82,7 +82,7 @@ SIZES = [{"n": n, "m": m} for n, m in ((2, 500), (3, 10), (10, 10), (20, 9), (40
 
 
 def test_tables_are_found() -> None:
-    """A threshold on a symbol, one on a product; the conditions separate the sizes that were measured."""
+    """A threshold on a symbol, one on a product; the conditions separate the measured sizes."""
     found = find_table(
         measured(
             {"plain": [3, 3, 1, 1, 1, 1], "inside": [1, 1, 2, 2, 0.5, 0.5], "inlined": [0.5, 0.5, 1, 1, 4, 4]}
@@ -145,7 +145,7 @@ def test_limits() -> None:
 def best_by_force(
     ratios: list[list[float]], sizes: list[dict[str, int]], objective: str, count: int
 ) -> float:
-    """The score of the best list of up to `count` configurations, of thresholds between the sizes, by trying all."""
+    """The best score of a list of up to `count` configurations with thresholds, by exhaustive search."""
     cuts = []
     for names in (("n",), ("m",), ("n", "m")):
         product = [prod(each[name] for name in names) for each in sizes]
@@ -168,7 +168,7 @@ def best_by_force(
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("objective", ["mean", "worst"])
 def test_no_table_is_better(seed: int, objective: Any) -> None:
-    """Random measurements: the score of the table is that of its configurations, and no list is better by noise."""
+    """Random measurements: a table has the score of its configurations, and no list is better by more than noise."""
     rng = random.Random(seed)
     sizes = [{"n": rng.randint(0, 60), "m": rng.randint(0, 60)} for _ in range(rng.randint(1, 5))]
     names = [values(kind, lanes) for kind in KINDS for lanes in (4, 8)]
@@ -196,7 +196,7 @@ def at_thresholds(rng: random.Random) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("mode", ["native", "bytecode"])
 def test_prim_funcs_that_branch(task: Task, mode: Any) -> None:
-    """A schedule outside of strategies: one prim func, the loops of three schedules, right for every size."""
+    """A schedule outside of strategies: one prim func with the loops of three schedules, correct for every size."""
     lowered = task.lower(TABLE, "sums")
     text = lowered.script()
     assert text.count("def ") == 1 and "if (n <= 4):" in text and "(m * n) <= 200" in text
@@ -223,7 +223,7 @@ def test_prim_funcs_that_branch(task: Task, mode: Any) -> None:
 
 
 def random_table(rng: random.Random) -> SizeTable:
-    """One to three rows on symbols and products, in any order, some of them never reached."""
+    """One to three rows on symbols and products, in any order, some of them unreachable."""
     rows = []
     for _ in range(rng.randint(1, 3)):
         names = rng.choice([("n",), ("m",), ("n", "m")])
@@ -257,7 +257,7 @@ def test_random_tables(task: Task, seed: int) -> None:
 
 
 def test_integers_are_passed() -> None:
-    """A symbol that no dimension is alone is an integer of the call, which the condition may look at."""
+    """A symbol that is not a dimension by itself is an integer argument of the call, which the condition may use."""
     n = te.var("n")
     x = te.placeholder((2 * n, "m"), name="x")
     y = te.compute(x.shape, lambda i, j: te.exp(x[i, j]), "y")
@@ -353,7 +353,7 @@ def test_tables_of_other_computations(task: Task) -> None:
 
 
 def test_tuning_ends_in_tables(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `buckets`, the table is measured as what it becomes; it is kept if that is better by more than noise."""
+    """With `buckets`, the compiled table is measured; it is used if it is better by more than noise."""
     ratios = {"plain": [3.0, 1.0], "inside": [1.0, 3.0], "inlined": [1.0, 1.0]}
     tables = {"good": [0.97, 2.8], "bad": [1.0, 1.02], "noisy": [0.97, 2.8]}
     sizes = [{"n": 2, "m": 8}, {"n": 50, "m": 8}]
@@ -363,8 +363,8 @@ def test_tuning_ends_in_tables(task: Task, tmp_path: Path, monkeypatch: pytest.M
             self: Any, task: Task, sizes: Any, candidates: Any, baseline: Any = None, name: str = name
         ) -> Any:
             for each in candidates:
-                text = task.scheduled(each)  # which a table has no values for
-                found = ratios[each["kind"]] if each else tables[name]  # beside the best values
+                text = task.scheduled(each)  # for which a table has no values
+                found = ratios[each["kind"]] if each else tables[name]  # next to the best values
                 assert ("scf.if" in text) == (not each) == (baseline is not None)
                 low = 0.5 if name == "noisy" and not each else 1.0  # of the quartiles
                 yield Measurement(each, tuple(SizeTime(r, low * r, r, 1e-6) for r in found))

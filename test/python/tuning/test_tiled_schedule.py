@@ -1,4 +1,4 @@
-"""The schedule in tiles: right for computations of all kinds, with all values of knobs, at sizes of all kinds."""
+"""The tiled schedule: correct for computations of all kinds, with all knob values, at sizes of all kinds."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ CASES = [
 
 
 def chosen(space: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Configurations with each value of each knob, and the first values."""
+    """Configurations that cover each value of each knob, and the default values."""
     rng, found = random.Random(1), [{name: values[0] for name, values in space.items()}]
     for name, values in space.items():
         found += [{**{n: rng.choice(c) for n, c in space.items()}, name: value} for value in values[1:]]
@@ -111,7 +111,7 @@ def test_it_computes_the_same(name: str) -> None:
 
 
 def oracle(name: str, inputs: Sequence[Array]) -> Array:
-    import torch  # the oracle; most tests do without
+    import torch  # the oracle; most tests do not need it
 
     functional = torch.nn.functional
     given = [torch.from_numpy(array) for array in inputs]
@@ -168,7 +168,7 @@ def test_what_it_does_not_take() -> None:
     with pytest.raises(ArgumentError, match="takes one computed tensor"):
         tiled_schedule([x])
     with pytest.raises(ArgumentError, match=r"a list of computed te\.Tensors"):
-        tiled_schedule(y)  # type: ignore[arg-type]  # what is tested
+        tiled_schedule(y)  # type: ignore[arg-type]  # tested here
     k, m = te.reduce_axis((0, N), "k"), te.reduce_axis((0, W), "m")
     total = te.compute((), lambda: te.sum(x[k, m], axis=[k, m]), "total")
     with pytest.raises(ArgumentError, match="'total' has no axes"):

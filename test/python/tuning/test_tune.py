@@ -1,4 +1,4 @@
-"""Tasks, measurements in child processes, and tuning: what is measured is checked, and what fails kills no session."""
+"""Tasks, measurements in child processes, and tuning: measurements are checked, and failures do not end a session."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def task() -> Task:
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[LocalWorkers]:
-    """A process that most tests measure in."""
+    """A measuring process shared by most tests."""
     with LocalWorkers(**QUICK) as found:
         yield found
 
@@ -78,14 +78,14 @@ def test_wrong_tasks(task: Task) -> None:
     with pytest.raises(ArgumentError, match="the schedule has no knobs"):
         create_task(lambda outs: te.create_schedule(outs[0].op), [X, Y])
     with pytest.raises(ArgumentError, match="what 'schedule' gives"):
-        create_task(lambda outs: 3, [X, Y])  # type: ignore[arg-type, return-value]  # what is tested
+        create_task(lambda outs: 3, [X, Y])  # type: ignore[arg-type, return-value]  # tested here
     for sizes, message in (
         ({"n": 3}, "'exponentials': n=3 gives no size for 'm'"),
         ({"n": 3, "m": -1}, "-1 of 'm' is no size"),
         ({"n": 3, "m": 2.5}, "2.5 of 'm' is no size"),
     ):
         with pytest.raises(ArgumentError, match=message):
-            tune(task, [sizes])  # type: ignore[list-item]  # what is tested
+            tune(task, [sizes])  # type: ignore[list-item]  # tested here
     with pytest.raises(ArgumentError, match="give a budget of seconds, or a number of trials"):
         tune(task, budget=None)
     with pytest.raises(ArgumentError, match="'sizes' is empty"):
@@ -98,7 +98,7 @@ def test_wrong_tasks(task: Task) -> None:
 
 @pytest.mark.slow
 def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Candidates are compared with the plain computation, in results, too; what goes wrong is told of each."""
+    """Candidates are compared with the default computation, including results; each failure is reported."""
     wrong = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) * 1.1, "y")])
     with LocalWorkers(**QUICK) as workers:
         (process,) = workers._workers
@@ -115,7 +115,7 @@ def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
         assert differs.error.endswith("for (3, 5), (3, 5)")
         (broken,) = workers.measure(task, sizes, [good], baseline="module {")
         assert broken.error.startswith("ParseError")
-        # A process that dies takes the candidate with it that it measures, and no other one.
+        # A process that crashes loses only the candidate that it measures.
         ask = MeasureProcess.ask
 
         def killing(self: MeasureProcess, *args: Any) -> None:
@@ -130,7 +130,7 @@ def test_measurements(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
         workers.rounds = 10**9
         (dead,) = workers.measure(task, sizes, [good])
         assert "the process that measured it ended with signal 9" in dead.error
-        assert process.process is not idle  # one that ends while nobody measures is none that candidates meet
+        assert process.process is not idle  # an idle process that exits is replaced before the next candidate
         workers.rounds = 2
         (alive,) = workers.measure(task, sizes, [good])
         assert not alive.error
@@ -147,10 +147,10 @@ def test_two_workers(task: Task) -> None:
     with LocalWorkers(count=2, **QUICK) as workers:
         space = [{"tile": tile, "vectors": v} for tile in ([16], [8], [4]) for v in (True, False)]
         found = list(workers.measure(task, [{"n": 4, "m": 9}], space))
-        # What nobody wants to know any more is no answer to what is asked later.
+        # The late result of an abandoned request must not be taken for the next one.
         started = workers.measure(task, [{"n": 4, "m": 9}], space)
         next(started)
-        started.close()  # type: ignore[attr-defined]  # a generator, of which an iterator is promised
+        started.close()  # type: ignore[attr-defined]  # a generator, declared an iterator
         later = list(workers.measure(task, [{"n": 1, "m": 1}, {"n": 2, "m": 1}], space[:2]))
         assert [len(m.times) for m in later] == [2, 2]
     assert sorted(map(str, (m.values for m in found))) == sorted(map(str, space))
@@ -158,7 +158,7 @@ def test_two_workers(task: Task) -> None:
 
 
 def test_tuning_is_resumed(task: Task, workers: LocalWorkers, tmp_path: Path) -> None:
-    """What the file has is not measured again; a search ends when all was measured."""
+    """Measurements in the file are not repeated; a search ends when everything has been measured."""
     path, seen = tmp_path / "tuned.json", []
 
     def progress(count: int, last: Measurement, best: float) -> None:
@@ -174,11 +174,11 @@ def test_tuning_is_resumed(task: Task, workers: LocalWorkers, tmp_path: Path) ->
     assert len({str(values) for _, values in seen}) == 6 and second.failed == 0
     assert second.best in [values for _, values in seen]
     other = tune(task, sizes[:1], trials=1, database=Database(path), **common)
-    assert other.measured == 1  # on other sizes all is to be measured
+    assert other.measured == 1  # everything must be measured again on other sizes
 
 
 def test_interrupts(task: Task, workers: LocalWorkers, tmp_path: Path) -> None:
-    """Ctrl-C: what was measured is kept, the best so far is the result; before anything was measured it is raised."""
+    """Ctrl-C: measurements are kept, the best so far is the result; before the first measurement it is raised."""
     path, sizes = tmp_path / "tuned.json", [{"n": 4, "m": 9}]
 
     def interrupted(count: int, last: Measurement, best: float) -> None:
@@ -210,7 +210,7 @@ def test_interrupts(task: Task, workers: LocalWorkers, tmp_path: Path) -> None:
 
 
 def test_databases_of_other_schedules(task: Task, tmp_path: Path) -> None:
-    """Records of the same computation whose knobs are others."""
+    """Records of the same computation with other knobs."""
     sizes = [{"n": 4, "m": 9}]
     times = (tuning.SizeTime(2.0, 2.0, 2.0, 1e-6),)
     for values, wrong in (
@@ -236,7 +236,7 @@ def test_searches_by_name(task: Task, workers: LocalWorkers, search: str) -> Non
 
 
 def test_several_tasks(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has an equal share; what is left goes to the one that gains, and what one cannot use, to the others."""
+    """Each has an equal share; the rest goes to the task that gains, and unused shares to the others."""
     other = create_task(tiled, [X, te.compute(X.shape, lambda i, j: te.exp(X[i, j]) + 1.0, "y")], "other")
     clock = [0.0]
     monkeypatch.setattr(shared_budget, "monotonic", lambda: clock[0])
@@ -290,7 +290,7 @@ def test_interrupts_of_several_tasks(task: Task, workers: LocalWorkers, tmp_path
 
 
 def test_the_best_is_confirmed(task: Task) -> None:
-    """What was lucky once is measured again, and is the best no more; so the next one is, and that is what is kept."""
+    """A lucky measurement is repeated, and is no longer the best; so the next one is, and that is stored."""
     lucky, good = {"tile": [16], "vectors": True}, {"tile": [8], "vectors": False}
     seen: list[Any] = []
 
@@ -314,7 +314,7 @@ def test_the_best_is_confirmed(task: Task) -> None:
 
 
 def test_baselines_of_relax_ops(task: Task, workers: LocalWorkers) -> None:
-    """The baseline may be a module of Relax, which gives its results."""
+    """The baseline may be a Relax module, whose results are the reference."""
     bb = rx.BlockBuilder()
     x = rx.Var("x", rx.Tensor(("n", "m")))
     with bb.function("main", [x]):
@@ -361,7 +361,7 @@ def test_results_say_what_was_found(task: Task) -> None:
 
 
 def test_tasks_of_a_module(tmp_path: Path) -> None:
-    """Schedules of strategies are tasks, each computation once; what was found is taken when the module is built."""
+    """Schedules of strategies are tasks, each computation once; the results are used when the module is built."""
 
     def compute(attrs: Any, inputs: list[te.Tensor], out_type: Any) -> te.Tensor:
         (x,) = inputs
@@ -407,7 +407,7 @@ def test_tasks_of_a_module(tmp_path: Path) -> None:
 
 
 def test_disturbances_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every fifth call of the clock's owner takes a hundred times as long: the ratio is that of the others."""
+    """Every fifth call of the clock's owner takes a hundred times as long: the ratio is that of the other calls."""
     clock, calls = [0.0], [0]
 
     def call(seconds: float) -> None:

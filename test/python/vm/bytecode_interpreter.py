@@ -1,4 +1,4 @@
-"""Bytecode in Python, one instruction after the other: what the machine's native core is compared with."""
+"""An interpreter of bytecode in Python, one instruction at a time: the reference of the machine's native core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TooLong(BaseException):
 
 
 class Interpreter:
-    """Runs functions of an executable; `packed` are its packed functions, `state` is what `%vm` stands for."""
+    """Runs functions of an executable; `packed` are its packed functions, `state` is the value of `%vm`."""
 
     def __init__(
         self, ex: rx.vm.Executable, packed: Mapping[str, Callable[..., object]], state: object, max_depth: int
@@ -26,7 +26,7 @@ class Interpreter:
         self._steps = 0
 
     def function(self, name: str) -> Callable[..., object]:
-        """A function as callers from outside see it: frames are counted anew."""
+        """The function as seen by external callers: frames are counted from 0 again."""
         return lambda *args: self._run(name, args, 1)
 
     def _run(self, name: str, args: Sequence[object], depth: int) -> object:
@@ -62,7 +62,7 @@ class Interpreter:
         name = self._ex.functions[call.func].name
         if name in self._packed:
             return self._packed[name](*args)
-        # A callee that is given functions of the machine runs on a stack of its own: its frames are counted anew.
+        # A callee that receives functions of the machine runs on a separate stack: its frames are counted from 0 again.
         given = (self._ex.functions[arg.value] for arg in call.args if arg.kind is ArgKind.FUNCTION)
         return self._run(name, args, 1 if any(info.kind == "vm" for info in given) else depth + 1)
 

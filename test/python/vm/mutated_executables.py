@@ -1,8 +1,8 @@
 """Files of bytecode executables with random changes: each is refused with an error of the project, or loads and works.
 
-``python test/python/vm/mutated_executables.py --count 5000`` makes a run of its own. Half of the files have their
-checksums put right after the change, so that what is behind them is tested. Address space is limited: an allocation
-that a file only claims to need fails.
+``python test/python/vm/mutated_executables.py --count 5000`` does a separate run. Half of the files get corrected
+checksums after the change, so that later checks are tested. Address space is limited: an allocation whose size is
+corrupted fails.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from relax_mlir.vm.file_format import HEADER
 from seeds_command import run_seeds
 
 SPARE_MEMORY = 1 << 30
-"""Bytes of address space beyond those in use when the run begins."""
+"""Bytes of address space in addition to those in use when the run begins."""
 SECONDS = 20
 """Time limit of one file."""
 ENOUGH = "enough"
-"""The message of the error that ends programs which go on for too long."""
+"""The message of the error that ends long-running programs."""
 ENTRY = 32
 INTERESTING = (
     0,
@@ -116,7 +116,7 @@ def cut(data: bytearray, rng: random.Random) -> None:
 
 
 def insert(data: bytearray, rng: random.Random) -> None:
-    """Bytes more."""
+    """Inserted bytes."""
     at = rng.randrange(len(data) + 1)
     data[at:at] = rng.randbytes(rng.choice((1, 8, 4096)))
 
@@ -139,7 +139,7 @@ def _put_number(data: bytearray, at: int, rng: random.Random) -> None:
 
 
 def _section(data: bytearray, rng: random.Random) -> tuple[int, int, int]:
-    """Place of the entry in the table, offset and length of a section that is not empty."""
+    """The position of the entry in the table, offset and length of a nonempty section."""
     _, _, count, _, _, _ = HEADER.unpack_from(data)
     places = [HEADER.size + ENTRY * index for index in range(min(count, 8))]
     found = [(place, *struct.unpack_from("<QQ", data, place + 8)) for place in places]
@@ -188,7 +188,7 @@ MUTATIONS: tuple[Callable[[bytearray, random.Random], None], ...] = (
 
 
 def put_checksums_right(data: bytearray) -> None:
-    """Header, table and sections with the checksums (and the length of the file) that their bytes have now."""
+    """The data with correct checksums of header, table and sections (and the correct length of the file)."""
     if len(data) < HEADER.size:
         return
     magic, version, count, _, _, _ = HEADER.unpack_from(data)
@@ -218,7 +218,7 @@ def mutant(originals: list[bytes], seed: int) -> bytes:
 
 
 def use(path: Path) -> str:
-    """Load a file, use all that it holds and run it: "refused" or "loaded"; any error but ParseError is a failure."""
+    """Load a file, read all of it and run it: "refused" or "loaded"; any error but ParseError is a failure."""
     try:
         ex = rx.vm.Executable.load(path, check_tensors=False)
     except ParseError as error:
@@ -239,7 +239,7 @@ def use(path: Path) -> str:
 
 
 def run_functions(ex: rx.vm.Executable) -> None:
-    """Call all functions with numbers; packed functions give numbers, and end the program after some calls."""
+    """Call all functions with numbers; packed functions return numbers, and end the program after some calls."""
     calls = 0
 
     def packed(*args: object) -> int:

@@ -1,6 +1,6 @@
 """Random bytecode, run by the machine and by an interpreter in Python: same calls, same results, same errors.
 
-``python test/python/vm/random_bytecode.py --count 5000`` makes a run of its own.
+``python test/python/vm/random_bytecode.py --count 5000`` does a separate run.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ CONSTANTS: tuple[object, ...] = (
 
 
 class Token:
-    """An object of Python that goes through the machine; none may be left when the program has ended."""
+    """A Python object that passes through the machine; all must be freed when the program has ended."""
 
 
 def described(value: object) -> object:
-    """A value so that those of the machine and of the interpreter can be compared."""
+    """A value in a form in which results of the machine and of the interpreter can be compared."""
     if isinstance(value, tvm_ffi.Tensor | np.ndarray):
         array = value if isinstance(value, np.ndarray) else to_numpy(value)
         return array.dtype.name, array.shape, array.tobytes()
@@ -78,7 +78,7 @@ class World:
         return call
 
     def new_token(self) -> Token:
-        """A token that is watched."""
+        """A token whose lifetime is checked."""
         token = Token()
         self.tokens.append(weakref.ref(token))
         return token
@@ -109,7 +109,7 @@ class World:
 
 
 def random_executable(rng: random.Random) -> rx.vm.Executable | None:
-    """An executable of up to three functions, or None if the code that was drawn is not valid."""
+    """An executable of up to three functions, or None if the random code is not valid."""
     arities = [rng.randrange(3) for _ in range(rng.randrange(1, 4))]
     names = [f"f{number}" for number in range(len(arities))]
     functions, words, offsets = [], [], []
@@ -132,7 +132,7 @@ def random_executable(rng: random.Random) -> rx.vm.Executable | None:
 def _instruction(
     rng: random.Random, at: int, size: int, arity: int, count: int, arities: Sequence[int]
 ) -> Instruction:
-    if at < count - arity:  # most registers are written at the beginning, so that much of the code is valid
+    if at < count - arity:  # most registers are written at the beginning, so that more of the code is valid
         return Call(
             len(arities) + rng.randrange(len(PACKED)), _arguments(rng, arity + at, arities, 2), arity + at
         )
@@ -169,7 +169,7 @@ def _arguments(
 
 
 def outcome(function: Callable[..., object], args: Sequence[object]) -> object:
-    """What a run gives, or the kind of its error."""
+    """The result of a run, or the kind of its error."""
     try:
         return described(function(*args))
     except Exception as error:

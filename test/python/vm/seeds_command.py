@@ -1,4 +1,4 @@
-"""The command line of tests that also run on seeds of their own: ``python FILE --seed 7 --count 5000``."""
+"""The command line of tests that also run on given seeds: ``python FILE --seed 7 --count 5000``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the builtins are found: in machines always, in the FFI's registry where TVM does not want their names."""
+"""Lookup of the builtins: in machines always, in the FFI's registry if TVM does not use their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What builtins refuse, with the builtin (or the given context) and both numbers in the message."""
+"""Errors of builtins, with the builtin (or the given context) and both numbers in the message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every builtin computes what NumPy and Python's integers do, at the edges, too."""
+"""Every builtin computes the same as NumPy and Python's integers, including edge cases."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_all_are_here() -> None:
 
 
 def test_the_table_of_the_docs() -> None:
-    """It has each builtin once, with the arguments and the meaning that its writer says."""
+    """It lists each builtin once, with the arguments and the semantics in its writer's docstring."""
     page = (Path(__file__).parents[3] / "docs" / "vm.md").read_text(encoding="utf-8")
     table = page.partition("| `vm.builtin.` |")[2].partition("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table]
@@ -239,7 +239,7 @@ def test_memory_of_every_dtype(dt: np.dtype) -> None:
     same(call(f"{P}reshape", source.T, shape(6)), source.T.reshape(6))
     view = call(f"{P}reshape", tensor, shape(3, 2))
     assert view.data_ptr() == tensor.data_ptr()
-    del storage, tensor  # the view holds the memory
+    del storage, tensor  # the view keeps the memory alive
     same(view, source.reshape(3, 2))
 
 

@@ -1,4 +1,4 @@
-"""Bytecode built by hand: the documents' programs as they stand there, and every mistake that the builder finds."""
+"""Bytecode built by hand: the documents' programs verbatim, and every error that the builder detects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Executable.save` and `Executable.load`: what is saved comes back, mapped; no file does worse than an error."""
+"""`Executable.save` and `Executable.load`: round trips with mapping; damaged files are errors."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_file_that_fails_half_way_leaves_the_old_one(
 
 
 def test_every_length_and_every_byte(tmp_path: Path) -> None:
-    """No prefix of a file loads; a changed byte is found, or was padding."""
+    """No prefix of a file loads; a changed byte is detected, or was padding."""
     ib = rx.vm.ExecBuilder()
     with ib.function("main", 1):
         ib.emit_call("f", args=[ib.r(0), np.arange(3.0)], dst=ib.r(1))
@@ -177,7 +177,7 @@ def test_large_tensors_are_checked_on_request(saved: Path, tmp_path: Path) -> No
 
 
 def sections(data: bytes) -> dict[int, int]:
-    """Where sections begin, by kind."""
+    """The offsets of sections, by kind."""
     count = HEADER.unpack_from(data)[2]
     rows = (struct.unpack_from("<IIQQ", data, HEADER.size + ENTRY * index) for index in range(count))
     return {row[0]: row[2] for row in rows}
@@ -270,7 +270,7 @@ def test_changes_with_right_checksums(name: str, damaged: bytes, tmp_path: Path)
     put_checksums_right(data)
     path.write_bytes(data)
     if not message:
-        Load(path)  # what is behind the last section belongs to none
+        Load(path)  # bytes after the last section belong to no section
         return
     with pytest.raises(ParseError, match=f"Executable.load: {path}: .*{message}"):
         Load(path)
@@ -311,7 +311,7 @@ def test_a_sparse_file_that_claims_much(damaged: bytes, tmp_path: Path) -> None:
 
 
 def test_mutated_files() -> None:
-    """In a process of its own, with little memory; what loads is run. `make fuzz` takes more of them."""
+    """In a separate process, with little memory; loaded files are run. `make fuzz` runs more of them."""
     count = 600 if sweep.ALL else 300
     made = cold_process.run([mutated_executables.__file__, "--seed", "0", "--count", str(count)], timeout=600)
     assert made.returncode == 0, made.stderr[-2000:]

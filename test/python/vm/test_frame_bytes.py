@@ -1,4 +1,4 @@
-"""The memory of frames is bounded, too: functions with many registers end in an error before the memory does."""
+"""The memory of frames is bounded, too: functions with many registers raise an error before memory runs out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FRAME = 16 * WIDE
 
 
 def executable(registers: int = WIDE) -> Executable:
-    """``wide``: recursion as deep as its argument says; ``by_packed``: the same by way of a packed function."""
+    """``wide``: recursion to the depth of its argument; ``by_packed``: the same through a packed function."""
     ib = ExecBuilder()
     for name, callee in (("wide", "wide"), ("by_packed", "test.again")):
         with ib.function(name, 1):
@@ -50,7 +50,7 @@ def test_a_single_frame() -> None:
 
 
 def test_machines_entered_by_packed_functions() -> None:
-    """They share what their thread may take."""
+    """They share the limit of their thread."""
     machines: list[VirtualMachine] = []
     vm = VirtualMachine(
         executable(),

@@ -1,4 +1,4 @@
-"""Programs of the design documents and of TVM's tests, as they stand there: built, saved, printed as code, and run."""
+"""Programs of the design documents and of TVM's tests, verbatim: built, saved, printed as code, and run."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def storage(ib: rx.vm.ExecBuilder) -> None:
 
 
 def shape_heap(ib: rx.vm.ExecBuilder) -> None:
-    """Sizes go through a heap, and come back in another order."""
+    """Sizes pass through a heap, and are returned in another order."""
     with ib.function("main", num_inputs=1):
         ib.emit_call("vm.builtin.alloc_shape_heap", args=[ib.vm_state(), ib.imm(2)], dst=ib.r(1))
         ib.emit_call("vm.builtin.shape_of", args=[ib.r(0)], dst=ib.r(2))
@@ -167,7 +167,7 @@ PROGRAMS: dict[str, tuple[Build, list[tuple[str, tuple[object, ...], object]]]] 
 
 
 def forms(build: Build, folder: Path) -> list[rx.vm.Executable]:
-    """The executable as it is built, as it comes out of a file, and as its code makes it."""
+    """The executable as built, as loaded from a file, and as rebuilt by its code."""
     ib = rx.vm.ExecBuilder()
     build(ib)
     ex = ib.get()

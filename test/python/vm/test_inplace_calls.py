@@ -1,4 +1,4 @@
-"""`call_tir_inplace` as bytecode: the memory of an argument is taken where nobody needs its elements any more."""
+"""`call_tir_inplace` as bytecode: the memory of an argument is reused if its elements are not needed later."""
 
 from __future__ import annotations
 
@@ -194,11 +194,11 @@ def test_files(tmp_path: Path, trusted: bool) -> None:
     machine = rx.VirtualMachine(rx.vm.Executable.load(tmp_path / "inplace.vmexec", trusted=trusted))
     for name, (arguments, expected) in cases(5).items():
         same(numpy(machine[name](*arguments)), expected)
-    for _ in range(2):  # a constant that lies in the file
+    for _ in range(2):  # a constant in the mapped file
         same(numpy(machine["constant"](X[:3])), np.float32([1, 2, 3]) + X[:3])
 
 
-ALLOCATIONS = {  # storages, and copies into them
+ALLOCATIONS = {  # storages, and copies to them
     "temporary": (1, 0),
     "used_later": (3, 1),
     "parameter": (1, 1),

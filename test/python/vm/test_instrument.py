@@ -1,4 +1,4 @@
-"""Watching a machine: instruments that skip, replace, compare and raise; profiles."""
+"""Instruments of a machine: skipping, replacing, comparing and raising; profiles."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_skip_and_replace() -> None:
 
 
 def test_compare() -> None:
-    """The documents' use: run another version of a function and look where results differ."""
+    """The documents' example: run another version of a function and find the differing results."""
     vm = machine()
     wrong: list[str] = []
     other = {f"{P}arith.addi": lambda a, b: a + b, f"{P}arith.muli": lambda a, b: a * b + (a > 15)}

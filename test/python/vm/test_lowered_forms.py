@@ -1,7 +1,4 @@
-"""Modules that are in explicit memory already, with or without a shape heap, are built for the machine from there.
-
-Their prim funcs are compiled with the checks of users': sums may be in another order than those of kernels.
-"""
+"""Modules that are already in explicit memory, with or without a shape heap, are built for the machine."""
 
 from __future__ import annotations
 
@@ -69,7 +66,7 @@ class Module:
 
 
 def test_sizes_of_tensors_that_nothing_else_tells() -> None:
-    """k is a size of the result alone, which the machine has."""
+    """k is a size of the result only, which the machine knows."""
     mod = parse(HEAP.format(dims="None,", rank=2, callee="fill"))
     executable = rx.vm.build(mod)
     main = VirtualMachine(executable)["main"]
@@ -99,7 +96,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 
 
 def test_a_store_into_an_input() -> None:
-    """What a prim func fills are its last tensors; a store into another one is an error of the build."""
+    """A prim func writes its last tensors; a store to another one is an error of the build."""
     source = HEAP.format(dims="None, None", rank=2, callee="twice").replace(
         "B[i, j] = A[i, j] * 2", "A[i, j] = B[i, j] * 2"
     )

@@ -62,7 +62,7 @@ def test_wrong_counts() -> None:
 
 
 def test_names_of_any_length_in_errors() -> None:
-    """In a child process: the text of an error is put together on the stack."""
+    """In a child process: the text of an error is formatted on the stack."""
     text = """
 import relax_mlir as rx
 ib = rx.vm.ExecBuilder()
@@ -126,7 +126,7 @@ def test_recursion() -> None:
     with pytest.raises(RecursionError, match=r"more than 3 calls"):
         small["sum"](3)
     large = VirtualMachine(vm.executable, max_depth=1_000_000)
-    depth = 300_000  # with 10 bytes of the C stack for each it would end
+    depth = 300_000  # with 10 bytes of the C stack for each, it would overflow
     found: list[int] = []
     thread = threading.Thread(target=lambda: found.append(large["sum"](depth)))
     thread.start()
@@ -135,7 +135,7 @@ def test_recursion() -> None:
 
 
 def errors_on_a_small_stack(function: Callable[[], object]) -> list[Exception]:
-    """What `function` raises in a thread whose C stack has 256 KiB."""
+    """The error that `function` raises in a thread whose C stack has 256 KiB."""
     found: list[Exception] = []
 
     def run() -> None:
@@ -218,7 +218,7 @@ def test_functions_outlive_the_machine() -> None:
 
 
 def test_machines_of_functions_that_run_at_the_end() -> None:
-    """The last references go while the machine runs."""
+    """The last references are dropped while the machine runs."""
 
     def emit(ib: ExecBuilder) -> None:
         with ib.function("main", 1):

@@ -1,4 +1,4 @@
-"""Calls of machines by generated code give what calls through the FFI give, and keep arguments as long as they do."""
+"""Calls of machines by generated code return the same as calls through the FFI, and keep arguments equally long."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_errors(
 
 
 def test_arguments_that_a_packed_function_keeps(vm: rx.vm.VirtualMachine) -> None:
-    """They live as long as it keeps them, and no longer; another thread may be the last to have them."""
+    """They live as long as it keeps them, and no longer; another thread may hold the last reference."""
     array = np.arange(4.0)
     before = sys.getrefcount(array)
     for _ in range(3):
@@ -258,7 +258,7 @@ class TestTorch:
         kept.clear()
 
     def test_a_tensor_resized_later(self, vm: rx.vm.VirtualMachine) -> None:
-        """What the machine has got of a tensor's shape is its own."""
+        """The machine has a copy of a tensor's shape."""
         torch = pytest.importorskip("torch")
         tensor = torch.arange(6.0)
         vm["keep"](tensor)

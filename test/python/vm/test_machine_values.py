@@ -1,4 +1,4 @@
-"""Arguments and results of all kinds, and who holds them: copies, views, leaks."""
+"""Arguments and results of all kinds, and their ownership: copies, views, leaks."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def emit_work(ib: ExecBuilder) -> None:
 
 
 class Held:
-    """An object that tells when it is gone."""
+    """An object that records when it is freed."""
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -228,7 +228,7 @@ def nested_tuples(depth: int) -> Iterator[Any]:
 
 
 def test_values_nested_very_deep_are_freed() -> None:
-    """Without use of the C stack."""
+    """Without recursion on the C stack."""
     used = memory_stats().used_blocks
     for value in nested_tuples(100_000):
         assert memory_stats().used_blocks > used

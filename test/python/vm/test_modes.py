@@ -1,4 +1,4 @@
-"""Bytecode computes, bit by bit, what native code does."""
+"""Bytecode computes the same as native code, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random bytecode in the machine and in an interpreter, in a process of its own; `make fuzz` takes more."""
+"""Random bytecode in the machine and in an interpreter, in a separate process; `make fuzz` runs more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Function values that are known only when the program runs, as bytecode, against the same programs in Python."""
+"""Function values that are known only at run time, as bytecode, against the same programs in Python."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def untyped(f: R.Callable(), x: {V}) -> {V}:
 
 
 given: list[Any] = []
-"""What `test.closures.give` gives, one after the other."""
+"""The values that `test.closures.give` returns, one after the other."""
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +264,7 @@ def _fail(a: Any) -> Any:
 
 
 def test_a_function_that_changes_its_argument(ex: rx.vm.Executable) -> None:
-    """It gets a tensor of its own."""
+    """It gets a separate tensor."""
     x = vector(5)
 
     def change(a: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Results of bytecode share no memory: neither with each other nor with arguments, whatever branches gave them."""
+"""Results of bytecode share no memory: neither with each other nor with arguments, in all branches."""
 
 from __future__ import annotations
 

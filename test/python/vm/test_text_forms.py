@@ -1,4 +1,4 @@
-"""Executables as text and as Python code, which makes equal ones when it runs."""
+"""Executables as text and as Python code, which rebuilds equal ones when it runs."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_functions_keep_their_places_in_the_table() -> None:
 
 
 def parts(**changes: Any) -> rx.vm.Executable:
-    """An executable that no builder makes."""
+    """An executable that no builder produces."""
     given: dict[str, Any] = {
         "functions": (rx.vm.FunctionInfo("main", "vm", 0, 2, 1, 2), rx.vm.FunctionInfo("f")),
         "constants": (),

@@ -1,4 +1,4 @@
-"""Tracebacks of errors name the functions and instructions of bytecode that they have passed."""
+"""Tracebacks of errors name the functions and instructions of bytecode on the call stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The invariants of bytecode: each mistake is found at its place, and paths agree with a search through all of them."""
+"""The invariants of bytecode: each error is located, and path checks agree with an exhaustive search."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CODE = (Call(1, (reg(0),), 1), If(1, 2), Call(1, (reg(0), Arg(ArgKind.CONSTANT, 
 
 
 def changed(at: int, value: int) -> list[int]:
-    """The words of `CODE` with another one."""
+    """The words of `CODE` with one of them replaced."""
     words = executable(CODE, 1, 2).words.tolist()
     words[at] = value
     return words
@@ -253,7 +253,7 @@ def reached(code: Sequence[Instruction], starts: Sequence[int], stops: set[int])
 
 
 def wrong_reads(code: Sequence[Instruction], num_args: int) -> set[tuple[int, int]]:
-    """Reads of a register that nothing writes, or that a path without a write leads to, by search of the paths."""
+    """Reads of a register that is never written, or not on every path, found by exhaustive search."""
     found = set()
     registers = {register for each in code for register in bytecode.registers_read(each)}
     for register in registers - set(range(num_args)):
@@ -308,7 +308,7 @@ def test_random_paths_against_a_search() -> None:
 
 
 def branches(count: int, missing: int | None) -> list[Instruction]:
-    """As many conditionals, each of which writes a register of its own in both branches and reads all at the end."""
+    """`count` conditionals, each of which writes a separate register in both branches and reads all at the end."""
     code: list[Instruction] = []
     for number in range(count):
         code += [If(0, 3), Call(1, (), number + 1), Goto(2)]

@@ -1,4 +1,4 @@
-"""From modules to bytecode: what is in it, files of it, and symbols of linear dimensions."""
+"""From modules to bytecode: its contents, files of it, and symbols of linear dimensions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_weights_stay_with_their_kernel(layer: Executable) -> None:
 
 
 def test_equal_programs_give_equal_kernels(layer: Executable) -> None:
-    """Names of resources are counted up in a process; those of kernels are not."""
+    """Names of resources are numbered per process; those of kernels are not."""
     other = rx.vm.build(_layer())
     assert other.kernels is not None and layer.kernels is not None
     assert other.kernels.text == layer.kernels.text

@@ -89,7 +89,7 @@ def double_it(A: T.Buffer(("n",), "float32"), B: T.Buffer(("n",), "float32")):
 
 
 def test_weights_are_stored_once(executable: Executable, library: Path) -> None:
-    """In the library: the bytecode has only what its instructions use."""
+    """In the library only: the bytecode has just the constants that its instructions use."""
     loaded = Executable.load(library)
     sizes = sorted(each.nbytes for each in loaded.constants if isinstance(each, np.ndarray))
     assert sizes and sizes[-1] <= 512 * 4
