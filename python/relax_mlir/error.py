@@ -48,7 +48,10 @@ class UntrustedFileError(ParseError):
 
 
 class ScriptError(ParseError):
-    """Errors in a script: each with its file, line and column, and the source underlined."""
+    """Errors in a script: each with its file, line and column, and the source underlined.
+
+    `diagnostics` holds them one by one.
+    """
 
     def __init__(self, frames: Sequence[str], diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)

@@ -1,4 +1,7 @@
-"""Sizes that are negative, or exceed 64 bits, from any source: errors that give location, cause and advice."""
+"""Sizes that are negative, or exceed 64 bits, from any source: errors that give location, cause and advice.
+
+All calls run in one child process, as calls that are not refused access memory out of bounds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Modules that are already in explicit memory, with or without a shape heap, are built for the machine."""
+"""Modules that are already in explicit memory, with or without a shape heap, are built for the machine.
+
+Their prim funcs are compiled with the checks of users' prim funcs: the summation order may differ from kernels.
+"""
 
 from __future__ import annotations
 
